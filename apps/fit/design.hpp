@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "matrix.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The model matrix in the form that makes a row cheap: X = R M.
+///
+/// R (rows x raw) is local: a row of R has a handful of nonzeros whatever the basis, because every basis
+/// here is a piecewise cubic of four local values in each cell of its variable. M (raw x coefficients)
+/// is a small dense map that does not depend on the rows: it holds what makes a cr or cc basis out of
+/// values and second derivatives, what folds a cyclic basis, te's reparameterisation, and the
+/// constraint. So X'WX = M' (R'WR) M, and a pass over the rows never forms a dense row.
+namespace tessera::fit {
+
+/// A piecewise cubic basis of one variable: in each cell four consecutive raw values are not zero.
+///
+/// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw places
+/// `c * stride + 0 … 3` are v_a(t) = sum_i cells[c][4 a + i] t^i. Outside the breaks every v_a goes on
+/// linearly (value and slope at the end); a cyclic margin wraps x into the breaks instead.
+/// B-splines have stride 1. cr and cc have stride 2: value and second derivative at knot c, then at c + 1.
+struct Margin {
+  std::vector<double> breaks;  ///< cells + 1, increasing
+  bool uniform = false;        ///< equally spaced: the cell is found by one division
+  bool cyclic = false;
+  int stride = 1;
+  std::vector<std::array<double, 16>> cells;
+  [[nodiscard]] int cell_count() const noexcept { return static_cast<int>(cells.size()); }
+  [[nodiscard]] int raw_size() const noexcept { return (cell_count() - 1) * stride + 4; }
+};
+
+/// One factor of a raw term.
+struct Component {
+  enum class Kind {
+    numeric,  ///< one raw place: the variable's value
+    factor,   ///< `levels` raw places: 1 at the row's level
+    spline,   ///< margin.raw_size() raw places, four of them not zero
+  };
+  Kind kind = Kind::numeric;
+  int variable = 0;  ///< index into the Frame
+  int levels = 0;
+  Margin margin;
+  [[nodiscard]] int raw_size() const noexcept {
+    return kind == Kind::numeric ? 1 : kind == Kind::factor ? levels : margin.raw_size();
+  }
+  [[nodiscard]] int nonzeros() const noexcept { return kind == Kind::spline ? 4 : 1; }
+};
+
+/// A run of raw columns: the Kronecker product of its components, the last one fastest. No components:
+/// the intercept, one raw column of ones.
+struct RawTerm {
+  std::vector<Component> components;
+  int raw_begin = 0;
+  int raw_size = 1;
+  int nonzeros = 1;
+};
+
+/// Penalties of one coefficient block, and the pieces of log|S|+ that do not need the rows.
+///
+/// S_j are coefficients x coefficients, scaled (log_sp refers to them) and constrained. Before the
+/// constraint they commute: their eigenvalues are the columns of `eigenvalues` (one row for each common
+/// eigenvector that some S_j does not annihilate), so log|sum_j lambda_j S_j|+ =
+/// sum_i log(sum_j lambda_j eigenvalues(i, j)) + log_det_constant, whatever the lambdas. The constant is
+/// log|P c|^2, c the unit constraint vector and P the projector on the null space: det(I - u u') = 1 - |u|^2.
+struct Penalty {
+  std::vector<Matrix> matrices;
+  Matrix eigenvalues;  ///< rank x matrices.size()
+  double log_det_constant = 0;
+  std::vector<std::string> labels;  ///< as R names its smoothing parameters: "s(x)", "te(x,z)1", …
+  [[nodiscard]] int rank() const noexcept { return eigenvalues.rows(); }
+};
+
+/// A run of coefficients made from a run of raw columns.
+struct CoefBlock {
+  std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
+  std::string kind;                ///< "parametric", "ps", "cp", "cr", "cc", "re", "te"
+  std::vector<std::string> names;  ///< one a coefficient, as R has them: "cutGood", "s(x).1", …
+  int raw_begin = 0;
+  int raw_size = 0;
+  int coef_begin = 0;
+  int coef_size = 0;
+  Matrix map;                              ///< raw_size x coef_size
+  std::optional<Penalty> penalty;          ///< smooths only
+  std::vector<std::vector<double>> knots;  ///< of each margin, for model.json
+  std::vector<double> s_scale;             ///< of each penalty
+  std::vector<std::string> variables;      ///< of each margin; then the by variable if there is one
+  std::string by_level;
+};
+
+/// Everything about the model matrix that does not depend on a single row.
+struct Design {
+  std::vector<RawTerm> terms;
+  std::vector<CoefBlock> blocks;
+  int raw_size = 0;
+  int coef_size = 0;
+
+  /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
+  [[nodiscard]] int null_space() const;
+  [[nodiscard]] std::vector<std::string> coef_names() const;
+  /// M as one raw x coefficients matrix.
+  [[nodiscard]] Matrix map() const;
+};
+
+}  // namespace tessera::fit

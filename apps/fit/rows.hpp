@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "design.hpp"
+#include "family.hpp"
+#include "frame.hpp"
+
+#include <tessera/job/job.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tessera::fit {
+
+/// The rows that a pass goes over: this rank's part of the table in the terms of the model.
+struct Rows {
+  const Frame* frame = nullptr;
+  const Design* design = nullptr;
+  Family family = Family::gaussian;
+  int response = 0;          ///< index into the frame
+  std::vector<int> offsets;  ///< variables whose sum is the offset
+  int prior_weight = -1;     ///< index into the frame; -1: all ones
+};
+
+/// What one pass gives, over all rows of the job, in raw columns.
+struct RawSums {
+  Matrix gram;                   ///< R'WR, raw x raw, both triangles
+  std::vector<double> gradient;  ///< R'W r, r the working residual
+  double residual = 0;           ///< r'W r
+  double deviance = 0;           ///< at the given coefficients
+  double bad_rows = 0;           ///< rows whose step is not finite
+};
+
+/// Sums that need one pass and no coefficients.
+struct RawMoments {
+  std::vector<double> column_sums;   ///< R'1 over complete rows
+  double sum_weight = 0;             ///< sum of prior weights
+  double sum_weighted_response = 0;  ///< of y - offset for gaussian, of y otherwise
+};
+
+/// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same
+/// bits for any number of ranks, threads and devices of one kind.
+///
+/// On a device the columns are copied once, at the first pass, and stay there. All members are
+/// *collective*. After a fallback (`job.last_verdict().ran`) sums are the CPU's.
+class RowPass {
+ public:
+  RowPass(tessera::Job& job, tessera::Plan plan, Rows rows);
+  ~RowPass();
+  RowPass(const RowPass&) = delete;
+  RowPass& operator=(const RowPass&) = delete;
+
+  [[nodiscard]] RawMoments moments();
+  /// The first step of a family other than gaussian: at the initial mean, residual = link(mean) - offset
+  /// + step, as if the coefficients were zero.
+  [[nodiscard]] RawSums start();
+  /// A step at `raw_coef` = M beta.
+  [[nodiscard]] RawSums step(std::span<const double> raw_coef);
+  /// Only the deviance at `raw_coef`; the gram and the gradient stay empty.
+  [[nodiscard]] RawSums deviance(std::span<const double> raw_coef);
+
+  /// Bytes that one full pass reads from columns, over all ranks: for the run report.
+  [[nodiscard]] std::int64_t bytes_per_pass() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The rows' sparse raw values on the host, for predictions: sum over raw places of R(i, .) coef, and the
+/// dense coefficient row x_i = M' R(i, .) where a standard error needs it. `row` counts local rows.
+[[nodiscard]] double linear_predictor(const Frame& frame, const Design& design, std::size_t row,
+                                      std::span<const double> raw_coef);
+void coefficient_row(const Frame& frame, const Design& design, std::size_t row, std::span<double> x);
+
+}  // namespace tessera::fit

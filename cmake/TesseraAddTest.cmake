@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# tessera_add_test(NAME name SOURCES file... [LABELS label...] [RANKS n...] [GPUS n] [LIBRARIES target...]
+#                  [ENVIRONMENT VAR=value...] [TIMEOUT seconds])
+#
+# Registers one GoogleTest program. Without RANKS it runs alone, as test "name". With RANKS it runs once
+# for each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function
+# that owns the MPI session and fails on every rank if a test failed on one. With GPUS the test asks
+# CTest for that many and must GTEST_SKIP with a reason where there are fewer.
+function(tessera_add_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;GPUS;TIMEOUT" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_compile_definitions(${arg_NAME} PRIVATE TESSERA_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  target_link_libraries(${arg_NAME} PRIVATE tessera::tessera ${arg_LIBRARIES} tessera_compile_options)
+  if(arg_RANKS)
+    target_sources(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)
+    target_link_libraries(${arg_NAME} PRIVATE GTest::gtest)
+    foreach(ranks IN LISTS arg_RANKS)
+      add_test(NAME ${arg_NAME}.np${ranks}
+        COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} --oversubscribe $<TARGET_FILE:${arg_NAME}>)
+      list(APPEND tests ${arg_NAME}.np${ranks})
+      set_tests_properties(${arg_NAME}.np${ranks} PROPERTIES PROCESSORS ${ranks})
+    endforeach()
+    list(APPEND arg_LABELS mpi)
+    list(APPEND arg_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1)
+  else()
+    target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)
+    add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
+    set(tests ${arg_NAME})
+    if(NOT arg_LABELS)
+      set(arg_LABELS unit)
+    endif()
+  endif()
+  if(arg_GPUS)
+    list(APPEND arg_LABELS gpu)
+    set_tests_properties(${tests} PROPERTIES RESOURCE_GROUPS "${arg_GPUS},gpus:1")
+  endif()
+  set_tests_properties(${tests} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "${arg_ENVIRONMENT}")
+endfunction()

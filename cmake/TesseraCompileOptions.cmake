@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Warnings and sanitizers of Tessera's own targets, as one interface target.
+add_library(tessera_compile_options INTERFACE)
+target_compile_options(tessera_compile_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
+  # Sums must not depend on whether the compiler fuses a multiplication with an addition.
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+if(TESSERA_SANITIZE)
+  target_compile_options(tessera_compile_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
+  target_link_options(tessera_compile_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
+endif()

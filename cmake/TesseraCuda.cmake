@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# Decides whether CUDA is built, before any target exists. Sets TESSERA_CUDA (a plain variable).
+set(TESSERA_CUDA OFF)
+if(TESSERA_ENABLE_CUDA STREQUAL "AUTO")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    set(TESSERA_CUDA ON)
+  endif()
+elseif(TESSERA_ENABLE_CUDA)
+  set(TESSERA_CUDA ON)
+endif()
+
+if(TESSERA_CUDA)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    # Machine code for the data-centre parts, and PTX of the newest for what comes after.
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "CUDA architectures to build for")
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  # The driver is opened at run time by the static runtime, so that a machine without one runs the binary.
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+endif()
+message(STATUS "Tessera: CUDA ${TESSERA_CUDA}")

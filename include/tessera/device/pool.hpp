@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/context.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tessera {
+
+/// This rank's devices, highest score first, each opened at first use.
+///
+///     for (std::size_t i = 0; i < pool.size(); ++i) use(pool.context_at(i));
+///
+/// Contexts are opened once, by whoever asks first; different devices open in parallel. All members
+/// are thread-safe. Every lookup of a device that is not there throws `Error(usage)` that names what was
+/// asked for and what the pool has: an empty pool, an index out of range, an ordinal that is not (or no
+/// longer) in the pool.
+class DevicePool {
+ public:
+  struct Entry {
+    DeviceInfo info;
+    Ordinal ordinal{};  ///< CUDA index in this process; simulated devices count from 0 too
+    std::uint64_t score = 0;
+    int claim_index = 0;  ///< place among the rank's claimed devices
+  };
+
+  DevicePool();
+  explicit DevicePool(std::vector<Entry> entries);
+  ~DevicePool();
+  DevicePool(DevicePool&&) noexcept;
+  DevicePool& operator=(DevicePool&&) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Ordinals, highest score first; ties to the lower claim index.
+  [[nodiscard]] std::vector<Ordinal> ordinals() const;
+  /// Entries in the same order, for range-for.
+  [[nodiscard]] std::span<const Entry> entries() const noexcept;
+  [[nodiscard]] auto begin() const noexcept { return entries().begin(); }
+  [[nodiscard]] auto end() const noexcept { return entries().end(); }
+
+  [[nodiscard]] const DeviceInfo& device_at(std::size_t index) const;
+  /// Opens the device if it is not open. Blocks for a tenth of a second or more the first time.
+  [[nodiscard]] DeviceContext& context_at(std::size_t index);
+  [[nodiscard]] DeviceContext& context_of(Ordinal ordinal);
+  [[nodiscard]] std::int64_t memory_budget_bytes(Ordinal ordinal) const;
+
+  /// The devices in turn, for callers that spread independent work.
+  [[nodiscard]] Ordinal next_device();
+  /// The device with the most free memory now (asked of the driver for open devices, as probed for the
+  /// others); ties to the higher score.
+  [[nodiscard]] Ordinal most_free_memory();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tessera {
+
+/// What kind of thing went wrong. Programs turn it into an exit status (see `exit_status`).
+enum class ErrorCode {
+  usage,          ///< the call, command line or environment variable is wrong
+  input,          ///< data or a file that the caller named cannot be used
+  not_converged,  ///< an iteration ended without an answer
+  device_absent,  ///< a device was required and there is none
+  job_fault,      ///< the job as a whole cannot go on: a lost rank, MPI or CUDA misbehaving
+};
+
+/// Misuse or unusable input. The message is one line that says what, where and what to do.
+///
+/// A missing GPU is not an Error but an `Absence`; a device fault is not an Error but a `Verdict`.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+/// The exit status that every Tessera program uses for an error of this kind:
+/// 2 usage, 3 input, 4 not converged, 5 device required but absent, 6 job fault.
+[[nodiscard]] constexpr int exit_status(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::usage: return 2;
+    case ErrorCode::input: return 3;
+    case ErrorCode::not_converged: return 4;
+    case ErrorCode::device_absent: return 5;
+    case ErrorCode::job_fault: return 6;
+  }
+  return 6;
+}
+
+}  // namespace tessera

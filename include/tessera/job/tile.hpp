@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/stream.hpp>
+#include <tessera/partition/plan.hpp>
+#include <tessera/topology/device_info.hpp>
+
+#include <string>
+
+namespace tessera {
+
+/// The work of one device in one pass, as its function sees it: on a thread of its own, with the
+/// device's context current and the thread's affinity set near the device.
+class Tile {
+ public:
+  Tile(Range range, Range whole, int device_index, const DeviceInfo& device, StreamView stream)
+      : range_(range), whole_(whole), device_index_(device_index), device_(&device), stream_(stream) {}
+
+  /// The units to compute now.
+  [[nodiscard]] Range range() const noexcept { return range_; }
+  /// The whole tile that the plan gives the device; `range()` is a part of it where the memory budget
+  /// does not hold it at once.
+  [[nodiscard]] Range whole() const noexcept { return whole_; }
+  /// Counts this rank's claimed devices: the place for state that stays on the device between passes.
+  [[nodiscard]] int device_index() const noexcept { return device_index_; }
+  [[nodiscard]] const DeviceInfo& device() const noexcept { return *device_; }
+  /// The stream of this tile. It is synchronised after the function returns and before the vote.
+  [[nodiscard]] StreamView stream() const noexcept { return stream_; }
+
+  /// Fails the tile: the whole job falls back to the CPU. The function should return soon after.
+  /// The first reason counts. Throwing does the same.
+  void fail(std::string reason) {
+    if (!failed_) reason_ = std::move(reason);
+    failed_ = true;
+  }
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  Range range_;
+  Range whole_;
+  int device_index_;
+  const DeviceInfo* device_;
+  StreamView stream_;
+  bool failed_ = false;
+  std::string reason_;
+};
+
+/// A part of the work on the host, as the CPU function sees it: one of several at once, on its own thread.
+struct HostTile {
+  Range range;     ///< the units to compute now
+  int thread = 0;  ///< 0 to threads - 1
+  int threads = 1;
+};
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/topology/device_info.hpp>
+
+#include <iosfwd>
+#include <string>
+
+namespace tessera {
+
+/// The job-wide outcome of one pass, the same on every rank: every tile succeeded on its device, or
+/// every unit was computed by the CPU function from the untouched input. Never a mixture.
+struct Verdict {
+  enum class Ran {
+    devices,   ///< every tile of every rank succeeded on its device
+    host,      ///< the CPU function computed every unit, because there was no device to use
+    fallback,  ///< a device failed: the CPU function computed every unit, in this pass or since an earlier
+               ///< one
+  };
+
+  /// The first failure: of the lowest rank that failed, its first tile in plan order.
+  struct Failure {
+    int rank = 0;
+    std::string hostname;
+    int device = 0;     ///< counts the rank's claimed devices
+    std::string uuid;   ///< empty if the failure came before a device was known
+    std::string stage;  ///< probe, claim, bind, allocate or tile
+    std::string reason;
+  };
+
+  Ran ran = Ran::host;
+  int devices = 0;         ///< devices that computed; 0 unless `ran` is `devices`
+  bool simulated = false;  ///< the devices were simulated
+  std::string absence;     ///< why no device was used, if `ran` is `host`
+  Failure failure;         ///< meaningful if `ran` is `fallback`
+};
+
+/// One line: "computed on 8 devices", "computed on the CPU: no NVIDIA driver is installed", or
+/// "computed on the CPU: rank 3 (node7) device 1 GPU-… failed in tile: …".
+[[nodiscard]] std::string to_string(const Verdict& verdict);
+std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
+
+}  // namespace tessera

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tessera::mpi {
+
+/// How `Communicator::allreduce` combines values.
+enum class Reduction { sum, min, max };
+
+namespace detail {
+void allreduce_bytes(MPI_Comm comm, void* data, std::size_t count, MPI_Datatype type, Reduction how);
+std::vector<std::byte> allgatherv_bytes(MPI_Comm comm, std::span<const std::byte> mine,
+                                        std::vector<std::size_t>* offsets);
+std::vector<std::byte> alltoallv_bytes(MPI_Comm comm, std::span<const std::byte> outgoing,
+                                       std::span<const std::size_t> counts);
+void broadcast_bytes(MPI_Comm comm, void* data, std::size_t bytes, int root);
+
+template <class T>
+MPI_Datatype datatype() {
+  if constexpr (std::is_same_v<T, double>)
+    return MPI_DOUBLE;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return MPI_INT32_T;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return MPI_INT64_T;
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return MPI_UINT32_T;
+  else {
+    static_assert(std::is_same_v<T, std::uint64_t>, "no MPI reduction for this type");
+    return MPI_UINT64_T;
+  }
+}
+}  // namespace detail
+
+/// The few typed MPI calls that the library needs, over one communicator that it owns.
+///
+///     auto all = comm.allgather(my_record);          // one record of every rank, in rank order
+///     comm.allreduce(std::span(sums), Reduction::sum);
+///
+/// Every member marked *Collective* must be called by every rank in the same order. Counts are 64
+/// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI failure throws
+/// `Error(job_fault)`. Not thread-safe: call from the thread that made the session.
+class Communicator {
+ public:
+  Communicator() = default;
+
+  /// A private duplicate of `other`, so that the library's messages never meet the caller's. *Collective.*
+  [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
+
+  Communicator(Communicator&& other) noexcept;
+  Communicator& operator=(Communicator&& other) noexcept;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator();
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] MPI_Comm native() const noexcept { return comm_; }
+
+  /// The ranks that give the same color, ordered by their rank here. *Collective.*
+  [[nodiscard]] Communicator split(int color) const;
+
+  /// *Collective.* Waits for every rank.
+  void barrier() const;
+
+  /// *Collective.* Element-wise over ranks, in place; the result is the same on every rank. Sums of
+  /// `double` depend on the number of ranks: use `ReproducibleSum` where bits matter.
+  template <class T>
+  void allreduce(std::span<T> values, Reduction how) const {
+    detail::allreduce_bytes(comm_, values.data(), values.size(), detail::datatype<T>(), how);
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  [[nodiscard]] T allreduce(T value, Reduction how) const {
+    detail::allreduce_bytes(comm_, &value, 1, detail::datatype<T>(), how);
+    return value;
+  }
+
+  /// *Collective.* The value of every rank, in rank order.
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  [[nodiscard]] std::vector<T> allgather(const T& value) const {
+    return allgatherv(std::span<const T>(&value, 1));
+  }
+
+  /// *Collective.* The values of every rank, one after another in rank order. If `offsets` is given
+  /// it receives `size() + 1` element offsets: rank r's values are `[offsets[r], offsets[r + 1])`.
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  [[nodiscard]] std::vector<T> allgatherv(std::span<const T> mine,
+                                          std::vector<std::size_t>* offsets = nullptr) const {
+    auto bytes = detail::allgatherv_bytes(comm_, std::as_bytes(mine), offsets);
+    if (offsets != nullptr) {
+      for (auto& offset : *offsets) offset /= sizeof(T);
+    }
+    return from_bytes<T>(bytes);
+  }
+
+  /// *Collective.* The text of every rank, in rank order.
+  [[nodiscard]] std::vector<std::string> allgather_text(std::string_view mine) const;
+
+  /// *Collective.* Sends `counts[r]` consecutive elements of `outgoing` to each rank r; returns what
+  /// was received, in the order of the sending ranks.
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  [[nodiscard]] std::vector<T> alltoallv(std::span<const T> outgoing,
+                                         std::span<const std::size_t> counts) const {
+    std::vector<std::size_t> byte_counts(counts.begin(), counts.end());
+    for (auto& count : byte_counts) count *= sizeof(T);
+    return from_bytes<T>(detail::alltoallv_bytes(comm_, std::as_bytes(outgoing), byte_counts));
+  }
+
+  /// *Collective.* `values` of rank `root` on every rank; the size must be the same on every rank.
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  void broadcast(std::span<T> values, int root) const {
+    detail::broadcast_bytes(comm_, values.data(), values.size_bytes(), root);
+  }
+
+  /// *Collective.* The text of rank `root` on every rank.
+  [[nodiscard]] std::string broadcast_text(std::string_view text, int root) const;
+
+  /// *Collective.* The sum of `value` over the ranks below this one; 0 on rank 0.
+  [[nodiscard]] std::int64_t exclusive_sum(std::int64_t value) const;
+
+ private:
+  explicit Communicator(MPI_Comm owned);
+
+  template <class T>
+  static std::vector<T> from_bytes(const std::vector<std::byte>& bytes) {
+    std::vector<T> out(bytes.size() / sizeof(T));
+    if (!out.empty())
+      std::char_traits<char>::copy(reinterpret_cast<char*>(out.data()),
+                                   reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return out;
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+/// Ends the whole job at once with `message` on standard error and exit status `status`. For faults
+/// after which other ranks may be waiting in a collective that can never complete.
+[[noreturn]] void abort_job(std::string_view message, int status);
+
+}  // namespace tessera::mpi

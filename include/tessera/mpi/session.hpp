@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/mpi/communicator.hpp>
+
+namespace tessera::mpi {
+
+/// Owns MPI_Init_thread (MPI_THREAD_FUNNELED) and MPI_Finalize for a program.
+///
+///     int main(int argc, char** argv) {
+///       tessera::mpi::Session session(argc, argv);
+///       tessera::Job job(session.world());
+///     }
+///
+/// If MPI is initialised already, the session borrows it and does not finalise it. Threads: make,
+/// use and destroy it on the main thread; every MPI call of the library is made on that thread.
+class Session {
+ public:
+  Session(int& argc, char**& argv);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// A private duplicate of MPI_COMM_WORLD, valid for the life of the session.
+  [[nodiscard]] const Communicator& world() const noexcept { return world_; }
+  [[nodiscard]] bool is_root() const noexcept { return world_.rank() == 0; }
+
+ private:
+  bool owns_mpi_ = false;
+  Communicator world_;
+};
+
+}  // namespace tessera::mpi

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tessera {
+
+/// A half-open range of units, `[begin, end)`.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  [[nodiscard]] std::int64_t size() const noexcept { return end - begin; }
+  [[nodiscard]] bool empty() const noexcept { return begin >= end; }
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+/// The tile of one device: `device` counts the claimed devices of `rank` in inventory order.
+struct PlannedTile {
+  std::int32_t rank = 0;
+  std::int32_t device = 0;
+  Range units;
+
+  friend bool operator==(const PlannedTile&, const PlannedTile&) = default;
+};
+
+/// Which device of which rank gets which units: a pure function of the inventory's scores and the
+/// number of units, so that every rank computes the same one without communication.
+///
+///     // rank 0 has devices scored 100 and 50, rank 1 one scored 75, rank 2 one scored 0
+///     auto plan = Plan::over_devices(1000, {100, 50, 75, 0}, {0, 2, 3, 4});
+///     // rank 0: [0, 667): device 0 [0, 445), device 1 [445, 667); rank 1: [667, 1000); rank 2: nothing
+///
+/// Units are cut twice by `apportion`: over ranks by each rank's total score, then inside a rank over
+/// its devices. Ranks follow in rank order; the devices of a rank highest score first, ties to the
+/// lower index; a device whose share is empty has no tile. A rank without a device takes nothing, also
+/// when all scores are zero and the split is even.
+///
+/// With `block > 1` whole blocks are apportioned, so that every tile begins at a multiple of `block`:
+/// what a reproducible reduction needs. The last block of the job may be short.
+class Plan {
+ public:
+  Plan() = default;
+
+  /// `scores[rank_offsets[r] .. rank_offsets[r + 1])` are the devices of rank r; `rank_offsets` has one
+  /// more element than there are ranks. Throws `Error(usage)` on a negative `units`, a `block` below 1,
+  /// or offsets that do not fit the scores. Cost: O(ranks + devices log devices of one rank).
+  [[nodiscard]] static Plan over_devices(std::int64_t units, std::span<const std::uint64_t> scores,
+                                         std::span<const std::int64_t> rank_offsets, std::int64_t block = 1);
+
+  /// An even split over the host of every rank, for a job without devices. It has no tiles.
+  [[nodiscard]] static Plan over_hosts(std::int64_t units, int ranks, std::int64_t block = 1);
+
+  [[nodiscard]] std::int64_t units() const noexcept { return units_; }
+  [[nodiscard]] std::int64_t block() const noexcept { return block_; }
+  [[nodiscard]] int ranks() const noexcept { return static_cast<int>(rank_ranges_.size()); }
+
+  /// False if the plan was made over hosts: every unit is the CPU function's.
+  [[nodiscard]] bool on_devices() const noexcept { return on_devices_; }
+
+  /// Every tile of the job in order of its first unit.
+  [[nodiscard]] std::span<const PlannedTile> tiles() const noexcept { return tiles_; }
+
+  /// The tiles of one rank in order of their first unit. Throws `Error(usage)` for an unknown rank.
+  [[nodiscard]] std::span<const PlannedTile> tiles_of(int rank) const;
+
+  /// The units of one rank, all its tiles together. Throws `Error(usage)` for an unknown rank.
+  [[nodiscard]] Range range_of(int rank) const;
+
+ private:
+  std::int64_t units_ = 0;
+  std::int64_t block_ = 1;
+  bool on_devices_ = false;
+  std::vector<PlannedTile> tiles_;
+  std::vector<std::size_t> rank_tiles_;  // tiles of rank r: [rank_tiles_[r], rank_tiles_[r + 1])
+  std::vector<Range> rank_ranges_;
+};
+
+}  // namespace tessera

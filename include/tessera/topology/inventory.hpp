@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/mpi/communicator.hpp>
+#include <tessera/partition/plan.hpp>
+#include <tessera/topology/claim.hpp>
+#include <tessera/topology/score.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// One claimed device of the job, as every rank knows it.
+struct InventoryDevice {
+  int rank = 0;
+  int index = 0;  ///< counts the rank's claimed devices
+  Uuid uuid;
+  PciId pci;
+  std::string name;
+  ComputeCapability capability;
+  int multiprocessors = 0;
+  std::int64_t total_memory_bytes = 0;
+  std::int64_t memory_budget_bytes = 0;
+  int numa_node = -1;
+  int sharers = 1;
+  bool simulated = false;
+  std::uint64_t score = 0;  ///< already divided among the sharers
+};
+
+/// One rank of the job, as every rank knows it.
+struct InventoryRank {
+  int rank = 0;
+  int node = 0;
+  std::string hostname;
+  std::string cpuset;
+  int allowed_cores = 0;
+  int allowed_threads = 0;
+  std::string absence;  ///< why the rank drives no GPU; empty if it drives one
+};
+
+/// Every rank's claimed devices with scores, identical on every rank.
+class Inventory {
+ public:
+  Inventory() = default;
+  Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevice> devices);
+
+  [[nodiscard]] std::span<const InventoryRank> ranks() const noexcept { return ranks_; }
+  /// All devices, by rank and then index.
+  [[nodiscard]] std::span<const InventoryDevice> devices() const noexcept { return devices_; }
+  [[nodiscard]] std::span<const InventoryDevice> devices_of(int rank) const;
+  [[nodiscard]] int nodes() const noexcept { return nodes_; }
+
+  /// Units over these devices in proportion to their scores; over the hosts of all ranks if there is
+  /// no device. Pure: the same on every rank.
+  [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const;
+
+ private:
+  std::vector<InventoryRank> ranks_;
+  std::vector<InventoryDevice> devices_;
+  std::vector<std::int64_t> offsets_;
+  int nodes_ = 0;
+};
+
+/// One allgather of fixed-size records. `scores` belong to `claim.devices`, whole (sharing is divided
+/// out here). *Collective.* Texts longer than a record's fields are cut.
+[[nodiscard]] Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,
+                                         const Claim& claim, std::span<const std::uint64_t> scores);
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/topology/device_info.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Where this rank runs.
+struct HostInfo {
+  std::string hostname;
+  std::string boot_id;          ///< tells machines apart when host names are equal; may be empty
+  std::string allowed_cpuset;   ///< cores this rank may use, as an hwloc list
+  int allowed_cores = 0;        ///< physical cores among them
+  int allowed_threads = 0;      ///< hardware threads among them
+  std::vector<int> numa_nodes;  ///< hwloc OS indexes of their NUMA nodes
+};
+
+/// One GPU that this rank sees, with its distance from the rank's cores.
+struct ProbedDevice {
+  DeviceInfo info;
+  /// How far the device is from this rank's allowed cores: 0 if they share the device's nearest
+  /// package-side ancestor, growing with every level of the hwloc tree up to their common one.
+  int distance = 0;
+};
+
+/// What hardware this rank sees.
+struct Probe {
+  HostInfo host;
+  std::vector<ProbedDevice> devices;  ///< in the order CUDA would number them
+  std::optional<Absence> absence;     ///< present exactly when `devices` is empty
+};
+
+/// Looks at this process's cores (hwloc) and GPUs (NVML, opened at run time), by the rules of
+/// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: indices, UUIDs and their prefixes, MIG instances;
+/// the list ends at the first entry that names nothing, and a repeated entry empties it.
+///
+///     auto here = tessera::probe();
+///     if (here.absence) std::cerr << here.absence->message << '\n';
+///
+/// `rank` chooses the devices of this rank where `TESSERA_SIMULATE` is set; then no driver is asked.
+/// Makes no CUDA call. Not collective. Thread-safe as long as no thread changes the environment.
+/// Throws `Error(usage)` for an unreadable `TESSERA_SIMULATE`. Cost: tens of milliseconds for hwloc,
+/// about 20 ms a GPU for NVML.
+[[nodiscard]] Probe probe(int rank = 0);
+
+}  // namespace tessera

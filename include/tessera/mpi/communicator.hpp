@@ -5,10 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tessera::mpi {
@@ -17,12 +20,28 @@ namespace tessera::mpi {
 enum class Reduction { sum, min, max };
 
 namespace detail {
-void allreduce_bytes(MPI_Comm comm, void* data, std::size_t count, MPI_Datatype type, Reduction how);
-std::vector<std::byte> allgatherv_bytes(MPI_Comm comm, std::span<const std::byte> mine,
-                                        std::vector<std::size_t>* offsets);
-std::vector<std::byte> alltoallv_bytes(MPI_Comm comm, std::span<const std::byte> outgoing,
-                                       std::span<const std::size_t> counts);
-void broadcast_bytes(MPI_Comm comm, void* data, std::size_t bytes, int root);
+/// MPI counts are `int`: what is larger is cut into pieces of this many elements.
+inline constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
+
+void allreduce(MPI_Comm comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
+               std::size_t piece = largest_piece);
+void broadcast_bytes(MPI_Comm comm, void* data, std::size_t bytes, int root,
+                     std::size_t piece = largest_piece);
+
+/// Where each rank's bytes lie once gathered: one more offset than there are ranks.
+std::vector<std::size_t> gathered_offsets(MPI_Comm comm, std::size_t my_bytes);
+/// `out` holds `offsets.back()` bytes.
+void allgatherv_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<const std::size_t> offsets,
+                      std::byte* out, std::size_t piece = largest_piece);
+
+/// What each rank sends to this one, given what this one sends to each. Throws `Error(usage)` unless
+/// `counts` has one element a rank and adds up to `total`.
+std::vector<std::size_t> incoming_counts(MPI_Comm comm, std::span<const std::size_t> counts,
+                                         std::size_t total);
+/// `out` holds the sum of `incoming` bytes.
+void alltoallv_bytes(MPI_Comm comm, const std::byte* outgoing, std::span<const std::size_t> counts,
+                     std::span<const std::size_t> incoming, std::byte* out,
+                     std::size_t piece = largest_piece);
 
 template <class T>
 MPI_Datatype datatype() {
@@ -48,7 +67,8 @@ MPI_Datatype datatype() {
 ///
 /// Every member marked *Collective* must be called by every rank in the same order. Counts are 64
 /// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI failure throws
-/// `Error(job_fault)`. Not thread-safe: call from the thread that made the session.
+/// `Error(job_fault)` with MPI's own words; a call on an empty (default-made or moved-from)
+/// communicator throws `Error(usage)`. Not thread-safe: call from the thread that made the session.
 class Communicator {
  public:
   Communicator() = default;
@@ -76,12 +96,12 @@ class Communicator {
   /// `double` depend on the number of ranks: use `ReproducibleSum` where bits matter.
   template <class T>
   void allreduce(std::span<T> values, Reduction how) const {
-    detail::allreduce_bytes(comm_, values.data(), values.size(), detail::datatype<T>(), how);
+    detail::allreduce(comm_, values.data(), values.size(), detail::datatype<T>(), how);
   }
   template <class T>
   requires std::is_arithmetic_v<T>
   [[nodiscard]] T allreduce(T value, Reduction how) const {
-    detail::allreduce_bytes(comm_, &value, 1, detail::datatype<T>(), how);
+    detail::allreduce(comm_, &value, 1, detail::datatype<T>(), how);
     return value;
   }
 
@@ -98,11 +118,15 @@ class Communicator {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> allgatherv(std::span<const T> mine,
                                           std::vector<std::size_t>* offsets = nullptr) const {
-    auto bytes = detail::allgatherv_bytes(comm_, std::as_bytes(mine), offsets);
+    auto byte_offsets = detail::gathered_offsets(comm_, mine.size_bytes());
+    std::vector<T> all(byte_offsets.back() / sizeof(T));
+    detail::allgatherv_bytes(comm_, std::as_bytes(mine), byte_offsets,
+                             std::as_writable_bytes(std::span(all)).data());
     if (offsets != nullptr) {
-      for (auto& offset : *offsets) offset /= sizeof(T);
+      for (auto& offset : byte_offsets) offset /= sizeof(T);
+      *offsets = std::move(byte_offsets);
     }
-    return from_bytes<T>(bytes);
+    return all;
   }
 
   /// *Collective.* The text of every rank, in rank order.
@@ -114,9 +138,16 @@ class Communicator {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> alltoallv(std::span<const T> outgoing,
                                          std::span<const std::size_t> counts) const {
-    std::vector<std::size_t> byte_counts(counts.begin(), counts.end());
-    for (auto& count : byte_counts) count *= sizeof(T);
-    return from_bytes<T>(detail::alltoallv_bytes(comm_, std::as_bytes(outgoing), byte_counts));
+    const auto incoming = detail::incoming_counts(comm_, counts, outgoing.size());
+    std::vector<T> received(std::reduce(incoming.begin(), incoming.end()));
+    const auto in_bytes = [](std::span<const std::size_t> elements) {
+      std::vector<std::size_t> bytes(elements.begin(), elements.end());
+      for (auto& count : bytes) count *= sizeof(T);
+      return bytes;
+    };
+    detail::alltoallv_bytes(comm_, std::as_bytes(outgoing).data(), in_bytes(counts), in_bytes(incoming),
+                            std::as_writable_bytes(std::span(received)).data());
+    return received;
   }
 
   /// *Collective.* `values` of rank `root` on every rank; the size must be the same on every rank.
@@ -134,15 +165,6 @@ class Communicator {
 
  private:
   explicit Communicator(MPI_Comm owned);
-
-  template <class T>
-  static std::vector<T> from_bytes(const std::vector<std::byte>& bytes) {
-    std::vector<T> out(bytes.size() / sizeof(T));
-    if (!out.empty())
-      std::char_traits<char>::copy(reinterpret_cast<char*>(out.data()),
-                                   reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return out;
-  }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;

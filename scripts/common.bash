@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# What run-example and run-tests share; sourced by them in the repository's root.
+
+say() { echo "== $*"; }
+
+# A CUDA toolkit that is installed where its packages put it, but is not on the PATH.
+if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
+  PATH=$PATH:/usr/local/cuda/bin
+fi
+
+# Open MPI refuses to run as root unless told that this is meant, as it is in a container.
+if ((EUID == 0)); then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+# One job for each core this process may use, as long as each has 1 GiB of memory.
+jobs=$(nproc)
+memory_gib=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo "$jobs")
+((jobs <= memory_gib)) || jobs=$((memory_gib > 0 ? memory_gib : 1))
+
+configure() {
+  say "Configuring build/default"
+  cmake --preset default
+}
+
+build() {
+  say "Building with $jobs jobs"
+  cmake --build --preset default --parallel "$jobs" "$@"
+}

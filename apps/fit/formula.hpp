@@ -11,13 +11,15 @@
 namespace tessera::fit {
 
 /// Arithmetic on columns, as R writes it: numbers, columns, + - * / ^, unary minus, parentheses, and
-/// log, sqrt, exp, I. In postfix order, ready to evaluate.
+/// log, sqrt, exp, I. In postfix order, ready to evaluate. Made by `parse_formula`, `parse_expression`
+/// or `column_expression`.
 struct Expression {
   enum class Op { number, column, add, subtract, multiply, divide, power, negate, log, sqrt, exp };
   struct Step {
     Op op;
     double number = 0;
     std::string column;
+    int place = 0;  ///< of the column in `columns()`
     friend bool operator==(const Step&, const Step&) = default;
   };
 
@@ -28,7 +30,8 @@ struct Expression {
   [[nodiscard]] bool is_column() const noexcept { return steps.size() == 1 && steps[0].op == Op::column; }
   /// The columns it reads, each once, in order of appearance.
   [[nodiscard]] std::vector<std::string> columns() const;
-  /// The value for one row; `value_of` gives a column's value by its place in `columns()`.
+  /// The value for one row, whose columns come in the order of `columns()`. A missing value is NaN, and
+  /// so is what R makes NaN of (the log of a negative number). Cost: no allocation.
   [[nodiscard]] double evaluate(std::span<const double> columns_of_row) const;
   friend bool operator==(const Expression&, const Expression&) = default;
 };
@@ -73,6 +76,16 @@ struct Formula {
 
 /// Parses a formula as R users write it. Throws `tessera::Error(usage)` with the position and what was
 /// expected there, for a construct that is not supported too (`s()` without bs, another basis, `d=`, …).
+///
+/// The right-hand side follows R's algebra: `+`, `:`, `*`, `/` (nesting), `^`, `-` and parentheses of
+/// terms, `0`, `1` and `- 1` for the intercept. Labels are those of mgcv. `k`, `m` and `bs` have mgcv's
+/// defaults; where mgcv would warn and put a default in the place of an unusable value, this throws.
 [[nodiscard]] Formula parse_formula(std::string_view text);
+
+/// One expression alone, e.g. "log(e)". Throws as `parse_formula` does.
+[[nodiscard]] Expression parse_expression(std::string_view text);
+
+/// A column as it stands, whatever its name: "my col" has the text "`my col`".
+[[nodiscard]] Expression column_expression(const std::string& column);
 
 }  // namespace tessera::fit

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formula_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+namespace tessera::fit {
+namespace {
+
+using Kind = Syntax::Kind;
+
+// Beyond this no basis is meant, only a slip of the keyboard.
+constexpr int max_k = 100000;
+
+bool is_missing(const Syntax& value) {
+  return value.is_name("NA") || value.is_name("NULL");
+}
+
+std::optional<bool> truth(const Syntax& value) {
+  if (value.is_name("TRUE") || value.is_name("T")) return true;
+  if (value.is_name("FALSE") || value.is_name("F")) return false;
+  return std::nullopt;
+}
+
+int integer(const Syntax& value, std::string_view argument) {
+  const bool negative = value.kind == Kind::unary && value.text == "-";
+  const Syntax& magnitude = value.kind == Kind::unary ? value.children[0] : value;
+  if (magnitude.kind != Kind::number || magnitude.number != std::floor(magnitude.number) ||
+      magnitude.number > max_k)
+    formula_error(value.position, fmt::format("{}: expected a whole number of at most {}, found {}", argument,
+                                              max_k, deparse(value)));
+  const int result = static_cast<int>(magnitude.number);
+  return negative ? -result : result;
+}
+
+/// The elements of `c(…)`, or the one value that it is.
+std::vector<const Syntax*> elements(const Syntax& value, std::string_view vector = "c") {
+  if (!value.is_call(vector)) return {&value};
+  std::vector<const Syntax*> result;
+  for (const Syntax& child : value.children) result.push_back(&child);
+  return result;
+}
+
+/// The arguments of a call by name; the ones without a name are its variables.
+class Arguments {
+ public:
+  Arguments(const Syntax& call, std::initializer_list<std::string_view> known) : call_(call) {
+    for (std::size_t i = 0; i < call.children.size(); ++i) {
+      const Syntax& value = call.children[i];
+      const std::string& name = call.argument_names[i];
+      if (name.empty()) {
+        variables.push_back(&value);
+        continue;
+      }
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        formula_error(value.position, fmt::format("{}() has no argument '{}'", call.text, name));
+      if (find(name) != nullptr)
+        formula_error(value.position, fmt::format("{}() has the argument '{}' twice", call.text, name));
+      named_.emplace_back(name, &value);
+    }
+  }
+
+  [[nodiscard]] const Syntax* find(std::string_view name) const {
+    for (const auto& [known, value] : named_) {
+      if (known == name) return value;
+    }
+    return nullptr;
+  }
+
+  /// Refuses an argument whose effect is not available, unless it is given its default.
+  void refuse(std::string_view name) const {
+    const Syntax* value = find(name);
+    if (value != nullptr && !is_missing(*value) && truth(*value) != false)
+      formula_error(value->position,
+                    fmt::format("{}(): the argument '{}' is not available", call_.text, name));
+  }
+
+  std::vector<const Syntax*> variables;
+
+ private:
+  const Syntax& call_;
+  std::vector<std::pair<std::string, const Syntax*>> named_;
+};
+
+Expression variable(const Syntax& value) {
+  if (value.kind != Kind::name && value.kind != Kind::call)
+    formula_error(value.position, fmt::format("expected a variable, found {}; arithmetic is written I({})",
+                                              deparse(value), deparse(value)));
+  return expression_from(value);
+}
+
+void set_basis(MarginSpec& margin, const Syntax* value, const Syntax& call) {
+  if (value == nullptr && call.text == "te") {
+    margin.basis = "cr";  // mgcv's default of te()
+    return;
+  }
+  if (value != nullptr && value->kind != Kind::text)
+    formula_error(value->position,
+                  fmt::format("bs: expected a quoted name such as \"ps\", found {}", deparse(*value)));
+  margin.basis = value == nullptr ? "tp" : value->text;
+  for (const std::string_view known : {"ps", "cp", "cr", "cc", "re"}) {
+    if (margin.basis == known) return;
+  }
+  const std::size_t position = value == nullptr ? call.position : value->position;
+  if (value == nullptr || margin.basis == "tp")
+    formula_error(position,
+                  fmt::format("{}({}) is a thin plate spline (bs=\"tp\"), which is not available; write "
+                              "bs=\"cr\" or bs=\"ps\"",
+                              call.text, margin.variable.text));
+  formula_error(position,
+                fmt::format("bs=\"{}\" is not available; there are ps, cp, cr, cc and re", margin.basis));
+}
+
+/// m of one margin: one number, or c(m1, m2); NA is the default of 2. One number stands for both.
+void set_order(MarginSpec& margin, const Syntax& value) {
+  const auto parts = elements(value);
+  if (parts.empty() || parts.size() > 2)
+    formula_error(value.position, fmt::format("m: expected one or two numbers, found {}", deparse(value)));
+  std::array<int, 2> order{2, 2};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Syntax& part = *parts[std::min(i, parts.size() - 1)];
+    if (!is_missing(part)) order[i] = integer(part, "m");
+  }
+  if (margin.basis != "ps" && margin.basis != "cp") {
+    if (order != std::array{2, 2})
+      formula_error(value.position, fmt::format("m has no effect on bs=\"{}\"; leave it out", margin.basis));
+    return;
+  }
+  if (order[0] != 2)
+    formula_error(value.position,
+                  fmt::format("m[1]={}: only cubic splines, m[1]=2, are available", order[0]));
+  if (order[1] < 1 || order[1] > 3)
+    formula_error(value.position, fmt::format("m[2]={}: the order of the penalty is 1, 2 or 3", order[1]));
+  margin.order = order;
+}
+
+/// The least k of a basis, as mgcv has it.
+int least_k(const MarginSpec& margin, bool tensor) {
+  int least = 3;
+  if (margin.basis == "ps") least = std::max(margin.order[0] + 2, margin.order[1] + 1);
+  if (margin.basis == "cp") least = std::max(margin.order[0] + 1, margin.order[1] + 1);
+  if (margin.basis == "cc") least = 4;
+  if (margin.basis == "re") least = 1;
+  return tensor ? std::max(least, 3) : least;
+}
+
+void set_k(MarginSpec& margin, const Syntax* value, bool tensor) {
+  margin.k = tensor ? 5 : 10;
+  if (value != nullptr && !is_missing(*value)) {
+    const int k = integer(*value, "k");
+    if (k != -1) margin.k = k;  // -1 asks for the default
+    const int least = least_k(margin, tensor);
+    if (margin.k < least)
+      formula_error(value->position,
+                    fmt::format("k={} is too small: bs=\"{}\" needs at least {}", k, margin.basis, least));
+  }
+  // A default never stands below what the order of the penalty needs.
+  margin.k = std::max(margin.k, least_k(margin, tensor));
+}
+
+/// The value of an argument that may be one for all margins, or a vector with one for each.
+const Syntax* of_margin(const Syntax* value, std::string_view argument, std::size_t margin,
+                        std::size_t margins, std::string_view vector = "c") {
+  if (value == nullptr) return nullptr;
+  const auto parts = elements(*value, vector);
+  if (parts.size() != 1 && parts.size() != margins)
+    formula_error(value->position, fmt::format("{}: {} values for {} variable{}", argument, parts.size(),
+                                               margins, margins == 1 ? "" : "s"));
+  return parts[parts.size() == 1 ? 0 : margin];
+}
+
+const Syntax* order_of_margin(const Syntax* value, std::size_t margin, std::size_t margins, bool tensor) {
+  if (value == nullptr) return nullptr;
+  if (!tensor) return value;
+  // mgcv: m=c(2,1) is m=2 for the first margin and m=1 for the second; a list gives each its own pair.
+  return of_margin(value, "m", margin, margins, value->is_call("list") ? "list" : "c");
+}
+
+}  // namespace
+
+SmoothSpec smooth_from(const Syntax& call) {
+  SmoothSpec smooth;
+  smooth.tensor = call.text == "te";
+  const Arguments arguments =
+      smooth.tensor ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "pc"})
+                    : Arguments(call, {"k", "fx", "bs", "m", "by", "xt", "id", "sp", "pc"});
+  for (const std::string_view name : {"fx", "xt", "id", "sp", "pc", "d"}) arguments.refuse(name);
+
+  const std::size_t margins = arguments.variables.size();
+  if (margins == 0) formula_error(call.position, fmt::format("{}() without a variable", call.text));
+  if (margins > 1 && !smooth.tensor)
+    formula_error(arguments.variables[1]->position,
+                  fmt::format("s() of {} variables is not available; write te(…)", margins));
+
+  for (std::size_t i = 0; i < margins; ++i) {
+    MarginSpec margin;
+    margin.variable = variable(*arguments.variables[i]);
+    for (const MarginSpec& other : smooth.margins) {
+      if (other.variable.text == margin.variable.text)
+        formula_error(arguments.variables[i]->position,
+                      fmt::format("{} is twice a variable of one smooth", margin.variable.text));
+    }
+    set_basis(margin, of_margin(arguments.find("bs"), "bs", i, margins), call);
+    if (const Syntax* order = order_of_margin(arguments.find("m"), i, margins, smooth.tensor))
+      set_order(margin, *order);
+    set_k(margin, of_margin(arguments.find("k"), "k", i, margins), smooth.tensor);
+    smooth.label += (i == 0 ? call.text + "(" : ",") + margin.variable.text;
+    smooth.margins.push_back(std::move(margin));
+  }
+  smooth.label += ")";
+
+  if (const Syntax* np = arguments.find("np")) {
+    const auto value = truth(*np);
+    if (!value)
+      formula_error(np->position, fmt::format("np: expected TRUE or FALSE, found {}", deparse(*np)));
+    smooth.normalise = *value;
+  }
+  if (const Syntax* by = arguments.find("by"); by != nullptr && !is_missing(*by)) {
+    smooth.by = variable(*by);
+    smooth.label += ":" + smooth.by->text;
+  }
+  return smooth;
+}
+
+}  // namespace tessera::fit

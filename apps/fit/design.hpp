@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// The model matrix in the form that makes a row cheap: X = R M.
@@ -17,6 +18,8 @@
 /// values and second derivatives, what folds a cyclic basis, te's reparameterisation, and the
 /// constraint. So X'WX = M' (R'WR) M, and a pass over the rows never forms a dense row.
 namespace tessera::fit {
+
+struct Frame;
 
 /// A piecewise cubic basis of one variable: in each cell four consecutive raw values are not zero.
 ///
@@ -42,7 +45,7 @@ struct Component {
     spline,   ///< margin.raw_size() raw places, four of them not zero
   };
   Kind kind = Kind::numeric;
-  int variable = 0;  ///< index into the Frame
+  int variable = 0;  ///< index into the Frame, and into `Design::variables`
   int levels = 0;
   Margin margin;
   [[nodiscard]] int raw_size() const noexcept {
@@ -92,8 +95,17 @@ struct CoefBlock {
   std::string by_level;
 };
 
+/// What a component's variable must be in any table that the design is applied to.
+struct DesignVariable {
+  std::string name;
+  bool factor = false;
+  std::vector<std::string> levels;
+  friend bool operator==(const DesignVariable&, const DesignVariable&) = default;
+};
+
 /// Everything about the model matrix that does not depend on a single row.
 struct Design {
+  std::vector<DesignVariable> variables;  ///< by the places that `Component::variable` counts
   std::vector<RawTerm> terms;
   std::vector<CoefBlock> blocks;
   int raw_size = 0;
@@ -104,6 +116,16 @@ struct Design {
   [[nodiscard]] std::vector<std::string> coef_names() const;
   /// M as one raw x coefficients matrix.
   [[nodiscard]] Matrix map() const;
+  /// The factors among the variables that the terms use, with their levels, as `FrameRequest` takes them.
+  [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> known_levels() const;
+  /// Appends a term, filling in its place, size and nonzeros; returns its first raw column. Throws
+  /// `Error(input)` if the raw columns would be more than an int counts.
+  int add_term(std::vector<Component> components);
 };
+
+/// The design with its components counting the variables of `frame`, found by name: what a design read
+/// from a model file needs before it meets a table. Throws `Error(input)` if the frame lacks a variable, or
+/// has it as another kind or with other levels.
+[[nodiscard]] Design reindexed(Design design, const Frame& frame);
 
 }  // namespace tessera::fit

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "design.hpp"
+
+#include "frame.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <limits>
+
+namespace tessera::fit {
+
+int Design::null_space() const {
+  int size = coef_size;
+  for (const CoefBlock& block : blocks) {
+    if (block.penalty) size -= block.penalty->rank();
+  }
+  return size;
+}
+
+std::vector<std::string> Design::coef_names() const {
+  std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(coef_size));
+  for (const CoefBlock& block : blocks) names.insert(names.end(), block.names.begin(), block.names.end());
+  return names;
+}
+
+Matrix Design::map() const {
+  Matrix whole(raw_size, coef_size);
+  for (const CoefBlock& block : blocks) {
+    for (int j = 0; j < block.coef_size; ++j) {
+      for (int i = 0; i < block.raw_size; ++i) {
+        whole(block.raw_begin + i, block.coef_begin + j) = block.map(i, j);
+      }
+    }
+  }
+  return whole;
+}
+
+int Design::add_term(std::vector<Component> components) {
+  RawTerm term;
+  term.raw_begin = raw_size;
+  std::int64_t size = 1;
+  for (const Component& component : components) {
+    size *= component.raw_size();
+    term.nonzeros *= component.nonzeros();
+    if (raw_size + size > std::numeric_limits<int>::max()) {
+      throw Error(ErrorCode::input,
+                  "the model has more than 2^31 - 1 columns: reduce k, or a factor's levels");
+    }
+  }
+  term.raw_size = static_cast<int>(size);
+  term.components = std::move(components);
+  raw_size += term.raw_size;
+  terms.push_back(std::move(term));
+  return terms.back().raw_begin;
+}
+
+Design reindexed(Design design, const Frame& frame) {
+  std::vector<DesignVariable> variables;
+  for (const Variable& variable : frame.variables) {
+    variables.push_back({variable.name, variable.factor, variable.levels});
+  }
+  for (RawTerm& term : design.terms) {
+    for (Component& component : term.components) {
+      const DesignVariable& wanted = design.variables[static_cast<std::size_t>(component.variable)];
+      const int place = frame.index_of(wanted.name);
+      if (!(variables[static_cast<std::size_t>(place)] == wanted)) {
+        throw Error(
+            ErrorCode::input,
+            fmt::format(
+                "'{}' is {} in the model and not so in the data: use the table's own types", wanted.name,
+                wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number"));
+      }
+      component.variable = place;
+    }
+  }
+  design.variables = std::move(variables);
+  return design;
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> Design::known_levels() const {
+  std::vector<bool> used(variables.size());
+  for (const RawTerm& term : terms) {
+    for (const Component& component : term.components) {
+      used[static_cast<std::size_t>(component.variable)] = true;
+    }
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> factors;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const DesignVariable& variable = variables[i];
+    if (used[i] && variable.factor) factors.emplace_back(variable.name, variable.levels);
+  }
+  return factors;
+}
+
+}  // namespace tessera::fit

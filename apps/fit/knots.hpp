@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "basis.hpp"
+#include "formula.hpp"
+#include "frame.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::fit {
+
+/// Limits (two values) or all the knots that a user supplies, by variable.
+using SuppliedKnots = std::map<std::string, std::vector<double>>;
+
+/// Parses "month=0.5,12.5". Throws `Error(usage)`.
+[[nodiscard]] std::pair<std::string, std::vector<double>> parse_knots(std::string_view text);
+
+/// *Collective.* The basis of one margin over the complete rows of the job: finds the range and the
+/// quantiles that its knots need, or takes the knots supplied. Its `component.variable` is set.
+///
+/// Throws on every rank alike: `Error(usage)` for a spline order other than cubic, a k or a difference order
+/// that the basis cannot have, or a wrong number of knots; `Error(input)` for a factor where numbers are
+/// needed, a constant covariate, k above what the distinct values support, or data outside the knots.
+/// `label` is the smooth's, for those messages.
+[[nodiscard]] Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame,
+                               const MarginSpec& spec, const SuppliedKnots& supplied,
+                               const std::string& label);
+
+}  // namespace tessera::fit

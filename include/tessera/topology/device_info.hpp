@@ -54,7 +54,8 @@ struct ComputeCapability {
 };
 
 /// The target for NVRTC, e.g. "sm_90", rounded down to the newest one that the toolkit this library
-/// was built with knows; empty if even the oldest one it knows is newer than the device.
+/// was built with knows; empty if even the oldest one it knows is newer than the device. On a device
+/// of a later major version than the target only the target's PTX runs, not its machine code.
 [[nodiscard]] std::string nvrtc_arch(ComputeCapability capability);
 
 /// What is known of one device. Quantities that NVML cannot tell are empty until a claimed device is
@@ -76,8 +77,10 @@ struct DeviceInfo {
   bool ecc = false;
   bool integrated = false;
   bool simulated = false;
-  int numa_node = -1;       ///< hwloc OS index of the nearest NUMA node; -1 if not known
-  std::string near_cpuset;  ///< cores near the device as an hwloc list ("0-15,32-47"); empty: any
+  int numa_node = -1;  ///< hwloc OS index of the nearest NUMA node; -1 if not known
+  /// Cores near the device among those that this rank may use, as an hwloc list ("0-15,32-47"); empty
+  /// if none of them is near (or the device is simulated): a thread then stays where the rank is.
+  std::string near_cpuset;
 
   [[nodiscard]] bool mig() const noexcept { return uuid.mig; }
   /// Device memory that one job should plan with: the lesser of what is free and half of the total.

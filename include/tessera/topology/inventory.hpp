@@ -23,7 +23,7 @@ struct InventoryDevice {
   ComputeCapability capability;
   int multiprocessors = 0;
   std::int64_t total_memory_bytes = 0;
-  std::int64_t memory_budget_bytes = 0;
+  std::int64_t memory_budget_bytes = 0;  ///< already divided among the sharers
   int numa_node = -1;
   int sharers = 1;
   bool simulated = false;
@@ -65,7 +65,8 @@ class Inventory {
 };
 
 /// One allgather of fixed-size records. `scores` belong to `claim.devices`, whole (sharing is divided
-/// out here). *Collective.* Texts longer than a record's fields are cut.
+/// out here). *Collective.* Texts longer than a record's fields are cut. Throws `Error(usage)`, on every
+/// rank, if a rank gives another number of scores than it claims devices.
 [[nodiscard]] Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,
                                          const Claim& claim, std::span<const std::uint64_t> scores);
 

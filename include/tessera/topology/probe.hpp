@@ -24,7 +24,8 @@ struct HostInfo {
 struct ProbedDevice {
   DeviceInfo info;
   /// How far the device is from this rank's allowed cores: 0 if they share the device's nearest
-  /// package-side ancestor, growing with every level of the hwloc tree up to their common one.
+  /// package-side ancestor, growing with every level of the hwloc tree up to their common one. 0 too
+  /// where neither hwloc nor the kernel tells where the device is, and for simulated devices.
   int distance = 0;
 };
 
@@ -42,9 +43,14 @@ struct Probe {
 ///     auto here = tessera::probe();
 ///     if (here.absence) std::cerr << here.absence->message << '\n';
 ///
+/// Cores are those that hwloc allows (the scheduler's cgroup) and the calling thread is bound to; where
+/// HWLOC_XMLFILE names a topology, those that the file allows. Devices that the driver will not open for
+/// this process are left out, as CUDA does.
+///
 /// `rank` chooses the devices of this rank where `TESSERA_SIMULATE` is set; then no driver is asked.
 /// Makes no CUDA call. Not collective. Thread-safe as long as no thread changes the environment.
-/// Throws `Error(usage)` for an unreadable `TESSERA_SIMULATE`. Cost: tens of milliseconds for hwloc,
+/// Throws `Error(usage)` for an unreadable `TESSERA_SIMULATE`, `Error(job_fault)` if hwloc finds no
+/// topology at all. Cost: tens of milliseconds for hwloc,
 /// about 20 ms a GPU for NVML.
 [[nodiscard]] Probe probe(int rank = 0);
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/architecture.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tessera::detail {
+
+int cores_per_multiprocessor(ComputeCapability capability) noexcept {
+  // Volta, Turing and the A100 have 64; every consumer part since 8.6, and all from Hopper on, 128.
+  const bool narrow = capability.major == 7 || capability == ComputeCapability{8, 0};
+  return narrow ? 64 : 128;
+}
+
+int fp64_lanes_per_multiprocessor(ComputeCapability capability) noexcept {
+  if (capability == ComputeCapability{9, 0} || capability == ComputeCapability{10, 0}) return 64;
+  if (capability == ComputeCapability{7, 0} || capability == ComputeCapability{8, 0}) return 32;
+  return 2;
+}
+
+bool shares_host_memory(ComputeCapability capability) noexcept {
+  constexpr std::array<ComputeCapability, 6> integrated{{{7, 2}, {8, 7}, {8, 8}, {10, 1}, {11, 0}, {12, 1}}};
+  return std::find(integrated.begin(), integrated.end(), capability) != integrated.end();
+}
+
+}  // namespace tessera::detail

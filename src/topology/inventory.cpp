@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/error.hpp>
+#include <tessera/topology/inventory.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+/// A text of a record: cut to what fits, always ended by a zero.
+template <std::size_t Size>
+using Text = std::array<char, Size>;
+
+template <std::size_t Size>
+void set(Text<Size>& text, std::string_view value) {
+  const std::size_t length = std::min(value.size(), Size - 1);
+  std::copy_n(value.begin(), length, text.begin());
+}
+
+struct RankRecord {
+  std::int32_t node;
+  std::int32_t allowed_cores;
+  std::int32_t allowed_threads;
+  std::int32_t scores_missing;  ///< a mistake of this rank's caller, carried to all ranks
+  Text<72> hostname;
+  Text<256> cpuset;
+  Text<256> absence;
+};
+
+struct DeviceRecord {
+  std::array<std::uint8_t, 16> uuid;
+  std::uint8_t mig;
+  std::uint8_t simulated;
+  std::int32_t sharers;
+  PciId pci;
+  std::int32_t capability_major;
+  std::int32_t capability_minor;
+  std::int32_t multiprocessors;
+  std::int32_t numa_node;
+  std::int64_t total_memory_bytes;
+  std::int64_t memory_budget_bytes;
+  std::uint64_t score;
+  Text<72> name;
+};
+
+static_assert(std::is_trivially_copyable_v<RankRecord> && std::is_trivially_copyable_v<DeviceRecord>);
+
+template <class Record>
+void append(std::vector<std::byte>& bytes, const Record& record) {
+  const auto* begin = reinterpret_cast<const std::byte*>(&record);
+  bytes.insert(bytes.end(), begin, begin + sizeof record);
+}
+
+template <class Record>
+Record take(std::span<const std::byte>& bytes) {
+  Record record;
+  std::memcpy(&record, bytes.data(), sizeof record);
+  bytes = bytes.subspan(sizeof record);
+  return record;
+}
+
+RankRecord rank_record(const HostInfo& host, const Claim& claim, bool scores_missing) {
+  RankRecord record{};
+  record.node = claim.node;
+  record.allowed_cores = host.allowed_cores;
+  record.allowed_threads = host.allowed_threads;
+  record.scores_missing = scores_missing ? 1 : 0;
+  set(record.hostname, host.hostname);
+  set(record.cpuset, host.allowed_cpuset);
+  if (claim.absence) set(record.absence, claim.absence->message);
+  return record;
+}
+
+DeviceRecord device_record(const ClaimedDevice& device, std::uint64_t score) {
+  const DeviceInfo& info = device.info;
+  DeviceRecord record{};
+  record.uuid = info.uuid.bytes;
+  record.mig = info.uuid.mig ? 1 : 0;
+  record.simulated = info.simulated ? 1 : 0;
+  record.sharers = std::max(device.sharers, 1);
+  record.pci = info.pci;
+  record.capability_major = info.capability.major;
+  record.capability_minor = info.capability.minor;
+  record.multiprocessors = info.multiprocessors;
+  record.numa_node = info.numa_node;
+  const auto sharers = static_cast<std::uint64_t>(record.sharers);
+  record.total_memory_bytes = info.total_memory_bytes;
+  record.memory_budget_bytes = info.memory_budget_bytes() / record.sharers;
+  // A share of a device that can compute must not be lost to rounding.
+  record.score = score == 0 ? 0 : std::max<std::uint64_t>(score / sharers, 1);
+  set(record.name, info.name);
+  return record;
+}
+
+InventoryRank to_rank(int rank, const RankRecord& record) {
+  return {rank,
+          record.node,
+          record.hostname.data(),
+          record.cpuset.data(),
+          record.allowed_cores,
+          record.allowed_threads,
+          record.absence.data()};
+}
+
+InventoryDevice to_device(int rank, int index, const DeviceRecord& record) {
+  InventoryDevice device;
+  device.rank = rank;
+  device.index = index;
+  device.uuid = {record.uuid, record.mig != 0};
+  device.pci = record.pci;
+  device.name = record.name.data();
+  device.capability = {record.capability_major, record.capability_minor};
+  device.multiprocessors = record.multiprocessors;
+  device.total_memory_bytes = record.total_memory_bytes;
+  device.memory_budget_bytes = record.memory_budget_bytes;
+  device.numa_node = record.numa_node;
+  device.sharers = record.sharers;
+  device.simulated = record.simulated != 0;
+  device.score = record.score;
+  return device;
+}
+
+}  // namespace
+
+Inventory::Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevice> devices)
+    : ranks_(std::move(ranks)), devices_(std::move(devices)), offsets_(ranks_.size() + 1, 0) {
+  std::sort(devices_.begin(), devices_.end(), [](const InventoryDevice& a, const InventoryDevice& b) {
+    return std::tie(a.rank, a.index) < std::tie(b.rank, b.index);
+  });
+  for (const auto& rank : ranks_) nodes_ = std::max(nodes_, rank.node + 1);
+  for (const auto& device : devices_) {
+    if (device.rank < 0 || static_cast<std::size_t>(device.rank) >= ranks_.size())
+      throw Error(ErrorCode::usage, "Inventory: device " + to_string(device.uuid) +
+                                        " is said to be of rank " + std::to_string(device.rank) +
+                                        ", and there are " + std::to_string(ranks_.size()) + " ranks");
+    ++offsets_[static_cast<std::size_t>(device.rank) + 1];
+  }
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) offsets_[rank + 1] += offsets_[rank];
+}
+
+std::span<const InventoryDevice> Inventory::devices_of(int rank) const {
+  if (rank < 0 || static_cast<std::size_t>(rank) >= ranks_.size())
+    throw Error(ErrorCode::usage, "Inventory::devices_of: no rank " + std::to_string(rank) + " among " +
+                                      std::to_string(ranks_.size()));
+  const auto begin = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(rank)]);
+  const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(rank) + 1]);
+  return std::span(devices_).subspan(begin, end - begin);
+}
+
+Plan Inventory::plan(std::int64_t units, std::int64_t block) const {
+  if (devices_.empty()) return Plan::over_hosts(units, static_cast<int>(ranks_.size()), block);
+  std::vector<std::uint64_t> scores;
+  scores.reserve(devices_.size());
+  for (const auto& device : devices_) scores.push_back(device.score);
+  return Plan::over_devices(units, scores, offsets_, block);
+}
+
+Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, const Claim& claim,
+                           std::span<const std::uint64_t> scores) {
+  // One message a rank: its record, and behind it those of its devices.
+  const bool scores_missing = scores.size() != claim.devices.size();
+  std::vector<std::byte> mine;
+  append(mine, rank_record(probe.host, claim, scores_missing));
+  for (std::size_t i = 0; i < claim.devices.size() && !scores_missing; ++i)
+    append(mine, device_record(claim.devices[i], scores[i]));
+  std::vector<std::size_t> offsets;
+  const auto gathered = comm.allgatherv(std::span<const std::byte>(mine), &offsets);
+
+  std::vector<InventoryRank> ranks;
+  std::vector<InventoryDevice> devices;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    auto bytes = std::span(gathered).subspan(offsets[r], offsets[r + 1] - offsets[r]);
+    const auto record = take<RankRecord>(bytes);
+    if (record.scores_missing != 0)
+      throw Error(ErrorCode::usage, "gather_inventory: rank " + std::to_string(rank) +
+                                        " does not give one score for each claimed device");
+    ranks.push_back(to_rank(rank, record));
+    for (int index = 0; !bytes.empty(); ++index)
+      devices.push_back(to_device(rank, index, take<DeviceRecord>(bytes)));
+  }
+  return {std::move(ranks), std::move(devices)};
+}
+
+}  // namespace tessera

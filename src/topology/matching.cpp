@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/matching.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera::detail {
+namespace {
+
+constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+/// The problem made complete: each row gets a column of its own, behind the real ones, that stands for
+/// "no column" and costs more than all the edges of any matching together. A least-cost matching of
+/// all rows then uses as few of those as possible.
+class Assignment {
+ public:
+  Assignment(std::size_t rows, std::size_t columns, std::span<const Edge> edges)
+      : rows_(rows),
+        columns_(columns + rows),
+        cost_(rows * columns_),
+        column_of_(rows, none),
+        row_of_(columns_, none),
+        row_potential_(rows),
+        column_potential_(columns_) {
+    std::int64_t dearest = 0;
+    for (const Edge& edge : edges) dearest = std::max(dearest, edge.cost);
+    const std::int64_t unmatched = (dearest + 1) * static_cast<std::int64_t>(rows + 1);
+    const std::int64_t forbidden = unmatched * static_cast<std::int64_t>(rows + 1);
+    std::fill(cost_.begin(), cost_.end(), forbidden);
+    for (const Edge& edge : edges) {
+      auto& cost = cost_[edge.row * columns_ + edge.column];
+      cost = std::min(cost, edge.cost);
+    }
+    for (std::size_t row = 0; row < rows; ++row) cost_[row * columns_ + columns + row] = unmatched;
+  }
+
+  /// A least-cost matching of all rows, with potentials that prove it.
+  void solve() {
+    for (std::size_t row = 0; row < rows_; ++row) add_row(row);
+  }
+
+  /// Among all least-cost matchings, the one whose columns come first in row order.
+  void settle_ties() {
+    for (std::size_t row = 0; row < rows_; ++row)
+      for (std::size_t column = 0; column != column_of_[row]; ++column)
+        if (tight(row, column) && move_to(row, column)) break;
+  }
+
+  [[nodiscard]] std::size_t column_of(std::size_t row) const { return column_of_[row]; }
+
+ private:
+  [[nodiscard]] std::int64_t reduced_cost(std::size_t row, std::size_t column) const {
+    return cost_[row * columns_ + column] - row_potential_[row] - column_potential_[column];
+  }
+  [[nodiscard]] bool tight(std::size_t row, std::size_t column) const {
+    return reduced_cost(row, column) == 0;
+  }
+
+  void match(std::size_t row, std::size_t column) {
+    column_of_[row] = column;
+    row_of_[column] = row;
+  }
+
+  /// Dijkstra over alternating paths from `start` to the nearest free column; then the path is flipped.
+  void add_row(std::size_t start) {
+    std::vector<std::int64_t> distance(columns_, std::numeric_limits<std::int64_t>::max());
+    std::vector<std::size_t> from(columns_, start);
+    std::vector<char> reached(columns_, 0);
+    std::size_t row = start;
+    std::size_t column = none;
+    std::int64_t length = 0;
+    while (row != none) {
+      column = none;
+      for (std::size_t j = 0; j < columns_; ++j) {
+        if (reached[j] != 0) continue;
+        if (const auto through = length + reduced_cost(row, j); through < distance[j]) {
+          distance[j] = through;
+          from[j] = row;
+        }
+        if (column == none || distance[j] < distance[column]) column = j;
+      }
+      length = distance[column];
+      reached[column] = 1;
+      row = row_of_[column];
+    }
+    row_potential_[start] += length;
+    for (std::size_t j = 0; j < columns_; ++j) {
+      if (reached[j] == 0 || j == column) continue;
+      row_potential_[row_of_[j]] += length - distance[j];
+      column_potential_[j] -= length - distance[j];
+    }
+    for (;;) {
+      const std::size_t before = from[column];
+      const std::size_t given_up = column_of_[before];
+      match(before, column);
+      if (before == start) return;
+      column = given_up;
+    }
+  }
+
+  /// Gives `column` to `row` if the matching stays optimal and the rows before `row` keep theirs.
+  bool move_to(std::size_t row, std::size_t column) {
+    const std::size_t given_up = column_of_[row];
+    // A column whose potential is not zero is matched in every optimal matching.
+    const bool may_be_free = column_potential_[given_up] == 0;
+    const std::size_t displaced = row_of_[column];
+    if (displaced == none) {
+      if (!may_be_free) return false;
+      row_of_[given_up] = none;
+      match(row, column);
+      return true;
+    }
+    if (displaced < row) return false;
+
+    // Breadth first over rows that may still move: the displaced row needs a column.
+    std::vector<std::size_t> from(columns_, none);
+    std::vector<std::size_t> queue{displaced};
+    from[column] = row;
+    for (std::size_t next = 0; next < queue.size(); ++next) {
+      const std::size_t mover = queue[next];
+      for (std::size_t j = 0; j < columns_; ++j) {
+        if (from[j] != none || !tight(mover, j)) continue;
+        const bool free = row_of_[j] == none;
+        if (free && !may_be_free) continue;
+        if (!free && j != given_up && row_of_[j] < row) continue;
+        from[j] = mover;
+        if (!free && j != given_up) {
+          queue.push_back(row_of_[j]);
+          continue;
+        }
+        row_of_[given_up] = none;
+        for (std::size_t at = j; at != column;) {
+          const std::size_t taker = from[at];
+          const std::size_t left = column_of_[taker];
+          match(taker, at);
+          at = left;
+        }
+        match(row, column);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::size_t rows_;
+  std::size_t columns_;
+  std::vector<std::int64_t> cost_;
+  std::vector<std::size_t> column_of_;
+  std::vector<std::size_t> row_of_;
+  std::vector<std::int64_t> row_potential_;
+  std::vector<std::int64_t> column_potential_;  // zero or less; zero on every free column
+};
+
+}  // namespace
+
+std::vector<std::optional<std::size_t>> best_matching(std::size_t rows, std::size_t columns,
+                                                      std::span<const Edge> edges) {
+  Assignment assignment(rows, columns, edges);
+  assignment.solve();
+  assignment.settle_ties();
+  std::vector<std::optional<std::size_t>> result(rows);
+  for (std::size_t row = 0; row < rows; ++row)
+    if (const auto column = assignment.column_of(row); column < columns) result[row] = column;
+  return result;
+}
+
+}  // namespace tessera::detail

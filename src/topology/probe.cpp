@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/topology/probe.hpp>
+#include <tessera/topology/simulate.hpp>
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "topology/find_devices.hpp"
+#include "topology/host_topology.hpp"
+
+namespace tessera {
+namespace {
+
+detail::FoundDevices simulated(std::string_view text, int rank) {
+  auto devices = simulated_devices(text, rank);
+  if (!devices.empty()) return {std::move(devices), std::nullopt};
+  return {{},
+          Absence{Absence::Reason::no_device,
+                  "TESSERA_SIMULATE gives rank " + std::to_string(rank) + " no device"}};
+}
+
+detail::FoundDevices real() {
+#ifdef TESSERA_CUDA_VERSION
+  return detail::find_devices(detail::survey_nvml(), detail::CudaEnvironment::current(),
+                              TESSERA_CUDA_VERSION);
+#else
+  return {{},
+          Absence{Absence::Reason::not_built,
+                  "this build has no CUDA: configure with -DTESSERA_ENABLE_CUDA=ON to use GPUs"}};
+#endif
+}
+
+}  // namespace
+
+Probe probe(int rank) {
+  const char* simulation = std::getenv("TESSERA_SIMULATE");
+  const bool simulate = simulation != nullptr && *simulation != '\0';
+  auto found = simulate ? simulated(simulation, rank) : real();
+
+  const detail::HostTopology topology;
+  Probe probe;
+  probe.host = topology.host();
+  probe.absence = std::move(found.absence);
+  for (DeviceInfo& device : found.devices) {
+    int distance = 0;
+    if (!device.simulated) {
+      auto nearness = topology.nearness(device.pci);
+      device.numa_node = nearness.numa_node;
+      device.near_cpuset = std::move(nearness.near_cpuset);
+      distance = nearness.distance;
+    }
+    probe.devices.push_back({std::move(device), distance});
+  }
+  return probe;
+}
+
+}  // namespace tessera

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/error.hpp>
+#include <tessera/topology/score.hpp>
+
+#include <algorithm>
+
+#include "topology/architecture.hpp"
+
+namespace tessera {
+namespace {
+
+// Products of scores, clocks and widths pass 64 bits only for absurd figures; a wider type costs nothing.
+__extension__ using Wide = unsigned __int128;
+
+/// High enough for any device, and low enough that the scores of a million add up in 64 bits.
+constexpr std::uint64_t highest_score = std::uint64_t{1} << 40;
+
+std::uint64_t fixed(Wide score) {
+  return static_cast<std::uint64_t>(std::clamp<Wide>(score, 1, highest_score));
+}
+
+std::uint64_t magnitude(std::int64_t figure) {
+  return figure > 0 ? static_cast<std::uint64_t>(figure) : 0;
+}
+
+std::uint64_t spec_score(const DeviceInfo& device) {
+  Wide whole = magnitude(device.multiprocessors);
+  if (device.capability.has_fp64_tensor_cores()) whole += 100;
+  if (device.capability.has_async_copy()) whole += 50;
+  // 4 x bytes / 2^30, kept in units of 1 / score_scale.
+  const Wide memory = Wide{4} * magnitude(device.free_memory_bytes) * score_scale >> 30;
+  return fixed(whole * score_scale + memory);
+}
+
+// An H200 as NVML reports it: 132 multiprocessors at 1980 MHz with 64 FP64 lanes; 6144 bits at 3201 MHz.
+constexpr std::uint64_t h200_arithmetic = 132ULL * 1980 * 64;
+constexpr std::uint64_t h200_bandwidth = 6144ULL * 3201;
+/// What an H200 scores; fine enough that a T4 (about 36) is still told from its like to a thousandth.
+constexpr std::uint64_t h200_points = 1000;
+
+std::uint64_t throughput_score(const DeviceInfo& device) {
+  const Wide arithmetic = Wide{magnitude(device.multiprocessors)} * magnitude(device.sm_clock_mhz) *
+                          magnitude(detail::fp64_lanes_per_multiprocessor(device.capability));
+  const Wide bandwidth = Wide{magnitude(device.memory_bus_bits)} * magnitude(device.memory_clock_mhz);
+  constexpr Wide half = Wide{h200_points} * score_scale / 2;
+  const Wide arithmetic_half = half * arithmetic / h200_arithmetic;
+  const Wide bandwidth_half = half * bandwidth / h200_bandwidth;
+  // Where the driver keeps one figure back, the other stands for it.
+  if (bandwidth == 0) return fixed(2 * arithmetic_half);
+  if (arithmetic == 0) return fixed(2 * bandwidth_half);
+  return fixed(arithmetic_half + bandwidth_half);
+}
+
+}  // namespace
+
+std::uint64_t score(const DeviceInfo& device, ScoreModel model) {
+  switch (model) {
+    case ScoreModel::spec: return spec_score(device);
+    case ScoreModel::throughput: return throughput_score(device);
+    case ScoreModel::measured: break;
+  }
+  throw Error(ErrorCode::usage,
+              "a measured score cannot be computed from a device's figures: use measured_score");
+}
+
+std::uint64_t measured_score(std::int64_t units, std::int64_t nanoseconds) {
+  if (units <= 0) return 0;
+  constexpr Wide nanoseconds_per_millisecond = 1000000;
+  const Wide elapsed = std::max<std::int64_t>(nanoseconds, 1);  // a coarse clock may not have moved
+  return fixed(Wide{magnitude(units)} * nanoseconds_per_millisecond * score_scale / elapsed);
+}
+
+std::string_view to_string(ScoreModel model) {
+  switch (model) {
+    case ScoreModel::spec: return "spec";
+    case ScoreModel::throughput: return "throughput";
+    case ScoreModel::measured: return "measured";
+  }
+  return "unknown";
+}
+
+}  // namespace tessera

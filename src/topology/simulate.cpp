@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+#include <tessera/error.hpp>
+#include <tessera/topology/simulate.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+
+namespace tessera {
+namespace {
+
+struct Model {
+  std::string_view name;
+  std::string_view full_name;
+  ComputeCapability capability;
+  int multiprocessors;
+  int threads_per_multiprocessor;
+  int shared_memory_per_block_kib;
+  int l2_kib;
+  int memory_gib;
+  int sm_clock_mhz;
+  int memory_clock_mhz;
+  int memory_bus_bits;
+};
+
+/// Figures of the boards: NVIDIA's data sheets and architecture white papers; clocks as NVML names the
+/// highest.
+constexpr std::array<Model, 6> models{{
+    {"H200", "Simulated NVIDIA H200", {9, 0}, 132, 2048, 227, 51200, 141, 1980, 3201, 6144},
+    {"H100", "Simulated NVIDIA H100 80GB HBM3", {9, 0}, 132, 2048, 227, 51200, 80, 1980, 2619, 5120},
+    {"A100", "Simulated NVIDIA A100-SXM4-80GB", {8, 0}, 108, 2048, 163, 40960, 80, 1410, 1593, 5120},
+    {"L40S", "Simulated NVIDIA L40S", {8, 9}, 142, 1536, 99, 98304, 48, 2520, 9001, 384},
+    {"V100", "Simulated Tesla V100-SXM2-32GB", {7, 0}, 80, 2048, 96, 6144, 32, 1530, 877, 4096},
+    {"T4", "Simulated Tesla T4", {7, 5}, 40, 1024, 64, 4096, 16, 1590, 5001, 256},
+}};
+
+constexpr int most_devices = 1024;  // of one rank: more is a slip of the pen
+
+[[noreturn]] void refuse(std::string_view entry, const std::string& why) {
+  throw Error(ErrorCode::usage, "TESSERA_SIMULATE: cannot read \"" + std::string(entry) + "\": " + why);
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\n";
+  const auto begin = text.find_first_not_of(blank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+}
+
+/// Cuts off and returns what comes before `separator`, or all that is left.
+std::string_view take_until(std::string_view& text, char separator) {
+  const auto at = text.find(separator);
+  const auto part = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return part;
+}
+
+std::optional<int> parse_count(std::string_view text) {
+  int value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+/// An identity that depends on `key` alone: two 64-bit FNV-1a hashes (Fowler, Noll, Vo), the second
+/// started from the first.
+Uuid uuid_of(std::string_view key) {
+  Uuid uuid;
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (std::size_t half = 0; half < 2; ++half) {
+    for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    for (std::size_t i = 0; i < 8; ++i)
+      uuid.bytes[8 * half + i] = static_cast<std::uint8_t>(hash >> (56 - 8 * i));
+  }
+  return uuid;
+}
+
+DeviceInfo make_device(const Model& model, const std::string& owner, int index) {
+  DeviceInfo device;
+  device.uuid = uuid_of(owner + " device " + std::to_string(index));
+  device.pci = {0, static_cast<std::uint32_t>(index / 32), static_cast<std::uint32_t>(index % 32)};
+  device.name = model.full_name;
+  device.capability = model.capability;
+  device.multiprocessors = model.multiprocessors;
+  device.threads_per_multiprocessor = model.threads_per_multiprocessor;
+  device.shared_memory_per_block_bytes = std::int64_t{model.shared_memory_per_block_kib} << 10;
+  device.l2_bytes = std::int64_t{model.l2_kib} << 10;
+  device.total_memory_bytes = std::int64_t{model.memory_gib} << 30;
+  device.free_memory_bytes = device.total_memory_bytes;
+  device.sm_clock_mhz = model.sm_clock_mhz;
+  device.memory_clock_mhz = model.memory_clock_mhz;
+  device.memory_bus_bits = model.memory_bus_bits;
+  device.ecc = true;
+  device.simulated = true;
+  return device;
+}
+
+std::string hostname() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// One entry: whom it names, and its models with counts.
+struct Entry {
+  std::optional<int> rank;  ///< every rank if empty
+  bool of_node = false;
+  struct Term {
+    const Model* model;
+    int count;
+  };
+  std::vector<Term> terms;
+};
+
+Entry::Term parse_term(std::string_view entry, std::string_view text) {
+  int count = 1;
+  if (const auto x = text.find('x'); x != std::string_view::npos) {
+    const auto parsed = parse_count(trimmed(text.substr(0, x)));
+    if (!parsed || *parsed < 1 || *parsed > most_devices)
+      refuse(entry, "a count is a whole number from 1 to " + std::to_string(most_devices));
+    count = *parsed;
+    text = trimmed(text.substr(x + 1));
+  }
+  const auto* model =
+      std::find_if(models.begin(), models.end(), [&](const Model& known) { return known.name == text; });
+  if (model == models.end())
+    refuse(entry, "no model \"" + std::string(text) + "\"; known are H200, H100, A100, L40S, V100, T4");
+  return {model, count};
+}
+
+Entry parse_entry(std::string_view text) {
+  Entry entry;
+  std::string_view rest = text;
+  const auto whom = trimmed(take_until(rest, ':'));
+  if (whom != "*") {
+    if (!whom.starts_with("rank") || !(entry.rank = parse_count(whom.substr(4))))
+      refuse(text, "an entry begins with \"rankN:\" or \"*:\"");
+  }
+  rest = trimmed(rest);
+  if (constexpr std::string_view node = "@node"; rest.ends_with(node)) {
+    entry.of_node = true;
+    rest.remove_suffix(node.size());
+  }
+  for (bool more = true; more;) {
+    more = rest.find('+') != std::string_view::npos;
+    entry.terms.push_back(parse_term(text, trimmed(take_until(rest, '+'))));
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
+  // Every entry is read, also those of other ranks, so that all ranks refuse a mistake alike.
+  std::optional<Entry> mine;
+  std::string owner;
+  for (int number = 0; !text.empty(); ++number) {
+    const auto part = trimmed(take_until(text, ';'));
+    if (part.empty()) continue;
+    Entry entry = parse_entry(part);
+    if (mine || (entry.rank && *entry.rank != rank)) continue;
+    owner = (entry.of_node ? "node " + hostname() : "rank " + std::to_string(rank)) + " entry " +
+            std::to_string(number);
+    mine = std::move(entry);
+  }
+  std::vector<DeviceInfo> devices;
+  if (!mine) return devices;
+  for (const auto& term : mine->terms)
+    for (int i = 0; i < term.count; ++i)
+      devices.push_back(make_device(*term.model, owner, static_cast<int>(devices.size())));
+  return devices;
+}
+
+}  // namespace tessera

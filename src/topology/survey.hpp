@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/topology/device_info.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::detail {
+
+/// One MIG instance of a GPU: a compute instance inside a GPU instance.
+struct MigInstance {
+  DeviceInfo info;
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
+};
+
+/// One physical GPU that this process may open.
+struct Gpu {
+  DeviceInfo info;
+  bool mig_mode = false;  ///< usable only through its instances
+  std::vector<MigInstance> instances;
+};
+
+/// What the driver answers, as plain data: tests write one by hand.
+struct Survey {
+  std::vector<Gpu> gpus;                ///< those that this process may open
+  std::vector<std::string> unreadable;  ///< for each of the others, why not
+  int cuda_version = 0;                 ///< what the driver supports, 1000 x major + 10 x minor
+  std::optional<Absence> absence;       ///< the driver could not be asked at all
+};
+
+/// Asks the driver through NVML, which is opened here and closed again. Makes no context and does not
+/// initialise CUDA. Never throws on account of the driver. Cost: about 60 ms for one GPU, 130 ms for 8.
+[[nodiscard]] Survey survey_nvml();
+
+}  // namespace tessera::detail

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "penalty_basis.hpp"
+
+#include "linalg.hpp"
+#include "submatrix.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace tessera::fit {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+double frobenius(const Matrix& a) {
+  return std::sqrt(dot(a.values(), a.values()));
+}
+
+void add(Matrix& sum, const Matrix& a, double factor) {
+  for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += factor * a.values()[i];
+}
+
+bool is_positive_diagonal(const Matrix& a) {
+  for (int j = 0; j < a.cols(); ++j) {
+    for (int i = 0; i < a.rows(); ++i) {
+      if (i == j ? !(a(i, j) > 0) : a(i, j) != 0) return false;
+    }
+  }
+  return true;
+}
+
+/// Eigenvectors by descending eigenvalue.
+SymmetricEigen descending_eigen(const Matrix& a) {
+  SymmetricEigen eigen = symmetric_eigen(a);
+  std::reverse(eigen.values.begin(), eigen.values.end());
+  for (int j = 0, k = a.cols() - 1; j < k; ++j, --k) {
+    std::swap_ranges(eigen.vectors.column(j).begin(), eigen.vectors.column(j).end(),
+                     eigen.vectors.column(k).begin());
+  }
+  return eigen;
+}
+
+/// v' a v.
+Matrix congruence(const Matrix& a, const Matrix& v) {
+  return multiply_tn(v, multiply(a, v));
+}
+
+BlockBasis block_basis(const CoefBlock& block, int first_sp) {
+  const Penalty& penalty = *block.penalty;
+  BlockBasis basis;
+  basis.begin = block.coef_begin;
+  basis.size = block.coef_size;
+  basis.rank = penalty.rank();
+  basis.first_sp = first_sp;
+  basis.penalty = &penalty;
+  const bool single = basis.penalties() == 1;
+
+  if (single && basis.rank == basis.size && is_positive_diagonal(penalty.matrices[0])) {
+    for (int i = 0; i < basis.size; ++i) basis.diagonal.push_back(penalty.matrices[0](i, i));
+    return basis;
+  }
+
+  Matrix sum(basis.size, basis.size);
+  for (const Matrix& s : penalty.matrices) add(sum, s, single ? 1.0 : 1 / frobenius(s));
+  SymmetricEigen eigen = descending_eigen(sum);
+  const auto rank = static_cast<std::size_t>(basis.rank);
+  const double noise = 1e-9 * eigen.values.front();
+  if (basis.rank < 1 || basis.rank > basis.size || eigen.values[rank - 1] < noise ||
+      (basis.rank < basis.size && eigen.values[rank] > noise)) {
+    throw std::logic_error(
+        fmt::format("the penalty of {} does not have the stated rank {}", block.label, basis.rank));
+  }
+  basis.rotation = std::move(eigen.vectors);
+  if (single) {
+    basis.diagonal.assign(eigen.values.begin(), eigen.values.begin() + basis.rank);
+  } else {
+    const Matrix range = submatrix(basis.rotation, 0, basis.size, 0, basis.rank);
+    for (const Matrix& s : penalty.matrices) basis.dense.push_back(congruence(s, range));
+  }
+  return basis;
+}
+
+}  // namespace
+
+std::vector<BlockBasis> penalty_bases(const Design& design) {
+  std::vector<BlockBasis> bases;
+  int first_sp = 0;
+  for (const CoefBlock& block : design.blocks) {
+    if (!block.penalty) continue;
+    bases.push_back(block_basis(block, first_sp));
+    first_sp += bases.back().penalties();
+  }
+  return bases;
+}
+
+GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, std::span<const double> lambda) {
+  // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each.
+  const double comparable = std::cbrt(epsilon);
+  const double negligible = std::pow(epsilon, 0.7);
+  const int size = penalties.front().rows();
+  GradedPenalties out{identity(size), penalties};
+  std::vector<std::size_t> waiting(penalties.size());
+  for (std::size_t j = 0; j < waiting.size(); ++j) waiting[j] = j;
+
+  for (int done = 0; done < size;) {
+    const int left = size - done;
+    std::vector<Matrix> rest;
+    std::vector<double> norms;
+    double largest = 0;
+    for (const std::size_t j : waiting) {
+      rest.push_back(submatrix(out.penalties[j], done, left, done, left));
+      norms.push_back(frobenius(rest.back()));
+      largest = std::max(largest, lambda[j] * norms.back());
+    }
+    std::vector<std::size_t> dominant;
+    std::vector<std::size_t> dominated;
+    Matrix sum(left, left);
+    for (std::size_t k = 0; k < waiting.size(); ++k) {
+      if (lambda[waiting[k]] * norms[k] >= comparable * largest) {
+        dominant.push_back(waiting[k]);
+        add(sum, rest[k], 1 / norms[k]);
+      } else {
+        dominated.push_back(waiting[k]);
+      }
+    }
+    if (dominated.empty() || largest == 0) break;
+
+    const SymmetricEigen eigen = descending_eigen(sum);
+    const int rank = static_cast<int>(std::count_if(eigen.values.begin(), eigen.values.end(), [&](double v) {
+      return v > negligible * eigen.values[0];
+    }));
+    Matrix turn = identity(size);
+    assign(turn, done, done, eigen.vectors);
+    out.rotation = multiply(out.rotation, turn);
+    for (Matrix& s : out.penalties) s = congruence(s, turn);
+    done += rank;
+    for (const std::size_t j : dominant) {
+      for (int c = 0; c < size; ++c) {
+        for (int r = 0; r < size; ++r) {
+          if (std::max(r, c) >= done) out.penalties[j](r, c) = 0;
+        }
+      }
+    }
+    waiting = dominated;
+  }
+  return out;
+}
+
+}  // namespace tessera::fit

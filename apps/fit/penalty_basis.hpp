@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "design.hpp"
+#include "matrix.hpp"
+
+#include <span>
+#include <vector>
+
+/// Orthogonal bases in which the penalties can be added up without losing the small ones.
+///
+/// With lambda up to e^40 a sum of penalties in the coordinates of the basis functions drowns everything
+/// that it does not penalise in rounding. In these bases what a penalty does not touch is exactly zero.
+namespace tessera::fit {
+
+/// The penalties of one coefficient block in coordinates U' b: the first `rank` are penalised, the others
+/// are the null space, where every penalty is exactly zero.
+struct BlockBasis {
+  int begin = 0;     ///< first coefficient of the block
+  int size = 0;      ///< coefficients of the block
+  int rank = 0;      ///< penalised coordinates
+  int first_sp = 0;  ///< place of the first penalty among all
+  Matrix rotation;   ///< U, size x size; empty: the identity
+  /// One penalty: its eigenvalues, the penalised part being diagonal. Several: empty.
+  std::vector<double> diagonal;
+  /// Several penalties: each one's penalised part, rank x rank. One: empty.
+  std::vector<Matrix> dense;
+  const Penalty* penalty = nullptr;
+  [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->matrices.size()); }
+};
+
+/// The basis of every penalised block, from the eigenvectors of sum_j S_j / |S_j|. The design must outlive
+/// it. Throws `std::logic_error` if a stated rank is not the rank of the matrices.
+[[nodiscard]] std::vector<BlockBasis> penalty_bases(const Design& design);
+
+/// Several penalties in coordinates T' b in which sum_j lambda_j S_j is graded: directions in the order of
+/// the size of what penalises them, and a penalty exactly zero on the directions after its own.
+struct GradedPenalties {
+  Matrix rotation;  ///< T
+  std::vector<Matrix> penalties;
+};
+
+/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties.
+[[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties,
+                                              std::span<const double> lambda);
+
+}  // namespace tessera::fit

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reml_criterion.hpp"
+
+#include "linalg.hpp"
+#include "submatrix.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+namespace tessera::fit {
+namespace {
+
+/// a <- a with the columns from `begin` on multiplied by `u` from the right.
+void turn_columns(Matrix& a, int begin, const Matrix& u) {
+  if (!u.empty()) assign(a, 0, begin, multiply(submatrix(a, 0, a.rows(), begin, u.rows()), u));
+}
+
+/// a <- a with the rows from `begin` on multiplied by `u` from the left.
+void turn_rows(Matrix& a, int begin, const Matrix& u) {
+  if (!u.empty()) assign(a, begin, 0, multiply(u, submatrix(a, begin, u.cols(), 0, a.cols())));
+}
+
+/// The same of u' a u for a symmetric matrix whose rows and columns from `begin` on change basis.
+void turn_both(Matrix& a, int begin, const Matrix& u) {
+  turn_columns(a, begin, u);
+  turn_rows(a, begin, transpose(u));
+}
+
+void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
+  if (u.empty()) return;
+  const auto part = std::span(x).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(u.rows()));
+  const std::vector<double> turned = transposed ? multiply_t(u, part) : multiply(u, part);
+  std::copy(turned.begin(), turned.end(), part.begin());
+}
+
+/// lambda_j S_j in the coordinates of one evaluation: on `rank` coordinates from `begin` on.
+struct ScaledPenalty {
+  int begin = 0;
+  int rank = 0;
+  std::vector<double> diagonal;  ///< or
+  Matrix dense;
+
+  [[nodiscard]] double at(int i, int j) const {
+    if (!dense.empty()) return dense(i, j);
+    return i == j ? diagonal[static_cast<std::size_t>(i)] : 0.0;
+  }
+  /// lambda_j S_j b, on the penalty's own coordinates.
+  [[nodiscard]] std::vector<double> times(std::span<const double> b) const {
+    const auto part = b.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(rank));
+    if (!dense.empty()) return multiply(dense, part);
+    std::vector<double> out(part.begin(), part.end());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] *= diagonal[i];
+    return out;
+  }
+  /// The columns A(., own coordinates) lambda_j S_j.
+  [[nodiscard]] Matrix after(const Matrix& a) const {
+    Matrix out = submatrix(a, 0, a.rows(), begin, rank);
+    if (!dense.empty()) return multiply(out, dense);
+    for (int j = 0; j < rank; ++j) {
+      for (double& v : out.column(j)) v *= diagonal[static_cast<std::size_t>(j)];
+    }
+    return out;
+  }
+};
+
+/// log|S|+ with its first and second derivatives in the log smoothing parameters.
+struct PenaltyDeterminant {
+  double value = 0;
+  std::vector<double> gradient;
+  Matrix hessian;
+};
+
+PenaltyDeterminant penalty_determinant(const std::vector<BlockBasis>& bases, std::span<const double> log_sp) {
+  const int count = static_cast<int>(log_sp.size());
+  PenaltyDeterminant out{0, std::vector<double>(log_sp.size()), Matrix(count, count)};
+  for (const BlockBasis& basis : bases) {
+    const Matrix& eigenvalues = basis.penalty->eigenvalues;
+    const int penalties = basis.penalties();
+    out.value += basis.penalty->log_det_constant;
+    std::vector<double> share(static_cast<std::size_t>(penalties));
+    for (int i = 0; i < eigenvalues.rows(); ++i) {
+      double sum = 0;
+      for (int j = 0; j < penalties; ++j) {
+        const auto at = static_cast<std::size_t>(basis.first_sp + j);
+        share[static_cast<std::size_t>(j)] = std::exp(log_sp[at]) * eigenvalues(i, j);
+        sum += share[static_cast<std::size_t>(j)];
+      }
+      out.value += std::log(sum);
+      for (int j = 0; j < penalties; ++j) {
+        const int row = basis.first_sp + j;
+        const double own = share[static_cast<std::size_t>(j)] / sum;
+        out.gradient[static_cast<std::size_t>(row)] += own;
+        out.hessian(row, row) += own;
+        for (int k = 0; k < penalties; ++k) {
+          out.hessian(row, basis.first_sp + k) -= own * share[static_cast<std::size_t>(k)] / sum;
+        }
+      }
+    }
+  }
+  return out;
+}
+
+/// sum_{il} T_j(row i of k, column l) T_k(row l of j, column i) = tr(A S_j A S_k), with T = A S.
+double trace_of_product(const Matrix& tj, const ScaledPenalty& j, const Matrix& tk, const ScaledPenalty& k) {
+  double sum = 0;
+  for (int l = 0; l < j.rank; ++l) {
+    for (int i = 0; i < k.rank; ++i) sum += tj(k.begin + i, l) * tk(j.begin + l, i);
+  }
+  return sum;
+}
+
+double diagonal_mean_ratio(const Matrix& gram, int begin, const Matrix& penalty) {
+  double largest = 0;
+  for (int i = 0; i < penalty.rows(); ++i) largest = std::max(largest, penalty(i, i));
+  double sum_gram = 0;
+  double sum_penalty = 0;
+  for (int i = 0; i < penalty.rows(); ++i) {
+    if (penalty(i, i) <= 1e-12 * largest) continue;
+    sum_gram += gram(begin + i, begin + i);
+    sum_penalty += penalty(i, i);
+  }
+  return sum_gram / sum_penalty;
+}
+
+}  // namespace
+
+/// X'WX + S factored at one point, in the coordinates graded for it.
+struct RemlCriterion::Factored {
+  std::vector<ScaledPenalty> penalties;
+  std::vector<std::pair<int, Matrix>> turns;  ///< what graded the blocks of several penalties
+  std::vector<double> scale;                  ///< D: X'WX + S = D L L' D, D the root of the diagonal
+  Matrix lower;                               ///< L
+  std::vector<double> coef;
+  double deviance = 0;  ///< RSS + b'Sb
+  double log_det = 0;   ///< log|X'WX + S|
+
+  /// D^-1 L'^-1 L^-1 D^-1.
+  [[nodiscard]] Matrix inverse() const {
+    Matrix a = cholesky_inverse(lower);
+    for (int j = 0; j < a.cols(); ++j) {
+      for (int i = 0; i < a.rows(); ++i) {
+        a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+      }
+    }
+    return a;
+  }
+};
+
+RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design, bool scale_known)
+    : model_(model),
+      design_(design),
+      scale_known_(scale_known),
+      bases_(penalty_bases(design)),
+      unpenalised_(design.null_space()),
+      gram_(model.gram),
+      gradient_(model.gradient),
+      base_(model.base) {
+  for (const BlockBasis& basis : bases_) {
+    for (const Matrix& s : basis.penalty->matrices) {
+      const double ratio = diagonal_mean_ratio(model.gram, basis.begin, s);
+      default_start_.push_back(ratio > 0 ? std::log(ratio) : 0.0);
+    }
+    sp_count_ += basis.penalties();
+    turn_both(gram_, basis.begin, basis.rotation);
+    turn_vector(gradient_, basis.begin, basis.rotation, true);
+    turn_vector(base_, basis.begin, basis.rotation, true);
+  }
+  if (!scale_known && model.rows <= unpenalised_) {
+    throw Error(ErrorCode::input,
+                fmt::format("{} rows cannot determine {} unpenalised coefficients and a scale: use a smaller "
+                            "model or more rows",
+                            model.rows, unpenalised_));
+  }
+  refuse_dependent_columns();
+}
+
+void RemlCriterion::refuse_dependent_columns() const {
+  struct Column {
+    int place;
+    const CoefBlock* block;
+  };
+  std::vector<Column> columns;
+  auto basis = bases_.begin();
+  for (const CoefBlock& block : design_.blocks) {
+    int skip = 0;
+    if (block.penalty) skip = (basis++)->rank;
+    for (int i = skip; i < block.coef_size; ++i) columns.push_back({block.coef_begin + i, &block});
+  }
+
+  // Cholesky by rows of the correlation-like matrix: pivot i is the share of column i that the columns
+  // before it do not explain. R's lm drops a column where that share is below 1e-14.
+  constexpr double tolerance = 1e-13;
+  const int count = static_cast<int>(columns.size());
+  Matrix factor(count, count);  // column i holds row i of the factor
+  for (int i = 0; i < count; ++i) {
+    const Column& column = columns[static_cast<std::size_t>(i)];
+    const double own = gram_(column.place, column.place);
+    if (!(own > 0)) {
+      throw Error(ErrorCode::input,
+                  fmt::format("the term {} has an unpenalised column that is zero in every row: remove the "
+                              "term, or the level or combination of levels that has no rows",
+                              column.block->label));
+    }
+    for (int k = 0; k < i; ++k) {
+      const int other = columns[static_cast<std::size_t>(k)].place;
+      double value = gram_(column.place, other) / std::sqrt(own * gram_(other, other));
+      const auto row_k = factor.column(k).first(static_cast<std::size_t>(k));
+      value -= dot(row_k, factor.column(i).first(static_cast<std::size_t>(k)));
+      factor(k, i) = value / factor(k, k);
+    }
+    const auto row = factor.column(i).first(static_cast<std::size_t>(i));
+    const double pivot = 1 - dot(row, row);
+    if (pivot > tolerance) {
+      factor(i, i) = std::sqrt(pivot);
+      continue;
+    }
+    // Back-substitution: the combination of earlier columns that makes this one.
+    std::vector<double> weights(row.begin(), row.end());
+    std::string others;
+    for (int k = i - 1; k >= 0; --k) {
+      double& weight = weights[static_cast<std::size_t>(k)];
+      weight /= factor(k, k);
+      for (int m = 0; m < k; ++m) weights[static_cast<std::size_t>(m)] -= factor(m, k) * weight;
+    }
+    const CoefBlock* last = nullptr;
+    for (int k = 0; k < i; ++k) {
+      const CoefBlock* block = columns[static_cast<std::size_t>(k)].block;
+      if (std::abs(weights[static_cast<std::size_t>(k)]) < 1e-4 || block == last) continue;
+      others += (others.empty() ? "" : ", ") + block->label;
+      last = block;
+    }
+    throw Error(ErrorCode::input, fmt::format("the term {} is linearly dependent on {}: remove one of them",
+                                              column.block->label, others));
+  }
+}
+
+std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
+  Factored at;
+  Matrix gram = gram_;
+  std::vector<double> gradient = gradient_;
+  std::vector<double> base = base_;
+
+  for (const BlockBasis& basis : bases_) {
+    std::vector<double> lambda;
+    for (int j = 0; j < basis.penalties(); ++j) {
+      lambda.push_back(std::exp(log_sp[static_cast<std::size_t>(basis.first_sp + j)]));
+    }
+    if (basis.dense.empty()) {
+      at.penalties.push_back({basis.begin, basis.rank, basis.diagonal, {}});
+      for (double& v : at.penalties.back().diagonal) v *= lambda[0];
+      continue;
+    }
+    GradedPenalties graded = grade_penalties(basis.dense, lambda);
+    turn_both(gram, basis.begin, graded.rotation);
+    turn_vector(gradient, basis.begin, graded.rotation, true);
+    turn_vector(base, basis.begin, graded.rotation, true);
+    for (int j = 0; j < basis.penalties(); ++j) {
+      Matrix& s = graded.penalties[static_cast<std::size_t>(j)];
+      for (double& v : s.values()) v *= lambda[static_cast<std::size_t>(j)];
+      at.penalties.push_back({basis.begin, basis.rank, {}, std::move(s)});
+    }
+    at.turns.emplace_back(basis.begin, std::move(graded.rotation));
+  }
+
+  Matrix scaled = gram;
+  for (const ScaledPenalty& s : at.penalties) {
+    for (int j = 0; j < s.rank; ++j) {
+      for (int i = 0; i < s.rank; ++i) scaled(s.begin + i, s.begin + j) += s.at(i, j);
+    }
+  }
+  const int p = scaled.rows();
+  for (int i = 0; i < p; ++i) {
+    if (!(scaled(i, i) > 0) || !std::isfinite(scaled(i, i))) return std::nullopt;
+    at.scale.push_back(std::sqrt(scaled(i, i)));
+    at.log_det += 2 * std::log(at.scale.back());
+  }
+  for (int j = 0; j < p; ++j) {
+    for (int i = 0; i < p; ++i) {
+      scaled(i, j) /= at.scale[static_cast<std::size_t>(i)] * at.scale[static_cast<std::size_t>(j)];
+    }
+  }
+  auto lower = cholesky(scaled);
+  if (!lower) return std::nullopt;
+  at.lower = std::move(*lower);
+  for (int i = 0; i < p; ++i) at.log_det += 2 * std::log(at.lower(i, i));
+
+  // b = base + d with (X'WX + S) d = X'W r - S base, and RSS from d alone.
+  std::vector<double> step = gradient;
+  for (const ScaledPenalty& s : at.penalties) {
+    const std::vector<double> part = s.times(base);
+    for (std::size_t i = 0; i < part.size(); ++i) step[static_cast<std::size_t>(s.begin) + i] -= part[i];
+  }
+  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= at.scale[i];
+  step = cholesky_solve(at.lower, step);
+  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= at.scale[i];
+  at.coef = base;
+  for (std::size_t i = 0; i < step.size(); ++i) at.coef[i] += step[i];
+  at.deviance = model_.residual - 2 * dot(step, gradient) + dot(step, multiply(gram, step));
+  for (const ScaledPenalty& s : at.penalties) {
+    const auto own =
+        std::span(at.coef).subspan(static_cast<std::size_t>(s.begin), static_cast<std::size_t>(s.rank));
+    at.deviance += dot(own, s.times(at.coef));
+  }
+  if (!std::isfinite(at.deviance)) return std::nullopt;
+  // A perfect fit: what is left is rounding, of either sign.
+  at.deviance = std::max(at.deviance, std::numeric_limits<double>::min());
+  return at;
+}
+
+std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const double> log_sp) const {
+  const auto at = factor(log_sp);
+  if (!at) return std::nullopt;
+  const auto count = static_cast<std::size_t>(sp_count_);
+  const double df = static_cast<double>(model_.rows) - unpenalised_;
+  const PenaltyDeterminant penalty_det = penalty_determinant(bases_, log_sp);
+  const double phi = scale_known_ ? 1.0 : at->deviance / df;
+
+  Evaluation out;
+  out.value =
+      (at->deviance / phi + df * std::log(2 * std::numbers::pi * phi) + at->log_det - penalty_det.value) / 2;
+  out.gradient.resize(count);
+  out.hessian = Matrix(sp_count_, sp_count_);
+  if (sp_count_ == 0) return out;
+
+  // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda).
+  Matrix penalised(static_cast<int>(at->coef.size()), sp_count_);
+  std::vector<double> deviance_slope(count);
+  std::vector<Matrix> products;  // A S_j
+  const Matrix inverse = at->inverse();
+  for (std::size_t j = 0; j < count; ++j) {
+    const ScaledPenalty& s = at->penalties[j];
+    const std::vector<double> sb = s.times(at->coef);
+    for (int i = 0; i < s.rank; ++i) {
+      const auto place = static_cast<std::size_t>(s.begin + i);
+      deviance_slope[j] += at->coef[place] * sb[static_cast<std::size_t>(i)];
+      penalised(s.begin + i, static_cast<int>(j)) = sb[static_cast<std::size_t>(i)] / at->scale[place];
+    }
+    products.push_back(s.after(inverse));
+  }
+  const Matrix half = triangular_solve(at->lower, penalised, false);
+  const Matrix cross = multiply_tn(half, half);
+
+  for (std::size_t j = 0; j < count; ++j) {
+    const int row = static_cast<int>(j);
+    const ScaledPenalty& s = at->penalties[j];
+    double trace = 0;
+    for (int i = 0; i < s.rank; ++i) trace += products[j](s.begin + i, i);
+    out.gradient[j] = (deviance_slope[j] / phi + trace - penalty_det.gradient[j]) / 2;
+    for (std::size_t k = 0; k <= j; ++k) {
+      const int col = static_cast<int>(k);
+      double curvature = -2 * cross(row, col) / phi;
+      curvature -= trace_of_product(products[j], s, products[k], at->penalties[k]);
+      curvature -= penalty_det.hessian(row, col);
+      if (j == k) curvature += deviance_slope[j] / phi + trace;
+      if (!scale_known_) curvature -= deviance_slope[j] * deviance_slope[k] / (at->deviance * phi);
+      out.hessian(row, col) = out.hessian(col, row) = curvature / 2;
+    }
+  }
+  return out;
+}
+
+RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
+  const auto at = factor(log_sp);
+  const auto v = evaluate(log_sp);
+  if (!at || !v) {
+    throw Error(ErrorCode::not_converged,
+                "the penalised crossproduct of the model is not positive definite: the model is too large "
+                "for its data, use fewer terms or smaller k");
+  }
+  RemlFit fit;
+  fit.log_sp.assign(log_sp.begin(), log_sp.end());
+  fit.score = v->value;
+  fit.penalised_deviance = at->deviance;
+  fit.scale = scale_known_ ? 1.0 : at->deviance / (static_cast<double>(model_.rows) - unpenalised_);
+
+  fit.coef = at->coef;
+  fit.inverse = at->inverse();
+  const auto restore = [&fit](int begin, const Matrix& u) {
+    if (u.empty()) return;
+    turn_vector(fit.coef, begin, u, false);
+    turn_both(fit.inverse, begin, transpose(u));
+  };
+  for (const auto& [begin, turn] : at->turns) restore(begin, turn);
+  for (const BlockBasis& basis : bases_) restore(basis.begin, basis.rotation);
+
+  const Matrix f = multiply(fit.inverse, model_.gram);
+  const Matrix f_transposed = transpose(f);
+  for (int i = 0; i < f.rows(); ++i) {
+    fit.edf.push_back(f(i, i));
+    fit.edf1.push_back(2 * f(i, i) - dot(f_transposed.column(i), f.column(i)));
+  }
+  return fit;
+}
+
+}  // namespace tessera::fit

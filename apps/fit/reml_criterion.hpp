@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "penalty_basis.hpp"
+#include "reml.hpp"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tessera::fit {
+
+/// The REML criterion V of a working model as a function of the log smoothing parameters, with exact first
+/// and second derivatives, phi profiled out where it is not known.
+///
+///     RemlCriterion v(model, design, false);
+///     auto at = v.evaluate(v.default_start());   // at->value, at->gradient, at->hessian
+///
+/// Source: Wood, JRSSB 73 (2011), sec. 2 and 3, from the crossproduct as in Wood, Li, Shaddick and
+/// Augustin, JASA 112 (2017), sec. 2. Thread-safe: evaluation changes nothing.
+class RemlCriterion {
+ public:
+  struct Evaluation {
+    double value = 0;              ///< V
+    std::vector<double> gradient;  ///< dV / d log lambda_j
+    Matrix hessian;
+  };
+
+  /// Both arguments must outlive the criterion. Throws `tessera::Error(input)` if the unpenalised columns
+  /// are linearly dependent, or if there are no more rows than unpenalised coefficients.
+  RemlCriterion(const WorkingModel& model, const Design& design, bool scale_known);
+
+  /// Number of smoothing parameters.
+  [[nodiscard]] int size() const noexcept { return sp_count_; }
+  /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises.
+  [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
+
+  /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(p^3 + M p^2).
+  [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
+  /// The fit at given smoothing parameters; `iterations` and `converged` are left to the caller.
+  [[nodiscard]] RemlFit solution(std::span<const double> log_sp) const;
+
+ private:
+  struct Factored;
+
+  [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;
+  void refuse_dependent_columns() const;
+
+  const WorkingModel& model_;
+  const Design& design_;
+  bool scale_known_;
+  std::vector<BlockBasis> bases_;
+  int sp_count_ = 0;
+  int unpenalised_ = 0;  ///< M_p
+  Matrix gram_;          ///< U' X'WX U
+  std::vector<double> gradient_;
+  std::vector<double> base_;
+  std::vector<double> default_start_;
+};
+
+}  // namespace tessera::fit

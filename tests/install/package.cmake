@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs BUILD under WORK, moves the prefix, and configures and builds EXAMPLE against it.
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/before)
+file(RENAME ${WORK}/before ${WORK}/prefix)
+
+file(GLOB_RECURSE package_files ${WORK}/prefix/${LIBDIR}/cmake/*.cmake)
+foreach(file IN LISTS package_files)
+  file(READ ${file} text)
+  string(FIND "${text}" "${BUILD}" place)
+  if(NOT place EQUAL -1)
+    message(FATAL_ERROR "${file} names the build tree ${BUILD}: it cannot be moved or given away")
+  endif()
+endforeach()
+
+set(options -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX})
+if(CUDA)
+  list(APPEND options -D CMAKE_CUDA_COMPILER=${CUDACXX} -D CMAKE_CUDA_ARCHITECTURES=80)
+else()
+  list(APPEND options -D CMAKE_CUDA_COMPILER=NOTFOUND)
+endif()
+if(SANITIZE)
+  list(APPEND options -D CMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
+endif()
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${EXAMPLE} -B ${WORK}/build ${options})
+run(${CMAKE_COMMAND} --build ${WORK}/build)

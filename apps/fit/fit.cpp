@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fit.hpp"
+
+#include "build_design.hpp"
+#include "linalg.hpp"
+#include "reml.hpp"
+#include "rows.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <tessera/error.hpp>
+#include <utility>
+
+namespace tessera::fit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Adds the time of a phase to the report when it goes out of scope.
+class PhaseClock {
+ public:
+  PhaseClock(std::vector<PhaseTime>& phases, std::string name) : phases_(phases), name_(std::move(name)) {}
+  ~PhaseClock() {
+    const std::chrono::duration<double> elapsed = Clock::now() - start_;
+    const auto found = std::find_if(phases_.begin(), phases_.end(),
+                                    [&](const PhaseTime& phase) { return phase.name == name_; });
+    PhaseTime& phase = found != phases_.end() ? *found : phases_.emplace_back(PhaseTime{name_, 0, 0});
+    phase.seconds += elapsed.count();
+    phase.bytes += bytes_;
+  }
+  PhaseClock(const PhaseClock&) = delete;
+  PhaseClock& operator=(const PhaseClock&) = delete;
+
+  void add_bytes(std::int64_t bytes) { bytes_ += bytes; }
+
+ private:
+  std::vector<PhaseTime>& phases_;
+  std::string name_;
+  Clock::time_point start_ = Clock::now();
+  std::int64_t bytes_ = 0;
+};
+
+/// A two-level factor is a binomial response as in R: the first level is failure.
+void make_numeric_response(Variable& response, Family family) {
+  if (!response.factor) return;
+  if (family != Family::binomial || response.levels.size() != 2) {
+    throw Error(ErrorCode::input,
+                fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}",
+                            response.name, response.levels.size(), family_name(family),
+                            family == Family::binomial ? " or have two levels" : ""));
+  }
+  response.numbers.assign(response.codes.begin(), response.codes.end());
+  response.codes.clear();
+  response.factor = false;
+}
+
+void check_response(const Frame& frame, const Variable& response, Family family) {
+  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
+    if (frame.complete[i] == 0) continue;
+    if (const auto fault = response_fault(family, response.numbers[i])) {
+      throw Error(ErrorCode::input,
+                  fmt::format("response '{}' is {} in data row {}: for the {} family it {}", response.name,
+                              response.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1,
+                              family_name(family), *fault));
+    }
+  }
+}
+
+void check_weights(const Frame& frame, const Variable& weights) {
+  if (weights.factor) {
+    throw Error(ErrorCode::input, fmt::format("weights '{}' are text: they must be numbers", weights.name));
+  }
+  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
+    if (frame.complete[i] != 0 && !(weights.numbers[i] >= 0)) {
+      throw Error(ErrorCode::input,
+                  fmt::format("weights '{}' are {} in data row {}: they must not be negative", weights.name,
+                              weights.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1));
+    }
+  }
+}
+
+/// The working model in coefficients: M' (R'WR) M, block by block, since M is block diagonal.
+Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design) {
+  Matrix gram(design.coef_size, design.coef_size);
+  for (const CoefBlock& a : design.blocks) {
+    for (const CoefBlock& b : design.blocks) {
+      if (b.coef_begin > a.coef_begin) continue;
+      Matrix part(a.raw_size, b.raw_size);
+      for (int j = 0; j < b.raw_size; ++j) {
+        for (int i = 0; i < a.raw_size; ++i) part(i, j) = raw_gram(a.raw_begin + i, b.raw_begin + j);
+      }
+      const Matrix mapped = multiply(multiply_tn(a.map, part), b.map);
+      for (int j = 0; j < b.coef_size; ++j) {
+        for (int i = 0; i < a.coef_size; ++i) {
+          gram(a.coef_begin + i, b.coef_begin + j) = mapped(i, j);
+          gram(b.coef_begin + j, a.coef_begin + i) = mapped(i, j);
+        }
+      }
+    }
+  }
+  return gram;
+}
+
+std::vector<double> to_coefficients(std::span<const double> raw, const Design& design) {
+  std::vector<double> coef(static_cast<std::size_t>(design.coef_size));
+  for (const CoefBlock& block : design.blocks) {
+    const auto part = multiply_t(block.map, raw.subspan(static_cast<std::size_t>(block.raw_begin),
+                                                        static_cast<std::size_t>(block.raw_size)));
+    std::copy(part.begin(), part.end(), coef.begin() + block.coef_begin);
+  }
+  return coef;
+}
+
+std::vector<double> to_raw(std::span<const double> coef, const Design& design) {
+  std::vector<double> raw(static_cast<std::size_t>(design.raw_size));
+  for (const CoefBlock& block : design.blocks) {
+    const auto part = multiply(block.map, coef.subspan(static_cast<std::size_t>(block.coef_begin),
+                                                       static_cast<std::size_t>(block.coef_size)));
+    for (int i = 0; i < block.raw_size; ++i) {
+      raw[static_cast<std::size_t>(block.raw_begin + i)] += part[static_cast<std::size_t>(i)];
+    }
+  }
+  return raw;
+}
+
+/// The coefficient of the column of ones, if the model has one.
+std::optional<std::size_t> intercept_of(const Design& design) {
+  for (const CoefBlock& block : design.blocks) {
+    if (block.label == "(Intercept)") return static_cast<std::size_t>(block.coef_begin);
+  }
+  return std::nullopt;
+}
+
+/// One fit in progress.
+class Iteration {
+ public:
+  Iteration(Job& job, const Plan& plan, Frame frame, const Formula& formula, const FitOptions& options,
+            Progress& progress, std::vector<PhaseTime>& phases)
+      : job_(job),
+        plan_(plan),
+        frame_(std::move(frame)),
+        formula_(formula),
+        options_(options),
+        progress_(progress),
+        phases_(phases),
+        began_on_host_(job.on_host()) {}
+
+  Model run() {
+    prepare_rows();
+    prepare_design();
+    iterate();
+    finish();
+    return std::move(model_);
+  }
+
+ private:
+  void prepare_rows() {
+    rows_.frame = &frame_;
+    rows_.design = &model_.design;
+    rows_.family = options_.family;
+    rows_.response = frame_.index_of(formula_.response.text);
+    for (const Expression& offset : formula_.offsets) rows_.offsets.push_back(frame_.index_of(offset.text));
+    if (!options_.weights.empty()) rows_.prior_weight = frame_.index_of(options_.weights);
+    together(job_.comm(), [&] {
+      if (frame_.complete_rows == 0) {
+        throw Error(ErrorCode::input,
+                    "no complete row: every row has a missing value in a variable of the model");
+      }
+      auto& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
+      make_numeric_response(response, options_.family);
+      check_response(frame_, response, options_.family);
+      for (const int offset : rows_.offsets) {
+        if (frame_.variables[static_cast<std::size_t>(offset)].factor) {
+          throw Error(ErrorCode::input, fmt::format("offset '{}' is text: it must be numeric",
+                                                    frame_.variables[static_cast<std::size_t>(offset)].name));
+        }
+      }
+      if (rows_.prior_weight >= 0) {
+        check_weights(frame_, frame_.variables[static_cast<std::size_t>(rows_.prior_weight)]);
+      }
+    });
+    model_.formula = formula_.text;
+    model_.family = options_.family;
+    model_.weights = options_.weights;
+    model_.rows = frame_.complete_rows;
+    model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
+  }
+
+  void prepare_design() {
+    PhaseClock clock(phases_, "design");
+    progress_.now("finding knots and constraints");
+    const DesignDraft draft = draft_design(job_.comm(), formula_, frame_, options_.knots);
+    model_.design = draft.design;
+    pass_.emplace(job_, plan_, rows_);
+    const RawMoments moments = pass_->moments();
+    stop_if_fallen_back();
+    together(job_.comm(),
+             [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
+    sum_weight_ = moments.sum_weight;
+    mean_ = moments.sum_weighted_response / sum_weight_;
+    clock.add_bytes(pass_->bytes_per_pass());
+  }
+
+  /// Performance iteration: a working linear model at each step, its smoothing parameters by REML.
+  void iterate() {
+    model_.coef.assign(static_cast<std::size_t>(model_.design.coef_size), 0.0);
+    const bool gaussian = options_.family == Family::gaussian;
+    if (gaussian) {
+      // Residuals about the mean keep a large common level out of the sums of squares.
+      if (const auto intercept = intercept_of(model_.design)) model_.coef[*intercept] = mean_;
+    }
+    RawSums sums = gaussian ? step(model_.coef) : start();
+    require_finite(sums);
+    double deviance = sums.deviance;
+    for (int iteration = 1;; ++iteration) {
+      const std::vector<double> previous = model_.coef;
+      solve(sums);
+      if (gaussian) {
+        // The working model does not depend on the coefficients: one step is the answer.
+        model_.deviance = this->deviance(model_.coef).deviance;
+        model_.converged = fit_.converged;
+        model_.iterations = iteration;
+        break;
+      }
+      sums = step(model_.coef);
+      for (int halving = 0; !finite(sums) && halving < 30; ++halving) {
+        for (std::size_t i = 0; i < previous.size(); ++i) model_.coef[i] = (model_.coef[i] + previous[i]) / 2;
+        sums = step(model_.coef);
+      }
+      require_finite(sums);
+      const double change = std::abs(sums.deviance - deviance);
+      deviance = sums.deviance;
+      model_.deviance = deviance;
+      model_.iterations = iteration;
+      progress_.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, edf {:.2f}", iteration,
+                                deviance, change, edf_total_));
+      model_.converged = change < options_.tolerance * (0.1 + std::abs(deviance)) && fit_.converged;
+      if (model_.converged || iteration >= options_.max_iterations) break;
+    }
+  }
+
+  /// Solves the working model on rank 0, and gives every rank its coefficients.
+  void solve(const RawSums& sums) {
+    PhaseClock clock(phases_, "reml");
+    const bool root = job_.comm().rank() == 0;
+    together(job_.comm(), [&] {
+      if (!root) return;
+      WorkingModel working;
+      working.gram = gram_in_coefficients(sums.gram, model_.design);
+      working.gradient = to_coefficients(sums.gradient, model_.design);
+      working.residual = sums.residual;
+      working.base = model_.coef;
+      working.rows = frame_.complete_rows;
+      fit_ = fit_reml(working, model_.design, scale_is_known(options_.family), fit_.log_sp);
+      gram_ = std::move(working.gram);
+      model_.coef = fit_.coef;
+      edf_total_ = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
+    });
+    job_.comm().broadcast(std::span(model_.coef), 0);
+    std::array<double, 3> scalars{fit_.scale, edf_total_, fit_.converged ? 1.0 : 0.0};
+    job_.comm().broadcast(std::span<double>(scalars), 0);
+    fit_.scale = scalars[0];
+    edf_total_ = scalars[1];
+    fit_.converged = scalars[2] != 0;
+  }
+
+  void finish() {
+    model_.scale = fit_.scale;
+    model_.edf_total = edf_total_;
+    model_.null_deviance = null_deviance();
+    model_.aic = akaike();
+    model_.verdict = to_string(job_.last_verdict());
+    if (job_.comm().rank() != 0) return;
+    model_.reml = fit_.score;
+    model_.log_sp = fit_.log_sp;
+    model_.edf = fit_.edf;
+    model_.covariance = fit_.inverse;
+    for (double& value : model_.covariance.values()) value *= model_.scale;
+  }
+
+  /// The deviance of a constant mean without offset, as mgcv reports it.
+  double null_deviance() {
+    PhaseClock clock(phases_, "rows");
+    Design constant;
+    constant.terms.resize(1);
+    constant.raw_size = 1;
+    Rows rows = rows_;
+    rows.design = &constant;
+    rows.offsets.clear();
+    RowPass pass(job_, plan_, rows);
+    const RawMoments moments = pass.moments();
+    stop_if_fallen_back();
+    const double mean = moments.sum_weighted_response / moments.sum_weight;
+    return checked(pass.deviance(std::array{link(options_.family, mean)})).deviance;
+  }
+
+  /// Akaike's criterion as R's family()$aic + 2 edf has it, which takes deviance / n for the scale. At
+  /// that scale, minus twice the log likelihood is that of the saturated model plus deviance / scale, so
+  /// that one look at the response is enough.
+  double akaike() {
+    const bool known = scale_is_known(options_.family);
+    const double observations =
+        options_.family == Family::gaussian ? static_cast<double>(model_.rows) : sum_weight_;
+    const double scale = known ? 1 : model_.deviance / observations;
+    const auto& response = frame_.variables[static_cast<std::size_t>(rows_.response)].numbers;
+    ReproducibleSum saturated(1);
+    const Range mine = frame_.rows;
+    for (std::int64_t begin = mine.begin; begin < mine.end; begin += plan_.block()) {
+      double partial = 0;
+      for (std::int64_t unit = begin; unit < std::min(mine.end, begin + plan_.block()); ++unit) {
+        const auto row = static_cast<std::size_t>(unit - mine.begin);
+        if (frame_.complete[row] == 0) continue;
+        const double weight =
+            rows_.prior_weight < 0
+                ? 1
+                : frame_.variables[static_cast<std::size_t>(rows_.prior_weight)].numbers[row];
+        partial += minus_two_log_likelihood(options_.family, response[row], response[row], weight, scale);
+      }
+      saturated.add(std::span<const double>(&partial, 1));
+    }
+    saturated.allreduce(job_.comm());
+    return saturated.values()[0] + model_.deviance / scale + 2 * (edf_total_ + (known ? 0 : 1));
+  }
+
+  RawSums start() {
+    PhaseClock clock(phases_, "rows");
+    clock.add_bytes(pass_->bytes_per_pass());
+    return checked(pass_->start());
+  }
+  RawSums step(std::span<const double> coef) {
+    PhaseClock clock(phases_, "rows");
+    clock.add_bytes(pass_->bytes_per_pass());
+    return checked(pass_->step(to_raw(coef, model_.design)));
+  }
+  RawSums deviance(std::span<const double> coef) {
+    PhaseClock clock(phases_, "rows");
+    clock.add_bytes(pass_->bytes_per_pass());
+    return checked(pass_->deviance(to_raw(coef, model_.design)));
+  }
+
+  RawSums checked(RawSums sums) const {
+    stop_if_fallen_back();
+    return sums;
+  }
+  void stop_if_fallen_back() const {
+    if (!began_on_host_ && job_.on_host()) throw FellBack{};
+  }
+
+  static bool finite(const RawSums& sums) { return sums.bad_rows == 0 && std::isfinite(sums.deviance); }
+  static void require_finite(const RawSums& sums) {
+    if (!finite(sums)) {
+      throw Error(
+          ErrorCode::not_converged,
+          fmt::format("the iteration diverged: {:.0f} rows have no finite working weight or deviance; "
+                      "look for extreme values in the response, offset or weights",
+                      sums.bad_rows));
+    }
+  }
+
+  Job& job_;
+  const Plan& plan_;
+  Frame frame_;
+  const Formula& formula_;
+  const FitOptions& options_;
+  Progress& progress_;
+  std::vector<PhaseTime>& phases_;
+  bool began_on_host_;
+  Rows rows_;
+  std::optional<RowPass> pass_;
+  Model model_;
+  RemlFit fit_;
+  Matrix gram_;
+  double sum_weight_ = 0;
+  double mean_ = 0;
+  double edf_total_ = 0;
+};
+
+}  // namespace
+
+FrameRequest request_for(const Formula& formula, const FitOptions& options) {
+  FrameRequest request;
+  request.variables = formula.variables();
+  const auto known = [&](const Expression& variable) { return variable.text == options.weights; };
+  if (!options.weights.empty() && std::none_of(request.variables.begin(), request.variables.end(), known)) {
+    request.variables.push_back({options.weights, {{Expression::Op::column, 0, options.weights}}});
+  }
+  return request;
+}
+
+Model fit_frame(Job& job, const Plan& plan, Frame frame, const Formula& formula, const FitOptions& options,
+                Progress& progress, std::vector<PhaseTime>& phases) {
+  return Iteration(job, plan, std::move(frame), formula, options, progress, phases).run();
+}
+
+Model fit_file(Job& job, const std::string& path, const Formula& formula, const FitOptions& options,
+               Progress& progress, std::vector<PhaseTime>& phases, Plan& plan) {
+  for (;;) {
+    Frame frame;
+    {
+      PhaseClock clock(phases, "read");
+      progress.now("counting the rows of " + path);
+      const auto table = open_table(job.comm(), path);
+      plan = job.plan(table->rows(), options.block_rows);
+      progress.now(fmt::format("reading {} rows of {}", table->rows(), path));
+      frame = table->read(job.comm(), request_for(formula, options), job.local_range(plan));
+      clock.add_bytes(job.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
+    }
+    try {
+      return fit_frame(job, plan, std::move(frame), formula, options, progress, phases);
+    } catch (const FellBack&) {
+      progress.note(to_string(job.last_verdict()) + "; starting over on the CPU");
+    }
+  }
+}
+
+}  // namespace tessera::fit

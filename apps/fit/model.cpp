@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model.hpp"
+
+#include "design_json.hpp"
+#include "output.hpp"
+
+#include <fmt/core.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <tessera/error.hpp>
+#include <tessera/version.hpp>
+
+namespace tessera::fit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* format_name = "tessera-fit model";
+constexpr int format_version = 1;
+
+static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
+
+Json terms_json(const Model& model) {
+  Json terms = Json::array();
+  std::size_t penalty = 0;
+  std::size_t smooth = 0;
+  for (const CoefBlock& block : model.design.blocks) {
+    Json term{{"label", block.label},
+              {"kind", block.kind},
+              {"coefficients", block.coef_size},
+              {"edf", model.block_edf(block)}};
+    if (block.penalty) {
+      Json sp = Json::array();
+      Json log_sp = Json::array();
+      for (std::size_t j = 0; j < block.penalty->matrices.size(); ++j, ++penalty) {
+        log_sp.push_back(model.log_sp[penalty]);
+        sp.push_back(std::exp(model.log_sp[penalty]));
+      }
+      term["sp"] = sp;
+      term["log_sp"] = log_sp;
+      term["knots"] = block.knots;
+      if (smooth < model.smooth_tests.size()) {
+        const SmoothTest& test = model.smooth_tests[smooth++];
+        term["ref_df"] = test.reference_df;
+        term["statistic"] = test.statistic;
+        term["p_value"] = test.p_value;
+      }
+    }
+    terms.push_back(std::move(term));
+  }
+  return terms;
+}
+
+Json to_json(const Model& model) {
+  Json json{{"format", format_name},
+            {"version", format_version},
+            {"tessera", tessera::version},
+            {"formula", model.formula},
+            {"family", family_name(model.family)},
+            {"link", link_name(model.family)},
+            {"weights", model.weights.empty() ? Json() : Json(model.weights)},
+            {"n", model.rows},
+            {"rows_dropped", model.rows_dropped}};
+  Json coefficients = Json::object();
+  const auto names = model.design.coef_names();
+  for (std::size_t i = 0; i < names.size(); ++i) coefficients[names[i]] = model.coef[i];
+  json["coefficients"] = std::move(coefficients);
+  json["terms"] = terms_json(model);
+  json["scale"] = model.scale;
+  json["deviance"] = model.deviance;
+  json["null_deviance"] = model.null_deviance;
+  json["r_squared_adjusted"] = model.r_squared_adjusted;
+  json["reml"] = model.reml;
+  json["edf_total"] = model.edf_total;
+  json["aic"] = model.aic;
+  json["iterations"] = model.iterations;
+  json["converged"] = model.converged;
+  json["verdict"] = model.verdict;
+  Json tests = Json::array();
+  for (const CoefficientTest& test : model.coefficient_tests) {
+    tests.push_back({{"name", test.name},
+                     {"estimate", test.estimate},
+                     {"standard_error", test.standard_error},
+                     {"statistic", test.statistic},
+                     {"p_value", test.p_value}});
+  }
+  json["parametric"] = std::move(tests);
+  json["edf"] = model.edf;
+  json["design"] = Json(to_json(model.design));
+  return json;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
+}
+
+Matrix read_covariance(const std::string& path, int size) {
+  const std::string bytes = read_file(path);
+  Matrix covariance(size, size);
+  if (bytes.size() != covariance.values().size_bytes()) {
+    refuse(path, fmt::format("has {} bytes where a covariance of {} coefficients has {}", bytes.size(), size,
+                             covariance.values().size_bytes()));
+  }
+  std::memcpy(covariance.data(), bytes.data(), bytes.size());
+  return covariance;
+}
+
+Model from_json(const Json& json, const std::string& path) {
+  Model model;
+  model.formula = json.at("formula").get<std::string>();
+  const auto family = parse_family(json.at("family").get<std::string>());
+  if (!family) refuse(path, "names a family that this version does not know");
+  model.family = *family;
+  if (!json.at("weights").is_null()) model.weights = json.at("weights").get<std::string>();
+  model.rows = json.at("n").get<std::int64_t>();
+  model.rows_dropped = json.at("rows_dropped").get<std::int64_t>();
+  model.design = design_from_json(nlohmann::json(json.at("design")));
+  for (const auto& [name, value] : json.at("coefficients").items()) model.coef.push_back(value.get<double>());
+  if (model.coef.size() != static_cast<std::size_t>(model.design.coef_size)) {
+    refuse(path, "has another number of coefficients than its terms");
+  }
+  for (const Json& term : json.at("terms")) {
+    if (!term.contains("log_sp")) continue;
+    for (const Json& value : term.at("log_sp")) model.log_sp.push_back(value.get<double>());
+    model.smooth_tests.push_back({term.at("label").get<std::string>(), term.at("edf").get<double>(),
+                                  term.at("ref_df").get<double>(), term.at("statistic").get<double>(),
+                                  term.at("p_value").get<double>()});
+  }
+  model.scale = json.at("scale").get<double>();
+  model.deviance = json.at("deviance").get<double>();
+  model.null_deviance = json.at("null_deviance").get<double>();
+  model.r_squared_adjusted = json.at("r_squared_adjusted").get<double>();
+  model.reml = json.at("reml").get<double>();
+  model.edf_total = json.at("edf_total").get<double>();
+  model.aic = json.at("aic").get<double>();
+  model.iterations = json.at("iterations").get<int>();
+  model.converged = json.at("converged").get<bool>();
+  model.verdict = json.at("verdict").get<std::string>();
+  for (const Json& test : json.at("parametric")) {
+    model.coefficient_tests.push_back({test.at("name").get<std::string>(), test.at("estimate").get<double>(),
+                                       test.at("standard_error").get<double>(),
+                                       test.at("statistic").get<double>(), test.at("p_value").get<double>()});
+  }
+  model.edf = json.at("edf").get<std::vector<double>>();
+  const Json& covariance = json.at("covariance");
+  if (covariance.contains("file")) {
+    const auto beside = std::filesystem::path(path).parent_path() / covariance.at("file").get<std::string>();
+    model.covariance = read_covariance(beside.string(), model.design.coef_size);
+  } else {
+    model.covariance = Matrix(model.design.coef_size, model.design.coef_size);
+    const auto columns = covariance.at("columns").get<std::vector<std::vector<double>>>();
+    if (columns.size() != model.coef.size()) refuse(path, "has a covariance of another size");
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (columns[j].size() != columns.size()) refuse(path, "has a covariance of another size");
+      std::copy(columns[j].begin(), columns[j].end(), model.covariance.column(static_cast<int>(j)).begin());
+    }
+  }
+  return model;
+}
+
+}  // namespace
+
+double Model::block_edf(const CoefBlock& block) const {
+  double sum = 0;
+  for (int i = 0; i < block.coef_size; ++i) sum += edf[static_cast<std::size_t>(block.coef_begin + i)];
+  return sum;
+}
+
+void save_model(const Model& model, const std::string& path, int inline_limit) {
+  Json json = to_json(model);
+  const Matrix& covariance = model.covariance;
+  OutputFile file(path);
+  if (covariance.rows() > inline_limit) {
+    const std::string beside = path + ".cov";
+    OutputFile values(beside);
+    values.write(covariance.values());
+    values.commit();
+    json["covariance"] = {{"file", std::filesystem::path(beside).filename().string()},
+                          {"rows", covariance.rows()},
+                          {"layout", "little-endian float64, column by column"}};
+  } else {
+    Json columns = Json::array();
+    for (int j = 0; j < covariance.cols(); ++j) {
+      columns.push_back(std::vector<double>(covariance.column(j).begin(), covariance.column(j).end()));
+    }
+    json["covariance"] = {{"rows", covariance.rows()}, {"columns", std::move(columns)}};
+  }
+  file.write(json.dump(1));
+  file.write("\n");
+  file.commit();
+}
+
+Model load_model(const std::string& path) {
+  const std::string text = read_file(path);
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object() || json.value("format", "") != format_name) {
+    refuse(path, "is not a model that tessera-fit wrote");
+  }
+  if (json.value("version", 0) > format_version) refuse(path, "was written by a newer tessera-fit");
+  try {
+    return from_json(json, path);
+  } catch (const nlohmann::json::exception& fault) {
+    refuse(path, fmt::format("is damaged: {}", fault.what()));
+  }
+}
+
+}  // namespace tessera::fit

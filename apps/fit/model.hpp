@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "design.hpp"
+#include "family.hpp"
+#include "matrix.hpp"
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace tessera::fit {
+
+/// A row of the summary's parametric table.
+struct CoefficientTest {
+  std::string name;
+  double estimate = 0;
+  double standard_error = 0;
+  double statistic = 0;  ///< t if the scale is estimated, else z
+  double p_value = 0;
+};
+
+/// A row of the summary's smooth table.
+struct SmoothTest {
+  std::string label;
+  double edf = 0;
+  double reference_df = 0;
+  double statistic = 0;  ///< F if the scale is estimated, else chi-squared
+  double p_value = 0;
+};
+
+/// A fitted model: all that predicting and summarising need. It does not hold a row of the data.
+struct Model {
+  std::string formula;
+  Family family = Family::gaussian;
+  std::string weights;            ///< column of prior weights; empty: none
+  std::int64_t rows = 0;          ///< n: complete rows
+  std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
+  Design design;
+  std::vector<double> coef;
+  Matrix covariance;           ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
+  std::vector<double> edf;     ///< of each coefficient
+  std::vector<double> log_sp;  ///< of every penalty, in the order of the blocks
+  double scale = 1;
+  double deviance = 0;
+  double null_deviance = 0;
+  double r_squared_adjusted = 0;
+  double reml = 0;
+  double edf_total = 0;
+  double aic = 0;
+  int iterations = 0;
+  bool converged = false;
+  std::vector<CoefficientTest> coefficient_tests;
+  std::vector<SmoothTest> smooth_tests;
+  std::string verdict;  ///< where it was computed
+
+  [[nodiscard]] double block_edf(const CoefBlock& block) const;
+  [[nodiscard]] double residual_df() const { return static_cast<double>(rows) - edf_total; }
+  [[nodiscard]] double deviance_explained() const { return 1 - deviance / null_deviance; }
+};
+
+/// Writes model.json whole or not at all. A covariance of more than `inline_limit` coefficients goes to
+/// PATH.cov beside it as raw little-endian doubles, column by column. Numbers read back to the same
+/// bits. Throws `tessera::Error(input)` if a file cannot be written.
+void save_model(const Model& model, const std::string& path, int inline_limit = 512);
+
+/// Reads a model.json. Throws `tessera::Error(input)`: no such file, not a model, a newer format, a
+/// covariance file that is missing or of the wrong size.
+[[nodiscard]] Model load_model(const std::string& path);
+
+}  // namespace tessera::fit

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <tessera/error.hpp>
+#include <utility>
+
+namespace tessera::fit {
+
+OutputFile::OutputFile(std::string path)
+    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())) {
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("cannot be created");
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+    ::unlink(temporary_.c_str());
+  }
+}
+
+void OutputFile::fail(const char* what) const {
+  throw Error(ErrorCode::input, fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
+}
+
+void OutputFile::write_bytes(const char* bytes, std::size_t count) {
+  while (count > 0) {
+    const ssize_t written = ::write(descriptor_, bytes, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot be written");
+    bytes += written;
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void OutputFile::write(std::string_view text) {
+  write_bytes(text.data(), text.size());
+}
+
+void OutputFile::write(std::span<const double> values) {
+  write_bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
+void OutputFile::commit() {
+  // Some file systems report a full disk only here.
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail("cannot be written");
+  const int descriptor = std::exchange(descriptor_, -1);
+  const bool closed = ::close(descriptor) == 0;
+  if (!closed || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int reason = errno;
+    ::unlink(temporary_.c_str());
+    errno = reason;
+    fail("cannot be written");
+  }
+}
+
+std::string read_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  const auto fail = [&] {
+    throw Error(ErrorCode::input, fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  };
+  if (!file) fail();
+  std::string text;
+  char buffer[65536];
+  std::size_t count = 0;
+  while ((count = std::fread(buffer, 1, sizeof buffer, file.get())) > 0) text.append(buffer, count);
+  if (std::ferror(file.get()) != 0) fail();
+  return text;
+}
+
+}  // namespace tessera::fit

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "progress.hpp"
+
+#include <fmt/chrono.h>
+#include <unistd.h>
+
+#include <ctime>
+
+namespace tessera::fit {
+
+Progress::Progress(bool loud, std::FILE* stream)
+    : loud_(loud),
+      terminal_(loud && ::isatty(::fileno(stream)) != 0),
+      stream_(stream),
+      start_(std::chrono::steady_clock::now()) {}
+
+Progress::~Progress() {
+  clear_line();
+}
+
+void Progress::clear_line() {
+  if (line_open_) std::fputs("\r\033[K", stream_);
+  line_open_ = false;
+}
+
+void Progress::now(std::string_view text) {
+  if (!loud_) return;
+  if (!terminal_) {
+    note(text);
+    return;
+  }
+  clear_line();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+  fmt::print(stream_, "{:6.1f} s  {}", elapsed.count(), text);
+  std::fflush(stream_);
+  line_open_ = true;
+}
+
+void Progress::note(std::string_view text) {
+  if (!loud_) return;
+  clear_line();
+  fmt::print(stream_, "{:%Y-%m-%d %H:%M:%S}  {}\n", fmt::localtime(std::time(nullptr)), text);
+  std::fflush(stream_);
+}
+
+}  // namespace tessera::fit

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+namespace tessera::fit {
+namespace {
+
+std::string_view stars(double p) {
+  if (!(p <= 1)) return "";
+  if (p < 0.001) return "***";
+  if (p < 0.01) return "**";
+  if (p < 0.05) return "*";
+  return p < 0.1 ? "." : "";
+}
+
+/// R's format.pval: below the machine epsilon only the bound is meaningful.
+std::string p_text(double p) {
+  return p < 2.2e-16 ? "<2e-16" : fmt::format("{:.3g}", p);
+}
+
+/// A table whose first column is left-aligned and the others right-aligned.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = fmt::format("{:<{}}", row[0], widths[0]);
+    for (std::size_t j = 1; j + 1 < row.size(); ++j) line += fmt::format(" {:>{}}", row[j], widths[j]);
+    line += " " + row.back();
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string summary_text(const Model& model) {
+  const bool estimated = !scale_is_known(model.family);
+  std::string out;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", family_name(model.family),
+                 link_name(model.family), model.formula);
+
+  bool any_stars = false;
+  const auto mark = [&](double p) {
+    any_stars = any_stars || !stars(p).empty();
+    return std::string(stars(p));
+  };
+  if (!model.coefficient_tests.empty()) {
+    std::vector<std::vector<std::string>> rows{{"", "Estimate", "Std. Error",
+                                                estimated ? "t value" : "z value",
+                                                estimated ? "Pr(>|t|)" : "Pr(>|z|)", ""}};
+    for (const auto& test : model.coefficient_tests) {
+      rows.push_back({test.name, fmt::format("{:.6g}", test.estimate),
+                      fmt::format("{:.4g}", test.standard_error), fmt::format("{:.3f}", test.statistic),
+                      p_text(test.p_value), mark(test.p_value)});
+    }
+    fmt::format_to(to, "\nParametric coefficients:\n{}", table(rows));
+  }
+  if (!model.smooth_tests.empty()) {
+    std::vector<std::vector<std::string>> rows{
+        {"", "edf", "Ref.df", estimated ? "F" : "Chi.sq", "p-value", ""}};
+    for (const auto& test : model.smooth_tests) {
+      rows.push_back({test.label, fmt::format("{:.3f}", test.edf), fmt::format("{:.3f}", test.reference_df),
+                      fmt::format("{:.3f}", test.statistic), p_text(test.p_value), mark(test.p_value)});
+    }
+    fmt::format_to(to, "\nApproximate significance of smooth terms:\n{}", table(rows));
+  }
+  if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
+
+  fmt::format_to(to, "\nR-sq.(adj) = {:6.3g}   Deviance explained = {:.3g}%\n", model.r_squared_adjusted,
+                 100 * model.deviance_explained());
+  fmt::format_to(to, "fREML = {:.5g}  Scale est. = {:.5g}  n = {}\n", model.reml, model.scale, model.rows);
+  if (model.rows_dropped > 0) {
+    fmt::format_to(to, "({} rows with missing values were left out)\n", model.rows_dropped);
+  }
+  if (!model.converged) fmt::format_to(to, "The iteration has NOT converged: do not rely on this fit.\n");
+  fmt::format_to(to, "AIC = {:.8g}  iterations = {}\n", model.aic, model.iterations);
+  return out;
+}
+
+}  // namespace tessera::fit

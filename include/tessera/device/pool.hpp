@@ -44,10 +44,13 @@ class DevicePool {
   [[nodiscard]] auto begin() const noexcept { return entries().begin(); }
   [[nodiscard]] auto end() const noexcept { return entries().end(); }
 
+  /// What is known of the device: more once it is open (see `DeviceInfo`). Valid as long as the pool.
   [[nodiscard]] const DeviceInfo& device_at(std::size_t index) const;
-  /// Opens the device if it is not open. Blocks for a tenth of a second or more the first time.
+  /// Opens the device if it is not open. Blocks for a tenth of a second or more the first time. Throws
+  /// `Error(job_fault)` if the device cannot be opened; the next call tries again.
   [[nodiscard]] DeviceContext& context_at(std::size_t index);
   [[nodiscard]] DeviceContext& context_of(Ordinal ordinal);
+  /// `DeviceInfo::memory_budget_bytes` of the device, as probed.
   [[nodiscard]] std::int64_t memory_budget_bytes(Ordinal ordinal) const;
 
   /// The devices in turn, for callers that spread independent work.

@@ -8,12 +8,15 @@
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/topology/inventory.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tessera {
@@ -31,7 +34,9 @@ struct JobOptions {
   Policy policy = Policy::automatic;
   ScoreModel score_model = ScoreModel::throughput;
   /// For `ScoreModel::measured`: does some of the caller's own work on the tile's device and returns how
-  /// many units it did. It is run once to warm up and once timed.
+  /// many units it did. It is run once to warm up and once timed, on a thread for each device; the tile's
+  /// ranges are empty. A simulated device is scored by `throughput`. A function that throws, fails the
+  /// tile or did no unit makes the job fall back to the CPU.
   std::function<std::int64_t(Tile&)> measure;
   /// Ranks may drive one GPU together where a node has more ranks than GPUs.
   bool allow_sharing = false;
@@ -56,24 +61,40 @@ struct JobOptions {
 ///         });
 ///     if (session.is_root()) std::cout << job.last_verdict() << '\n';
 ///
-/// The constructor and the three verbs are *collective* over the communicator: every rank calls them
-/// in the same order with the same plan. Device functions run on one thread for each of this rank's
-/// devices, host functions on `threads()` threads; neither may call MPI. On a simulated device the
-/// host function does the tile's work. A device function that throws or calls `tile.fail` fails the job's
-/// device pass: all ranks then run the host function over their untouched input, and the job stays on
-/// the CPU from there on. An exception from a host function is rethrown on its rank after all ranks
-/// have agreed that the pass failed; the other ranks throw `Error(job_fault)` naming that rank.
+/// The constructor and the three verbs are *collective* over the communicator: every rank calls them in
+/// the same order, with the same options, plan and width. Device functions run on one thread for each of
+/// this rank's tiles, host functions on `threads()` threads; neither may call MPI, which the job does on
+/// the calling thread alone. On a simulated device the host function does the tile's work. A job object
+/// is not thread-safe.
+///
+/// What happens when something goes wrong:
+/// - A device function that throws or calls `tile.fail`, a device that cannot be opened, bound or
+///   allocated on, a rank whose probe fails: the pass falls back. All ranks then run the host function over
+///   their untouched input, and the job stays on the CPU from there on. Under `Policy::gpu` every rank
+///   throws `Error(device_absent)` instead, in that pass and in any later one.
+/// - An exception from a host function, or misuse on one rank (a span that is not the rank's part of the
+///   plan): rethrown on its rank after all ranks have agreed that the pass failed; the other ranks
+///   throw `Error(job_fault)` naming that rank. If ranks pass different plans, every rank throws
+///   `Error(usage)`.
+/// - A rank that does not come to the vote within `JobOptions::vote_timeout`: a line on standard error
+///   names it and its node, and the job is ended with status 6.
 class Job {
  public:
+  /// Probes, claims and takes stock. *Collective.* Makes no CUDA call, except to measure for
+  /// `ScoreModel::measured`. Throws `Error(device_absent)` under `Policy::gpu` if no rank has a device,
+  /// and `Error(usage)` for an unreadable environment variable or option. Cost: tens of milliseconds for
+  /// the probe, and a few small collectives.
   explicit Job(const mpi::Communicator& comm, JobOptions options = {});
   ~Job();
   Job(Job&&) noexcept;
   Job& operator=(Job&&) noexcept;
 
+  /// The job's own duplicate of the communicator that it was made with.
   [[nodiscard]] const mpi::Communicator& comm() const noexcept;
   [[nodiscard]] const Inventory& inventory() const noexcept;
   /// This rank's own devices. Empty on a rank that drives none, and after a fallback.
   [[nodiscard]] DevicePool& devices() noexcept;
+  /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const noexcept;
 
   /// Units `0 … units-1` over the job's devices, or over its hosts if the job runs on the CPU. No
@@ -88,42 +109,63 @@ class Job {
   [[nodiscard]] const Verdict& last_verdict() const noexcept;
 
   /// *Collective.* Results apart from inputs: `in` holds this rank's units of `plan`, and so does the
-  /// result. Functions get the parts of `in` and of the result that belong to their range.
+  /// result. `on_device(Tile&, std::span<const Unit>, std::span<Result>)` and
+  /// `on_host(const HostTile&, std::span<const Unit>, std::span<Result>)` get the parts of `in` and of the
+  /// result that belong to their range; results start as `Result{}`.
+  ///
+  /// A tile is given to its device in consecutive parts of whole blocks that need no more than the
+  /// device's memory budget, at `device_bytes_per_unit` bytes a unit; 0: the whole tile at once. Blocks
+  /// until the vote is done. Cost beside the functions: a thread for each tile, and one allreduce.
   template <class Result, class Unit, class DeviceFn, class HostFn>
   [[nodiscard]] std::vector<Result> map(const Plan& plan, std::span<const Unit> in, DeviceFn&& on_device,
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
-    const Range mine = local_range(plan);
-    check_local_size(mine, static_cast<std::int64_t>(in.size()));
-    std::vector<Result> out(in.size());
+    static_assert(!std::is_same_v<Result, bool>, "std::vector<bool> has no span: use char");
+    std::int64_t first = 0;
+    std::vector<Result> out;
     const auto part = [&](auto span, Range range) {
-      return span.subspan(static_cast<std::size_t>(range.begin - mine.begin),
+      return span.subspan(static_cast<std::size_t>(range.begin - first),
                           static_cast<std::size_t>(range.size()));
     };
-    run(
-        plan, device_bytes_per_unit,
-        [&](Tile& tile) { on_device(tile, part(in, tile.range()), part(std::span(out), tile.range())); },
-        [&](const HostTile& tile) { on_host(tile, part(in, tile.range), part(std::span(out), tile.range)); },
-        [&] { out.assign(in.size(), Result{}); });
+    run(plan,
+        {.local_units = static_cast<std::int64_t>(in.size()),
+         .device_bytes_per_unit = device_bytes_per_unit,
+         .prepare =
+             [&] {
+               first = local_range(plan).begin;
+               out.assign(in.size(), Result{});
+             },
+         .on_device =
+             [&](Tile& tile) { on_device(tile, part(in, tile.range()), part(std::span(out), tile.range())); },
+         .on_host =
+             [&](const HostTile& tile) {
+               on_host(tile, part(in, tile.range), part(std::span(out), tile.range));
+             },
+         .restore = [&] { out.assign(in.size(), Result{}); }});
     return out;
   }
 
-  /// *Collective.* In place: as `map`, but functions overwrite `units`. A copy is kept until the vote,
-  /// and restored before a fallback.
+  /// *Collective.* In place: as `map`, but functions overwrite `units`. While devices work a copy is
+  /// kept, and restored before a fallback or a throw. If a host function throws, `units` are as it left
+  /// them.
   template <class Unit, class DeviceFn, class HostFn>
   void scatter(const Plan& plan, std::span<Unit> units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {
-    const Range mine = local_range(plan);
-    check_local_size(mine, static_cast<std::int64_t>(units.size()));
+    std::int64_t first = 0;
     std::vector<Unit> untouched;
-    if (plan.on_devices() && !this->on_host()) untouched.assign(units.begin(), units.end());
     const auto part = [&](Range range) {
-      return units.subspan(static_cast<std::size_t>(range.begin - mine.begin),
+      return units.subspan(static_cast<std::size_t>(range.begin - first),
                            static_cast<std::size_t>(range.size()));
     };
-    run(
-        plan, device_bytes_per_unit, [&](Tile& tile) { on_device(tile, part(tile.range())); },
-        [&](const HostTile& tile) { on_host(tile, part(tile.range)); },
-        [&] { std::copy(untouched.begin(), untouched.end(), units.begin()); });
+    run(plan, {.local_units = static_cast<std::int64_t>(units.size()),
+               .device_bytes_per_unit = device_bytes_per_unit,
+               .prepare =
+                   [&] {
+                     first = local_range(plan).begin;
+                     if (runs_on_devices(plan)) untouched.assign(units.begin(), units.end());
+                   },
+               .on_device = [&](Tile& tile) { on_device(tile, part(tile.range())); },
+               .on_host = [&](const HostTile& tile) { on_host(tile, part(tile.range)); },
+               .restore = [&] { std::copy(untouched.begin(), untouched.end(), units.begin()); }});
   }
 
   /// A device function of `reduce`: adds one partial of `width` doubles for each block of
@@ -134,15 +176,29 @@ class Job {
 
   /// *Collective.* The sum over all blocks of the job of a vector of `width` doubles, on every rank:
   /// bit-identical for any number of ranks, threads, and devices of one kind, given the same
-  /// `plan.block()`. Units are the plan's; a block is `plan.block()` of them.
+  /// `plan.block()`. Units are the plan's; a block is `plan.block()` of them. Parts as in `map`. Blocks
+  /// until the sum is known. Memory: 40 `width` bytes for each tile or host thread.
   [[nodiscard]] std::vector<double> reduce(const Plan& plan, std::size_t width, const DeviceReduce& on_device,
                                            const HostReduce& on_host, std::int64_t device_bytes_per_unit = 0);
 
  private:
-  /// The pass that `map` and `scatter` are made of. `restore` undoes what device functions wrote.
-  void run(const Plan& plan, std::int64_t device_bytes_per_unit, const std::function<void(Tile&)>& on_device,
-           const std::function<void(const HostTile&)>& on_host, const std::function<void()>& restore);
-  void check_local_size(Range mine, std::int64_t size) const;
+  /// What the verbs are made of. Whatever can throw on one rank alone happens inside these functions, so
+  /// that it is carried to the vote instead of leaving the other ranks waiting there.
+  struct Pass {
+    std::optional<std::int64_t> local_units;  ///< units that the caller brought, to be checked
+    std::int64_t width = 0;                   ///< doubles of a reduction; the same on every rank
+    std::int64_t device_bytes_per_unit = 0;
+    std::function<void()> prepare;                 ///< before any work
+    std::function<void(Tile&)> on_device;          ///< a part of a tile
+    std::function<void(const HostTile&)> on_host;  ///< some whole blocks
+    std::function<void()> restore;                 ///< undoes what device functions wrote
+    std::function<void()> finish = [] {};          ///< after the work, before the vote
+  };
+  void run(const Plan& plan, const Pass& pass);
+  /// True if a pass over `plan` begins on devices.
+  [[nodiscard]] bool runs_on_devices(const Plan& plan) const noexcept {
+    return plan.on_devices() && !on_host();
+  }
 
   struct State;
   std::unique_ptr<State> state_;

@@ -6,6 +6,7 @@
 #include <tessera/topology/device_info.hpp>
 
 #include <string>
+#include <utility>
 
 namespace tessera {
 
@@ -24,7 +25,8 @@ class Tile {
   /// Counts this rank's claimed devices: the place for state that stays on the device between passes.
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
   [[nodiscard]] const DeviceInfo& device() const noexcept { return *device_; }
-  /// The stream of this tile. It is synchronised after the function returns and before the vote.
+  /// The stream of this tile. It is synchronised after the function returns or throws. Work that the
+  /// function puts on a stream of its own it must wait for itself.
   [[nodiscard]] StreamView stream() const noexcept { return stream_; }
 
   /// Fails the tile: the whole job falls back to the CPU. The function should return soon after.
@@ -47,10 +49,14 @@ class Tile {
 };
 
 /// A part of the work on the host, as the CPU function sees it: one of several at once, on its own thread.
+///
+/// No two calls with the same `thread` run at once, so scratch space may be kept by it. Size such space by
+/// `threads`, not by `Job::threads()`: where the function stands in for simulated devices, `thread` is
+/// the device's index among the rank's devices and `threads` their number.
 struct HostTile {
-  Range range;     ///< the units to compute now
-  int thread = 0;  ///< 0 to threads - 1
-  int threads = 1;
+  Range range;      ///< the units to compute now
+  int thread = 0;   ///< 0 to threads - 1
+  int threads = 1;  ///< the same in all calls of one pass, or of its fallback
 };
 
 }  // namespace tessera

@@ -18,13 +18,19 @@ struct Verdict {
                ///< one
   };
 
-  /// The first failure: of the lowest rank that failed, its first tile in plan order.
+  /// The first failure: of the lowest rank that failed, its first tile in plan order. The stages are
+  /// - probe: the rank could not look for its devices (`uuid` is empty);
+  /// - claim: a claimed device cannot be reached by this process;
+  /// - score: the caller's timed run failed on it (`ScoreModel::measured`);
+  /// - bind: it could not be opened, made current, or its thread not be bound near it;
+  /// - allocate: its memory does not hold a block;
+  /// - tile: the device function threw, called `Tile::fail`, or its work on the stream failed.
   struct Failure {
     int rank = 0;
     std::string hostname;
-    int device = 0;     ///< counts the rank's claimed devices
-    std::string uuid;   ///< empty if the failure came before a device was known
-    std::string stage;  ///< probe, claim, bind, allocate or tile
+    int device = 0;    ///< counts the rank's claimed devices
+    std::string uuid;  ///< empty if the failure came before a device was known
+    std::string stage;
     std::string reason;
   };
 
@@ -36,8 +42,10 @@ struct Verdict {
 };
 
 /// One line: "computed on 8 devices", "computed on the CPU: no NVIDIA driver is installed", or
-/// "computed on the CPU: rank 3 (node7) device 1 GPU-… failed in tile: …".
+/// "computed on the CPU: rank 3 (node7) device 1 GPU-… failed in tile: …". Simulated devices are called so.
 [[nodiscard]] std::string to_string(const Verdict& verdict);
+/// The part of that line that names the failure.
+[[nodiscard]] std::string to_string(const Verdict::Failure& failure);
 std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
 
 }  // namespace tessera

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/stream.hpp>
+#include <tessera/topology/device_info.hpp>
+
+#include <cstdint>
+
+/// Everything that the device room asks of CUDA, without a CUDA type. `cuda_calls.cpp` answers where
+/// CUDA is built, `no_cuda_calls.cpp` refuses where it is not. All of them throw `Error(job_fault)` with
+/// the name of the call and the runtime's reason. Thread-safe.
+namespace tessera::cuda {
+
+/// The index that the device has in this process now. Initialises CUDA, but makes no context. For a MIG
+/// instance that the runtime does not name by its own UUID, the only device there is, if
+/// CUDA_VISIBLE_DEVICES names the instance.
+[[nodiscard]] Ordinal find_ordinal(const Uuid& uuid);
+
+/// Makes the primary context of the device if it is not there, makes it current on this thread, and
+/// checks that it is.
+void bind(Ordinal ordinal);
+
+/// What NVML does not tell: L2, shared memory a block may ask for, threads a multiprocessor holds.
+void fill_properties(Ordinal ordinal, DeviceInfo& info);
+
+/// A non-blocking stream of the current context.
+[[nodiscard]] StreamView create_stream();
+/// Waits for nothing. An error is not reported: after a device fault the context has none but errors
+/// to give, and `synchronize` has given them.
+void destroy_stream(StreamView stream) noexcept;
+
+/// Waits for the stream, and looks for launches that failed on this thread without being noticed.
+void synchronize(StreamView stream);
+
+/// Free memory of the device. What is current on this thread stays current.
+[[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);
+
+}  // namespace tessera::cuda

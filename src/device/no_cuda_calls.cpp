@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda_calls.hpp"
+
+#include <tessera/error.hpp>
+
+namespace tessera::cuda {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Error(ErrorCode::job_fault,
+              "this build of Tessera has no CUDA: configure it with TESSERA_ENABLE_CUDA=ON to use GPUs");
+}
+
+}  // namespace
+
+Ordinal find_ordinal(const Uuid&) {
+  refuse();
+}
+void bind(Ordinal) {
+  refuse();
+}
+void fill_properties(Ordinal, DeviceInfo&) {
+  refuse();
+}
+StreamView create_stream() {
+  refuse();
+}
+void destroy_stream(StreamView) noexcept {}
+void synchronize(StreamView) {
+  refuse();
+}
+std::int64_t free_memory_bytes(Ordinal) {
+  refuse();
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/device/pool.hpp>
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+/// A device's place in the pool where its context goes once somebody asks for it.
+struct Slot {
+  std::mutex opening;
+  std::unique_ptr<DeviceContext> context;
+  /// `context`, visible to threads that do not hold `opening`.
+  std::atomic<DeviceContext*> opened = nullptr;
+};
+
+}  // namespace
+
+struct DevicePool::State {
+  std::vector<Entry> entries;
+  std::unique_ptr<Slot[]> slots;
+  std::atomic<std::size_t> turn = 0;
+
+  [[nodiscard]] std::string described() const {
+    if (entries.empty()) return "the pool is empty (this rank drives no device)";
+    std::string text = "the pool has " + std::to_string(entries.size()) +
+                       (entries.size() == 1 ? " device, ordinal " : " devices, ordinals ");
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (i > 0) text += ", ";
+      text += std::to_string(static_cast<int>(entries[i].ordinal));
+    }
+    return text;
+  }
+
+  [[noreturn]] void refuse(const std::string& asked) const {
+    throw Error(ErrorCode::usage, "device pool: " + asked + ", but " + described());
+  }
+
+  void check_index(std::size_t index) const {
+    if (index >= entries.size()) refuse("index " + std::to_string(index) + " was asked for");
+  }
+
+  [[nodiscard]] std::size_t index_of(Ordinal ordinal) const {
+    const auto at = std::ranges::find(entries, ordinal, &Entry::ordinal);
+    if (at == entries.end())
+      refuse("ordinal " + std::to_string(static_cast<int>(ordinal)) + " was asked for");
+    return static_cast<std::size_t>(at - entries.begin());
+  }
+};
+
+DevicePool::DevicePool() : DevicePool(std::vector<Entry>{}) {}
+
+DevicePool::DevicePool(std::vector<Entry> entries) : state_(std::make_unique<State>()) {
+  std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
+    return a.score != b.score ? a.score > b.score : a.claim_index < b.claim_index;
+  });
+  state_->slots = std::make_unique<Slot[]>(entries.size());
+  state_->entries = std::move(entries);
+}
+
+DevicePool::~DevicePool() = default;
+DevicePool::DevicePool(DevicePool&&) noexcept = default;
+DevicePool& DevicePool::operator=(DevicePool&&) noexcept = default;
+
+std::size_t DevicePool::size() const noexcept {
+  return state_->entries.size();
+}
+
+std::vector<Ordinal> DevicePool::ordinals() const {
+  std::vector<Ordinal> all;
+  all.reserve(size());
+  for (const Entry& entry : state_->entries) all.push_back(entry.ordinal);
+  return all;
+}
+
+std::span<const DevicePool::Entry> DevicePool::entries() const noexcept {
+  return state_->entries;
+}
+
+const DeviceInfo& DevicePool::device_at(std::size_t index) const {
+  state_->check_index(index);
+  const DeviceContext* opened = state_->slots[index].opened.load(std::memory_order_acquire);
+  return opened != nullptr ? opened->info() : state_->entries[index].info;
+}
+
+DeviceContext& DevicePool::context_at(std::size_t index) {
+  state_->check_index(index);
+  Slot& slot = state_->slots[index];
+  if (DeviceContext* opened = slot.opened.load(std::memory_order_acquire)) return *opened;
+  const std::lock_guard lock(slot.opening);
+  if (!slot.context) {
+    slot.context = std::make_unique<DeviceContext>(state_->entries[index].info);
+    slot.opened.store(slot.context.get(), std::memory_order_release);
+  }
+  return *slot.context;
+}
+
+DeviceContext& DevicePool::context_of(Ordinal ordinal) {
+  return context_at(state_->index_of(ordinal));
+}
+
+std::int64_t DevicePool::memory_budget_bytes(Ordinal ordinal) const {
+  return device_at(state_->index_of(ordinal)).memory_budget_bytes();
+}
+
+Ordinal DevicePool::next_device() {
+  if (empty()) state_->refuse("the next device was asked for");
+  return state_->entries[state_->turn.fetch_add(1, std::memory_order_relaxed) % size()].ordinal;
+}
+
+Ordinal DevicePool::most_free_memory() {
+  if (empty()) state_->refuse("the device with the most free memory was asked for");
+  std::size_t best = 0;
+  std::int64_t most = -1;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const DeviceContext* opened = state_->slots[i].opened.load(std::memory_order_acquire);
+    const std::int64_t free =
+        opened != nullptr ? opened->free_memory_bytes() : state_->entries[i].info.free_memory_bytes;
+    if (free > most) {
+      most = free;
+      best = i;
+    }
+  }
+  return state_->entries[best].ordinal;
+}
+
+}  // namespace tessera

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/attempt.hpp"
+
+#include <tessera/error.hpp>
+
+namespace tessera {
+
+void Attempt::fatal(std::exception_ptr thrown) {
+  ballot_.outcome = Outcome::fatal;
+  ballot_.failure = {};
+  ballot_.failure.reason = reason_of(thrown);
+  thrown_ = std::move(thrown);
+}
+
+void Attempt::device_failed(Verdict::Failure failure) {
+  if (!ok()) return;
+  ballot_.outcome = Outcome::device_failed;
+  ballot_.failure = std::move(failure);
+}
+
+void Attempt::rethrow(const Ballot& decided, const std::string& what) const {
+  if (thrown_) std::rethrow_exception(thrown_);
+  throw Error(ErrorCode::job_fault, "rank " + std::to_string(decided.failure.rank) + " (" +
+                                        decided.failure.hostname + ") failed in " + what + ": " +
+                                        decided.failure.reason);
+}
+
+std::string reason_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/device_threads.hpp"
+#include "job/state.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+/// How many units of a tile the device takes at once: whole blocks within its share of the budget.
+std::int64_t units_at_once(const PlannedTile& tile, std::int64_t block, std::int64_t bytes_per_unit,
+                           std::int64_t budget_bytes) {
+  if (bytes_per_unit == 0) return tile.units.size();
+  const std::int64_t fitting = budget_bytes / bytes_per_unit;
+  if (fitting >= tile.units.size()) return tile.units.size();
+  if (fitting < block)
+    throw Error(ErrorCode::job_fault, "a block of " + std::to_string(block) + " units at " +
+                                          std::to_string(bytes_per_unit) +
+                                          " bytes does not fit the budget of " +
+                                          std::to_string(budget_bytes) + " bytes: use smaller blocks");
+  return fitting - fitting % block;
+}
+
+DeviceContext& context_of_claimed(DevicePool& pool, int device) {
+  const auto entries = pool.entries();
+  const auto at = std::ranges::find(entries, device, &DevicePool::Entry::claim_index);
+  return pool.context_at(static_cast<std::size_t>(at - entries.begin()));
+}
+
+}  // namespace
+
+void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
+  const auto tiles = plan.tiles_of(comm.rank());
+  std::vector<std::optional<Verdict::Failure>> failures(tiles.size());
+  try {
+    on_threads(tiles.size(), [&](std::size_t i) { failures[i] = compute_tile(plan, tiles[i], work); });
+  } catch (...) {  // no more threads: those that began have ended
+    Verdict::Failure failure;
+    failure.stage = "bind";
+    failure.reason = reason_of(std::current_exception());
+    attempt.device_failed(std::move(failure));
+  }
+  for (auto& failure : failures) {
+    if (failure) attempt.device_failed(std::move(*failure));
+  }
+}
+
+std::optional<Verdict::Failure> Job::State::compute_tile(const Plan& plan, const PlannedTile& planned,
+                                                         const Pass& work) {
+  const int device = planned.device;
+  const auto all = inventory.devices_of(comm.rank());
+  const InventoryDevice& known = all[static_cast<std::size_t>(device)];
+  Verdict::Failure failure;
+  failure.device = device;
+  failure.uuid = tessera::to_string(known.uuid);
+  try {
+    failure.stage = "bind";
+    faults.throw_if_hit(fault::Stage::bind, device, pass);
+    DeviceContext& context = context_of_claimed(pool, device);
+    const DeviceInfo& info = context.info();
+    bind_this_thread_near(info);
+    context.bind();
+
+    failure.stage = "allocate";
+    faults.throw_if_hit(fault::Stage::allocate, device, pass);
+    const std::int64_t step =
+        units_at_once(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
+
+    failure.stage = "tile";
+    for (Range part{planned.units.begin, planned.units.begin}; part.end < planned.units.end;) {
+      part.begin = part.end;
+      part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
+      Tile tile(part, planned.units, device, info, context.stream());
+      try {
+        if (info.simulated)
+          work.on_host({.range = part, .thread = device, .threads = static_cast<int>(all.size())});
+        else
+          work.on_device(tile);
+        faults.throw_if_hit(fault::Stage::throwing, device, pass);
+      } catch (...) {
+        drain(context);
+        throw;
+      }
+      if (faults.hit(fault::Stage::failing, device, pass)) tile.fail("fault point \"fail\"");
+      if (tile.failed()) {
+        drain(context);
+        failure.reason = tile.reason();
+        return failure;
+      }
+      context.synchronize();
+    }
+    return std::nullopt;
+  } catch (...) {
+    failure.reason = reason_of(std::current_exception());
+    return failure;
+  }
+}
+
+}  // namespace tessera

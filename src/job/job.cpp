@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/job.hpp>
+
+#include "job/state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+
+std::string_view to_string(Policy policy) {
+  switch (policy) {
+    case Policy::automatic: return "auto";
+    case Policy::gpu: return "gpu";
+    case Policy::cpu: return "cpu";
+  }
+  return {};
+}
+
+bool any_simulated(const Inventory& inventory) {
+  return std::ranges::any_of(inventory.devices(), &InventoryDevice::simulated);
+}
+
+Job::Job(const mpi::Communicator& comm, JobOptions options)
+    : state_(std::make_unique<State>(comm, std::move(options))) {
+  state_->set_up();
+}
+Job::~Job() = default;
+Job::Job(Job&&) noexcept = default;
+Job& Job::operator=(Job&&) noexcept = default;
+
+const mpi::Communicator& Job::comm() const noexcept {
+  return state_->comm;
+}
+const Inventory& Job::inventory() const noexcept {
+  return state_->inventory;
+}
+DevicePool& Job::devices() noexcept {
+  return state_->pool;
+}
+int Job::threads() const noexcept {
+  return state_->threads;
+}
+
+Plan Job::plan(std::int64_t units, std::int64_t block) const {
+  return on_host() ? Plan::over_hosts(units, comm().size(), block) : inventory().plan(units, block);
+}
+
+bool Job::on_host() const noexcept {
+  return state_->lost || inventory().devices().empty();
+}
+const Verdict& Job::last_verdict() const noexcept {
+  return state_->verdict;
+}
+
+}  // namespace tessera

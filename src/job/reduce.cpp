@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/state.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const DeviceReduce& on_device,
+                                const HostReduce& on_host, std::int64_t device_bytes_per_unit) {
+  std::vector<ReproducibleSum> sums;          // one for each device or host thread of this rank
+  std::vector<std::vector<double>> partials;  // of the block that each host thread works on
+  const auto begin = [&](int workers) {
+    // At least one, which takes part in the sum over ranks where this rank has no tile.
+    sums.assign(static_cast<std::size_t>(std::max(workers, 1)), ReproducibleSum(width));
+    partials.resize(sums.size());
+  };
+  const auto add_blocks = [&](const HostTile& tile) {
+    auto& partial = partials[static_cast<std::size_t>(tile.thread)];
+    for (HostTile one = tile; one.range.begin < tile.range.end; one.range.begin = one.range.end) {
+      one.range.end = one.range.begin + std::min(plan.block(), tile.range.end - one.range.begin);
+      partial.assign(width, 0.0);
+      on_host(one, partial);
+      sums[static_cast<std::size_t>(tile.thread)].add(partial);
+    }
+  };
+  run(plan,
+      {.local_units = std::nullopt,
+       .width = static_cast<std::int64_t>(width),
+       .device_bytes_per_unit = device_bytes_per_unit,
+       .prepare = [&] { begin(runs_on_devices(plan) ? static_cast<int>(devices().size()) : threads()); },
+       .on_device = [&](Tile& tile) { on_device(tile, sums[static_cast<std::size_t>(tile.device_index())]); },
+       .on_host = add_blocks,
+       .restore = [&] { begin(threads()); },
+       .finish =
+           [&] {
+             for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
+           }});
+  sums.front().allreduce(comm());
+  return sums.front().values();
+}
+
+}  // namespace tessera

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda_calls.hpp"
+#include "job/measure.hpp"
+#include "job/state.hpp"
+#include "topology/host_topology.hpp"
+
+#include <tessera/error.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tessera {
+namespace {
+
+void check(const JobOptions& options) {
+  if (options.threads < 0)
+    throw Error(ErrorCode::usage, "JobOptions::threads is " + std::to_string(options.threads) +
+                                      ": give a number of threads, or 0 for as many as there are");
+  if (options.vote_timeout.count() < 0)
+    throw Error(ErrorCode::usage, "JobOptions::vote_timeout is negative: give a time, or 0 for no limit");
+  if (options.score_model == ScoreModel::measured && !options.measure)
+    throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  (void)gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// Carries the exception that is being handled to the vote: a mistake of the caller ends the making of the
+/// job, anything else makes it fall back. Returns it as the reason why this rank has no device.
+Absence give_up(Attempt& attempt, const char* stage, int device, std::string uuid) {
+  const std::exception_ptr thrown = std::current_exception();
+  Absence absence{Absence::Reason::driver_error, reason_of(thrown)};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const fault::Injected&) {
+    absence.reason = Absence::Reason::fault;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::usage) attempt.fatal(thrown);
+  } catch (...) {
+    // A failure like any other: noted below.
+  }
+  attempt.device_failed({.rank = 0,
+                         .hostname = {},
+                         .device = device,
+                         .uuid = std::move(uuid),
+                         .stage = stage,
+                         .reason = absence.message});
+  return absence;
+}
+
+/// What this rank sees under its policy.
+Probe look_around(Policy policy, const fault::Faults& faults, int rank, Attempt& attempt) {
+  Probe here;
+  int device = 0;
+  try {
+    if (policy == Policy::cpu) {
+      here.host = detail::HostTopology().host();
+      here.absence = {Absence::Reason::excluded, "the policy is cpu"};
+      return here;
+    }
+    here = probe(rank);
+    do faults.throw_if_hit(fault::Stage::probe, device, 0);
+    while (++device < static_cast<int>(here.devices.size()));
+  } catch (...) {
+    here.devices.clear();
+    here.absence = give_up(attempt, "probe", device, "");
+    if (here.host.hostname.empty()) here.host.hostname = host_name();
+  }
+  return here;
+}
+
+/// The claimed devices as this process reaches them, without scores. Drops them all if one is out of reach.
+std::vector<DevicePool::Entry> reach(Claim& mine, const fault::Faults& faults, Attempt& attempt) {
+  std::vector<DevicePool::Entry> entries;
+  int device = 0;
+  try {
+    const bool in_claim_order = make_visible(mine);
+    for (const ClaimedDevice& claimed : mine.devices) {
+      faults.throw_if_hit(fault::Stage::claim, device, 0);
+      DevicePool::Entry entry;
+      entry.info = claimed.info;
+      entry.ordinal = in_claim_order ? Ordinal{device} : cuda::find_ordinal(claimed.info.uuid);
+      entry.claim_index = device++;
+      entries.push_back(std::move(entry));
+    }
+  } catch (...) {
+    const auto at = static_cast<std::size_t>(device);
+    std::string uuid = at < mine.devices.size() ? to_string(mine.devices[at].info.uuid) : std::string();
+    mine.absence = give_up(attempt, "claim", device, std::move(uuid));
+    mine.devices.clear();
+    entries.clear();
+  }
+  return entries;
+}
+
+/// A score for each claimed device.
+std::vector<std::uint64_t> judge(const Claim& mine, const JobOptions& options, Attempt& attempt) {
+  if (options.score_model == ScoreModel::measured && options.measure) {
+    std::optional<Verdict::Failure> failure;
+    auto scores = measure(mine.devices, options.measure, failure);
+    if (failure) attempt.device_failed(std::move(*failure));
+    return scores;
+  }
+  std::vector<std::uint64_t> scores(mine.devices.size());
+  attempt.run([&] {
+    std::ranges::transform(mine.devices, scores.begin(), [&](const ClaimedDevice& device) {
+      return score(device.info, options.score_model);
+    });
+  });
+  return scores;
+}
+
+/// The rank's threads: what it may use, divided among the ranks of its node that may use the same.
+int fair_threads(const Inventory& inventory, int rank) {
+  const auto ranks = inventory.ranks();
+  const InventoryRank& me = ranks[static_cast<std::size_t>(rank)];
+  int sharers = 0;
+  int before = 0;
+  for (const InventoryRank& other : ranks) {
+    if (other.node != me.node || other.cpuset != me.cpuset) continue;
+    ++sharers;
+    if (other.rank < rank) ++before;
+  }
+  const int rest = me.allowed_threads % sharers;
+  return std::max(1, me.allowed_threads / sharers + (before < rest ? 1 : 0));
+}
+
+/// Why the job has no device, as one sentence for all ranks.
+std::string absence_of(const Inventory& inventory) {
+  if (!inventory.devices().empty()) return {};
+  const InventoryRank& first = inventory.ranks().front();
+  const bool all_alike = std::ranges::all_of(
+      inventory.ranks(), [&](const InventoryRank& rank) { return rank.absence == first.absence; });
+  return all_alike ? first.absence : "rank 0 (" + first.hostname + "): " + first.absence;
+}
+
+}  // namespace
+
+void Job::State::set_up() {
+  Attempt attempt;
+  attempt.run([&] {
+    check(options);
+    faults = fault::Faults::from_environment(comm.rank());
+  });
+  const Probe here = look_around(options.policy, faults, comm.rank(), attempt);
+  Claim mine = claim(comm, here, options.allow_sharing);
+  auto entries = reach(mine, faults, attempt);
+  const auto scores = judge(mine, options, attempt);
+  inventory = gather_inventory(comm, here, mine, scores);
+
+  const Ballot decided = ballots.vote(
+      attempt.ballot(),
+      signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
+                    options.allow_sharing ? 1 : 0, options.vote_timeout.count()}),
+      inventory, "the vote on the hardware",
+      "the ranks were given different job options: policy, score model, sharing and vote timeout must agree");
+  if (decided.outcome == Outcome::fatal) attempt.rethrow(decided, "the setting up of the job");
+  threads = options.threads > 0 ? options.threads : fair_threads(inventory, comm.rank());
+  absence = absence_of(inventory);
+
+  if (decided.outcome == Outcome::device_failed) {
+    fall_back(decided.failure);
+    verdict.ran = Verdict::Ran::fallback;
+    verdict.failure = decided.failure;
+  } else if (!absence.empty()) {
+    if (options.policy == Policy::gpu)
+      throw Error(ErrorCode::device_absent, "a GPU is required, but there is none: " + absence);
+    verdict.ran = Verdict::Ran::host;
+    verdict.absence = absence;
+  } else {
+    // A shared device counts as its share here too, as in the inventory.
+    for (auto& entry : entries) {
+      entry.score = inventory.devices_of(comm.rank())[static_cast<std::size_t>(entry.claim_index)].score;
+    }
+    pool = DevicePool(std::move(entries));
+    verdict.ran = Verdict::Ran::devices;
+    verdict.devices = static_cast<int>(inventory.devices().size());
+    verdict.simulated = any_simulated(inventory);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "job/attempt.hpp"
+#include "job/fault.hpp"
+#include "job/vote.hpp"
+
+#include <tessera/job/job.hpp>
+
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+/// What a job knows, and the steps that its passes are made of.
+struct Job::State {
+  State(const mpi::Communicator& from, JobOptions chosen)
+      : comm(mpi::Communicator::duplicate_of(from.native())),
+        options(std::move(chosen)),
+        ballots(comm, options.vote_timeout) {}
+
+  mpi::Communicator comm;
+  JobOptions options;
+  BallotBox ballots;
+  fault::Faults faults;
+  Inventory inventory;
+  DevicePool pool;
+  int threads = 1;
+  int pass = 0;                          ///< counts from 1; 0 while the job is set up
+  std::string absence;                   ///< why no device of the job is used; empty if one is
+  std::optional<Verdict::Failure> lost;  ///< the failure after which the job stays on the CPU
+  Verdict verdict;
+
+  /// Probe, claim, inventory, and a first vote. *Collective.*
+  void set_up();
+
+  /// Computes this rank's tiles, each on its device and a thread of its own.
+  void compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
+
+  /// The vote of this pass. *Collective.*
+  [[nodiscard]] Ballot vote(const Attempt& attempt, const Plan& plan, const Pass& work);
+
+  /// From here on the job is on the CPU. Throws `Error(device_absent)` under `Policy::gpu`.
+  void fall_back(const Verdict::Failure& first);
+  void refuse_if_gpu_is_required() const;
+
+  [[nodiscard]] std::string pass_name() const { return "pass " + std::to_string(pass); }
+
+ private:
+  [[nodiscard]] std::optional<Verdict::Failure> compute_tile(const Plan& plan, const PlannedTile& planned,
+                                                             const Pass& work);
+};
+
+/// True if the job's devices are simulated.
+[[nodiscard]] bool any_simulated(const Inventory& inventory);
+
+}  // namespace tessera

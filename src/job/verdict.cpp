@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/verdict.hpp>
+
+#include <ostream>
+
+namespace tessera {
+
+std::string to_string(const Verdict::Failure& failure) {
+  std::string text = "rank " + std::to_string(failure.rank) + " (" + failure.hostname + ") device " +
+                     std::to_string(failure.device);
+  if (!failure.uuid.empty()) text += ' ' + failure.uuid;
+  return text + " failed in " + failure.stage + ": " + failure.reason;
+}
+
+std::string to_string(const Verdict& verdict) {
+  switch (verdict.ran) {
+    case Verdict::Ran::devices:
+      return "computed on " + std::to_string(verdict.devices) + (verdict.simulated ? " simulated" : "") +
+             (verdict.devices == 1 ? " device" : " devices");
+    case Verdict::Ran::host: return "computed on the CPU: " + verdict.absence;
+    case Verdict::Ran::fallback: return "computed on the CPU: " + to_string(verdict.failure);
+  }
+  return {};
+}
+
+std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
+  return out << to_string(verdict);
+}
+
+}  // namespace tessera

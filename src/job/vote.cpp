@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/vote.hpp"
+
+#include "job/roll_call.hpp"
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <sstream>
+#include <thread>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void check(int code, const char* call) {
+  if (code != MPI_SUCCESS) throw Error(ErrorCode::job_fault, std::string(call) + " failed in a vote");
+}
+
+/// Gives the core away while waiting: at first for a moment, since most votes are over in microseconds, then
+/// for longer, since other ranks and their threads may need it.
+class Pause {
+ public:
+  void operator()() {
+    if (Clock::now() - start_ < std::chrono::milliseconds(1)) {
+      std::this_thread::yield();
+      return;
+    }
+    std::this_thread::sleep_for(nap_);
+    nap_ = std::min(nap_ * 2, std::chrono::microseconds(100));
+  }
+  [[nodiscard]] bool is_long() const noexcept { return nap_ > std::chrono::microseconds(1); }
+
+ private:
+  Clock::time_point start_ = Clock::now();
+  std::chrono::microseconds nap_{1};
+};
+
+/// The order of ballots: the graver outcome first, then the lower rank.
+std::int64_t key_of(Outcome outcome, int rank) {
+  if (outcome == Outcome::success) return std::numeric_limits<std::int64_t>::max();
+  return (static_cast<std::int64_t>(outcome) << 32) | rank;
+}
+
+/// The texts of a failure are lines of their own when it travels, so they must be lines.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+std::string packed(const Verdict::Failure& failure) {
+  return std::to_string(failure.device) + '\n' + one_line(failure.uuid) + '\n' + one_line(failure.stage) +
+         '\n' + one_line(failure.reason);
+}
+
+Verdict::Failure unpacked(const std::string& text) {
+  Verdict::Failure failure;
+  std::istringstream lines(text);
+  std::string device;
+  std::getline(lines, device);
+  failure.device = std::stoi(device);
+  std::getline(lines, failure.uuid);
+  std::getline(lines, failure.stage);
+  std::getline(lines, failure.reason);
+  return failure;
+}
+
+}  // namespace
+
+std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const std::int64_t value : values) {
+    for (int byte = 0; byte < 8; ++byte) {
+      hash ^= (static_cast<std::uint64_t>(value) >> (8 * byte)) & 0xffu;
+      hash *= 0x100000001b3u;
+    }
+  }
+  return static_cast<std::int64_t>(hash);
+}
+
+BallotBox::BallotBox(const mpi::Communicator& comm, std::chrono::milliseconds timeout)
+    : comm_(mpi::Communicator::duplicate_of(comm.native())), timeout_(timeout) {}
+
+Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
+                       const std::string& what, const std::string& differs) {
+  ++votes_;
+  // The least of a number and of its complement are its bounds over all ranks.
+  std::array<std::int64_t, 3> least = {key_of(mine.outcome, comm_.rank()), signature, ~signature};
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_INT64_T, MPI_MIN,
+                       comm_.native(), &request),
+        "MPI_Iallreduce");
+  RollCall roll_call(comm_, inventory.ranks(), votes_, timeout_, what);
+  Pause pause;
+  for (int done = 0;;) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) break;
+    if (pause.is_long()) roll_call.step();
+    pause();
+  }
+
+  if (least[1] != ~least[2]) throw Error(ErrorCode::usage, differs);
+  Ballot decided;
+  if (least[0] == key_of(Outcome::success, 0)) return decided;
+  decided.outcome = static_cast<Outcome>(least[0] >> 32);
+  const int rank = static_cast<int>(least[0] & 0xffffffff);
+  decided.failure = unpacked(comm_.broadcast_text(packed(mine.failure), rank));
+  decided.failure.rank = rank;
+  decided.failure.hostname = inventory.ranks()[static_cast<std::size_t>(rank)].hostname;
+  return decided;
+}
+
+}  // namespace tessera

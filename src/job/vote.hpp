@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/verdict.hpp>
+#include <tessera/mpi/communicator.hpp>
+#include <tessera/topology/inventory.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tessera {
+
+/// What one rank brings to a vote, and what the vote decides for all.
+enum class Outcome : std::int64_t {
+  fatal,          ///< the pass cannot be done on the CPU either: it ends with an exception on every rank
+  device_failed,  ///< the whole job falls back
+  success,
+};
+
+struct Ballot {
+  Outcome outcome = Outcome::success;
+  /// Where and why, unless `outcome` is `success`; the vote fills in rank and host name.
+  Verdict::Failure failure;
+};
+
+/// The votes of one job: on each, all ranks agree on the gravest outcome and its lowest rank.
+class BallotBox {
+ public:
+  /// *Collective.* `timeout` 0: a vote may take for ever.
+  BallotBox(const mpi::Communicator& comm, std::chrono::milliseconds timeout);
+
+  /// *Collective.* Returns the same ballot on every rank. `signature` stands for what must be the same
+  /// on all of them; if it is not, throws `Error(usage)` with `differs` on every rank. A vote that does
+  /// not complete in time ends the job (see `RollCall`); `inventory` gives the ranks their host names,
+  /// `what` the vote its own. Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
+  [[nodiscard]] Ballot vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
+                            const std::string& what, const std::string& differs);
+
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+
+ private:
+  mpi::Communicator comm_;  // of its own, so that no other message is taken for one of a roll call
+  std::chrono::milliseconds timeout_;
+  std::int64_t votes_ = 0;
+};
+
+/// A number that differs, most probably, if any of `values` does (FNV-1a).
+[[nodiscard]] std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept;
+
+}  // namespace tessera

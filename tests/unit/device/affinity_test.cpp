@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/device/context.hpp>
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <set>
+#include <string>
+#include <thread>
+
+namespace {
+
+/// The CPUs of a thread, as the kernel tells them; 0 is the calling thread.
+std::set<int> cpus_of(pid_t id) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  EXPECT_EQ(sched_getaffinity(id, sizeof mask, &mask), 0);
+  std::set<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mask)) cpus.insert(cpu);
+  }
+  return cpus;
+}
+
+struct Bound {
+  bool done = false;
+  std::set<int> cpus;
+};
+
+/// Binds a thread of its own, so that the test's own stays as it is, to each of `cpusets` in turn.
+template <class... Cpusets>
+Bound bind_a_thread(const Cpusets&... cpusets) {
+  Bound bound;
+  std::thread([&] {
+    ((bound.done = tessera::bind_thread_near(cpusets)), ...);
+    bound.cpus = cpus_of(0);
+  }).join();
+  return bound;
+}
+
+const std::set<int> allowed = cpus_of(getpid());
+
+TEST(BindThreadNear, EveryAllowedCpuAloneIsBoundAndReadBack) {
+  for (const int cpu : allowed) {
+    const Bound bound = bind_a_thread(std::to_string(cpu));
+    EXPECT_TRUE(bound.done) << cpu;
+    EXPECT_EQ(bound.cpus, std::set<int>{cpu});
+  }
+}
+
+TEST(BindThreadNear, TakesOnlyTheAllowedPartOfAList) {
+  const int first = *allowed.begin();
+  const Bound bound = bind_a_thread(std::to_string(first) + ",5000-5003");
+  EXPECT_TRUE(bound.done);
+  EXPECT_EQ(bound.cpus, std::set<int>{first});
+}
+
+TEST(BindThreadNear, StaysOnTheAllowedCpusIfNoneIsNear) {
+  const Bound bound = bind_a_thread(std::string("5000-5003"));
+  EXPECT_TRUE(bound.done);
+  EXPECT_EQ(bound.cpus, allowed);
+}
+
+TEST(BindThreadNear, AnEarlierBindingOfTheThreadDoesNotNarrowTheNext) {
+  if (allowed.size() < 2) GTEST_SKIP() << "this process may use one CPU only";
+  const int first = *allowed.begin();
+  const int last = *allowed.rbegin();
+  const Bound bound = bind_a_thread(std::to_string(first), std::to_string(last));
+  EXPECT_TRUE(bound.done);
+  EXPECT_EQ(bound.cpus, std::set<int>{last});
+}
+
+TEST(BindThreadNear, AnEmptyListBindsNothing) {
+  const Bound bound = bind_a_thread(std::string());
+  EXPECT_TRUE(bound.done);
+  EXPECT_EQ(bound.cpus, allowed);
+}
+
+TEST(BindThreadNear, AnUnreadableListIsRefused) {
+  const Bound bound = bind_a_thread(std::string("near the window"));
+  EXPECT_FALSE(bound.done);
+  EXPECT_EQ(bound.cpus, allowed);
+}
+
+}  // namespace

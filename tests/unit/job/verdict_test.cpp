@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/job.hpp>
+#include <tessera/job/verdict.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace tessera {
+namespace {
+
+TEST(Verdict, SaysHowManyDevicesComputed) {
+  Verdict verdict;
+  verdict.ran = Verdict::Ran::devices;
+  verdict.devices = 8;
+  EXPECT_EQ(to_string(verdict), "computed on 8 devices");
+  verdict.devices = 1;
+  EXPECT_EQ(to_string(verdict), "computed on 1 device");
+  verdict.simulated = true;
+  EXPECT_EQ(to_string(verdict), "computed on 1 simulated device");
+  verdict.devices = 2;
+  EXPECT_EQ(to_string(verdict), "computed on 2 simulated devices");
+}
+
+TEST(Verdict, SaysWhyNoDeviceComputed) {
+  Verdict verdict;
+  verdict.absence = "no NVIDIA driver is installed";
+  EXPECT_EQ(to_string(verdict), "computed on the CPU: no NVIDIA driver is installed");
+}
+
+TEST(Verdict, NamesTheFirstFailure) {
+  Verdict verdict;
+  verdict.ran = Verdict::Ran::fallback;
+  verdict.failure = {.rank = 3,
+                     .hostname = "node7",
+                     .device = 1,
+                     .uuid = "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6",
+                     .stage = "tile",
+                     .reason = "an illegal memory access"};
+  EXPECT_EQ(to_string(verdict),
+            "computed on the CPU: rank 3 (node7) device 1 GPU-8932f937-d72c-4106-c12f-20bd9faed9f6 failed in "
+            "tile: an illegal memory access");
+  verdict.failure.uuid.clear();
+  verdict.failure.stage = "probe";
+  std::ostringstream text;
+  text << verdict;
+  EXPECT_EQ(text.str(),
+            "computed on the CPU: rank 3 (node7) device 1 failed in probe: an illegal memory access");
+}
+
+TEST(Policy, HasTheNamesOfTheCommandLine) {
+  EXPECT_EQ(to_string(Policy::automatic), "auto");
+  EXPECT_EQ(to_string(Policy::gpu), "gpu");
+  EXPECT_EQ(to_string(Policy::cpu), "cpu");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rows.hpp"
+
+#include "rows_columns.hpp"
+#include "rows_device.hpp"
+#include "rows_host.hpp"
+#include "rows_layout.hpp"
+
+#include <utility>
+
+namespace tessera::fit {
+namespace {
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+struct RowPass::State {
+  State(Job& the_job, Plan the_plan, Rows the_rows)
+      : job(the_job),
+        plan(std::move(the_plan)),
+        rows(std::move(the_rows)),
+        layout(*rows.design),
+        host(rows, layout),
+        device(rows, layout, plan.block()) {}
+
+  std::vector<double> reduce(PassKind kind, std::span<const double> raw_coef) {
+    const std::int64_t first = rows.frame->rows.begin;
+    return job.reduce(
+        plan, layout.width(kind),
+        [&](Tile& tile, ReproducibleSum& sum) { device.add(kind, raw_coef, tile, sum); },
+        [&](const HostTile& tile, std::span<double> partial) {
+          host.add(kind, raw_coef, at(tile.range.begin - first), at(tile.range.end - first), partial);
+        },
+        device.bytes_per_row());
+  }
+
+  Job& job;
+  Plan plan;
+  Rows rows;
+  RowLayout layout;
+  HostRows host;
+  DeviceRows device;
+};
+
+RowPass::RowPass(Job& job, Plan plan, Rows rows)
+    : state_(std::make_unique<State>(job, std::move(plan), std::move(rows))) {}
+
+RowPass::~RowPass() = default;
+
+RawMoments RowPass::moments() {
+  return state_->layout.moments(state_->reduce(PassKind::moments, {}));
+}
+
+RawSums RowPass::start() {
+  return state_->layout.sums(PassKind::start, state_->reduce(PassKind::start, {}));
+}
+
+RawSums RowPass::step(std::span<const double> raw_coef) {
+  return state_->layout.sums(PassKind::step, state_->reduce(PassKind::step, raw_coef));
+}
+
+RawSums RowPass::deviance(std::span<const double> raw_coef) {
+  return state_->layout.sums(PassKind::deviance, state_->reduce(PassKind::deviance, raw_coef));
+}
+
+std::int64_t RowPass::bytes_per_pass() const {
+  return column_bytes_per_row(state_->rows) * state_->rows.frame->file_rows;
+}
+
+}  // namespace tessera::fit

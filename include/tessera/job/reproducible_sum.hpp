@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/job/reproducible_sum_core.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 #include <cstddef>
@@ -22,7 +23,8 @@ namespace tessera {
 /// slices, and slices of one position are added as 64-bit integers, which is associative. For each
 /// element the four highest positions that any summand has reached are kept (at least 96 bits below
 /// the largest summand), and what lies below is dropped by the position alone, so it is dropped in
-/// every order. The sum is rounded to double once, at the end. Source: the indexed type of Ahrens,
+/// every order. The sum is rounded to double once, at the end; `reproducible_sum_core.hpp` has the
+/// arithmetic, and the proof. Source: the indexed type of Ahrens,
 /// Demmel and Nguyen, "Algorithms for efficient reproducible floating point summation", ACM TOMS 46
 /// (2020), with integer bins.
 ///
@@ -30,34 +32,38 @@ namespace tessera {
 /// Not thread-safe: one for each thread, then `merge`. Memory: 40 bytes an element.
 class ReproducibleSum {
  public:
-  /// Kept positions, and the state of one element: `top` is the highest position reached, `bins[i]`
-  /// the sum of the slices at position `top - i`. Position k weighs 2^(32 k) times the least subnormal.
-  static constexpr int bin_count = 4;
-  static constexpr int bin_bits = 32;
+  /// Positions kept for each element. Position k weighs 2^(32 k) times the least subnormal.
+  static constexpr int bin_count = sum_bin_count;
+  static constexpr int bin_bits = sum_bin_bits;
+  static constexpr std::int64_t most_summands = std::int64_t{1} << 30;
 
   explicit ReproducibleSum(std::size_t width);
 
-  [[nodiscard]] std::size_t width() const noexcept { return tops_.size(); }
+  [[nodiscard]] std::size_t width() const noexcept { return elements_.size(); }
 
-  /// Adds one vector of `width()` doubles. Throws `Error(usage)` on another size. About 4 ns an element.
+  /// Adds one vector of `width()` doubles. Throws `Error(usage)` on another size. A few nanoseconds an
+  /// element.
   void add(std::span<const double> summand);
 
   /// Adds what `other` has gathered. Throws `Error(usage)` on another width.
   void merge(const ReproducibleSum& other);
 
-  /// Adds a state gathered elsewhere, on a GPU say: `tops` has `width()` elements (-1: nothing added),
-  /// `bins` has `bin_count` arrays of `width()` one after the other, `count` vectors were added.
+  /// Adds a state gathered elsewhere, on a GPU say, as `add_to` makes it: `tops` has `width()` elements
+  /// (-1: nothing added), `bins` has `bin_count` arrays of `width()` one after the other, the highest
+  /// position first; `count` vectors were added. Throws `Error(usage)` on other sizes.
   void merge(std::span<const std::int32_t> tops, std::span<const std::int64_t> bins, std::int64_t count);
 
-  /// The sum over all ranks, on every rank. *Collective.* 36 bytes an element go over the network.
+  /// The sum over all ranks, on every rank. *Collective.* 36 bytes an element go over the network. Throws
+  /// `Error(usage)` on every rank if more than 2^30 vectors come together. The width must be the same.
   void allreduce(const mpi::Communicator& comm);
 
   /// The sums, each rounded once, to nearest even.
   [[nodiscard]] std::vector<double> values() const;
 
  private:
-  std::vector<std::int32_t> tops_;
-  std::vector<std::int64_t> bins_;
+  void count_in(std::int64_t more);
+
+  std::vector<SumElement> elements_;
   std::int64_t count_ = 0;
 };
 

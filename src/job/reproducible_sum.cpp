@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/error.hpp>
+#include <tessera/job/reproducible_sum.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace tessera {
+namespace {
+
+void check_size(const char* what, std::size_t size, std::size_t expected) {
+  if (size != expected)
+    throw Error(ErrorCode::usage, std::string(what) + " has " + std::to_string(size) +
+                                      " elements, but this sum needs " + std::to_string(expected));
+}
+
+/// `add_to` for a host, where a bin that is named by a variable costs less than a choice among four.
+void add_on_host(SumElement& sum, double x) {
+  const SumSlices slices = slices_of(x);
+  const std::int32_t below = sum.top - slices.top;
+  if (below < 0 || below > 1) return add_to(sum, x);  // seldom
+  std::int64_t* bin = sum.bins + below;
+  bin[0] += slices.high;
+  bin[1] += slices.middle;
+  bin[2] += slices.low;
+}
+
+}  // namespace
+
+ReproducibleSum::ReproducibleSum(std::size_t width) : elements_(width) {}
+
+/// Beyond 2^30 summands a bin could overflow.
+void ReproducibleSum::count_in(std::int64_t more) {
+  if (more < 0 || more > most_summands - count_)
+    throw Error(ErrorCode::usage, "a reproducible sum takes at most 2^30 vectors, not " +
+                                      std::to_string(count_) + " and " + std::to_string(more) +
+                                      " more: use larger blocks");
+  count_ += more;
+}
+
+void ReproducibleSum::add(std::span<const double> summand) {
+  check_size("the summand", summand.size(), width());
+  count_in(1);
+  for (std::size_t i = 0; i < summand.size(); ++i) add_on_host(elements_[i], summand[i]);
+}
+
+void ReproducibleSum::merge(const ReproducibleSum& other) {
+  check_size("the other sum", other.width(), width());
+  count_in(other.count_);
+  for (std::size_t i = 0; i < width(); ++i) merge_into(elements_[i], other.elements_[i]);
+}
+
+void ReproducibleSum::merge(std::span<const std::int32_t> tops, std::span<const std::int64_t> bins,
+                            std::int64_t count) {
+  check_size("the array of tops", tops.size(), width());
+  check_size("the array of bins", bins.size(), width() * bin_count);
+  count_in(count);
+  for (std::size_t i = 0; i < width(); ++i) {
+    SumElement other{.top = tops[i]};
+    for (std::size_t b = 0; b < bin_count; ++b) other.bins[b] = bins[b * width() + i];
+    merge_into(elements_[i], other);
+  }
+}
+
+void ReproducibleSum::allreduce(const mpi::Communicator& comm) {
+  const std::int64_t others = comm.allreduce(count_, mpi::Reduction::sum) - count_;
+  count_in(others);
+
+  // Everybody moves to the highest window of the job; then bins of one place are of one position.
+  std::vector<std::int32_t> tops(width());
+  std::transform(elements_.begin(), elements_.end(), tops.begin(), [](auto& element) { return element.top; });
+  comm.allreduce(std::span(tops), mpi::Reduction::max);
+  std::vector<std::int64_t> bins;
+  bins.reserve(width() * bin_count);
+  for (std::size_t i = 0; i < width(); ++i) {
+    raise_to(elements_[i], tops[i]);
+    bins.insert(bins.end(), std::begin(elements_[i].bins), std::end(elements_[i].bins));
+  }
+  comm.allreduce(std::span(bins), mpi::Reduction::sum);
+  for (std::size_t i = 0; i < width(); ++i)
+    std::copy_n(bins.begin() + static_cast<std::ptrdiff_t>(i * bin_count), bin_count, elements_[i].bins);
+}
+
+std::vector<double> ReproducibleSum::values() const {
+  std::vector<double> sums(width());
+  std::transform(elements_.begin(), elements_.end(), sums.begin(), rounded);
+  return sums;
+}
+
+}  // namespace tessera

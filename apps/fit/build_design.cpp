@@ -126,6 +126,9 @@ class Drafter {
 
   void add(const SmoothSpec& spec) {
     const std::vector<Basis> margins = make_margins(spec);
+    std::int64_t size = 1;
+    for (const Basis& margin : margins) size *= margin.size();
+    check_coefficients(size, spec.label);
     SmoothBasis smooth = combine(margins, spec.tensor, largest_row_sum(comm_, frame_, margins));
 
     DraftBlock draft;

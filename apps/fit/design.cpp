@@ -57,6 +57,14 @@ int Design::add_term(std::vector<Component> components) {
   return terms.back().raw_begin;
 }
 
+void check_coefficients(std::int64_t count, const std::string& label) {
+  constexpr std::int64_t most = 20000;
+  if (count > most) {
+    throw Error(ErrorCode::input, fmt::format("{} has {} coefficients, more than the {} that can be fitted",
+                                              label, count, most));
+  }
+}
+
 Design reindexed(Design design, const Frame& frame) {
   std::vector<DesignVariable> variables;
   for (const Variable& variable : frame.variables) {

@@ -123,6 +123,9 @@ struct Design {
   int add_term(std::vector<Component> components);
 };
 
+/// Throws `Error(input)` if a term has more coefficients than dense algebra can serve (20,000).
+void check_coefficients(std::int64_t count, const std::string& label);
+
 /// The design with its components counting the variables of `frame`, found by name: what a design read
 /// from a model file needs before it meets a table. Throws `Error(input)` if the frame lacks a variable, or
 /// has it as another kind or with other levels.

@@ -33,24 +33,6 @@ struct Context {
   [[nodiscard]] bool has_limits() const { return supplied.size() == 2; }
 };
 
-void check_order(const MarginSpec& spec, const std::string& label, int most) {
-  if (spec.order[0] != 2) {
-    refuse(ErrorCode::usage, fmt::format("{}: m[1] = {} is not supported: give m=c(2,…), cubic B-splines",
-                                         label, spec.order[0]));
-  }
-  if (spec.order[1] < 1 || spec.order[1] > most) {
-    refuse(ErrorCode::usage, fmt::format("{}: m[2] = {} is not supported: with k = {} give 1 to {}", label,
-                                         spec.order[1], spec.k, most));
-  }
-}
-
-void check_size(const MarginSpec& spec, const std::string& label, int least) {
-  if (spec.k < least) {
-    refuse(ErrorCode::usage, fmt::format("{}: k = {} is too small for bs=\"{}\": give at least {}", label,
-                                         spec.k, spec.basis, least));
-  }
-}
-
 void check_distinct(const Context& context, std::int64_t needed, std::int64_t available) {
   if (needed <= available) return;
   refuse(ErrorCode::input, fmt::format("{}: k = {} is too large: '{}' has {} distinct value{}: reduce k",
@@ -78,45 +60,30 @@ void check_covered(const Context& context, double low, double high) {
                      context.label, context.name(), context.distinct.min, context.distinct.max, low, high));
 }
 
-Basis make_ps(const Context& context) {
+/// P-splines, cyclic or not: limits, all the knots, or neither.
+Basis make_bspline(const Context& context, bool cyclic) {
   const int k = context.spec.k;
-  check_size(context.spec, context.label, 4);
-  check_order(context.spec, context.label, std::min(3, k - 1));
+  const int order = context.spec.order[1];
   check_distinct(context, k, context.distinct.count);
   const auto& supplied = context.supplied;
   if (!supplied.empty() && !context.has_limits()) {
-    if (static_cast<int>(supplied.size()) != k + 4) wrong_count(context, k + 4, true);
+    const int all = cyclic ? k + 1 : k + 4;
+    if (static_cast<int>(supplied.size()) != all) wrong_count(context, all, true);
     check_increasing(context, supplied);
-    check_covered(context, supplied[3], supplied[supplied.size() - 4]);
-    return ps_basis(supplied, context.spec.order[1], false);
+    // Three knots beyond each end shape the first and last B-splines; no data may lie there.
+    const std::size_t outer = cyclic ? 0 : 3;
+    check_covered(context, supplied[outer], supplied[supplied.size() - 1 - outer]);
+    return cyclic ? cp_basis(supplied, order, false) : ps_basis(supplied, order, false);
   }
   const double low = context.has_limits() ? supplied.front() : context.distinct.min;
   const double high = context.has_limits() ? supplied.back() : context.distinct.max;
   check_covered(context, low, high);
-  return ps_basis(ps_knots(k, low, high), context.spec.order[1], true);
-}
-
-Basis make_cp(const Context& context) {
-  const int k = context.spec.k;
-  check_size(context.spec, context.label, 3);
-  check_order(context.spec, context.label, std::min(3, k - 1));
-  check_distinct(context, k, context.distinct.count);
-  const auto& supplied = context.supplied;
-  if (!supplied.empty() && !context.has_limits()) {
-    if (static_cast<int>(supplied.size()) != k + 1) wrong_count(context, k + 1, true);
-    check_increasing(context, supplied);
-    check_covered(context, supplied.front(), supplied.back());
-    return cp_basis(supplied, context.spec.order[1], false);
-  }
-  const double low = context.has_limits() ? supplied.front() : context.distinct.min;
-  const double high = context.has_limits() ? supplied.back() : context.distinct.max;
-  check_covered(context, low, high);
-  return cp_basis(sequence(low, high, k + 1), context.spec.order[1], true);
+  return cyclic ? cp_basis(sequence(low, high, k + 1), order, true)
+                : ps_basis(ps_knots(k, low, high), order, true);
 }
 
 Basis make_cr(const Context& context) {
   const int k = context.spec.k;
-  check_size(context.spec, context.label, 3);
   check_distinct(context, k, context.distinct.count);
   if (context.supplied.empty()) {
     return cr_basis(distinct_quantiles(context.comm, context.frame, context.variable, k, {}));
@@ -128,7 +95,6 @@ Basis make_cr(const Context& context) {
 
 Basis make_cc(const Context& context) {
   const int k = context.spec.k;
-  check_size(context.spec, context.label, 4);
   check_distinct(context, k - 1, context.distinct.count);
   const auto& supplied = context.supplied;
   if (static_cast<int>(supplied.size()) == k) {
@@ -185,6 +151,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
   const int place = frame.index_of(spec.variable.text);
   const Variable& variable = frame.variables[static_cast<std::size_t>(place)];
   if (spec.basis == "re") {
+    check_coefficients(static_cast<std::int64_t>(variable.levels.size()), label);
     Basis basis = re_basis(variable.factor, static_cast<int>(variable.levels.size()));
     basis.component.variable = place;
     return basis;
@@ -201,10 +168,9 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
   if (const auto found = supplied.find(spec.variable.text); found != supplied.end()) {
     context.supplied = found->second;
   }
-  Basis basis = spec.basis == "ps"   ? make_ps(context)
-                : spec.basis == "cp" ? make_cp(context)
-                : spec.basis == "cr" ? make_cr(context)
-                                     : make_cc(context);
+  Basis basis = spec.basis == "cr"   ? make_cr(context)
+                : spec.basis == "cc" ? make_cc(context)
+                                     : make_bspline(context, spec.basis == "cp");
   basis.component.variable = place;
   return basis;
 }

@@ -20,12 +20,12 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 [[nodiscard]] std::pair<std::string, std::vector<double>> parse_knots(std::string_view text);
 
 /// *Collective.* The basis of one margin over the complete rows of the job: finds the range and the
-/// quantiles that its knots need, or takes the knots supplied. Its `component.variable` is set.
+/// quantiles that its knots need, or takes the knots supplied. `spec` is one that `parse_formula` gave, so
+/// that its k and order are those that the basis can have. Sets `component.variable`.
 ///
-/// Throws on every rank alike: `Error(usage)` for a spline order other than cubic, a k or a difference order
-/// that the basis cannot have, or a wrong number of knots; `Error(input)` for a factor where numbers are
-/// needed, a constant covariate, k above what the distinct values support, or data outside the knots.
-/// `label` is the smooth's, for those messages.
+/// Throws on every rank alike: `Error(usage)` for a wrong number of knots or equal ones; `Error(input)` for a
+/// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data
+/// outside the knots. `label` is the smooth's, for those messages.
 [[nodiscard]] Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame,
                                const MarginSpec& spec, const SuppliedKnots& supplied,
                                const std::string& label);

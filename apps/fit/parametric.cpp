@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
 namespace tessera::fit {
 namespace {
@@ -89,7 +91,13 @@ std::vector<ParametricColumns> parametric_columns(const Formula& formula, const 
         if (first_factor_is_full) contrasts = first_factor_is_full = false;
       }
       const Coding coding = code(variable, contrasts);
-      whole = whole ? product(*whole, coding) : coding;
+      if (whole) {
+        check_coefficients(static_cast<std::int64_t>(whole->raw_size) * coding.raw_size, term.label);
+        whole = product(*whole, coding);
+      } else {
+        check_coefficients(coding.raw_size, term.label);
+        whole = coding;
+      }
       Component component;
       component.kind = variable.factor ? Component::Kind::factor : Component::Kind::numeric;
       component.variable = place;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <numbers>
 
@@ -89,6 +90,14 @@ double link(Family family, double mu) {
     case Family::gaussian: return mu;
     case Family::binomial: return std::log(mu / (1 - mu));
     default: return std::log(mu);
+  }
+}
+
+double aic_scale(Family family, double deviance, double rows, double scale) {
+  switch (family) {
+    case Family::gaussian: return deviance / rows;
+    case Family::gamma: return scale;
+    default: return 1;
   }
 }
 

@@ -24,9 +24,13 @@ enum class Family { gaussian, binomial, poisson, gamma };
 [[nodiscard]] bool scale_is_known(Family family);
 /// Why `y` cannot be a response of the family ("must be between 0 and 1"); nothing if it can.
 [[nodiscard]] std::optional<std::string_view> response_fault(Family family, double y);
-/// aic's -2 log-likelihood part for one row at the given scale, as R's family()$aic adds it up.
+/// aic's -2 log-likelihood part for one row at the given scale, as R's family()$aic adds it up. mgcv's
+/// bam()$aic is the sum over the rows at `aic_scale`, plus 2 where the scale is estimated, plus twice the
+/// total edf. Infinite for a poisson count that is not whole, as in R; 0 for a row without weight.
 [[nodiscard]] double minus_two_log_likelihood(Family family, double y, double mu, double weight,
                                               double scale);
+/// The scale at which aic takes the likelihood: deviance / n (gaussian), the fit's own (Gamma), or 1.
+[[nodiscard]] double aic_scale(Family family, double deviance, double rows, double scale);
 /// Link of the mean, and its inverse's derivative for standard errors on the response scale.
 [[nodiscard]] double link(Family family, double mu);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The criterion, its optimum and performance iteration against fits of mgcv.
+#include "dense_fit.hpp"
 #include "dense_model.hpp"
 #include "family.hpp"
 #include "linalg.hpp"
@@ -16,52 +17,17 @@
 namespace tessera::fit {
 namespace {
 
+using testing::DenseFit;
 using testing::DenseModel;
 using testing::load_reference_case;
+using testing::performance_iteration;
 using testing::ReferenceCase;
 using testing::relative_to_range;
 
-struct Outcome {
-  RemlFit fit;
-  std::vector<double> fitted;
-  double deviance = 0;
-  int steps = 0;
-};
-
-/// Performance iteration with unit prior weights, in the order that mgcv's bam has.
-Outcome iterate(const DenseModel& model, const std::vector<double>& y, Family family) {
-  const auto n = y.size();
-  const auto p = static_cast<std::size_t>(model.design().coef_size);
-  Outcome out;
-  out.fit.coef.assign(p, 0.0);
-  std::vector<double> eta;
-  for (const double v : y) eta.push_back(link(family, initial_mean(family, v, 1)));
-  double previous = 0;
-  for (out.steps = 1; out.steps <= 100; ++out.steps) {
-    std::vector<double> z(n);
-    std::vector<double> weights(n);
-    out.deviance = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const RowStep step = row_step(family, y[i], eta[i], 1);
-      z[i] = eta[i] + step.residual;
-      weights[i] = step.weight;
-      out.deviance += step.deviance;
-    }
-    if (out.steps > 2 && std::abs(out.deviance - previous) < 1e-12 * (0.1 + std::abs(out.deviance))) break;
-    previous = out.deviance;
-    out.fit = fit_reml(model.working(z, weights, out.fit.coef), model.design(), scale_is_known(family),
-                       out.fit.log_sp);
-    EXPECT_TRUE(out.fit.converged);
-    eta = multiply(model.matrix(), out.fit.coef);
-    if (family == Family::gaussian && out.steps == 2) break;
-  }
-  for (const double v : eta) out.fitted.push_back(inverse_link(family, v));
-  return out;
-}
-
 void expect_reference(const DenseModel& model, const std::string& response, Family family,
                       const ReferenceCase& expected) {
-  const Outcome out = iterate(model, expected.numbers.at(response), family);
+  const DenseFit out = performance_iteration(model, expected.numbers.at(response), family);
+  EXPECT_TRUE(out.fit.converged);
   const auto& ref = expected.reference;
   EXPECT_LE(relative_to_range(out.fitted, expected.fitted), 1e-6);
   const double edf = std::accumulate(out.fit.edf.begin(), out.fit.edf.end(), 0.0);

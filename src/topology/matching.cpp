@@ -98,48 +98,37 @@ class Assignment {
     }
   }
 
+  /// Whether whoever holds `held` could hold `wanted` in an optimal matching. A column that no row holds
+  /// counts as held by nobody; nobody can hold what costs nothing to leave free.
+  [[nodiscard]] bool may_swap(std::size_t held, std::size_t wanted) const {
+    const std::size_t row = row_of_[held];
+    return row == none ? column_potential_[wanted] == 0 : tight(row, wanted);
+  }
+
   /// Gives `column` to `row` if the matching stays optimal and the rows before `row` keep theirs.
   bool move_to(std::size_t row, std::size_t column) {
     const std::size_t given_up = column_of_[row];
-    // A column whose potential is not zero is matched in every optimal matching.
-    const bool may_be_free = column_potential_[given_up] == 0;
-    const std::size_t displaced = row_of_[column];
-    if (displaced == none) {
-      if (!may_be_free) return false;
-      row_of_[given_up] = none;
-      match(row, column);
-      return true;
-    }
-    if (displaced < row) return false;
-
-    // Breadth first over rows that may still move: the displaced row needs a column.
-    std::vector<std::size_t> from(columns_, none);
-    std::vector<std::size_t> queue{displaced};
-    from[column] = row;
-    for (std::size_t next = 0; next < queue.size(); ++next) {
-      const std::size_t mover = queue[next];
+    const auto settled = [&](std::size_t j) { return row_of_[j] != none && row_of_[j] < row; };
+    if (settled(column)) return false;
+    // Breadth first: the holder of `column` takes another, its holder another, until one takes `given_up`.
+    std::vector<std::size_t> before(columns_, none);
+    std::vector<std::size_t> queue{column};
+    before[column] = column;
+    for (std::size_t next = 0; next < queue.size() && before[given_up] == none; ++next) {
       for (std::size_t j = 0; j < columns_; ++j) {
-        if (from[j] != none || !tight(mover, j)) continue;
-        const bool free = row_of_[j] == none;
-        if (free && !may_be_free) continue;
-        if (!free && j != given_up && row_of_[j] < row) continue;
-        from[j] = mover;
-        if (!free && j != given_up) {
-          queue.push_back(row_of_[j]);
-          continue;
-        }
-        row_of_[given_up] = none;
-        for (std::size_t at = j; at != column;) {
-          const std::size_t taker = from[at];
-          const std::size_t left = column_of_[taker];
-          match(taker, at);
-          at = left;
-        }
-        match(row, column);
-        return true;
+        if (before[j] != none || settled(j) || !may_swap(queue[next], j)) continue;
+        before[j] = queue[next];
+        queue.push_back(j);
       }
     }
-    return false;
+    if (before[given_up] == none) return false;
+    for (std::size_t at = given_up; at != column; at = before[at]) {
+      const std::size_t mover = row_of_[before[at]];
+      row_of_[at] = mover;
+      if (mover != none) column_of_[mover] = at;
+    }
+    match(row, column);
+    return true;
   }
 
   std::size_t rows_;

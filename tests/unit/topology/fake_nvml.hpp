@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/nvml.hpp"
+
+namespace tessera::testing {
+
+/// How the stand-in for libnvidia-ml.so.1 behaves. It shows three GPUs: an H200; one that this process
+/// may not open; and one in MIG mode, in PCI domain 1, with instances in places 0 and 3.
+struct FakeNvml {
+  nvml::Status init = nvml::Status::success;
+  nvml::Status cuda_library = nvml::Status::success;
+  int cuda_version = 13000;
+  unsigned devices = 3;
+  int open = 0;  ///< nvmlInit calls less nvmlShutdown calls
+};
+
+}  // namespace tessera::testing

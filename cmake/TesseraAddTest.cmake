@@ -25,7 +25,7 @@ function(tessera_add_test)
       set_tests_properties(${arg_NAME}.np${ranks} PROPERTIES PROCESSORS ${ranks})
     endforeach()
     list(APPEND arg_LABELS mpi)
-    list(APPEND arg_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    list(APPEND arg_ENVIRONMENT GTEST_COLOR=no OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
       OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1)
   else()
     target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)

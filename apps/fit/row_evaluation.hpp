@@ -92,8 +92,9 @@ TESSERA_FIT_HOST_DEVICE inline RowOutcome row_outcome(PassKind kind, Family fami
   const RowStep step = row_step(family, y, eta, prior);
   const double residual = shift + step.residual;
   const double square = step.weight * residual * residual;
-  // A difference with itself is 0 for finite numbers alone; the square is one only if its factors are.
-  if (!(square - square == 0 && step.deviance - step.deviance == 0)) {
+  // A difference with itself is 0 for finite numbers alone, and the square is one only if its factors
+  // are. The predictor is asked too: an inverse link's clamp would make a number of a NaN.
+  if (!(eta - eta == 0 && square - square == 0 && step.deviance - step.deviance == 0)) {
     return {0, 0, {0, 0, 1}};
   }
   return {step.weight, residual, {square, step.deviance, 0}};

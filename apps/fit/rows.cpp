@@ -55,7 +55,8 @@ RawMoments RowPass::moments() {
 }
 
 RawSums RowPass::start() {
-  return state_->layout.sums(PassKind::start, state_->reduce(PassKind::start, {}));
+  const std::vector<double> zeros(at(state_->rows.design->raw_size));
+  return state_->layout.sums(PassKind::start, state_->reduce(PassKind::start, zeros));
 }
 
 RawSums RowPass::step(std::span<const double> raw_coef) {

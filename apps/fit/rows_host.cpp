@@ -154,7 +154,7 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
     gather_rows(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
     for (int term = 0; term < view_.term_count; ++term) {
       evaluate_term(term, chunk);
-      if (kind == PassKind::step || kind == PassKind::deviance) add_predictor(term, raw_coef, chunk);
+      if (kind != PassKind::moments) add_predictor(term, raw_coef, chunk);
     }
     switch (rows_.family) {
       case Family::gaussian: finish_rows<Family::gaussian>(kind, chunk, sums.data()); break;

@@ -26,7 +26,7 @@ class HostRows {
   HostRows& operator=(const HostRows&) = delete;
 
   /// Adds what local rows [begin, end) give to `sums`, which has `layout.width(kind)` elements.
-  /// `raw_coef` is read by steps and deviances only. Thread-safe.
+  /// `raw_coef` is not read for moments, and is zeros for a start. Thread-safe.
   void add(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
            std::span<double> sums);
 

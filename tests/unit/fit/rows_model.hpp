@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rows.hpp"
+
+/// A made-up model with every kind of term, and the sums over its rows by the definition: dense rows of R,
+/// in long double, without a table or a kernel of the code under test.
+namespace rows_test {
+
+struct ModelOptions {
+  tessera::fit::Family family = tessera::fit::Family::gaussian;
+  std::int64_t rows = 600;
+  std::uint64_t seed = 1;
+  bool offsets = true;
+  bool weights = true;
+  bool missing = true;  ///< about one row in ten is incomplete, with NaN and -1 in it
+};
+
+/// Owns what `Rows` points to.
+struct Model {
+  tessera::fit::Frame frame;  ///< all rows of the job
+  tessera::fit::Design design;
+  std::vector<double> raw_coef;
+  tessera::fit::Family family = tessera::fit::Family::gaussian;
+  int response = 0;
+  std::vector<int> offsets;
+  int prior_weight = -1;
+
+  /// The rows of `frame`, which is this model's or a part of it.
+  [[nodiscard]] tessera::fit::Rows rows_of(const tessera::fit::Frame& part) const;
+};
+
+[[nodiscard]] Model make_model(const ModelOptions& options);
+
+/// The rows of `range` as the frame of a rank that holds them alone.
+[[nodiscard]] tessera::fit::Frame part_of(const tessera::fit::Frame& whole, tessera::Range range);
+
+/// A dense row of R by the definitions in design.hpp.
+[[nodiscard]] std::vector<long double> dense_row(const Model& model, std::size_t row);
+
+struct DenseSums {
+  std::vector<long double> gram;  ///< raw x raw
+  std::vector<long double> gradient;
+  long double residual = 0;
+  long double deviance = 0;
+  std::vector<long double> column_sums;
+  long double sum_weight = 0;
+  long double sum_weighted_response = 0;
+  long double largest = 0;  ///< of the sums of absolute values: what rounding errors are measured by
+};
+
+enum class DenseStep { start, step };
+[[nodiscard]] DenseSums dense_sums(const Model& model, DenseStep kind);
+
+/// Fails the test where `sums` are not the dense ones to `tolerance` times the largest.
+void expect_near(const tessera::fit::RawSums& sums, const DenseSums& dense, double tolerance);
+void expect_near(const tessera::fit::RawMoments& moments, const DenseSums& dense, double tolerance);
+/// Fails the test where two sums differ in one bit.
+void expect_same_bits(const tessera::fit::RawSums& a, const tessera::fit::RawSums& b);
+
+}  // namespace rows_test

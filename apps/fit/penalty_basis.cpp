@@ -49,6 +49,14 @@ Matrix congruence(const Matrix& a, const Matrix& v) {
   return multiply_tn(v, multiply(a, v));
 }
 
+/// Marks the common eigenvectors that penalty j does not annihilate.
+void mark_touched(const Matrix& eigenvalues, std::size_t j, std::vector<bool>& touched) {
+  const auto column = eigenvalues.column(static_cast<int>(j));
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    if (column[i] > 0) touched[i] = true;
+  }
+}
+
 BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   const Penalty& penalty = *block.penalty;
   BlockBasis basis;
@@ -68,9 +76,8 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   for (const Matrix& s : penalty.matrices) add(sum, s, single ? 1.0 : 1 / frobenius(s));
   SymmetricEigen eigen = descending_eigen(sum);
   const auto rank = static_cast<std::size_t>(basis.rank);
-  const double noise = 1e-9 * eigen.values.front();
-  if (basis.rank < 1 || basis.rank > basis.size || eigen.values[rank - 1] < noise ||
-      (basis.rank < basis.size && eigen.values[rank] > noise)) {
+  if (basis.rank < 1 || basis.rank > basis.size || !(eigen.values[rank - 1] > 0) ||
+      (basis.rank < basis.size && eigen.values[rank] > 1e-9 * eigen.values.front())) {
     throw std::logic_error(
         fmt::format("the penalty of {} does not have the stated rank {}", block.label, basis.rank));
   }
@@ -97,14 +104,16 @@ std::vector<BlockBasis> penalty_bases(const Design& design) {
   return bases;
 }
 
-GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, std::span<const double> lambda) {
+GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matrix& eigenvalues,
+                                std::span<const double> lambda) {
   // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each.
   const double comparable = std::cbrt(epsilon);
-  const double negligible = std::pow(epsilon, 0.7);
   const int size = penalties.front().rows();
   GradedPenalties out{identity(size), penalties};
   std::vector<std::size_t> waiting(penalties.size());
   for (std::size_t j = 0; j < waiting.size(); ++j) waiting[j] = j;
+
+  std::vector<bool> touched(static_cast<std::size_t>(eigenvalues.rows()));
 
   for (int done = 0; done < size;) {
     const int left = size - done;
@@ -122,6 +131,7 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, std::span<
     for (std::size_t k = 0; k < waiting.size(); ++k) {
       if (lambda[waiting[k]] * norms[k] >= comparable * largest) {
         dominant.push_back(waiting[k]);
+        mark_touched(eigenvalues, waiting[k], touched);
         add(sum, rest[k], 1 / norms[k]);
       } else {
         dominated.push_back(waiting[k]);
@@ -130,14 +140,12 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, std::span<
     if (dominated.empty() || largest == 0) break;
 
     const SymmetricEigen eigen = descending_eigen(sum);
-    const int rank = static_cast<int>(std::count_if(eigen.values.begin(), eigen.values.end(), [&](double v) {
-      return v > negligible * eigen.values[0];
-    }));
     Matrix turn = identity(size);
     assign(turn, done, done, eigen.vectors);
     out.rotation = multiply(out.rotation, turn);
     for (Matrix& s : out.penalties) s = congruence(s, turn);
-    done += rank;
+    done = 0;
+    for (const bool one : touched) done += one ? 1 : 0;
     for (const std::size_t j : dominant) {
       for (int c = 0; c < size; ++c) {
         for (int r = 0; r < size; ++r) {

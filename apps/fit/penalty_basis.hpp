@@ -40,8 +40,11 @@ struct GradedPenalties {
   std::vector<Matrix> penalties;
 };
 
+/// `eigenvalues` are those of the design's Penalty: their zeros say what each penalty does not touch, so that
+/// no rank is guessed from rounded numbers.
+///
 /// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties.
-[[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties,
+[[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matrix& eigenvalues,
                                               std::span<const double> lambda);
 
 }  // namespace tessera::fit

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int iteration_limit = 200;
 constexpr int halving_limit = 30;
+/// Where the gradient is that of a stalled iteration, V is rounding and halving finds nothing.
+constexpr int stalled_halving_limit = 4;
 /// The longest Newton step of a log smoothing parameter.
 constexpr double step_limit = 5;
 /// A gradient this small is zero: it moves fitted values by far less than they are determined.
@@ -120,8 +122,10 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_kno
     }
     ++iteration;
     std::vector<double> step = proposed_step(*best);
+    const bool stalling = largest(best->gradient) <= stalled_tolerance;
+    const int halvings = stalling ? stalled_halving_limit : halving_limit;
     bool moved = false;
-    for (int halving = 0; halving < halving_limit && !moved; ++halving) {
+    for (int halving = 0; halving < halvings && !moved; ++halving) {
       std::vector<double> trial_rho = rho;
       for (std::size_t j = 0; j < step.size(); ++j) trial_rho[j] += step[j];
       auto trial = criterion.evaluate(trial_rho);
@@ -133,7 +137,7 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_kno
       for (double& v : step) v /= 2;
     }
     if (!moved) {
-      converged = largest(best->gradient) <= stalled_tolerance;
+      converged = stalling;
       break;
     }
   }

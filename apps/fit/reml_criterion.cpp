@@ -257,7 +257,7 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
       for (double& v : at.penalties.back().diagonal) v *= lambda[0];
       continue;
     }
-    GradedPenalties graded = grade_penalties(basis.dense, lambda);
+    GradedPenalties graded = grade_penalties(basis.dense, basis.penalty->eigenvalues, lambda);
     turn_both(gram, basis.begin, graded.rotation);
     turn_vector(gradient, basis.begin, graded.rotation, true);
     turn_vector(base, basis.begin, graded.rotation, true);
@@ -314,17 +314,25 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
   return at;
 }
 
+double RemlCriterion::scale_of(const Factored& at) const {
+  return scale_known_ ? 1.0 : at.deviance / (static_cast<double>(model_.rows) - unpenalised_);
+}
+
+double RemlCriterion::value_of(const Factored& at, double log_det_penalty) const {
+  const double df = static_cast<double>(model_.rows) - unpenalised_;
+  const double phi = scale_of(at);
+  return (at.deviance / phi + df * std::log(2 * std::numbers::pi * phi) + at.log_det - log_det_penalty) / 2;
+}
+
 std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
   if (!at) return std::nullopt;
   const auto count = static_cast<std::size_t>(sp_count_);
-  const double df = static_cast<double>(model_.rows) - unpenalised_;
   const PenaltyDeterminant penalty_det = penalty_determinant(bases_, log_sp);
-  const double phi = scale_known_ ? 1.0 : at->deviance / df;
+  const double phi = scale_of(*at);
 
   Evaluation out;
-  out.value =
-      (at->deviance / phi + df * std::log(2 * std::numbers::pi * phi) + at->log_det - penalty_det.value) / 2;
+  out.value = value_of(*at, penalty_det.value);
   out.gradient.resize(count);
   out.hessian = Matrix(sp_count_, sp_count_);
   if (sp_count_ == 0) return out;
@@ -368,17 +376,16 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 
 RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
-  const auto v = evaluate(log_sp);
-  if (!at || !v) {
+  if (!at) {
     throw Error(ErrorCode::not_converged,
                 "the penalised crossproduct of the model is not positive definite: the model is too large "
                 "for its data, use fewer terms or smaller k");
   }
   RemlFit fit;
   fit.log_sp.assign(log_sp.begin(), log_sp.end());
-  fit.score = v->value;
+  fit.score = value_of(*at, penalty_determinant(bases_, log_sp).value);
   fit.penalised_deviance = at->deviance;
-  fit.scale = scale_known_ ? 1.0 : at->deviance / (static_cast<double>(model_.rows) - unpenalised_);
+  fit.scale = scale_of(*at);
 
   fit.coef = at->coef;
   fit.inverse = at->inverse();

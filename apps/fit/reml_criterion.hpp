@@ -44,6 +44,8 @@ class RemlCriterion {
   struct Factored;
 
   [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;
+  [[nodiscard]] double scale_of(const Factored& at) const;
+  [[nodiscard]] double value_of(const Factored& at, double log_det_penalty) const;
   void refuse_dependent_columns() const;
 
   const WorkingModel& model_;

@@ -125,8 +125,8 @@ Matrix common_eigenvalues(const Matrix& a, const Matrix& b, int rank) {
   Matrix out(rank, 2);
   for (int i = 0; i < rank; ++i) {
     const int from = a.rows() - rank + i;
-    out(i, 0) = std::max(0.0, va(from, from));
-    out(i, 1) = std::max(0.0, vb(from, from));
+    out(i, 0) = va(from, from) > 1e-10 ? va(from, from) : 0;
+    out(i, 1) = vb(from, from) > 1e-10 ? vb(from, from) : 0;
   }
   return out;
 }

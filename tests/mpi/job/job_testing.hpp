@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/job.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What the tests of whole jobs share: the environment of a job, and three passes whose results every rank
+/// can compute by itself.
+namespace tessera::testing {
+
+/// Sets an environment variable, or takes it away, for the life of the object.
+class ScopedVariable {
+ public:
+  ScopedVariable(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {
+    if (const char* before = std::getenv(name_.c_str())) before_ = before;
+    set(value);
+  }
+  ~ScopedVariable() { set(before_); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  void set(const std::optional<std::string>& value) {
+    if (value)
+      setenv(name_.c_str(), value->c_str(), 1);
+    else
+      unsetenv(name_.c_str());
+  }
+
+  std::string name_;
+  std::optional<std::string> before_;
+};
+
+inline mpi::Communicator world() {
+  return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+}
+
+inline JobOptions with_threads(int threads) {
+  JobOptions options;
+  options.threads = threads;
+  return options;
+}
+
+/// Fails unless `text` is the same on every rank. *Collective.*
+inline void expect_same_on_all_ranks(const mpi::Communicator& comm, const std::string& text) {
+  for (const std::string& other : comm.allgather_text(text)) EXPECT_EQ(other, text);
+}
+
+// The units of the tests are doubles of every size, so that sums depend on the order if anything does.
+inline double unit_value(std::int64_t unit) {
+  const auto u = static_cast<double>(unit);
+  return std::sin(u * 0.7 + 0.1) * std::ldexp(1.0, static_cast<int>(unit % 61) - 30);
+}
+inline double unit_result(double value) {
+  return value * value - 3.0 * value;
+}
+
+inline std::vector<double> local_units(const Job& job, const Plan& plan) {
+  std::vector<double> units;
+  const Range mine = job.local_range(plan);
+  for (std::int64_t unit = mine.begin; unit < mine.end; ++unit) units.push_back(unit_value(unit));
+  return units;
+}
+
+inline void no_real_device(Tile& tile) {
+  tile.fail("the test has no function for real devices");
+}
+
+inline std::vector<double> map_units(Job& job, const Plan& plan, std::int64_t bytes_per_unit = 0) {
+  const auto units = local_units(job, plan);
+  return job.map<double>(
+      plan, std::span<const double>(units),
+      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+      [](const HostTile&, std::span<const double> in, std::span<double> out) {
+        std::ranges::transform(in, out.begin(), unit_result);
+      },
+      bytes_per_unit);
+}
+
+/// What `map_units` must give, bit by bit.
+inline std::vector<double> expected_map(const Job& job, const Plan& plan) {
+  auto units = local_units(job, plan);
+  std::ranges::transform(units, units.begin(), unit_result);
+  return units;
+}
+
+constexpr std::size_t sum_width = 3;
+
+inline void add_block(Range block, std::span<double> partial) {
+  for (std::int64_t unit = block.begin; unit < block.end; ++unit) {
+    const double value = unit_value(unit);
+    partial[0] += value;
+    partial[1] += value * value;
+    partial[2] += unit_result(value);
+  }
+}
+
+inline std::vector<double> reduce_units(Job& job, const Plan& plan, std::int64_t bytes_per_unit = 0) {
+  return job.reduce(
+      plan, sum_width, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+      [](const HostTile& tile, std::span<double> partial) { add_block(tile.range, partial); },
+      bytes_per_unit);
+}
+
+/// What `reduce_units` must give, bit by bit, whoever computed it.
+inline std::vector<double> expected_sums(std::int64_t units, std::int64_t block) {
+  ReproducibleSum sum(sum_width);
+  for (std::int64_t begin = 0; begin < units; begin += block) {
+    std::vector<double> partial(sum_width, 0.0);
+    add_block({begin, std::min(units, begin + block)}, partial);
+    sum.add(partial);
+  }
+  return sum.values();
+}
+
+/// As text with every bit in it, for comparisons that print well.
+inline std::vector<std::uint64_t> bits(const std::vector<double>& values) {
+  std::vector<std::uint64_t> out;
+  for (const double value : values) out.push_back(std::bit_cast<std::uint64_t>(value));
+  return out;
+}
+
+}  // namespace tessera::testing

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/job/job_testing.hpp"
+
+#include <tessera/error.hpp>
+
+#include <stdexcept>
+
+namespace tessera::testing {
+namespace {
+
+/// What a rank saw end a pass.
+struct Ending {
+  std::optional<ErrorCode> code;  ///< of a tessera::Error
+  std::string message;
+};
+
+template <class Call>
+Ending ending_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::exception& error) {
+    return {std::nullopt, error.what()};
+  }
+  return {std::nullopt, "no exception"};
+}
+
+/// The host function of one rank throws; devices are simulated in one half of the tests.
+class Misuse : public ::testing::TestWithParam<const char*> {
+ protected:
+  Misuse()
+      : simulate_("TESSERA_SIMULATE", GetParam()), fault_("TESSERA_FAULT", std::nullopt), job_(world()) {}
+
+  int last() const { return job_.comm().size() - 1; }
+  bool on_last() const { return job_.comm().rank() == last(); }
+
+  /// Fails unless the last rank saw what `thrown` says and the others an Error(job_fault) naming it.
+  void expect_told(const Ending& ending, const Ending& thrown) {
+    if (on_last()) {
+      EXPECT_EQ(ending.code, thrown.code);
+      EXPECT_EQ(ending.message, thrown.message);
+    } else {
+      EXPECT_EQ(ending.code, ErrorCode::job_fault);
+      const std::string begin = "rank " + std::to_string(last()) + " (";
+      EXPECT_TRUE(ending.message.starts_with(begin)) << ending.message;
+      EXPECT_TRUE(ending.message.ends_with(": " + thrown.message)) << ending.message;
+    }
+  }
+
+  /// The job can be used after all that.
+  void expect_usable() {
+    const Plan plan = job_.plan(100, 10);
+    EXPECT_EQ(bits(reduce_units(job_, plan)), bits(expected_sums(100, 10)));
+  }
+
+  ScopedVariable simulate_;
+  ScopedVariable fault_;
+  Job job_;
+};
+
+TEST_P(Misuse, AnExceptionOfTheHostFunctionReachesItsRankAndTheOthersAreTold) {
+  const Plan plan = job_.plan(300, 10);
+  const auto ending = ending_of([&] {
+    (void)job_.reduce(
+        plan, 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+        [&](const HostTile&, std::span<double>) {
+          if (on_last()) throw std::domain_error("the log of a negative unit");
+        });
+  });
+  expect_told(ending, {std::nullopt, "the log of a negative unit"});
+  expect_usable();
+}
+
+TEST_P(Misuse, UnitsThatAreNotTheRanksPartAreRefused) {
+  const Plan plan = job_.plan(300);
+  auto units = local_units(job_, plan);
+  const auto right = units.size();
+  if (on_last()) units.push_back(1.0);
+  const auto before = units;
+  const auto ending = ending_of([&] {
+    job_.scatter(
+        plan, std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
+        [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
+  });
+  const std::string message = "rank " + std::to_string(last()) + " brings " + std::to_string(right + 1) +
+                              " units, but the plan gives it " + std::to_string(right) +
+                              ": bring those of local_range(plan)";
+  if (on_last()) {
+    expect_told(ending, {ErrorCode::usage, message});
+    EXPECT_EQ(units, before);
+  } else {
+    EXPECT_EQ(ending.code, ErrorCode::job_fault);
+    EXPECT_NE(ending.message.find("rank " + std::to_string(last()) + " brings "), std::string::npos);
+    // What devices wrote before the vote is taken back; on the host there is no copy to go back to.
+    if (!job_.on_host()) {
+      EXPECT_EQ(units, before);
+    }
+  }
+  expect_usable();
+}
+
+TEST_P(Misuse, DifferentPlansAreRefusedOnEveryRank) {
+  if (job_.comm().size() == 1) GTEST_SKIP() << "one rank cannot disagree";
+  const Plan plan = job_.plan(on_last() ? 200 : 300);
+  const auto ending = ending_of([&] { (void)map_units(job_, plan); });
+  EXPECT_EQ(ending.code, ErrorCode::usage);
+  EXPECT_TRUE(ending.message.starts_with("the ranks do not make the same call in pass 1")) << ending.message;
+  expect_usable();
+}
+
+TEST_P(Misuse, APlanForAnotherJobIsRefused) {
+  const int ranks = job_.comm().size() + 1;
+  const Plan plan = Plan::over_hosts(300, ranks);
+  const auto ending = ending_of([&] { (void)map_units(job_, plan); });
+  EXPECT_EQ(ending.code, ErrorCode::usage);
+  EXPECT_TRUE(ending.message.starts_with("the plan is for " + std::to_string(ranks) + " ranks"))
+      << ending.message;
+  expect_usable();
+}
+
+TEST_P(Misuse, APlanForDevicesThatAreNotThereIsRefused) {
+  if (job_.on_host()) GTEST_SKIP() << "a job on the host does not look at tiles";
+  const int size = job_.comm().size();
+  std::vector<std::uint64_t> scores(static_cast<std::size_t>(3 * size), 1);
+  std::vector<std::int64_t> offsets;
+  for (int rank = 0; rank <= size; ++rank) offsets.push_back(3 * rank);
+  const Plan plan = Plan::over_devices(300, scores, offsets);
+  const auto ending = ending_of([&] { (void)map_units(job_, plan); });
+  EXPECT_EQ(ending.code, ErrorCode::usage);
+  EXPECT_TRUE(ending.message.starts_with("the plan has a tile for device 2 of rank ")) << ending.message;
+  expect_usable();
+}
+
+TEST_P(Misuse, ANegativeSizeOfAUnitIsRefused) {
+  const auto ending = ending_of([&] { (void)map_units(job_, job_.plan(300), -8); });
+  EXPECT_EQ(ending.code, ErrorCode::usage);
+  expect_usable();
+}
+
+INSTANTIATE_TEST_SUITE_P(Jobs, Misuse, ::testing::Values("rank9999:T4", "*:2xT4"),
+                         [](const auto& test) { return test.index == 0 ? "hosts" : "devices"; });
+
+TEST(JobOptionsMisuse, IsRefusedOnEveryRank) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
+  const auto comm = world();
+  JobOptions negative_threads;
+  negative_threads.threads = -1;
+  JobOptions negative_timeout;
+  negative_timeout.vote_timeout = std::chrono::milliseconds(-1);
+  JobOptions nothing_to_measure;
+  nothing_to_measure.score_model = ScoreModel::measured;
+  for (const auto& options : {negative_threads, negative_timeout, nothing_to_measure})
+    EXPECT_EQ(ending_of([&] { const Job job(comm, options); }).code, ErrorCode::usage);
+}
+
+TEST(JobOptionsMisuse, OptionsThatDifferAreRefusedOnEveryRank) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
+  const auto comm = world();
+  if (comm.size() == 1) GTEST_SKIP() << "one rank cannot disagree";
+  JobOptions options;
+  if (comm.rank() == 0) options.policy = Policy::cpu;
+  const auto ending = ending_of([&] { const Job job(comm, options); });
+  EXPECT_EQ(ending.code, ErrorCode::usage);
+  EXPECT_TRUE(ending.message.starts_with("the ranks were given different job options")) << ending.message;
+}
+
+TEST(JobEnvironment, AnUnreadableSimulationOfOneRankEndsAll) {
+  const auto comm = world();
+  const bool last = comm.rank() == comm.size() - 1;
+  const ScopedVariable simulate("TESSERA_SIMULATE", last ? "*:Abacus" : "*:T4");
+  const auto ending = ending_of([&] { const Job job(comm); });
+  EXPECT_EQ(ending.code, last ? ErrorCode::usage : ErrorCode::job_fault);
+  EXPECT_NE(ending.message.find("TESSERA_SIMULATE"), std::string::npos) << ending.message;
+}
+
+}  // namespace
+}  // namespace tessera::testing

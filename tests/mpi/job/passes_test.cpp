@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/job/job_testing.hpp"
+
+#include <tessera/error.hpp>
+
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace tessera::testing {
+namespace {
+
+/// A job's devices, with a name for the test's output.
+struct Hardware {
+  const char* name;
+  const char* simulate;
+};
+
+void PrintTo(const Hardware& hardware, std::ostream* out) {
+  *out << hardware.name;
+}
+
+class Passes : public ::testing::TestWithParam<std::tuple<Hardware, int>> {
+ protected:
+  Passes()
+      : simulate_("TESSERA_SIMULATE", std::get<0>(GetParam()).simulate),
+        fault_("TESSERA_FAULT", std::nullopt),
+        job_(world(), with_threads(std::get<1>(GetParam()))) {}
+
+  /// The verdict that the pass over `plan` must have given.
+  void expect_verdict(const Plan& plan) {
+    const Verdict& verdict = job_.last_verdict();
+    if (job_.inventory().devices().empty()) {
+      EXPECT_EQ(verdict.ran, Verdict::Ran::host);
+      EXPECT_EQ(verdict.devices, 0);
+      EXPECT_FALSE(verdict.absence.empty());
+    } else {
+      EXPECT_EQ(verdict.ran, Verdict::Ran::devices);
+      EXPECT_EQ(verdict.devices, static_cast<int>(plan.tiles().size()));
+      EXPECT_TRUE(verdict.simulated);
+    }
+    expect_same_on_all_ranks(job_.comm(), to_string(verdict));
+  }
+
+  ScopedVariable simulate_;
+  ScopedVariable fault_;
+  Job job_;
+};
+
+TEST_P(Passes, MapGivesEveryUnit) {
+  for (const std::int64_t units : {0, 1, 2, 1000, 12345}) {
+    const Plan plan = job_.plan(units);
+    EXPECT_EQ(bits(map_units(job_, plan)), bits(expected_map(job_, plan))) << units;
+    expect_verdict(plan);
+  }
+}
+
+TEST_P(Passes, ScatterChangesEveryUnitOnce) {
+  const Plan plan = job_.plan(4321, 10);
+  auto units = local_units(job_, plan);
+  job_.scatter(
+      plan, std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
+      [](const HostTile&, std::span<double> part) {
+        for (double& unit : part) unit = unit_result(unit);
+      });
+  EXPECT_EQ(bits(units), bits(expected_map(job_, plan)));
+  expect_verdict(plan);
+}
+
+TEST_P(Passes, ReduceGivesTheSameBitsForAnyRanksThreadsAndDevices) {
+  for (const std::int64_t units : {0, 1, 63, 64, 5000}) {
+    const Plan plan = job_.plan(units, 64);
+    EXPECT_EQ(bits(reduce_units(job_, plan)), bits(expected_sums(units, 64))) << units;
+    expect_verdict(plan);
+  }
+}
+
+TEST_P(Passes, APlanOverHostsRunsOnTheHosts) {
+  const Plan plan = Plan::over_hosts(700, job_.comm().size(), 64);
+  EXPECT_EQ(bits(reduce_units(job_, plan)), bits(expected_sums(700, 64)));
+  EXPECT_EQ(job_.last_verdict().ran, Verdict::Ran::host);
+  EXPECT_EQ(job_.last_verdict().devices, 0);
+  expect_same_on_all_ranks(job_.comm(), to_string(job_.last_verdict()));
+}
+
+TEST_P(Passes, TilesComeInPartsThatTheBudgetHolds) {
+  constexpr std::int64_t block = 8;
+  const Plan plan = job_.plan(4000, block);
+  // The smallest device of these tests is a T4 with a budget of 8 GiB: 20 units, so 2 blocks.
+  constexpr std::int64_t bytes_per_unit = (std::int64_t{8} << 30) / 20;
+  std::mutex guard;
+  std::vector<std::pair<int, Range>> parts;
+  const auto units = local_units(job_, plan);
+  const auto results = job_.map<double>(
+      plan, std::span<const double>(units),
+      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+      [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
+        std::ranges::transform(in, out.begin(), unit_result);
+        const std::lock_guard lock(guard);
+        EXPECT_LT(tile.thread, tile.threads);
+        parts.emplace_back(tile.thread, tile.range);
+      },
+      bytes_per_unit);
+  EXPECT_EQ(bits(results), bits(expected_map(job_, plan)));
+  if (job_.on_host()) return;
+  for (const auto& [device, part] : parts) {
+    const auto& known = job_.inventory().devices_of(job_.comm().rank())[static_cast<std::size_t>(device)];
+    EXPECT_EQ(part.begin % block, 0);
+    EXPECT_LE(part.size() * bytes_per_unit, known.memory_budget_bytes);
+    EXPECT_GT((part.size() + block) * bytes_per_unit,
+              std::min(known.memory_budget_bytes, part.size() * bytes_per_unit));
+  }
+  std::int64_t cut = 0;
+  for (const PlannedTile& tile : plan.tiles_of(job_.comm().rank())) {
+    const auto fitting =
+        job_.inventory().devices_of(tile.rank)[static_cast<std::size_t>(tile.device)].memory_budget_bytes /
+        bytes_per_unit / block * block;
+    cut += (tile.units.size() + fitting - 1) / fitting;
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(parts.size()), cut);
+}
+
+TEST_P(Passes, SumsDoNotDependOnHowTilesAreCut) {
+  const Plan plan = job_.plan(4000, 8);
+  EXPECT_EQ(bits(reduce_units(job_, plan, (std::int64_t{8} << 30) / 20)), bits(expected_sums(4000, 8)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, Passes,
+    ::testing::Combine(::testing::Values(Hardware{"none", "rank9999:T4"},  // nobody here is rank 9999
+                                         Hardware{"one_each", "*:H200"},
+                                         Hardware{"uneven", "rank0:2xH200+T4; rank1:T4; *:A100+L40S"},
+                                         Hardware{"some_without", "rank0:H200; rank2:2xT4; rank7:V100"},
+                                         Hardware{"only_the_last", "rank0:T4; rank4:8xH200"}),
+                       ::testing::Values(1, 2)),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param).name) + "_threads" + std::to_string(std::get<1>(test.param));
+    });
+
+TEST(TileThreads, EveryTileHasAThreadOfItsOwn) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:3xT4");
+  const ScopedVariable fault("TESSERA_FAULT", std::nullopt);
+  Job job(world());
+  ASSERT_EQ(job.devices().size(), 3u);
+  const Plan plan = job.plan(300 * job.comm().size());
+  std::mutex guard;
+  std::set<std::thread::id> threads;
+  std::set<int> devices;
+  const auto units = local_units(job, plan);
+  (void)job.map<double>(
+      plan, std::span<const double>(units),
+      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+      [&](const HostTile& tile, std::span<const double>, std::span<double>) {
+        const std::lock_guard lock(guard);
+        threads.insert(std::this_thread::get_id());
+        devices.insert(tile.thread);
+        EXPECT_EQ(tile.threads, 3);
+      });
+  EXPECT_EQ(threads.size(), 3u);
+  EXPECT_EQ(threads.count(std::this_thread::get_id()), 0u);
+  EXPECT_EQ(devices, (std::set<int>{0, 1, 2}));
+}
+
+}  // namespace
+}  // namespace tessera::testing

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/job/job_testing.hpp"
+
+#include <tessera/error.hpp>
+
+#include <sched.h>
+
+namespace tessera::testing {
+namespace {
+
+JobOptions with_policy(Policy policy) {
+  JobOptions options;
+  options.policy = policy;
+  return options;
+}
+
+TEST(JobPolicy, CpuLooksForNoDevice) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  Job job(world(), with_policy(Policy::cpu));
+  EXPECT_TRUE(job.on_host());
+  EXPECT_TRUE(job.devices().empty());
+  EXPECT_TRUE(job.inventory().devices().empty());
+  EXPECT_FALSE(job.inventory().ranks()[0].hostname.empty());
+  const Plan plan = job.plan(999);
+  EXPECT_FALSE(plan.on_devices());
+  EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
+  EXPECT_EQ(to_string(job.last_verdict()), "computed on the CPU: the policy is cpu");
+}
+
+TEST(JobPolicy, GpuWithoutADeviceIsTheSameErrorOnEveryRank) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank9999:T4");
+  const auto comm = world();
+  std::string message;
+  try {
+    const Job job(comm, with_policy(Policy::gpu));
+    ADD_FAILURE() << "the job was made";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::device_absent);
+    message = error.what();
+  }
+  EXPECT_TRUE(message.starts_with("a GPU is required, but there is none: ")) << message;
+  EXPECT_GT(message.size(), std::string("a GPU is required, but there is none: ").size());
+  expect_same_on_all_ranks(comm, message);
+}
+
+TEST(JobPolicy, GpuNeedsOneDeviceInTheJobNotOneARank) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:T4");
+  Job job(world(), with_policy(Policy::gpu));
+  EXPECT_FALSE(job.on_host());
+  const Plan plan = job.plan(100);
+  EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
+  EXPECT_EQ(to_string(job.last_verdict()), "computed on 1 simulated device");
+}
+
+TEST(JobPolicy, BeforeTheFirstPassTheVerdictTellsTheHardware) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  const Job job(world());
+  EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::devices);
+  EXPECT_EQ(job.last_verdict().devices, 2 * job.comm().size());
+}
+
+TEST(JobDevices, ArePooledByScoreAndPlannedByIt) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4+H200");
+  Job job(world());
+  ASSERT_EQ(job.devices().size(), 2u);
+  EXPECT_GT(job.devices().entries()[0].score, job.devices().entries()[1].score);
+  EXPECT_NE(job.devices().device_at(0).name.find("H200"), std::string::npos);
+  const Plan plan = job.plan(100'000);
+  const auto tiles = plan.tiles_of(job.comm().rank());
+  ASSERT_EQ(tiles.size(), 2u);
+  EXPECT_GT(tiles[0].units.size(), tiles[1].units.size());
+}
+
+TEST(JobDevices, OneThatRanksShareCountsAsItsShare) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200@node");
+  const auto comm = world();
+  {
+    const Job alone(comm);
+    EXPECT_EQ(alone.inventory().devices().size(), 1u);
+  }
+  JobOptions options;
+  options.allow_sharing = true;
+  Job job(comm, options);
+  const auto devices = job.inventory().devices();
+  ASSERT_EQ(devices.size(), static_cast<std::size_t>(comm.size()));
+  EXPECT_EQ(devices[0].sharers, comm.size());
+  EXPECT_EQ(job.devices().entries()[0].score, devices[static_cast<std::size_t>(comm.rank())].score);
+  const Plan plan = job.plan(1000, 10);
+  EXPECT_EQ(bits(reduce_units(job, plan)), bits(expected_sums(1000, 10)));
+}
+
+TEST(JobDevices, SimulatedOnesAreScoredByTheirFiguresUnderMeasured) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4+H200");
+  JobOptions options;
+  options.score_model = ScoreModel::measured;
+  options.measure = [](Tile&) -> std::int64_t { throw std::logic_error("there is no device to run on"); };
+  const Job measured(world(), options);
+  const Job judged(world());
+  ASSERT_FALSE(measured.on_host());
+  for (std::size_t i = 0; i < judged.inventory().devices().size(); ++i)
+    EXPECT_EQ(measured.inventory().devices()[i].score, judged.inventory().devices()[i].score);
+}
+
+TEST(JobThreads, AreAsAsked) {
+  EXPECT_EQ(Job(world(), with_threads(3)).threads(), 3);
+  EXPECT_EQ(Job(world(), with_threads(1)).threads(), 1);
+}
+
+TEST(JobThreads, ShareTheCoresOfANodeFairlyIfNotAsked) {
+  const Job job(world());
+  const auto ranks = job.inventory().ranks();
+  // Of the ranks that may use the same cores of the same node: at least one each, and otherwise no more than
+  // there are, to within one of each other.
+  for (const InventoryRank& rank : ranks) {
+    int sharers = 0;
+    for (const InventoryRank& other : ranks)
+      sharers += other.node == rank.node && other.cpuset == rank.cpuset ? 1 : 0;
+    if (rank.rank != job.comm().rank()) continue;
+    EXPECT_GE(job.threads(), std::max(1, rank.allowed_threads / sharers));
+    EXPECT_LE(job.threads(), std::max(1, rank.allowed_threads / sharers + 1));
+  }
+  const auto threads = job.comm().allgather(job.threads());
+  if (static_cast<int>(threads.size()) <= ranks[0].allowed_threads) {
+    const bool all_share = std::ranges::all_of(ranks, [&](const InventoryRank& rank) {
+      return rank.node == ranks[0].node && rank.cpuset == ranks[0].cpuset;
+    });
+    if (all_share) {
+      EXPECT_EQ(std::accumulate(threads.begin(), threads.end(), 0), ranks[0].allowed_threads);
+    }
+  }
+}
+
+TEST(JobMoves, WithItsStateIntact) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
+  Job made(world());
+  Job job = std::move(made);
+  const Plan plan = job.plan(50);
+  EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
+}
+
+}  // namespace
+}  // namespace tessera::testing

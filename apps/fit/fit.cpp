@@ -5,6 +5,7 @@
 #include "linalg.hpp"
 #include "reml.hpp"
 #include "rows.hpp"
+#include "term_tests.hpp"
 
 #include <fmt/core.h>
 
@@ -283,6 +284,10 @@ class Iteration {
     model_.edf = fit_.edf;
     model_.covariance = fit_.inverse;
     for (double& value : model_.covariance.values()) value *= model_.scale;
+    TermTests tests =
+        test_terms(model_.design, fit_, gram_, !scale_is_known(options_.family), model_.residual_df());
+    model_.coefficient_tests = std::move(tests.coefficients);
+    model_.smooth_tests = std::move(tests.smooths);
   }
 
   /// The deviance of a constant mean without offset, as mgcv reports it.

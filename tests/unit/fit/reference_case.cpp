@@ -51,13 +51,21 @@ ReferenceCase load_reference_case(const std::string& name) {
   ReferenceCase fitted;
   read_columns(read_gzip(folder + "/fitted.csv.gz"), fitted);
   ReferenceCase out;
-  read_columns(read_gzip(folder + "/data.csv.gz"), out);
+  std::ifstream file(folder + "/ref.json");
+  const nlohmann::json described = nlohmann::json::parse(file);
+  out.data_path = folder + "/" + described.at("data_file").get<std::string>();
+  out.formula = described.at("formula");
+  out.family = described.at("family");
+  if (const auto weights = described.find("weights"); weights != described.end() && weights->is_string()) {
+    out.weights = *weights;
+  }
+  if (const auto& knots = described.at("supplied_knots"); knots.is_object()) out.knots = knots;
+  read_columns(read_gzip(out.data_path), out);
   out.fitted = fitted.numbers.at("fitted");
   out.linear_predictor = fitted.numbers.at("linpred");
-  std::ifstream file(folder + "/ref.json");
-  const nlohmann::json fits = nlohmann::json::parse(file).at("fits");
+  const nlohmann::json& fits = described.at("fits");
   out.reference = fits.at("bam_fREML_tight");
-  out.gam_score = fits.at("gam_REML_tight").at("reml_score");
+  if (fits.contains("gam_REML_tight")) out.gam_score = fits.at("gam_REML_tight").at("reml_score");
   return out;
 }
 

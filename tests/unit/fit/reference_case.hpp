@@ -10,6 +10,11 @@ namespace tessera::fit::testing {
 
 /// One folder of tests/data/reference: the data, and what mgcv's bam made of it.
 struct ReferenceCase {
+  std::string data_path;
+  std::string formula;
+  std::string family;
+  std::string weights;                                    ///< a column; empty: none
+  std::map<std::string, std::vector<double>> knots;       ///< as supplied
   std::map<std::string, std::vector<double>> numbers;     ///< columns without quotes
   std::map<std::string, std::vector<std::string>> texts;  ///< quoted columns
   std::vector<double> fitted;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+#include <tessera/version.hpp>
+
+#include <map>
+
+#include "report.hpp"
+
+namespace tessera::info {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json node_list(const Inventory& inventory) {
+  std::map<int, Json> nodes;
+  for (const auto& rank : inventory.ranks()) {
+    Json& node = nodes[rank.node];
+    if (node.is_null()) node = {{"node", rank.node}, {"hostname", rank.hostname}, {"ranks", Json::array()}};
+    node["ranks"].push_back(rank.rank);
+  }
+  Json list = Json::array();
+  for (auto& [number, node] : nodes) list.push_back(std::move(node));
+  return list;
+}
+
+Json rank_list(const Survey& survey) {
+  Json list = Json::array();
+  for (const auto& rank : survey.inventory.ranks()) {
+    const auto& around = survey.around[static_cast<std::size_t>(rank.rank)];
+    list.push_back({{"rank", rank.rank},
+                    {"node", rank.node},
+                    {"hostname", rank.hostname},
+                    {"cpuset", rank.cpuset},
+                    {"cores", rank.allowed_cores},
+                    {"threads", rank.allowed_threads},
+                    {"numa_nodes", around.numa_nodes},
+                    {"visible", around.visible},
+                    {"drives", survey.inventory.devices_of(rank.rank).size()},
+                    {"absence", rank.absence.empty() ? Json() : Json(rank.absence)}});
+  }
+  return list;
+}
+
+Json device_list(const Inventory& inventory) {
+  Json list = Json::array();
+  for (const auto& device : inventory.devices()) {
+    list.push_back({{"rank", device.rank},
+                    {"device", device.index},
+                    {"uuid", to_string(device.uuid)},
+                    {"pci", to_string(device.pci)},
+                    {"name", device.name},
+                    {"compute_capability", {device.capability.major, device.capability.minor}},
+                    {"multiprocessors", device.multiprocessors},
+                    {"total_memory_bytes", device.total_memory_bytes},
+                    {"memory_budget_bytes", device.memory_budget_bytes},
+                    {"numa_node", device.numa_node >= 0 ? Json(device.numa_node) : Json()},
+                    {"sharers", device.sharers},
+                    {"simulated", device.simulated},
+                    {"score", device.score}});
+  }
+  return list;
+}
+
+Json plan_object(const Plan& plan) {
+  Json tiles = Json::array();
+  for (const auto& tile : plan.tiles())
+    tiles.push_back(
+        {{"rank", tile.rank}, {"device", tile.device}, {"begin", tile.units.begin}, {"end", tile.units.end}});
+  Json object = {{"units", plan.units()},
+                 {"block", plan.block()},
+                 {"on_devices", plan.on_devices()},
+                 {"tiles", std::move(tiles)}};
+  if (!plan.on_devices()) {
+    Json hosts = Json::array();
+    for (int r = 0; r < plan.ranks(); ++r)
+      hosts.push_back({{"rank", r}, {"begin", plan.range_of(r).begin}, {"end", plan.range_of(r).end}});
+    object["hosts"] = std::move(hosts);
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string json_report(const Survey& survey) {
+  Json report = {{"version", version},
+                 {"policy", to_string(survey.question.policy)},
+                 {"score_model", to_string(survey.question.score_model)},
+                 {"score_scale", score_scale},
+                 {"nodes", node_list(survey.inventory)},
+                 {"ranks", rank_list(survey)},
+                 {"devices", device_list(survey.inventory)}};
+  if (survey.plan) report["plan"] = plan_object(*survey.plan);
+  // A host name or driver message need not be UTF-8.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace tessera::info

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera-info: what hardware a job has, who drives it, and how units would be cut.
+#include <fmt/core.h>
+#include <tessera/tessera.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "plan_output.hpp"
+#include "report.hpp"
+#include "scores.hpp"
+
+namespace {
+
+using namespace tessera;
+
+struct PlanCommand {
+  std::string scores;
+  std::int64_t units = 0;
+  std::int64_t block = 1;
+};
+
+struct Options {
+  info::Question question;
+  PlanCommand plan;
+  std::string policy = "auto";
+  std::string score_model = "throughput";
+  bool json = false;
+};
+
+constexpr auto least_block = std::int64_t{1};
+constexpr auto least_units = std::int64_t{0};
+
+/// A whole number from `least` up. CLI11 itself takes what does not fit 64 bits for the largest that does.
+CLI::Validator at_least(std::int64_t least) {
+  return {[least](std::string& text) {
+            std::int64_t value = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stop, error] = std::from_chars(text.data(), end, value);
+            if (error != std::errc() || stop != end || value < least)
+              return fmt::format("'{}' is not a whole number from {} to 2^63 - 1", text, least);
+            return std::string();
+          },
+          "INTEGER"};
+}
+
+CLI::App* declare(CLI::App& app, Options& options) {
+  auto& question = options.question;
+  app.set_version_flag("--version", std::string("tessera-info ") + tessera::version);
+  app.footer("Exit status: 0 answer; 2 usage; 3 input; 5 device required but absent; 6 job fault.");
+  app.add_flag("--json", options.json, "Print JSON");
+  app.add_option("--units", question.units, "Plan this many units over the devices too")
+      ->check(at_least(least_units));
+  app.add_option("--block", question.block, "Plan whole blocks of this many units")
+      ->check(at_least(least_block))
+      ->capture_default_str();
+  app.add_option("--policy", options.policy, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
+      ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
+      ->capture_default_str();
+  app.add_option("--score-model", options.score_model, "How GPUs are weighed against each other")
+      ->check(CLI::IsMember({"spec", "throughput"}))
+      ->capture_default_str();
+  app.add_flag("--allow-sharing", question.allow_sharing,
+               "Let ranks share a GPU where a node has more ranks");
+
+  CLI::App* plan = app.add_subcommand("plan", "Plan from given scores in one process: no mpirun, no GPU");
+  plan->add_option("--scores", options.plan.scores,
+                   "Scores as '100,50;75;0' (ranks by ;, devices by ,), or @FILE with one rank a line")
+      ->required();
+  plan->add_option("--units", options.plan.units, "Units to plan")->required()->check(at_least(least_units));
+  plan->add_option("--block", options.plan.block, "Plan whole blocks of this many units")
+      ->check(at_least(least_block))
+      ->capture_default_str();
+  plan->add_flag("--json", options.json, "Print JSON");
+  return plan;
+}
+
+/// Standard output, all of it: a full disk is an error, not half an answer.
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw Error(ErrorCode::input, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+info::Question question_of(const Options& options) {
+  info::Question question = options.question;
+  question.policy = options.policy == "cpu"   ? Policy::cpu
+                    : options.policy == "gpu" ? Policy::gpu
+                                              : Policy::automatic;
+  question.score_model = options.score_model == "spec" ? ScoreModel::spec : ScoreModel::throughput;
+  return question;
+}
+
+void run_plan(const Options& options) {
+  const info::Scores scores = info::scores_from(options.plan.scores);
+  const Plan plan =
+      Plan::over_devices(options.plan.units, scores.of_devices, scores.rank_offsets, options.plan.block);
+  print(options.json ? info::plan_json(plan) : info::plan_table(plan));
+}
+
+/// Planning from given scores needs no MPI, and must work where MPI does not start.
+bool asks_for_plan(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* text) { return std::strcmp(text, "plan") == 0; });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::optional<mpi::Session> session;
+  const auto is_root = [&] { return !session || session->is_root(); };
+  // One line, from one rank: the others failed in the same way.
+  const auto complain = [&](const std::string& what) {
+    if (is_root()) fmt::print(stderr, "tessera-info: {}\n", what);
+  };
+  try {
+    if (!asks_for_plan(argc, argv)) session.emplace(argc, argv);
+
+    CLI::App app{
+        "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut."};
+    Options options;
+    CLI::App* plan = declare(app, options);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& fault) {
+      if (fault.get_exit_code() == 0) return is_root() ? app.exit(fault) : EXIT_SUCCESS;  // help, version
+      complain(std::string(fault.what()) + "; see tessera-info --help");
+      return exit_status(ErrorCode::usage);
+    }
+
+    if (plan->parsed()) {
+      run_plan(options);
+    } else {
+      const info::Survey survey = info::survey(session->world(), question_of(options));
+      if (is_root()) print(options.json ? json_report(survey) : table_report(survey));
+    }
+    return EXIT_SUCCESS;
+  } catch (const Error& fault) {
+    complain(fault.what());
+    return exit_status(fault.code());
+  } catch (const std::exception& fault) {
+    // Not agreed between ranks: the others may be waiting in a collective.
+    mpi::abort_job(fmt::format("tessera-info: {}", fault.what()), exit_status(ErrorCode::job_fault));
+  }
+}

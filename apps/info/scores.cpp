@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scores.hpp"
+
+#include <fmt/core.h>
+#include <tessera/error.hpp>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace tessera::info {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r";
+  const auto first = text.find_first_not_of(blank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+/// Splits at `separator`: a text without one is a single part.
+template <class Visit>
+void for_each_part(std::string_view text, char separator, Visit&& visit) {
+  while (true) {
+    const auto end = text.find(separator);
+    visit(text.substr(0, end));
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<std::uint64_t> parse_score(std::string_view text) {
+  std::uint64_t score = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), score);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return score;
+}
+
+/// Adds one rank. `where` says which one in a complaint.
+template <class Where>
+void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& where) {
+  devices = trimmed(devices);
+  if (!devices.empty()) {
+    for_each_part(devices, ',', [&](std::string_view part) {
+      const auto score = parse_score(trimmed(part));
+      if (!score)
+        throw Error(code,
+                    fmt::format("{}: cannot read the score '{}': give whole numbers from 0 to 2^64 - 1, "
+                                "separated by commas",
+                                where(), part.substr(0, 40)));
+      scores.of_devices.push_back(*score);
+    });
+  }
+  scores.rank_offsets.push_back(static_cast<std::int64_t>(scores.of_devices.size()));
+}
+
+std::string read_file(const std::string& path) {
+  const auto fail = [&]() -> Error {
+    return {ErrorCode::input, fmt::format("cannot read the scores in {}: {}", path, std::strerror(errno))};
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) throw fail();
+  std::string text;
+  for (std::size_t length = 0, more = 1; more > 0; length += more) {
+    constexpr std::size_t chunk = std::size_t{1} << 20;
+    text.resize(length + chunk);
+    more = std::fread(text.data() + length, 1, chunk, file.get());
+    text.resize(length + more);
+  }
+  if (std::ferror(file.get()) != 0) throw fail();
+  return text;
+}
+
+}  // namespace
+
+Scores parse_scores(std::string_view text) {
+  if (trimmed(text).empty()) throw Error(ErrorCode::usage, "--scores is empty: give scores as '100,50;75;0'");
+  Scores scores;
+  int rank = 0;
+  for_each_part(text, ';', [&](std::string_view devices) {
+    add_rank(scores, devices, ErrorCode::usage, [&] { return fmt::format("--scores, rank {}", rank); });
+    ++rank;
+  });
+  return scores;
+}
+
+Scores read_scores(const std::string& path) {
+  const std::string text = read_file(path);
+  std::string_view lines = text;
+  if (lines.empty())
+    throw Error(ErrorCode::input, fmt::format("the file of scores {} is empty: give one rank a line", path));
+  if (lines.back() == '\n') lines.remove_suffix(1);  // ends the last line, begins none
+  Scores scores;
+  int line = 0;
+  for_each_part(lines, '\n', [&](std::string_view devices) {
+    ++line;
+    add_rank(scores, devices, ErrorCode::input, [&] { return fmt::format("{}, line {}", path, line); });
+  });
+  return scores;
+}
+
+Scores scores_from(const std::string& option) {
+  return option.starts_with('@') ? read_scores(option.substr(1)) : parse_scores(option);
+}
+
+}  // namespace tessera::info

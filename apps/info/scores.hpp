@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::info {
+
+/// Scores of every device of every rank, as `Plan::over_devices` takes them.
+struct Scores {
+  std::vector<std::uint64_t> of_devices;
+  std::vector<std::int64_t> rank_offsets{0};
+};
+
+/// Reads "100,50;75;0": ranks separated by `;`, devices by `,`. A rank may be empty: it has no device.
+/// Throws `Error(usage)` naming the rank and the text that is not a score.
+[[nodiscard]] Scores parse_scores(std::string_view text);
+
+/// Reads a file with one rank a line, devices separated by `,`; an empty line is a rank without a
+/// device. Throws `Error(input)` naming the file, and the line where there is one to blame.
+[[nodiscard]] Scores read_scores(const std::string& path);
+
+/// The value of `--scores`: either of these, the file as "@path".
+[[nodiscard]] Scores scores_from(const std::string& option);
+
+}  // namespace tessera::info

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "csv_index.hpp"
+
+#include "frame.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tessera::fit {
+namespace {
+
+/// What every rank must know of every part.
+struct Summary {
+  std::array<std::int64_t, 2> rows;
+  std::array<std::int64_t, 2> line_ends;
+  std::array<std::int32_t, 2> content;
+  std::int64_t newlines;
+  std::int32_t leading_content;
+  std::int32_t odd_quotes;
+};
+
+/// Where a part begins: inside quotes or not, with a line under way or not, and what came before.
+struct Start {
+  bool inside = false;
+  bool content = false;
+  std::int64_t row = 0;
+  std::int64_t line = 1;
+
+  /// True if the part's first counted row only goes on with a row of the part before.
+  [[nodiscard]] bool continues(bool leading_content) const { return !inside && content && leading_content; }
+
+  void pass(const Summary& part) {
+    const std::size_t h = inside ? 1 : 0;
+    row += part.rows[h] - (continues(part.leading_content != 0) ? 1 : 0);
+    line += part.newlines;
+    content = part.content[h] != 0 || (content && part.line_ends[h] == 0);
+    inside = inside != (part.odd_quotes != 0);
+  }
+};
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+}  // namespace
+
+CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes)
+    : spacing_(spacing_bytes), position_(begin), next_landmark_{begin, begin} {
+  counts_[1].content = true;  // an open quote is content
+}
+
+// Text of one line, or some of it.
+void CsvPartScanner::fragment(std::string_view text, std::int64_t offset, bool with_quotes) {
+  const auto first = std::find_if_not(text.begin(), text.end(), is_blank);
+  if (first == text.end()) return;
+  const std::int64_t begin = offset + (first - text.begin());
+  for (std::size_t h = 0; h < 2; ++h) {
+    Count& count = counts_[h];
+    if (count.content) continue;
+    count.content = true;
+    if (h == 0 && count.line_ends == 0) leading_content_ = true;
+    if (begin >= next_landmark_[h]) {
+      count.landmarks.push_back({count.rows, begin, newlines_});
+      next_landmark_[h] = begin - begin % spacing_ + spacing_;
+    }
+    ++count.rows;
+  }
+  if (with_quotes && std::count(text.begin(), text.end(), '"') % 2 != 0) odd_quotes_ = !odd_quotes_;
+}
+
+void CsvPartScanner::newline() {
+  ++newlines_;
+  // Outside quotes for just one of the two beginnings: there the line ends.
+  Count& count = counts_[odd_quotes_ ? 1 : 0];
+  count.content = false;
+  ++count.line_ends;
+}
+
+void CsvPartScanner::feed(std::string_view bytes) {
+  const char* at = bytes.data();
+  const char* const end = at + bytes.size();
+  const auto find = [end](const char* from, char c) {
+    const void* found = from == end ? nullptr : std::memchr(from, c, static_cast<std::size_t>(end - from));
+    return found == nullptr ? end : static_cast<const char*>(found);
+  };
+  const char* next_quote = find(at, '"');
+  while (at < end) {
+    const char* const line_end = find(at, '\n');
+    const bool with_quotes = next_quote < line_end;
+    fragment({at, static_cast<std::size_t>(line_end - at)}, position_ + (at - bytes.data()), with_quotes);
+    if (with_quotes) next_quote = find(line_end, '"');
+    if (line_end == end) break;
+    newline();
+    at = line_end + 1;
+  }
+  position_ += static_cast<std::int64_t>(bytes.size());
+}
+
+const CsvLandmark& CsvIndex::before(std::int64_t row) const {
+  const auto after = std::upper_bound(landmarks.begin(), landmarks.end(), row,
+                                      [](std::int64_t r, const CsvLandmark& mark) { return r < mark.row; });
+  return *std::prev(after);
+}
+
+CsvIndex index_csv(const tessera::mpi::Communicator& comm, ByteSource& source, CsvPart part,
+                   std::size_t buffer_bytes, std::int64_t spacing_bytes) {
+  CsvPartScanner scanner(part.begin, spacing_bytes);
+  together(comm, [&] {
+    std::vector<char> buffer(buffer_bytes);
+    source.seek(part.begin);
+    for (std::int64_t at = part.begin; at < part.end;) {
+      const auto wanted = std::min(static_cast<std::int64_t>(buffer.size()), part.end - at);
+      const std::size_t got = source.read(std::span(buffer).first(static_cast<std::size_t>(wanted)));
+      if (got == 0) break;
+      scanner.feed({buffer.data(), got});
+      at += static_cast<std::int64_t>(got);
+    }
+  });
+
+  Summary mine{};
+  for (std::size_t h = 0; h < 2; ++h) {
+    const CsvPartScanner::Count& count = scanner.count(static_cast<int>(h));
+    mine.rows[h] = count.rows;
+    mine.line_ends[h] = count.line_ends;
+    mine.content[h] = count.content ? 1 : 0;
+  }
+  mine.newlines = scanner.newlines();
+  mine.leading_content = scanner.leading_content() ? 1 : 0;
+  mine.odd_quotes = scanner.odd_quotes() ? 1 : 0;
+
+  Start at{.line = comm.allgather(part.first_line)[0]};
+  Start here;
+  int rank = 0;
+  for (const Summary& summary : comm.allgather(mine)) {
+    if (rank++ == comm.rank()) here = at;
+    at.pass(summary);
+  }
+
+  std::vector<CsvLandmark> landmarks = scanner.count(here.inside ? 1 : 0).landmarks;
+  if (here.continues(scanner.leading_content())) {
+    // The part's first row is not one: all others move up by one place.
+    std::erase_if(landmarks, [](const CsvLandmark& mark) { return mark.row == 0; });
+    for (CsvLandmark& mark : landmarks) --mark.row;
+  }
+  for (CsvLandmark& mark : landmarks) {
+    mark.row += here.row;
+    mark.line += here.line;
+  }
+  return {at.row, comm.allgatherv(std::span<const CsvLandmark>(landmarks))};
+}
+
+}  // namespace tessera::fit

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "frame.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tessera::fit {
+
+struct CsvOptions {
+  bool gzip = false;
+  std::size_t buffer_bytes = std::size_t{4} << 20;
+  /// Between the places of the file from which rows can be found again; 0: chosen by the file's size.
+  std::int64_t landmark_bytes = 0;
+};
+
+/// *Collective.* A table in comma-separated values, as RFC 4180 and R's read.csv have them.
+///
+/// The first line that is not blank names the columns. Fields may be quoted, with quotes doubled and
+/// newlines inside; lines end in LF or CRLF; a byte order mark is passed over; blank lines are no rows.
+/// Blanks around a field that is not quoted do not belong to it. An empty field, and NA without quotes, is
+/// missing. A column is a factor if one of its fields is quoted or is no number: then its texts as they
+/// stand are the levels, the quoted "NA" among them. In a column of numbers a quoted "NA" is missing.
+///
+/// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows. A gzip
+/// stream can be unpacked only from its beginning: rank 0 alone counts the rows, and then every rank
+/// unpacks all that precedes the end of its own rows.
+///
+/// Throws the same `Error(input)` on every rank: a file that cannot be read, no header, no row, two columns
+/// of one name.
+[[nodiscard]] std::unique_ptr<TableReader> open_csv(const tessera::mpi::Communicator& comm,
+                                                    const std::string& path, const CsvOptions& options = {});
+
+}  // namespace tessera::fit

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "frame.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tessera::fit {
+
+struct Hdf5Options {
+  std::int64_t chunk_rows = std::int64_t{1} << 16;  ///< read of a column at a time
+};
+
+/// *Collective.* A table in an HDF5 file: every one-dimensional dataset at the root is a column.
+///
+/// Integers and floating-point numbers of any size are numbers, NaN missing; texts of fixed or variable
+/// length, and enumerations by the names of their members, are factors, the empty text missing. Other
+/// datasets are left alone unless they are asked for. Each rank reads its own rows of each column that is
+/// wanted.
+///
+/// Throws the same `Error(input)` on every rank: a file that cannot be read, no column, columns of different
+/// lengths or without a row.
+[[nodiscard]] std::unique_ptr<TableReader> open_hdf5(const tessera::mpi::Communicator& comm,
+                                                     const std::string& path,
+                                                     const Hdf5Options& options = {});
+
+}  // namespace tessera::fit

@@ -32,7 +32,7 @@ class DeviceRows {
   void add(PassKind kind, std::span<const double> raw_coef, const Tile& tile, ReproducibleSum& sum);
 
   /// Device memory that a part of a tile needs, in bytes a row: its columns, and as much for scratch.
-  [[nodiscard]] std::int64_t bytes_per_row() const noexcept;
+  [[nodiscard]] std::int64_t bytes_per_row() const;
 
  private:
   struct OnDevice;

@@ -18,7 +18,7 @@ void DeviceRows::add(PassKind, std::span<const double>, const Tile&, Reproducibl
   throw Error(ErrorCode::job_fault, "this build has no CUDA: configure with TESSERA_ENABLE_CUDA=ON");
 }
 
-std::int64_t DeviceRows::bytes_per_row() const noexcept {
+std::int64_t DeviceRows::bytes_per_row() const {
   return 2 * column_bytes_per_row(rows_);
 }
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "mpi/job/job_testing.hpp"
+
+#include <cuda_runtime.h>
+
+#include <span>
+#include <stdexcept>
+#include <string>
+
+/// What the tests on real devices share: a job that skips the test if it has none, and kernels whose
+/// arithmetic is the host's, bit by bit.
+namespace tessera::testing {
+
+inline void check(cudaError_t status) {
+  if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
+}
+
+inline cudaStream_t native(const Tile& tile) {
+  return static_cast<cudaStream_t>(tile.stream().native());
+}
+
+/// An array on the tile's device, for as long as its function runs.
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray(const Tile& tile, std::size_t size) : stream_(native(tile)), size_(size) {
+    check(cudaMallocAsync(&data_, size * sizeof(T), stream_));
+  }
+  DeviceArray(const Tile& tile, std::span<const T> values) : DeviceArray(tile, values.size()) {
+    check(cudaMemcpyAsync(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream_));
+  }
+  ~DeviceArray() { (void)cudaFreeAsync(data_, stream_); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+
+  [[nodiscard]] T* data() const { return data_; }
+  void copy_to(std::span<T> out) const {
+    check(cudaMemcpyAsync(out.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost, stream_));
+    check(cudaStreamSynchronize(stream_));
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::size_t size_;
+  T* data_ = nullptr;
+};
+
+inline unsigned blocks_for(std::size_t threads) {
+  return static_cast<unsigned>((threads + 127) / 128);
+}
+
+static __global__ void map_kernel(const double* in, double* out, std::size_t size) {
+  const std::size_t i = blockIdx.x * std::size_t{128} + threadIdx.x;
+  if (i < size) out[i] = in[i] * in[i] - 3.0 * in[i];
+}
+
+inline void map_on_device(const Tile& tile, std::span<const double> in, std::span<double> out) {
+  const DeviceArray<double> units(tile, in);
+  const DeviceArray<double> results(tile, out.size());
+  map_kernel<<<blocks_for(in.size()), 128, 0, native(tile)>>>(units.data(), results.data(), in.size());
+  check(cudaGetLastError());
+  results.copy_to(out);
+}
+
+inline void map_on_host(const HostTile&, std::span<const double> in, std::span<double> out) {
+  std::ranges::transform(in, out.begin(), unit_result);
+}
+
+/// A job on real devices.
+class GpuJob : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    job_.emplace(comm_);
+    if (job_->inventory().devices().empty()) GTEST_SKIP() << to_string(job_->last_verdict());
+  }
+
+  ScopedVariable simulate_{"TESSERA_SIMULATE", std::nullopt};
+  ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
+  mpi::Communicator comm_ = world();
+  std::optional<Job> job_;
+};
+
+}  // namespace tessera::testing

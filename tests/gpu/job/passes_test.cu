@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu_job.cuh"
+
+#include <tessera/error.hpp>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace tessera::testing {
+namespace {
+
+/// One thread a block of units, which adds them in their order: the host's sum, bit by bit.
+__global__ void reduce_kernel(const double* units, std::int64_t size, std::int64_t block, double* partials) {
+  const std::int64_t b = blockIdx.x * std::int64_t{128} + threadIdx.x;
+  if (b * block >= size) return;
+  double sum[sum_width] = {};
+  for (std::int64_t i = b * block; i < min(size, (b + 1) * block); ++i) {
+    sum[0] += units[i];
+    sum[1] += units[i] * units[i];
+    sum[2] += units[i] * units[i] - 3.0 * units[i];
+  }
+  for (std::size_t k = 0; k < sum_width; ++k) partials[b * sum_width + k] = sum[k];
+}
+
+void reduce_on_device(const Tile& tile, std::int64_t block, ReproducibleSum& sum) {
+  std::vector<double> units;
+  for (std::int64_t unit = tile.range().begin; unit < tile.range().end; ++unit)
+    units.push_back(unit_value(unit));
+  const std::size_t blocks = (units.size() - 1) / static_cast<std::size_t>(block) + 1;
+  const DeviceArray<double> on_device(tile, std::span<const double>(units));
+  const DeviceArray<double> partials(tile, blocks * sum_width);
+  reduce_kernel<<<blocks_for(blocks), 128, 0, native(tile)>>>(
+      on_device.data(), static_cast<std::int64_t>(units.size()), block, partials.data());
+  check(cudaGetLastError());
+  std::vector<double> result(blocks * sum_width);
+  partials.copy_to(result);
+  for (std::size_t b = 0; b < blocks; ++b)
+    sum.add(std::span<const double>(result).subspan(b * sum_width, sum_width));
+}
+
+/// The CPUs of a thread, 0 being the calling one.
+std::set<int> cpus_of(pid_t id) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  EXPECT_EQ(sched_getaffinity(id, sizeof mask, &mask), 0);
+  std::set<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mask)) cpus.insert(cpu);
+  }
+  return cpus;
+}
+
+/// "0-3,8" as numbers.
+std::set<int> listed(const std::string& list) {
+  std::set<int> cpus;
+  std::istringstream entries(list);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    const auto dash = entry.find('-');
+    const int first = std::stoi(entry);
+    const int last = dash == std::string::npos ? first : std::stoi(entry.substr(dash + 1));
+    for (int cpu = first; cpu <= last; ++cpu) cpus.insert(cpu);
+  }
+  return cpus;
+}
+
+using GpuPasses = GpuJob;
+
+TEST_F(GpuPasses, MapOnEveryDevice) {
+  const Plan plan = job_->plan(1'000'000);
+  const auto units = local_units(*job_, plan);
+  const auto results = job_->map<double>(plan, std::span<const double>(units), map_on_device, map_on_host);
+  EXPECT_EQ(bits(results), bits(expected_map(*job_, plan)));
+  EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
+  EXPECT_EQ(job_->last_verdict().devices, static_cast<int>(plan.tiles().size()));
+  EXPECT_FALSE(job_->last_verdict().simulated);
+}
+
+TEST_F(GpuPasses, MapInPartsThatTheBudgetHolds) {
+  const Plan plan = job_->plan(10'000, 100);
+  const auto units = local_units(*job_, plan);
+  std::int64_t least = job_->inventory().devices()[0].memory_budget_bytes;
+  for (const auto& device : job_->inventory().devices()) least = std::min(least, device.memory_budget_bytes);
+  std::atomic<int> calls = 0;
+  const auto results = job_->map<double>(
+      plan, std::span<const double>(units),
+      [&](Tile& tile, std::span<const double> in, std::span<double> out) {
+        ++calls;
+        EXPECT_GE(tile.range().begin, tile.whole().begin);
+        EXPECT_LE(tile.range().end, tile.whole().end);
+        map_on_device(tile, in, out);
+      },
+      map_on_host, least / 250);
+  EXPECT_EQ(bits(results), bits(expected_map(*job_, plan)));
+  EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
+  EXPECT_GT(comm_.allreduce(std::int64_t{calls}, mpi::Reduction::sum), 10'000 / 300 / 2);
+}
+
+TEST_F(GpuPasses, ReduceGivesTheBitsOfTheHost) {
+  constexpr std::int64_t block = 64;
+  const Plan plan = job_->plan(100'000, block);
+  const auto sums = job_->reduce(
+      plan, sum_width, [](Tile& tile, ReproducibleSum& sum) { reduce_on_device(tile, block, sum); },
+      [](const HostTile& tile, std::span<double> partial) { add_block(tile.range, partial); });
+  EXPECT_EQ(bits(sums), bits(expected_sums(100'000, block)));
+  EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
+}
+
+TEST_F(GpuPasses, EachTileHasItsDeviceAndItsNearCores) {
+  const Plan plan = job_->plan(10'000);
+  const auto units = local_units(*job_, plan);
+  const auto allowed = cpus_of(getpid());
+  std::mutex guard;
+  std::set<int> devices;
+  (void)job_->map<double>(
+      plan, std::span<const double>(units),
+      [&](Tile& tile, std::span<const double>, std::span<double>) {
+        const std::lock_guard lock(guard);
+        devices.insert(tile.device_index());
+        int current = -1;
+        check(cudaGetDevice(&current));
+        cudaDeviceProp properties{};
+        check(cudaGetDeviceProperties(&properties, current));
+        EXPECT_EQ(properties.multiProcessorCount, tile.device().multiprocessors);
+        if (!tile.device().mig()) {
+          EXPECT_TRUE(std::equal(tile.device().uuid.bytes.begin(), tile.device().uuid.bytes.end(),
+                                 reinterpret_cast<const std::uint8_t*>(properties.uuid.bytes)));
+        }
+        EXPECT_GT(tile.device().l2_bytes.value_or(0), 0);
+
+        std::set<int> near;
+        std::ranges::set_intersection(listed(tile.device().near_cpuset), allowed,
+                                      std::inserter(near, near.end()));
+        EXPECT_EQ(cpus_of(0), near.empty() ? allowed : near);
+      },
+      map_on_host);
+  EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
+  EXPECT_EQ(devices.size(), plan.tiles_of(comm_.rank()).size());
+  EXPECT_EQ(cpus_of(getpid()), allowed);
+}
+
+TEST_F(GpuPasses, AFaultPointFallsBackAndTheInputIsUntouched) {
+  const ScopedVariable fault("TESSERA_FAULT", "throw@rank*:pass1");
+  Job job(comm_);
+  const Plan plan = job.plan(5000);
+  auto units = local_units(job, plan);
+  job.scatter(
+      plan, std::span(units), [](Tile& tile, std::span<double> part) { map_on_device(tile, part, part); },
+      [](const HostTile&, std::span<double> part) {
+        for (double& unit : part) unit = unit_result(unit);
+      });
+  EXPECT_EQ(bits(units), bits(expected_map(job, plan)));
+#ifdef TESSERA_HAVE_FAULTS
+  EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
+#endif
+}
+
+TEST_F(GpuPasses, MeasuredScoresComeFromTheDevices) {
+  JobOptions options;
+  options.score_model = ScoreModel::measured;
+  std::atomic<int> runs = 0;
+  options.measure = [&](Tile& tile) -> std::int64_t {
+    ++runs;
+    std::vector<double> in(100'000, 2.0);
+    map_on_device(tile, in, in);
+    return static_cast<std::int64_t>(in.size());
+  };
+  const Job job(comm_, options);
+  ASSERT_FALSE(job.on_host()) << job.last_verdict();
+  for (const auto& device : job.inventory().devices()) EXPECT_GT(device.score, 0u);
+  EXPECT_EQ(runs, 2 * static_cast<int>(job.inventory().devices_of(comm_.rank()).size()));
+}
+
+TEST_F(GpuPasses, AMeasurementThatFailsMakesTheJobFallBack) {
+  JobOptions options;
+  options.score_model = ScoreModel::measured;
+  options.measure = [](Tile& tile) -> std::int64_t {
+    tile.fail("no time for this");
+    return 1;
+  };
+  const Job job(comm_, options);
+  EXPECT_TRUE(job.on_host());
+  EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
+  EXPECT_EQ(job.last_verdict().failure.stage, "score");
+  EXPECT_EQ(job.last_verdict().failure.reason, "no time for this");
+}
+
+}  // namespace
+}  // namespace tessera::testing

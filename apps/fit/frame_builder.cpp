@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t max_levels = 100000;
 // Names of columns that a message lists.
 constexpr std::size_t max_listed = 20;
-// Rows that rank 0 looks at before the columns' types are agreed on.
+// Rows that are looked at before the columns' types are agreed on.
 constexpr std::int64_t sampled_rows = 1000;
 
 /// The number of insertions, deletions and replacements that make `b` of `a`.
@@ -246,7 +246,11 @@ Frame read_frame(const tessera::mpi::Communicator& comm, ReadPlan plan, tessera:
     return std::any_of(text.begin(), text.end(), [](std::int32_t found) { return found != 0; });
   };
   {
-    const tessera::Range sample{0, comm.rank() == 0 ? std::min(file_rows, sampled_rows) : 0};
+    // The rank with the first rows looks at some of them.
+    const std::int64_t first = comm.allreduce(
+        rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows.begin, mpi::Reduction::min);
+    tessera::Range sample = rows;
+    sample.end = rows.begin == first ? std::min(rows.end, first + sampled_rows) : rows.begin;
     std::optional<FrameBuilder> builder;
     together(comm, [&] { scan(sample, builder.emplace(plan, sample, row_word)); });
     retyped(*builder);

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "csv_table.hpp"
+#include "table_support.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::fit {
+namespace {
+
+using testing::common_fault;
+using testing::put_together;
+using testing::request;
+using testing::SharedFile;
+using testing::uneven_share;
+using testing::world;
+
+// ---- A parser that is obviously right: one character after another over the whole text. ----
+
+struct Cell {
+  std::string text;
+  bool quoted = false;
+};
+using Row = std::vector<Cell>;
+
+std::string without_blanks(std::string text) {
+  const std::string blanks = " \t\r";
+  text.erase(0, text.find_first_not_of(blanks));
+  text.erase(text.find_last_not_of(blanks) + 1);
+  return text;
+}
+
+std::vector<Row> parse_simply(const std::string& text) {
+  std::vector<Row> rows;
+  Row row;
+  std::string field;
+  bool inside = false;
+  bool quoted = false;
+  bool blank = true;
+  const auto end_field = [&] {
+    row.push_back({quoted ? field : without_blanks(field), quoted});
+    field.clear();
+    quoted = false;
+  };
+  const auto end_row = [&] {
+    end_field();
+    if (!blank) rows.push_back(row);
+    row.clear();
+    blank = true;
+  };
+  for (std::size_t i = text.rfind("\xEF\xBB\xBF", 0) == 0 ? 3 : 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (inside) {
+      if (c != '"')
+        field += c;
+      else if (i + 1 < text.size() && text[i + 1] == '"')
+        field += text[++i];
+      else
+        inside = false;
+      continue;
+    }
+    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') blank = false;
+    if (c == '"') {
+      inside = quoted = true;
+      field.clear();  // blanks before the quote
+    } else if (c == ',') {
+      end_field();
+    } else if (c == '\n') {
+      end_row();
+    } else if (!quoted) {
+      field += c;  // blanks behind a quote are dropped
+    }
+  }
+  end_row();
+  return rows;
+}
+
+bool is_number(const std::string& text) {
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return !text.empty() && end == text.c_str() + text.size();
+}
+
+/// The frame of some columns as `put_together` writes it.
+std::string expected_frame(const std::vector<Row>& rows, const std::vector<int>& columns) {
+  std::vector<bool> factor(columns.size(), false);
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const Cell& cell = rows[r][static_cast<std::size_t>(columns[c])];
+      if (cell.text.empty() || cell.text == "NA") continue;
+      if (cell.quoted || !is_number(cell.text)) factor[c] = true;
+    }
+  }
+  const auto cell = [&](std::size_t r, std::size_t c) {
+    return rows[r][static_cast<std::size_t>(columns[c])];
+  };
+  const auto missing = [&](std::size_t r, std::size_t c) {
+    return cell(r, c).text.empty() || (cell(r, c).text == "NA" && !(cell(r, c).quoted && factor[c]));
+  };
+  const auto complete = [&](std::size_t r) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (missing(r, c)) return false;
+    }
+    return true;
+  };
+  std::vector<std::set<std::string>> levels(columns.size());
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    for (std::size_t c = 0; c < columns.size() && complete(r); ++c) levels[c].insert(cell(r, c).text);
+  }
+  std::string all;
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    all += complete(r) ? "" : "!";
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const std::string text = cell(r, c).text;
+      char number[40];
+      std::snprintf(number, sizeof number, "%.17g", std::strtod(text.c_str(), nullptr));
+      if (factor[c])
+        all += missing(r, c) || levels[c].count(text) == 0 ? "<NA>" : text;
+      else
+        all += missing(r, c) ? "NA" : number;
+      all += "|";
+    }
+    all += "\n";
+  }
+  return all;
+}
+
+// ---- Random files. ----
+
+class RandomCsv {
+ public:
+  explicit RandomCsv(std::uint64_t seed) : random_(seed) {}
+
+  std::string file(int columns, int rows) {
+    std::string text = chance(4) ? "\xEF\xBB\xBF" : "";
+    for (int c = 0; c < columns; ++c) {
+      const std::string name = "v" + std::to_string(c);
+      text += (c > 0 ? "," : "") + (chance(3) ? "\"" + name + "\"" : name);
+    }
+    // Some columns are numbers, some texts, some numbers with a late surprise.
+    std::vector<int> kind;
+    for (int c = 0; c < columns; ++c) kind.push_back(static_cast<int>(random_() % 3));
+    for (int r = 0; r < rows; ++r) {
+      end_line(text);
+      for (int c = 0; c < columns; ++c) {
+        if (c > 0) text += ",";
+        const bool as_text = kind[c] == 1 || (kind[c] == 2 && r == rows - 2);
+        text += as_text ? word() : number();
+      }
+    }
+    if (!chance(3)) end_line(text);
+    return text;
+  }
+
+ private:
+  bool chance(int of) { return random_() % static_cast<std::uint64_t>(of) == 0; }
+
+  void end_line(std::string& text) {
+    text += chance(3) ? "\r\n" : "\n";
+    while (chance(6)) text += chance(2) ? "\n" : " \t\r\n";
+  }
+
+  std::string number() {
+    if (chance(12)) return chance(2) ? "NA" : chance(2) ? "\"NA\"" : chance(2) ? "" : "\"\"";
+    char text[64];
+    const double value = static_cast<double>(static_cast<std::int64_t>(random_() >> 20)) * 1e-9 - 8;
+    const char* formats[] = {"%.17g", "%.3f", "%.5e", "%.0f", "%+.2f", " %.4g ", "%.3f\t"};
+    std::snprintf(text, sizeof text, formats[random_() % std::size(formats)], value);
+    return text;
+  }
+
+  std::string word() {
+    if (chance(12)) return chance(2) ? "NA" : chance(2) ? "\"NA\"" : "";
+    const char* words[] = {"a",
+                           "  b c ",
+                           "\"a\"",
+                           "\"x,y\"",
+                           "\"he said \"\"no\"\"\"",
+                           "\"1\n2\"",
+                           "\"\r\n\"",
+                           "\"\"\"\"",
+                           "\"7\"",
+                           " \"q\" ",
+                           "\"\n\n,\n\"",
+                           "\"\xC3\xA4\"",
+                           "long words make long rows"};
+    return words[random_() % std::size(words)];
+  }
+
+  std::mt19937_64 random_;
+};
+
+TEST(CsvTable, ReadsWhatASimpleParserReads) {
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "table.csv");
+  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+    const int columns = 1 + static_cast<int>(seed % 5);
+    const std::string text = RandomCsv(seed).file(columns, 2 + static_cast<int>(seed * 7 % 60));
+    file.write(text);
+    const std::vector<Row> rows = parse_simply(text);
+    if (rows.size() < 2) continue;  // a file of missing values alone
+    CsvOptions options;
+    options.buffer_bytes = 1 + seed % 41;
+    options.landmark_bytes = 1 + static_cast<std::int64_t>(seed * 13 % 200);
+    const auto table = open_csv(comm, file.path(), options);
+    ASSERT_EQ(table->rows(), std::ssize(rows) - 1) << "seed " << seed;
+    // Some of the columns, not in their order in the file.
+    std::vector<int> places;
+    FrameRequest wanted;
+    for (int c = columns - 1; c >= 0; c -= 1 + static_cast<int>(seed % 2)) {
+      places.push_back(c);
+      wanted.variables.push_back(column_expression("v" + std::to_string(c)));
+    }
+    for (const Range share : {uneven_share(comm, table->rows(), seed),
+                              Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank())}) {
+      const Frame frame = table->read(comm, wanted, share);
+      EXPECT_EQ(frame.rows, share);
+      const std::string found = put_together(comm, frame);
+      EXPECT_EQ(found, expected_frame(rows, places)) << "seed " << seed << "\n" << text;
+      const auto mine = std::count(frame.complete.begin(), frame.complete.end(), std::uint8_t{1});
+      EXPECT_EQ(frame.complete_rows, comm.allreduce<std::int64_t>(mine, mpi::Reduction::sum));
+      EXPECT_EQ(frame.file_rows, table->rows());
+    }
+  }
+}
+
+TEST(CsvTable, CountsRowsWhereverThePartsAreCut) {
+  // Quotes, blank lines and line ends in every place of a short file: with many ranks, every cut.
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "cuts.csv");
+  const std::string body = "a,b\n\n\"x\n\ny\",1\r\n \r\n2,\"\"\"\n\"\n,\n\"\",3\n\n\n4,5";
+  for (std::size_t size = 5; size <= body.size(); ++size) {
+    const std::string text = body.substr(0, size) + std::string(size % 3, '\n');
+    if (std::count(text.begin(), text.end(), '"') % 2 != 0) continue;
+    const auto rows = std::ssize(parse_simply(text)) - 1;
+    if (rows < 1) continue;
+    file.write(text);
+    CsvOptions options;
+    options.buffer_bytes = 3;
+    options.landmark_bytes = 1;
+    EXPECT_EQ(open_csv(comm, file.path(), options)->rows(), rows) << text;
+  }
+}
+
+TEST(CsvTable, ReadsNumbersAsRDoes) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "numbers.csv",
+                        "x\n1\n+1\n-1\n 2 \n1.\n.5\n-.5e1\n1e5\n1E+2\n0x1A\n-0\n1e-400\nNaN\nnan\nNA\n"
+                        "123456789012345678901234567890\n3.141592653589793238\n");
+  const auto table = open_table(comm, file.path());
+  const Frame frame = table->read(comm, request({"x"}), uneven_share(comm, table->rows(), 3));
+  EXPECT_EQ(put_together(comm, frame),
+            "1|\n1|\n-1|\n2|\n1|\n0.5|\n-5|\n100000|\n100|\n26|\n-0|\n0|\n!NA|\n!NA|\n!NA|\n"
+            "1.2345678901234568e+29|\n3.1415926535897931|\n");
+  EXPECT_EQ(frame.complete_rows, 14);
+}
+
+TEST(CsvTable, MakesAFactorOfAColumnWhoseTextComesLate) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,f\n";
+  for (int i = 0; i < 3000; ++i) text += "1," + std::to_string(i % 3) + "\n";
+  text += "2,late\n";
+  const SharedFile file(comm, "late.csv", text);
+  const auto table = open_table(comm, file.path());
+  const Frame frame = table->read(comm, request({"f", "x"}),
+                                  Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank()));
+  EXPECT_TRUE(frame.at("f").factor);
+  EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"0", "1", "2", "late"}));
+  EXPECT_EQ(frame.complete_rows, 3001);
+  EXPECT_FALSE(frame.at("x").factor);
+}
+
+TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "levels.csv",
+                        "f,x\nb,1\n\"B\",2\nunused,NA\n\"10\",3\n9,4\n\xC3\xA4,5\n\"NA\",6\nNA,7\nb,8\n");
+  const auto table = open_table(comm, file.path());
+  const Frame frame = table->read(comm, request({"f", "x"}), uneven_share(comm, table->rows(), 1));
+  EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"10", "9", "B", "NA", "b", "\xC3\xA4"}));
+  EXPECT_EQ(frame.complete_rows, 7);
+  EXPECT_EQ(put_together(comm, frame),
+            "b|1|\nB|2|\n!<NA>|NA|\n10|3|\n9|4|\n\xC3\xA4|5|\nNA|6|\n!<NA>|7|\nb|8|\n");
+}
+
+TEST(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "expressions.csv", "e,x,unused\n1,3,Inf\n-1,2,a\nNA,1,b\n4,Inf,c\n,0,d\n");
+  const auto table = open_table(comm, file.path());
+  const Frame logs = table->read(comm, request({"log(e)", "I(e - 1)"}), uneven_share(comm, 5, 5));
+  EXPECT_EQ(put_together(comm, logs), "0|0|\n!NA|-2|\n!NA|NA|\n1.3862943611198906|3|\n!NA|NA|\n");
+  EXPECT_EQ(logs.complete_rows, 2);
+  // An infinite value matters only in a row that counts.
+  const Frame kept = table->read(comm, request({"I(1/x)"}), {0, comm.rank() == comm.size() - 1 ? 2 : 0});
+  EXPECT_EQ(kept.complete_rows, 2);
+  EXPECT_EQ(
+      common_fault(comm,
+                   [&] {
+                     static_cast<void>(table->read(comm, request({"x", "e"}), uneven_share(comm, 5, 2)));
+                   }),
+      file.path() + ", line 5: x is infinite; leave the row out or make the value NA");
+}
+
+TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,f\n";
+  for (int i = 0; i < 20000; ++i) text += std::to_string(i * 0.37) + ",\"g" + std::to_string(i % 7) + "\"\n";
+  const SharedFile plain(comm, "t.csv", text);
+  const SharedFile packed(comm, "t.csv.gz");
+  if (comm.rank() == 0) {
+    gzFile out = gzopen(packed.path().c_str(), "wb");
+    gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(out);
+  }
+  comm.barrier();
+  const auto a = open_table(comm, plain.path());
+  const auto b = open_table(comm, packed.path());
+  ASSERT_EQ(a->rows(), b->rows());
+  const Range share = uneven_share(comm, a->rows(), 8);
+  EXPECT_EQ(put_together(comm, a->read(comm, request({"f", "x"}), share)),
+            put_together(comm, b->read(comm, request({"f", "x"}), share)));
+  EXPECT_GT(b->bytes_read(), 0);
+
+  const auto size = std::filesystem::file_size(packed.path());
+  comm.barrier();
+  if (comm.rank() == 0) std::filesystem::resize_file(packed.path(), size / 2);
+  comm.barrier();
+  const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(comm, packed.path())); });
+  EXPECT_NE(fault.find("damaged gzip data"), std::string::npos) << fault;
+}
+
+TEST(CsvTable, ReadsOnlyItsOwnPart) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,y\n";
+  for (int i = 0; i < 40000; ++i) text += std::to_string(i) + ",0.125\n";
+  const SharedFile file(comm, "parts.csv", text);
+  CsvOptions options;
+  options.buffer_bytes = 1 << 12;
+  options.landmark_bytes = 1 << 12;
+  const auto table = open_csv(comm, file.path(), options);
+  static_cast<void>(
+      table->read(comm, request({"x"}), Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank())));
+  // Once to count, once to read; a few buffers for the header, the sample and the ends.
+  const auto share = std::ssize(text) / comm.size();
+  EXPECT_LT(table->bytes_read(), 2 * share + 64 * 1024);
+  EXPECT_GT(table->bytes_read(), 2 * share - 64 * 1024);
+}
+
+TEST(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "bad.csv");
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", ": the file is empty"},
+      {"\n \n", ": the file is empty"},
+      {"\xEF\xBB\xBF", ": the file is empty"},
+      {"x,y\n", ": there is a header, but no row of data"},
+      {"x,y", ": there is a header, but no row of data"},
+      {"x,y,x\n1,2,3\n", ", line 1: two columns have the name 'x'"},
+      {std::string("PK\0\0,b\n1,2\n", 11), ": neither CSV"},
+      {"x,y\n1,2\n\n3\n4,5\n", ", line 4: 1 field where the header has 2"},
+      {"x,y\n1,2\n1,2,3\n", ", line 3: 3 fields where the header has 2"},
+      {"x,y\n1,\"a\nb\"\n1,\"a\nb\"\n2\n", ", line 6: 1 field where"},
+      {"x,y\n1,a\"b\"\n", ", line 2: a quote inside a field"},
+      {"x,y\n1,\"a\"b\n", ", line 2: text behind the closing quote"},
+      {"x,y\n1,2\n3,\"4\n5,6\n7,8\n", ", line 3: a quote of this row is never closed"}};
+  for (const auto& [text, expected] : cases) {
+    file.write(text);
+    const std::string fault = common_fault(comm, [&] {
+      const auto table = open_table(comm, file.path());
+      static_cast<void>(table->read(comm, request({"x"}), uneven_share(comm, table->rows(), 4)));
+    });
+    EXPECT_EQ(fault.rfind(file.path() + expected, 0), 0U) << text << "\n  gave: " << fault;
+  }
+}
+
+TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.csv", "price,Carat,cut\n1,2,good\n3,4,bad\n");
+  const auto table = open_table(comm, file.path());
+  const Range share = uneven_share(comm, 2, 4);
+  const auto fault = [&](const FrameRequest& wanted) {
+    return common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+  };
+  EXPECT_EQ(fault(request({"prize"})), file.path() +
+                                           ": unknown column 'prize' (did you mean 'price'?); the file "
+                                           "has: price, Carat, cut");
+  EXPECT_NE(fault(request({"carat"})).find("did you mean 'Carat'?"), std::string::npos);
+  EXPECT_NE(fault(request({"volume"})).find("unknown column 'volume'; the file has"), std::string::npos);
+  EXPECT_EQ(fault(request({"price", "log(cut)"})),
+            file.path() + ", line 2: the column 'cut' holds the text 'good', but log(cut) needs numbers");
+  FrameRequest known = request({"price", "cut"});
+  known.known_levels = {{"cut", {"fine", "good"}}};
+  EXPECT_EQ(fault(known), file.path() + ", line 3: 'bad' is not a level of 'cut' in the model");
+
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, file.path() + ".none")); }),
+            file.path() + ".none: cannot be read: No such file or directory");
+  const std::string folder = std::filesystem::path(file.path()).parent_path();
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, folder)); }),
+            folder + ": is a directory, not a table");
+}
+
+TEST(CsvTable, GivesKnownLevelsTheirCodes) {
+  const mpi::Communicator comm = world();
+  // Numbers as they stand are texts where the model has a factor.
+  const SharedFile file(comm, "known.csv", "g\n3\n\"1\"\nNA\n3\n");
+  const auto table = open_table(comm, file.path());
+  FrameRequest wanted = request({"g"});
+  wanted.known_levels = {{"g", {"1", "2", "3"}}};
+  const Frame frame = table->read(comm, wanted, uneven_share(comm, 4, 9));
+  EXPECT_EQ(frame.at("g").levels, (std::vector<std::string>{"1", "2", "3"}));
+  EXPECT_EQ(put_together(comm, frame), "3|\n1|\n!<NA>|\n3|\n");
+  EXPECT_THROW(static_cast<void>(frame.index_of("h")), Error);
+}
+
+}  // namespace
+}  // namespace tessera::fit

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hdf5_table.hpp"
+#include "table_support.hpp"
+
+#include <hdf5.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tessera::fit {
+namespace {
+
+using testing::common_fault;
+using testing::put_together;
+using testing::request;
+using testing::SharedFile;
+using testing::uneven_share;
+using testing::world;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Writes datasets at the root of a new file.
+class Writer {
+ public:
+  explicit Writer(const std::string& path)
+      : file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)) {}
+  ~Writer() { H5Fclose(file_); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void dataset(const std::string& name, hid_t type, const std::vector<hsize_t>& shape, const void* values) {
+    const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+    const hid_t set = H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (values != nullptr) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(set);
+    H5Sclose(space);
+  }
+  template <class T>
+  void numbers(const std::string& name, hid_t type, const std::vector<T>& values) {
+    dataset(name, type, {values.size()}, values.data());
+  }
+  void variable_texts(const std::string& name, const std::vector<const char*>& values) {
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    dataset(name, type, {values.size()}, values.data());
+    H5Tclose(type);
+  }
+  void fixed_texts(const std::string& name, std::size_t size, H5T_str_t padding, const std::string& bytes) {
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, size);
+    H5Tset_strpad(type, padding);
+    dataset(name, type, {bytes.size() / size}, bytes.data());
+    H5Tclose(type);
+  }
+  void truths(const std::string& name, const std::vector<std::int8_t>& values) {
+    const hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
+    std::int8_t value = 0;
+    H5Tenum_insert(type, "FALSE", &value);
+    value = 1;
+    H5Tenum_insert(type, "TRUE", &value);
+    dataset(name, type, {values.size()}, values.data());
+    H5Tclose(type);
+  }
+  void group(const std::string& name) {
+    H5Gclose(H5Gcreate2(file_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  }
+
+ private:
+  hid_t file_;
+};
+
+/// A file that rank 0 fills. *Collective.*
+template <class Fill>
+void fill(const mpi::Communicator& comm, const SharedFile& file, Fill&& with) {
+  comm.barrier();
+  if (comm.rank() == 0) {
+    Writer writer(file.path());
+    with(writer);
+  }
+  comm.barrier();
+}
+
+TEST(Hdf5Table, ReadsEveryKindOfColumn) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "kinds.h5");
+  fill(comm, file, [](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1.5, nan, -2, 0, 4});
+    w.numbers<float>("f4", H5T_NATIVE_FLOAT, {0.5F, 1, 2, 3, 4});
+    w.numbers<std::int16_t>("i2", H5T_NATIVE_INT16, {-7, 1, 2, 3, 4});
+    w.numbers<std::uint64_t>("u8", H5T_NATIVE_UINT64, {1, 2, 3, 4, 9007199254740992U});
+    w.variable_texts("v", {"b", "a", "", "\xC3\xA4", "b"});
+    w.fixed_texts("n", 3, H5T_STR_NULLPAD, std::string("a\0\0bcdx \0\0\0\0a\0\0", 15));
+    w.fixed_texts("s", 2, H5T_STR_SPACEPAD, "a bcd   a ");
+    w.truths("t", {1, 0, 0, 1, 1});
+    w.truths("u", {1, 0, 0, 1, 1});
+    w.numbers<std::int32_t>("skip me", H5T_NATIVE_INT32, {1, 2, 3, 4, 5});
+    const std::array<double, 4> square{1, 2, 3, 4};
+    w.dataset("matrix", H5T_NATIVE_DOUBLE, {2, 2}, square.data());
+    w.group("group");
+  });
+  for (const std::int64_t chunk : {1, 2, 100}) {
+    const auto table = chunk == 100 ? open_table(comm, file.path()) : open_hdf5(comm, file.path(), {chunk});
+    ASSERT_EQ(table->rows(), 5);
+    EXPECT_EQ(table->columns(),
+              (std::vector<std::string>{"f4", "i2", "n", "s", "skip me", "t", "u", "u8", "v", "x"}));
+    const Frame frame = table->read(comm, request({"x", "f4", "i2", "u8", "v", "n", "s", "t", "I(i2 + f4)"}),
+                                    uneven_share(comm, 5, static_cast<std::uint64_t>(chunk)));
+    // FALSE is a level of no complete row.
+    EXPECT_EQ(put_together(comm, frame),
+              "1.5|0.5|-7|1|b|a|a|TRUE|-6.5|\n"
+              "!NA|1|1|2|<NA>|<NA>|<NA>|<NA>|2|\n"
+              "!-2|2|2|3|<NA>|<NA>|<NA>|<NA>|4|\n"
+              "!0|3|3|4|<NA>|<NA>|<NA>|TRUE|6|\n"
+              "4|4|4|9007199254740992|b|a|a|TRUE|8|\n");
+    const Frame texts = table->read(comm, request({"`skip me`", "u"}), uneven_share(comm, 5, 3));
+    EXPECT_EQ(put_together(comm, texts), "1|TRUE|\n2|FALSE|\n3|FALSE|\n4|TRUE|\n5|TRUE|\n");
+    EXPECT_EQ(comm.allreduce(table->bytes_read() > 0 ? 1 : 0, mpi::Reduction::max), 1);
+  }
+}
+
+TEST(Hdf5Table, ReadsWhatTheSameCsvFileHolds) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "same.h5");
+  const SharedFile text_file(comm, "same.csv");
+  std::vector<double> x;
+  std::vector<std::string> names;
+  std::string csv = "x,g\n";
+  for (int i = 0; i < 5000; ++i) {
+    x.push_back(i % 17 == 0 ? nan : i * 0.5);
+    names.push_back("g" + std::to_string(i * i % 11));
+    csv += (i % 17 == 0 ? "NA" : std::to_string(x.back())) + ",\"" + names.back() + "\"\n";
+  }
+  text_file.write(csv);
+  fill(comm, file, [&](Writer& w) {
+    w.numbers("x", H5T_NATIVE_DOUBLE, x);
+    std::vector<const char*> texts;
+    for (const std::string& name : names) texts.push_back(name.c_str());
+    w.variable_texts("g", texts);
+  });
+  const auto a = open_table(comm, text_file.path());
+  const auto b = open_hdf5(comm, file.path(), {700});
+  const Range share = uneven_share(comm, 5000, 6);
+  const Frame from_csv = a->read(comm, request({"log(x + 1)", "g"}), share);
+  const Frame from_hdf5 = b->read(comm, request({"log(x + 1)", "g"}), share);
+  EXPECT_EQ(put_together(comm, from_csv), put_together(comm, from_hdf5));
+  EXPECT_EQ(from_csv.at("g").levels, from_hdf5.at("g").levels);
+  EXPECT_EQ(from_csv.complete_rows, from_hdf5.complete_rows);
+}
+
+TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "bad.h5");
+  const auto fault = [&](const FrameRequest& wanted) {
+    return common_fault(comm, [&] {
+      const auto table = open_table(comm, file.path());
+      static_cast<void>(table->read(comm, wanted, uneven_share(comm, table->rows(), 1)));
+    });
+  };
+  const std::array<double, 4> four{1, 2, 3, 4};
+  fill(comm, file, [&](Writer& w) { w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data()); });
+  EXPECT_EQ(fault(request({"m"})), file.path() + ": no one-dimensional dataset at the root of the HDF5 file");
+  fill(comm, file, [&](Writer& w) { w.dataset("x", H5T_NATIVE_DOUBLE, {0}, nullptr); });
+  EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty");
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2});
+    w.numbers<double>("y", H5T_NATIVE_DOUBLE, {1, 2, 3});
+  });
+  EXPECT_EQ(fault(request({"x"})),
+            file.path() + ": columns of different lengths: 'x' has 2 values, 'y' has 3");
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, std::numeric_limits<double>::infinity()});
+    w.variable_texts("g", {"a", "b"});
+    w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data());
+  });
+  EXPECT_EQ(fault(request({"m"})), file.path() + ": the dataset 'm' is not one-dimensional");
+  EXPECT_EQ(fault(request({"x"})),
+            file.path() + ", row 2: x is infinite; leave the row out or make the value NA");
+  EXPECT_NE(fault(request({"z"})).find("unknown column 'z'"), std::string::npos);
+  EXPECT_EQ(fault(request({"sqrt(g)"})),
+            file.path() + ", row 1: the column 'g' holds the text 'a', but sqrt(g) needs numbers");
+  FrameRequest known = request({"g"});
+  known.known_levels = {{"g", {"a"}}};
+  EXPECT_EQ(fault(known), file.path() + ", row 2: 'b' is not a level of 'g' in the model");
+  known = request({"x"});
+  known.known_levels = {{"x", {"1"}}};
+  EXPECT_EQ(fault(known), file.path() + ": 'x' holds numbers, but in the model it is a factor");
+
+  const auto size = std::filesystem::file_size(file.path());
+  comm.barrier();
+  if (comm.rank() == 0) std::filesystem::resize_file(file.path(), size / 8);
+  comm.barrier();
+  EXPECT_EQ(fault(request({"x"})), file.path() + ": cannot be opened as HDF5; is it damaged?");
+}
+
+}  // namespace
+}  // namespace tessera::fit

@@ -130,6 +130,7 @@ std::vector<Assignment> assign_devices(std::span<const Sighting> sightings, bool
   for (const Drive& drive : drives) ++sharers[drive.device];
   std::sort(drives.begin(), drives.end());
   std::vector<Assignment> assignments;
+  assignments.reserve(drives.size());
   for (const Drive& drive : drives)
     assignments.push_back({sights.rank(drive.row), sights.uuid(drive.device), sharers[drive.device]});
   return assignments;

@@ -7,6 +7,8 @@
 #include <string>
 #include <type_traits>
 
+#include "topology/host_identity.hpp"
+
 namespace tessera {
 namespace {
 
@@ -17,7 +19,10 @@ namespace {
 /// GPU. Boot id and host name are the machine's own. The boot id alone would not do, since copies of one
 /// suspended virtual machine carry the same; nor would the name, which may be "localhost" everywhere.
 std::vector<int> nodes_of_ranks(const mpi::Communicator& comm, const HostInfo& host) {
-  const auto identities = comm.allgather_text(host.boot_id + '\n' + host.hostname);
+  // A rank whose probe was ended early stands where it does all the same.
+  const auto boot_id = host.boot_id.empty() ? detail::this_boot_id() : host.boot_id;
+  const auto hostname = host.hostname.empty() ? detail::this_hostname() : host.hostname;
+  const auto identities = comm.allgather_text(boot_id + '\n' + hostname);
   std::map<std::string, int> numbers;
   std::vector<int> nodes;
   nodes.reserve(identities.size());

@@ -2,14 +2,14 @@
 #include "topology/host_topology.hpp"
 
 #include <hwloc.h>
-#include <unistd.h>
 #include <tessera/error.hpp>
 
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
 #include <utility>
+
+#include "topology/host_identity.hpp"
 
 namespace tessera::detail {
 namespace {
@@ -78,10 +78,8 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
 
 HostInfo HostTopology::host() const {
   HostInfo host;
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  host.hostname = name.data();
-  host.boot_id = first_line("/proc/sys/kernel/random/boot_id");
+  host.hostname = this_hostname();
+  host.boot_id = this_boot_id();
   host.allowed_cpuset = list_text(allowed_.get());
   host.allowed_cores = cores_touching(topology_.get(), allowed_.get());
   host.allowed_threads = hwloc_bitmap_weight(allowed_.get());

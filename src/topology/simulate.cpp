@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
 #include <tessera/error.hpp>
 #include <tessera/topology/simulate.hpp>
 
@@ -8,6 +7,8 @@
 #include <charconv>
 #include <optional>
 #include <string>
+
+#include "topology/host_identity.hpp"
 
 namespace tessera {
 namespace {
@@ -39,8 +40,12 @@ constexpr std::array<Model, 6> models{{
 
 constexpr int most_devices = 1024;  // of one rank: more is a slip of the pen
 
+std::string quoted(std::string_view text) {
+  return '"' + std::string(text) + '"';
+}
+
 [[noreturn]] void refuse(std::string_view entry, const std::string& why) {
-  throw Error(ErrorCode::usage, "TESSERA_SIMULATE: cannot read \"" + std::string(entry) + "\": " + why);
+  throw Error(ErrorCode::usage, "TESSERA_SIMULATE: cannot read " + quoted(entry) + ": " + why);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -98,12 +103,6 @@ DeviceInfo make_device(const Model& model, const std::string& owner, int index) 
   return device;
 }
 
-std::string hostname() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 /// One entry: whom it names, and its models with counts.
 struct Entry {
   std::optional<int> rank;  ///< every rank if empty
@@ -127,7 +126,7 @@ Entry::Term parse_term(std::string_view entry, std::string_view text) {
   const auto* model =
       std::find_if(models.begin(), models.end(), [&](const Model& known) { return known.name == text; });
   if (model == models.end())
-    refuse(entry, "no model \"" + std::string(text) + "\"; known are H200, H100, A100, L40S, V100, T4");
+    refuse(entry, "no model " + quoted(text) + "; known are H200, H100, A100, L40S, V100, T4");
   return {model, count};
 }
 
@@ -137,7 +136,7 @@ Entry parse_entry(std::string_view text) {
   const auto whom = trimmed(take_until(rest, ':'));
   if (whom != "*") {
     if (!whom.starts_with("rank") || !(entry.rank = parse_count(whom.substr(4))))
-      refuse(text, "an entry begins with \"rankN:\" or \"*:\"");
+      refuse(text, "an entry begins with rankN: or *:");
   }
   rest = trimmed(rest);
   if (constexpr std::string_view node = "@node"; rest.ends_with(node)) {
@@ -162,7 +161,7 @@ std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
     if (part.empty()) continue;
     Entry entry = parse_entry(part);
     if (mine || (entry.rank && *entry.rank != rank)) continue;
-    owner = (entry.of_node ? "node " + hostname() : "rank " + std::to_string(rank)) + " entry " +
+    owner = (entry.of_node ? "node " + detail::this_hostname() : "rank " + std::to_string(rank)) + " entry " +
             std::to_string(number);
     mine = std::move(entry);
   }

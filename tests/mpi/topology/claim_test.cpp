@@ -213,6 +213,7 @@ TEST_F(ClaimTest, AProbeThatIsAltogetherEmptyTakesPart) {
   const auto all = agree(Probe{});
   EXPECT_TRUE(all.empty());
   EXPECT_TRUE(mine_.absence);
+  EXPECT_EQ(mine_.nodes, 1) << "its machine is known all the same";
 }
 
 class SimulatedClaim : public ClaimTest {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace tessera::detail {
+
+[[nodiscard]] std::string this_hostname();
+
+/// A random number that the kernel drew when this machine started; empty where it does not tell.
+[[nodiscard]] std::string this_boot_id();
+
+}  // namespace tessera::detail

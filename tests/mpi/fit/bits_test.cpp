@@ -84,8 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Case{"c06_gs4_by_factor", nullptr}, Case{"c04_gs1_binary", nullptr},
                       Case{"c08b_gs2_te_default", nullptr}, Case{"c06_gs4_by_factor", "*:2xH200"},
                       Case{"c03_gs1_poisson", "rank0:H200; rank1:2xA100; *:T4"}),
-    [](const auto& info) {
-      return std::string(info.param.folder) + (info.param.simulate != nullptr ? "_simulated" : "");
+    [](const auto& tested) {
+      return std::string(tested.param.folder) + (tested.param.simulate != nullptr ? "_simulated" : "");
     });
 
 }  // namespace

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Reference,
                                            "m07_gamma_weights", "m08_numeric_by",
                                            "m10_binary_no_intercept_te", "m12_te_by_factor",
                                            "m13_poisson_te_re", "m14_cr_supplied_knots"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace
 }  // namespace tessera::fit

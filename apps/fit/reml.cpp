@@ -84,10 +84,9 @@ std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
 }
 
 /// V falls, or its change is rounding and the gradient falls.
-bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best, double rows) {
-  const double noise = 1e-13 * (std::abs(best.value) + rows);
-  if (trial.value < best.value - noise) return true;
-  return trial.value <= best.value + noise && largest(trial.gradient) < 0.5 * largest(best.gradient);
+bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best) {
+  if (trial.value < best.value - best.rounding) return true;
+  return trial.value <= best.value + best.rounding && largest(trial.gradient) < 0.9 * largest(best.gradient);
 }
 
 std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<const double> start) {
@@ -129,7 +128,7 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_kno
       std::vector<double> trial_rho = rho;
       for (std::size_t j = 0; j < step.size(); ++j) trial_rho[j] += step[j];
       auto trial = criterion.evaluate(trial_rho);
-      if (trial && is_better(*trial, *best, static_cast<double>(model.rows))) {
+      if (trial && is_better(*trial, *best)) {
         best = std::move(trial);
         rho = std::move(trial_rho);
         moved = true;

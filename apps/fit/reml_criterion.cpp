@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reml_criterion.hpp"
 
+#include "dependent_columns.hpp"
 #include "linalg.hpp"
 #include "submatrix.hpp"
 
@@ -178,67 +179,7 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design, bo
                             "model or more rows",
                             model.rows, unpenalised_));
   }
-  refuse_dependent_columns();
-}
-
-void RemlCriterion::refuse_dependent_columns() const {
-  struct Column {
-    int place;
-    const CoefBlock* block;
-  };
-  std::vector<Column> columns;
-  auto basis = bases_.begin();
-  for (const CoefBlock& block : design_.blocks) {
-    int skip = 0;
-    if (block.penalty) skip = (basis++)->rank;
-    for (int i = skip; i < block.coef_size; ++i) columns.push_back({block.coef_begin + i, &block});
-  }
-
-  // Cholesky by rows of the correlation-like matrix: pivot i is the share of column i that the columns
-  // before it do not explain. R's lm drops a column where that share is below 1e-14.
-  constexpr double tolerance = 1e-13;
-  const int count = static_cast<int>(columns.size());
-  Matrix factor(count, count);  // column i holds row i of the factor
-  for (int i = 0; i < count; ++i) {
-    const Column& column = columns[static_cast<std::size_t>(i)];
-    const double own = gram_(column.place, column.place);
-    if (!(own > 0)) {
-      throw Error(ErrorCode::input,
-                  fmt::format("the term {} has an unpenalised column that is zero in every row: remove the "
-                              "term, or the level or combination of levels that has no rows",
-                              column.block->label));
-    }
-    for (int k = 0; k < i; ++k) {
-      const int other = columns[static_cast<std::size_t>(k)].place;
-      double value = gram_(column.place, other) / std::sqrt(own * gram_(other, other));
-      const auto row_k = factor.column(k).first(static_cast<std::size_t>(k));
-      value -= dot(row_k, factor.column(i).first(static_cast<std::size_t>(k)));
-      factor(k, i) = value / factor(k, k);
-    }
-    const auto row = factor.column(i).first(static_cast<std::size_t>(i));
-    const double pivot = 1 - dot(row, row);
-    if (pivot > tolerance) {
-      factor(i, i) = std::sqrt(pivot);
-      continue;
-    }
-    // Back-substitution: the combination of earlier columns that makes this one.
-    std::vector<double> weights(row.begin(), row.end());
-    std::string others;
-    for (int k = i - 1; k >= 0; --k) {
-      double& weight = weights[static_cast<std::size_t>(k)];
-      weight /= factor(k, k);
-      for (int m = 0; m < k; ++m) weights[static_cast<std::size_t>(m)] -= factor(m, k) * weight;
-    }
-    const CoefBlock* last = nullptr;
-    for (int k = 0; k < i; ++k) {
-      const CoefBlock* block = columns[static_cast<std::size_t>(k)].block;
-      if (std::abs(weights[static_cast<std::size_t>(k)]) < 1e-4 || block == last) continue;
-      others += (others.empty() ? "" : ", ") + block->label;
-      last = block;
-    }
-    throw Error(ErrorCode::input, fmt::format("the term {} is linearly dependent on {}: remove one of them",
-                                              column.block->label, others));
-  }
+  refuse_dependent_columns(gram_, design, bases_);
 }
 
 std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
@@ -333,6 +274,8 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 
   Evaluation out;
   out.value = value_of(*at, penalty_det.value);
+  // The sum of squares is a difference of terms as large as that about the base.
+  out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(model_.rows) + model_.residual / phi);
   out.gradient.resize(count);
   out.hessian = Matrix(sp_count_, sp_count_);
   if (sp_count_ == 0) return out;

@@ -22,6 +22,7 @@ class RemlCriterion {
  public:
   struct Evaluation {
     double value = 0;              ///< V
+    double rounding = 0;           ///< changes of V below this mean nothing
     std::vector<double> gradient;  ///< dV / d log lambda_j
     Matrix hessian;
   };
@@ -46,7 +47,6 @@ class RemlCriterion {
   [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;
   [[nodiscard]] double scale_of(const Factored& at) const;
   [[nodiscard]] double value_of(const Factored& at, double log_det_penalty) const;
-  void refuse_dependent_columns() const;
 
   const WorkingModel& model_;
   const Design& design_;

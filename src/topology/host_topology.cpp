@@ -57,8 +57,8 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) throw Error(ErrorCode::job_fault, "hwloc cannot be initialised");
   topology_.reset(topology);
-  // A scheduler's cgroup may leave this rank only some cores. Were the others left out, a GPU beside
-  // them would hang from the root of the tree, and seem near to all.
+  // A scheduler's cgroup may leave this rank only some cores and memory. The rest must stay in the tree, or a
+  // GPU beside it would have no NUMA node.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   // hwloc's GPU plugins, where installed, would initialise CUDA and other runtimes with every GPU visible.

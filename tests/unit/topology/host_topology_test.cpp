@@ -32,17 +32,20 @@ class Scratch {
   fs::path path_;
 };
 
-/// One of the topologies in tests/data, with the rank allowed only `allowed` (a hexadecimal mask; empty:
-/// all).
-HostTopology load(const std::string& name, const std::string& allowed = "") {
+/// One of the topologies in tests/data, with the rank allowed only these cores and NUMA nodes
+/// (hexadecimal masks; empty: all).
+HostTopology load(const std::string& name, const std::string& allowed_cores = "",
+                  const std::string& allowed_nodes = "") {
   std::ifstream in(std::string(TESSERA_TEST_DATA) + "/topology/" + name + ".xml");
   std::string xml((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   EXPECT_FALSE(xml.empty()) << name;
-  if (!allowed.empty()) {
-    const std::string key = "allowed_cpuset=\"";
+  const auto allow = [&](const std::string& key, const std::string& mask) {
+    if (mask.empty()) return;
     const auto begin = xml.find(key) + key.size();
-    xml.replace(begin, xml.find('"', begin) - begin, allowed);
-  }
+    xml.replace(begin, xml.find('"', begin) - begin, mask);
+  };
+  allow("allowed_cpuset=\"", allowed_cores);
+  allow("allowed_nodeset=\"", allowed_nodes);
   const Scratch scratch;
   const fs::path file = scratch.path() / (name + ".xml");
   std::ofstream(file) << xml;
@@ -88,6 +91,12 @@ TEST(Nearness, GpusOnBothSockets) {
   const auto one_core = load("both_sockets", "0x00003000");
   expect_near(one_core, {0, 0x18, 0}, 0, "", 1);
   expect_near(one_core, {0, 0xaf, 0}, 1, "12-13", 0);
+}
+
+TEST(Nearness, AGpuBesideCoresAndMemoryOfOthersKeepsItsPlace) {
+  const auto first = load("both_sockets", "0x000000ff", "0x00000001");
+  EXPECT_EQ(first.host().numa_nodes, std::vector{0});
+  expect_near(first, {0, 0xaf, 0}, 1, "", 1);
 }
 
 TEST(Nearness, BothGpusOnOneSocket) {

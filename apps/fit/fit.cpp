@@ -200,8 +200,7 @@ class Iteration {
     const DesignDraft draft = draft_design(job_.comm(), formula_, frame_, options_.knots);
     model_.design = draft.design;
     pass_.emplace(job_, plan_, rows_);
-    const RawMoments moments = pass_->moments();
-    stop_if_fallen_back();
+    const RawMoments moments = checked(pass_->moments());
     together(job_.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
     sum_weight_ = moments.sum_weight;
@@ -225,7 +224,6 @@ class Iteration {
       solve(sums);
       if (gaussian) {
         // The working model does not depend on the coefficients: one step is the answer.
-        model_.deviance = this->deviance(model_.coef).deviance;
         model_.converged = fit_.converged;
         model_.iterations = iteration;
         break;
@@ -238,7 +236,6 @@ class Iteration {
       require_finite(sums);
       const double change = std::abs(sums.deviance - deviance);
       deviance = sums.deviance;
-      model_.deviance = deviance;
       model_.iterations = iteration;
       progress_.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, edf {:.2f}", iteration,
                                 deviance, change, edf_total_));
@@ -275,7 +272,7 @@ class Iteration {
   void finish() {
     model_.scale = fit_.scale;
     model_.edf_total = edf_total_;
-    model_.null_deviance = null_deviance();
+    measure_fit();
     model_.aic = akaike();
     model_.verdict = to_string(job_.last_verdict());
     if (job_.comm().rank() != 0) return;
@@ -290,9 +287,11 @@ class Iteration {
     model_.smooth_tests = std::move(tests.smooths);
   }
 
-  /// The deviance of a constant mean without offset, as mgcv reports it.
-  double null_deviance() {
+  /// What the fit leaves of the response, and what a constant mean without offset leaves, as mgcv reports
+  /// them.
+  void measure_fit() {
     PhaseClock clock(phases_, "rows");
+    const RawDeviance left = checked(pass_->deviance(to_raw(model_.coef, model_.design)));
     Design constant;
     constant.terms.resize(1);
     constant.raw_size = 1;
@@ -300,10 +299,19 @@ class Iteration {
     rows.design = &constant;
     rows.offsets.clear();
     RowPass pass(job_, plan_, rows);
-    const RawMoments moments = pass.moments();
-    stop_if_fallen_back();
+    const RawMoments moments = checked(pass.moments());
     const double mean = moments.sum_weighted_response / moments.sum_weight;
-    return checked(pass.deviance(std::array{link(options_.family, mean)})).deviance;
+    const RawDeviance whole = checked(pass.deviance(std::array{link(options_.family, mean)}));
+    clock.add_bytes(pass_->bytes_per_pass() + 2 * pass.bytes_per_pass());
+
+    model_.deviance = left.deviance;
+    model_.null_deviance = whole.deviance;
+    const auto n = static_cast<double>(model_.rows);
+    const auto sum_of_squares = [n](const RawDeviance& sums) {
+      return sums.residual_square - sums.residual_sum * sums.residual_sum / n;
+    };
+    model_.r_squared_adjusted =
+        1 - sum_of_squares(left) / sum_of_squares(whole) * (n - 1) / model_.residual_df();
   }
 
   /// Akaike's criterion as R's family()$aic + 2 edf has it, which takes deviance / n for the scale. At
@@ -344,13 +352,8 @@ class Iteration {
     clock.add_bytes(pass_->bytes_per_pass());
     return checked(pass_->step(to_raw(coef, model_.design)));
   }
-  RawSums deviance(std::span<const double> coef) {
-    PhaseClock clock(phases_, "rows");
-    clock.add_bytes(pass_->bytes_per_pass());
-    return checked(pass_->deviance(to_raw(coef, model_.design)));
-  }
-
-  RawSums checked(RawSums sums) const {
+  template <class Sums>
+  Sums checked(Sums sums) const {
     stop_if_fallen_back();
     return sums;
   }

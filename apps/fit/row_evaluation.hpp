@@ -62,8 +62,9 @@ TESSERA_FIT_HOST_DEVICE inline void expand_by_four(double* values, int count, co
   }
 }
 
-/// What one row gives to a pass: its weight, its working residual, and three scalars: w r^2, deviance and
-/// 1 if the row is bad (moments: prior weight and weighted response).
+/// What one row gives to a pass: its weight, its working residual, and four scalars: w r^2, deviance, 1 if
+/// the row is bad, and nothing (moments: prior weight, weighted response; deviance: prior (y - mu)^2 in the
+/// first place and sqrt(prior) (y - mu) in the last).
 struct RowOutcome {
   double weight;
   double residual;
@@ -74,7 +75,7 @@ struct RowOutcome {
 TESSERA_FIT_HOST_DEVICE inline RowOutcome row_outcome(PassKind kind, Family family, double y, double eta,
                                                       double offset, double prior) {
   if (kind == PassKind::moments) {
-    return {1, 1, {prior, prior * (family == Family::gaussian ? y - offset : y), 0}};
+    return {1, 1, {prior, prior * (family == Family::gaussian ? y - offset : y), 0, 0}};
   }
   double shift = 0;
   if (kind == PassKind::start) {
@@ -95,9 +96,13 @@ TESSERA_FIT_HOST_DEVICE inline RowOutcome row_outcome(PassKind kind, Family fami
   // A difference with itself is 0 for finite numbers alone, and the square is one only if its factors
   // are. The predictor is asked too: an inverse link's clamp would make a number of a NaN.
   if (!(eta - eta == 0 && square - square == 0 && step.deviance - step.deviance == 0)) {
-    return {0, 0, {0, 0, 1}};
+    return {0, 0, {0, 0, 1, 0}};
   }
-  return {step.weight, residual, {square, step.deviance, 0}};
+  if (kind == PassKind::deviance) {
+    const double difference = sqrt(prior) * (y - inverse_link(family, eta));
+    return {step.weight, residual, {difference * difference, step.deviance, 0, difference}};
+  }
+  return {step.weight, residual, {square, step.deviance, 0, 0}};
 }
 
 }  // namespace tessera::fit

@@ -56,15 +56,15 @@ RawMoments RowPass::moments() {
 
 RawSums RowPass::start() {
   const std::vector<double> zeros(at(state_->rows.design->raw_size));
-  return state_->layout.sums(PassKind::start, state_->reduce(PassKind::start, zeros));
+  return state_->layout.sums(state_->reduce(PassKind::start, zeros));
 }
 
 RawSums RowPass::step(std::span<const double> raw_coef) {
-  return state_->layout.sums(PassKind::step, state_->reduce(PassKind::step, raw_coef));
+  return state_->layout.sums(state_->reduce(PassKind::step, raw_coef));
 }
 
-RawSums RowPass::deviance(std::span<const double> raw_coef) {
-  return state_->layout.sums(PassKind::deviance, state_->reduce(PassKind::deviance, raw_coef));
+RawDeviance RowPass::deviance(std::span<const double> raw_coef) {
+  return RowLayout::deviance(state_->reduce(PassKind::deviance, raw_coef));
 }
 
 std::int64_t RowPass::bytes_per_pass() const {

@@ -33,6 +33,14 @@ struct RawSums {
   double bad_rows = 0;           ///< rows whose step is not finite
 };
 
+/// What is left of a model: sums at given coefficients, on the scale of the response.
+struct RawDeviance {
+  double deviance = 0;
+  double bad_rows = 0;         ///< rows whose deviance is not finite
+  double residual_sum = 0;     ///< sum of sqrt(prior) (y - mu)
+  double residual_square = 0;  ///< sum of prior (y - mu)^2
+};
+
 /// Sums that need one pass and no coefficients.
 struct RawMoments {
   std::vector<double> column_sums;   ///< R'1 over complete rows
@@ -58,8 +66,8 @@ class RowPass {
   [[nodiscard]] RawSums start();
   /// A step at `raw_coef` = M beta.
   [[nodiscard]] RawSums step(std::span<const double> raw_coef);
-  /// Only the deviance at `raw_coef`; the gram and the gradient stay empty.
-  [[nodiscard]] RawSums deviance(std::span<const double> raw_coef);
+  /// Only what a report needs at `raw_coef`: no gram, no gradient.
+  [[nodiscard]] RawDeviance deviance(std::span<const double> raw_coef);
 
   /// Bytes that one full pass reads from columns, over all ranks: for the run report.
   [[nodiscard]] std::int64_t bytes_per_pass() const;

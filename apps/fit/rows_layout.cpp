@@ -232,12 +232,15 @@ RawMoments RowLayout::moments(std::span<const double> reduced) const {
   return moments;
 }
 
-RawSums RowLayout::sums(PassKind kind, std::span<const double> reduced) const {
+RawDeviance RowLayout::deviance(std::span<const double> reduced) {
+  return {reduced[1], reduced[2], reduced[3], reduced[0]};
+}
+
+RawSums RowLayout::sums(std::span<const double> reduced) const {
   RawSums sums;
   sums.residual = reduced[0];
   sums.deviance = reduced[1];
   sums.bad_rows = reduced[2];
-  if (kind == PassKind::deviance) return sums;
   const auto gradient = reduced.subspan(scalar_count, at(raw_size_));
   sums.gradient.assign(gradient.begin(), gradient.end());
   sums.gram = Matrix(raw_size_, raw_size_);

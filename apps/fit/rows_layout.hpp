@@ -95,12 +95,13 @@ enum class PassKind { moments, start, step, deviance };
 
 struct RawSums;
 struct RawMoments;
+struct RawDeviance;
 
-/// Tables and sums of one design. The vector of sums begins with three scalars (see `RowOutcome`), then
+/// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), then
 /// comes the gradient, then the products of every pair of terms: each kind of pass reduces a prefix.
 class RowLayout {
  public:
-  static constexpr int scalar_count = 3;
+  static constexpr int scalar_count = 4;
 
   explicit RowLayout(const Design& design);
 
@@ -110,8 +111,10 @@ class RowLayout {
   /// Products that a pass of this kind forms.
   [[nodiscard]] std::span<const Product> products(PassKind kind) const noexcept;
 
-  [[nodiscard]] RawSums sums(PassKind kind, std::span<const double> reduced) const;
+  /// Of a start or a step.
+  [[nodiscard]] RawSums sums(std::span<const double> reduced) const;
   [[nodiscard]] RawMoments moments(std::span<const double> reduced) const;
+  [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
 
   std::vector<double> numbers;
   std::vector<ComponentTable> components;

@@ -36,9 +36,12 @@ struct RemlFit {
 /// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if
 /// the scale is not known) by Newton's method with exact derivatives, from `start` (empty: a default
 /// from the diagonals). Pure and on one thread: the same bits for the same input. A smoothing parameter
-/// whose V is flat at infinity is left where its gradient vanishes.
+/// whose V is flat at infinity is left where its gradient vanishes; a start that far out is drawn back to
+/// within 10 above and 20 below the default, so that a flat V of an earlier step does not hold it there.
 ///
-/// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, naming the block.
+/// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, naming the block, or if
+/// there are no more rows than unpenalised coefficients; `Error(not_converged)` if X'WX + S stays singular.
+/// Cost: O(p^3 + M p^2) for each of some ten evaluations, p coefficients, M smoothing parameters.
 /// Source: Wood, Li, Shaddick and Augustin, JASA 112 (2017), sec. 2; Wood, JRSSB 73 (2011).
 [[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,
                                std::span<const double> start = {});

@@ -20,7 +20,8 @@ TEST_F(GpuJob, ALaunchThatFailsUnnoticedFailsTheTile) {
       map_on_host);
   EXPECT_EQ(bits(results), bits(expected_map(*job_, plan)));
   EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::fallback);
-  EXPECT_NE(job_->last_verdict().failure.reason.find("cudaErrorInvalidConfiguration"), std::string::npos)
+  // cudaErrorInvalidConfiguration by the manual, cudaErrorInvalidValue by driver 580.
+  EXPECT_NE(job_->last_verdict().failure.reason.find("cudaErrorInvalid"), std::string::npos)
       << job_->last_verdict();
 }
 

@@ -49,7 +49,9 @@ class RealClaim : public ::testing::Test {
     EXPECT_EQ(driven, seen_by_any);
     const auto idle = std::count_if(inventory.ranks().begin(), inventory.ranks().end(),
                                     [](const auto& rank) { return !rank.absence.empty(); });
-    if (visible == nullptr) EXPECT_EQ(idle, allow_sharing ? 0 : std::max(0, comm_.size() - gpus_));
+    if (visible == nullptr) {
+      EXPECT_EQ(idle, allow_sharing ? 0 : std::max(0, comm_.size() - gpus_));
+    }
     const auto plan = inventory.plan(1000003);
     EXPECT_EQ(plan.tiles().front().units.begin, 0);
     EXPECT_EQ(plan.tiles().back().units.end, 1000003);

@@ -43,9 +43,12 @@ struct Frame {
   }
 };
 
-/// What is wanted of a file.
+/// What is wanted of a file. Variables of the same text are one variable of the frame.
 struct FrameRequest {
   std::vector<Expression> variables;
+  /// Variables, by their texts, that must be numbers: a text there ends the read with an Error that names
+  /// the line, where any other column that stands alone would become a factor.
+  std::vector<std::string> numeric;
   /// Predicting: a variable named here is a factor with these levels, and a text that is none of them
   /// ends the read with an Error that names the line.
   std::vector<std::pair<std::string, std::vector<std::string>>> known_levels;

@@ -66,6 +66,9 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
     if (repeated) continue;
     PlannedVariable variable;
     variable.expression = &expression;
+    const bool needs_numbers =
+        !expression.is_column() ||
+        std::find(request.numeric.begin(), request.numeric.end(), expression.text) != request.numeric.end();
     for (const std::string& name : expression.columns()) {
       auto used = std::find_if(columns_.begin(), columns_.end(),
                                [&](const UsedColumn& column) { return column.name == name; });
@@ -77,7 +80,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
         column.place = static_cast<int>(found - file_columns.begin());
         used = columns_.insert(columns_.end(), std::move(column));
       }
-      if (!expression.is_column()) used->arithmetic = expression.text;
+      if (needs_numbers) used->numbers_for = expression.text;
       variable.columns.push_back(static_cast<int>(used - columns_.begin()));
     }
     for (const auto& [name, levels] : request.known_levels) {
@@ -140,10 +143,11 @@ std::int32_t FrameBuilder::code_of(std::size_t column, std::string_view text, st
 
 void FrameBuilder::set_text(std::size_t column, std::string_view text, std::int64_t row_number) {
   const UsedColumn& used = plan_.columns()[column];
-  if (!used.arithmetic.empty())
+  if (!used.numbers_for.empty())
     throw Error(ErrorCode::input,
                 fmt::format("{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers",
-                            plan_.path(), row_word_, row_number, used.name, text, used.arithmetic));
+                            plan_.path(), row_word_, row_number, used.name, text,
+                            used.numbers_for == used.name ? "the model" : used.numbers_for));
   if (used.text) {
     codes_[column] = code_of(column, text, row_number);
   } else {

@@ -20,9 +20,9 @@ namespace tessera::fit {
 /// A column of the file that some variable reads.
 struct UsedColumn {
   std::string name;
-  int place = 0;           ///< among the columns of the file
-  bool text = false;       ///< a factor: its fields are levels
-  std::string arithmetic;  ///< the expression that needs it as numbers; empty if none does
+  int place = 0;            ///< among the columns of the file
+  bool text = false;        ///< a factor: its fields are levels
+  std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
   const std::vector<std::string>* known_levels = nullptr;  ///< the only levels allowed
 };
 

@@ -150,6 +150,21 @@ TEST_F(CommunicatorTest, AlltoallvWholeAndInPieces) {
   }
 }
 
+TEST_F(CommunicatorTest, AlltoallvInPiecesTooLargeToBuffer) {
+  // Where MPI waits for the receiver, a step in which sends and receives do not pair would never end.
+  constexpr std::size_t words = 40'000;
+  std::vector<std::int64_t> outgoing(size * words);
+  for (std::size_t i = 0; i < outgoing.size(); ++i) outgoing[i] = word(rank, i);
+  const std::vector<std::size_t> bytes(size, words * 8);
+  std::vector<std::int64_t> received(size * words, -1);
+  detail::alltoallv_bytes(comm.native(), std::as_bytes(std::span(outgoing)).data(), bytes, bytes,
+                          std::as_writable_bytes(std::span(received)).data(), 100'000);
+  for (std::size_t from = 0; from < size; ++from) {
+    EXPECT_EQ(received[from * words], word(from, rank * words)) << from;
+    EXPECT_EQ(received[(from + 1) * words - 1], word(from, (rank + 1) * words - 1)) << from;
+  }
+}
+
 TEST_F(CommunicatorTest, AlltoallvRefusesCountsThatDoNotFit) {
   const std::vector<double> outgoing(size + 1);
   const std::vector<std::size_t> ones(size, 1);

@@ -231,6 +231,10 @@ Model make_model(const ModelOptions& options) {
   add_term(design, {numeric(w), spline(v, v_margin)});
   add_term(design, {factor(g, 3)});
   add_term(design, {spline(v, v_margin), factor(g, 3), spline(z, z_margin)});
+  while (design.terms.size() > options.terms) {
+    design.raw_size = design.terms.back().raw_begin;
+    design.terms.pop_back();
+  }
   for (int i = 0; i < design.raw_size; ++i) model.raw_coef.push_back(uniform(random, -0.3, 0.3));
   model.response = y;
   if (options.offsets) model.offsets = {first_offset, second_offset};

@@ -16,7 +16,8 @@ struct ModelOptions {
   std::uint64_t seed = 1;
   bool offsets = true;
   bool weights = true;
-  bool missing = true;  ///< about one row in ten is incomplete, with NaN and -1 in it
+  std::size_t terms = 13;  ///< the first so many of them
+  bool missing = true;     ///< about one row in ten is incomplete, with NaN and -1 in it
 };
 
 /// Owns what `Rows` points to.

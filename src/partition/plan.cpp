@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -99,24 +100,30 @@ Plan Plan::over_devices(std::int64_t units, std::span<const std::uint64_t> score
   detail::ApportionWorkspace workspace;
   apportion_ranks(blocks.count(), scores, rank_offsets, std::span(begins).first(ranks), workspace);
 
+  const auto lay = [&](std::size_t rank, std::int32_t device, std::int64_t share) {
+    const Range tile = blocks.take(share);
+    if (!tile.empty()) plan.tiles_.push_back({static_cast<std::int32_t>(rank), device, tile});
+  };
+
   detail::DeviceOrder order_of_devices;
   std::vector<std::uint64_t> ordered_scores;
   std::vector<std::int64_t> shares;
   for (std::size_t r = 0; r < ranks; ++r) {
     const auto first = static_cast<std::size_t>(rank_offsets[r]);
     const auto mine = scores.subspan(first, static_cast<std::size_t>(rank_offsets[r + 1]) - first);
+    const std::int64_t share = std::exchange(begins[r], blocks.first_unit());
+    if (mine.size() == 1) {  // the usual case in a large job
+      lay(r, 0, share);
+      continue;
+    }
     const auto order = order_of_devices.by_score(mine);
     // Apportioned in this order, so that memory is walked in order too: ties go the same way.
     ordered_scores.resize(mine.size());
     std::transform(order.begin(), order.end(), ordered_scores.begin(),
                    [](auto& device) { return device.score; });
     shares.resize(mine.size());
-    detail::apportion_into(begins[r], ordered_scores, shares, workspace);
-    begins[r] = blocks.first_unit();
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const Range tile = blocks.take(shares[i]);
-      if (!tile.empty()) plan.tiles_.push_back({static_cast<std::int32_t>(r), order[i].index, tile});
-    }
+    detail::apportion_into(share, ordered_scores, shares, workspace);
+    for (std::size_t i = 0; i < order.size(); ++i) lay(r, order[i].index, shares[i]);
   }
   begins[ranks] = units;
   return plan;

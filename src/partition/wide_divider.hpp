@@ -32,10 +32,10 @@ class WideDivider {
     const Wide estimate = Wide{inverse_} * high + dividend;
     auto quotient = static_cast<std::uint64_t>(estimate >> 64) + 1;
     std::uint64_t remainder = low - quotient * divisor_;
-    if (remainder > static_cast<std::uint64_t>(estimate)) {
-      --quotient;
-      remainder += divisor_;
-    }
+    // No branch: half of all estimates are one too high.
+    const bool too_high = remainder > static_cast<std::uint64_t>(estimate);
+    quotient -= too_high ? 1 : 0;
+    remainder += divisor_ & -std::uint64_t{too_high};
     if (remainder >= divisor_) {
       ++quotient;
       remainder -= divisor_;

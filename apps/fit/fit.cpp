@@ -203,8 +203,7 @@ class Iteration {
     const RawMoments moments = checked(pass_->moments());
     together(job_.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
-    sum_weight_ = moments.sum_weight;
-    mean_ = moments.sum_weighted_response / sum_weight_;
+    mean_ = moments.sum_weighted_response / moments.sum_weight;
     clock.add_bytes(pass_->bytes_per_pass());
   }
 
@@ -314,14 +313,12 @@ class Iteration {
         1 - sum_of_squares(left) / sum_of_squares(whole) * (n - 1) / model_.residual_df();
   }
 
-  /// Akaike's criterion as R's family()$aic + 2 edf has it, which takes deviance / n for the scale. At
-  /// that scale, minus twice the log likelihood is that of the saturated model plus deviance / scale, so
-  /// that one look at the response is enough.
+  /// Akaike's criterion as bam has it: R's family()$aic + 2 edf. Minus twice the log likelihood is that of
+  /// the saturated model plus deviance / scale, so that one look at the response is enough.
   double akaike() {
-    const bool known = scale_is_known(options_.family);
-    const double observations =
-        options_.family == Family::gaussian ? static_cast<double>(model_.rows) : sum_weight_;
-    const double scale = known ? 1 : model_.deviance / observations;
+    const double scale =
+        aic_scale(options_.family, model_.deviance, static_cast<double>(model_.rows), model_.scale);
+    const double estimated = scale_is_known(options_.family) ? 0 : 1;
     const auto& response = frame_.variables[static_cast<std::size_t>(rows_.response)].numbers;
     ReproducibleSum saturated(1);
     const Range mine = frame_.rows;
@@ -339,7 +336,7 @@ class Iteration {
       saturated.add(std::span<const double>(&partial, 1));
     }
     saturated.allreduce(job_.comm());
-    return saturated.values()[0] + model_.deviance / scale + 2 * (edf_total_ + (known ? 0 : 1));
+    return saturated.values()[0] + model_.deviance / scale + 2 * (edf_total_ + estimated);
   }
 
   RawSums start() {
@@ -385,7 +382,6 @@ class Iteration {
   Model model_;
   RemlFit fit_;
   Matrix gram_;
-  double sum_weight_ = 0;
   double mean_ = 0;
   double edf_total_ = 0;
 };

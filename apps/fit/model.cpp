@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>
@@ -94,6 +95,11 @@ Json to_json(const Model& model) {
   return json;
 }
 
+/// JSON has no infinities and no NaN: they are written as null.
+double number(const Json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
 }
@@ -126,24 +132,24 @@ Model from_json(const Json& json, const std::string& path) {
   for (const Json& term : json.at("terms")) {
     if (!term.contains("log_sp")) continue;
     for (const Json& value : term.at("log_sp")) model.log_sp.push_back(value.get<double>());
-    model.smooth_tests.push_back({term.at("label").get<std::string>(), term.at("edf").get<double>(),
-                                  term.at("ref_df").get<double>(), term.at("statistic").get<double>(),
-                                  term.at("p_value").get<double>()});
+    model.smooth_tests.push_back({term.at("label").get<std::string>(), number(term.at("edf")),
+                                  number(term.at("ref_df")), number(term.at("statistic")),
+                                  number(term.at("p_value"))});
   }
-  model.scale = json.at("scale").get<double>();
-  model.deviance = json.at("deviance").get<double>();
-  model.null_deviance = json.at("null_deviance").get<double>();
-  model.r_squared_adjusted = json.at("r_squared_adjusted").get<double>();
-  model.reml = json.at("reml").get<double>();
-  model.edf_total = json.at("edf_total").get<double>();
-  model.aic = json.at("aic").get<double>();
+  model.scale = number(json.at("scale"));
+  model.deviance = number(json.at("deviance"));
+  model.null_deviance = number(json.at("null_deviance"));
+  model.r_squared_adjusted = number(json.at("r_squared_adjusted"));
+  model.reml = number(json.at("reml"));
+  model.edf_total = number(json.at("edf_total"));
+  model.aic = number(json.at("aic"));
   model.iterations = json.at("iterations").get<int>();
   model.converged = json.at("converged").get<bool>();
   model.verdict = json.at("verdict").get<std::string>();
   for (const Json& test : json.at("parametric")) {
-    model.coefficient_tests.push_back({test.at("name").get<std::string>(), test.at("estimate").get<double>(),
-                                       test.at("standard_error").get<double>(),
-                                       test.at("statistic").get<double>(), test.at("p_value").get<double>()});
+    model.coefficient_tests.push_back({test.at("name").get<std::string>(), number(test.at("estimate")),
+                                       number(test.at("standard_error")), number(test.at("statistic")),
+                                       number(test.at("p_value"))});
   }
   model.edf = json.at("edf").get<std::vector<double>>();
   const Json& covariance = json.at("covariance");

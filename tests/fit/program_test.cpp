@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of tessera-fit: what it writes, and how it refuses.
+#include "info/run_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of its own for each test.
+class Program : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tessera-fit-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    // sin and parabola of two covariates, and a factor; deterministic, so that no seed is needed.
+    std::ostringstream table;
+    table.precision(17);
+    table << "y,x,z,f,c,few\n";
+    for (int i = 0; i < 200; ++i) {
+      const double x = std::fmod(i * 0.6180339887498949, 1.0);
+      const double z = std::fmod(i * 0.7548776662466927, 1.0);
+      table << std::sin(6 * x) + z * z + 0.1 * std::cos(97.0 * i) << ',' << x << ',' << z << ','
+            << "abc"[i % 3] << ",7," << i % 4 << '\n';
+    }
+    write("data.csv", table.str());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ifstream file(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  [[nodiscard]] ProgramResult fit(const std::string& data, const std::string& formula,
+                                  const std::string& more = {}, int ranks = 1) const {
+    return run(std::string(TESSERA_MPIRUN) + " " + std::to_string(ranks) + " " TESSERA_FIT " fit " +
+               path(data) + " --formula '" + formula + "' --device cpu --threads 1 --out " +
+               path("model.json") + " " + more);
+  }
+
+  /// Lines of the program's own on standard error, without mpirun's.
+  [[nodiscard]] static std::vector<std::string> complaints(const ProgramResult& result) {
+    std::vector<std::string> own;
+    std::istringstream lines(result.err);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("tessera-fit: ")) own.push_back(line);
+    }
+    return own;
+  }
+
+  void expect_refusal(const ProgramResult& result, int status, std::string_view words) const {
+    EXPECT_EQ(result.status, status) << result.err;
+    const auto own = complaints(result);
+    ASSERT_EQ(own.size(), 1U) << result.err;
+    EXPECT_NE(own[0].find(words), std::string::npos) << own[0];
+    // Nothing half-written, under any name.
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      EXPECT_FALSE(name.starts_with("model") || name.starts_with("pred")) << name;
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Program, FitsPredictsAndSummarises) {
+  const auto fitted = fit("data.csv", "y ~ f + s(x, bs=\"ps\", k=12) + s(z, bs=\"cr\", k=8)",
+                          "--run-report " + path("run.json"), 2);
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  EXPECT_NE(fitted.out.find("Deviance explained"), std::string::npos) << fitted.out;
+  const auto model = nlohmann::json::parse(read("model.json"));
+  for (const char* key :
+       {"formula", "family", "link", "n", "coefficients", "terms", "scale", "deviance", "null_deviance",
+        "reml", "edf_total", "aic", "iterations", "converged", "covariance", "verdict"}) {
+    EXPECT_TRUE(model.contains(key)) << key;
+  }
+  EXPECT_EQ(model.at("n"), 200);
+  EXPECT_TRUE(model.at("coefficients").contains("fb"));
+  const auto report = nlohmann::json::parse(read("run.json"));
+  for (const char* key : {"ranks", "devices", "plan", "verdict", "phases"})
+    EXPECT_TRUE(report.contains(key)) << key;
+  EXPECT_EQ(report.at("ranks").size(), 2U);
+
+  const auto predicted = run(TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv") +
+                             " --se --type response --out " + path("pred.csv"));
+  ASSERT_EQ(predicted.status, 0) << predicted.err;
+  const std::string rows = read("pred.csv");
+  EXPECT_TRUE(rows.starts_with("fit,se\n"));
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 201);
+  // To standard output the same rows, from any number of ranks.
+  const auto shown = run(std::string(TESSERA_MPIRUN) + " 3 " TESSERA_FIT " predict " + path("model.json") +
+                         " " + path("data.csv") + " --se --type response");
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  EXPECT_EQ(shown.out, rows);
+
+  const auto summary = run(TESSERA_FIT " summary " + path("model.json"));
+  EXPECT_EQ(summary.status, 0);
+  EXPECT_NE(fitted.out.find(summary.out), std::string::npos) << summary.out;
+}
+
+TEST_F(Program, RowsWithMissingValuesAreLeftOutAndPredictedAsNA) {
+  std::string table = read("data.csv");
+  write("holes.csv", table + "NA,0.5,0.5,a,7,1\n1,,0.5,b,7,1\n");
+  const auto fitted = fit("holes.csv", "y ~ f + s(x, bs=\"ps\", k=12)");
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  EXPECT_NE(fitted.out.find("2 rows with missing values were left out"), std::string::npos) << fitted.out;
+  const auto shown = run(TESSERA_FIT " predict " + path("model.json") + " " + path("holes.csv"));
+  EXPECT_TRUE(shown.out.ends_with("NA\n")) << "no x, no prediction";
+  EXPECT_EQ(shown.out.find("NA"), shown.out.size() - 3) << "a prediction needs no response";
+}
+
+TEST_F(Program, CovarianceOfAModelReadsBackFromAFileBesideIt) {
+  // 600 levels: more coefficients than a model file holds inline.
+  std::ostringstream table;
+  table << "y,g\n";
+  for (int i = 0; i < 1800; ++i) table << std::sin(i % 600) + std::cos(1.7 * i) << ",g" << i % 600 << '\n';
+  write("wide.csv", table.str());
+  ASSERT_EQ(fit("wide.csv", "y ~ s(g, bs=\"re\")").status, 0);
+  EXPECT_EQ(fs::file_size(path("model.json.cov")), 601 * 601 * sizeof(double));
+  const auto shown = run(TESSERA_FIT " predict " + path("model.json") + " " + path("wide.csv") + " --se");
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  fs::resize_file(path("model.json.cov"), 100);
+  const auto damaged = run(TESSERA_FIT " predict " + path("model.json") + " " + path("wide.csv") + " --se");
+  EXPECT_EQ(damaged.status, 3);
+  EXPECT_NE(damaged.err.find("model.json.cov"), std::string::npos) << damaged.err;
+}
+
+TEST_F(Program, AFaultInAnyPassGivesTheBitsOfTheCpu) {
+  const std::string formula = "exp(y) ~ f + s(x, bs=\"ps\", k=12)";
+  const std::string options = "--family gamma --block-rows 16";
+  ASSERT_EQ(fit("data.csv", formula, options, 2).status, 0);
+  auto expected = nlohmann::json::parse(read("model.json"));
+  expected.erase("verdict");
+  for (const char* fault : {"throw@rank1.device0:pass1", "fail@rank0.device0:pass3", "allocate@rank1:pass5",
+                            "bind@rank0:pass2"}) {
+    const auto result =
+        run(std::string("TESSERA_SIMULATE='*:H200' TESSERA_FAULT='") + fault +
+            "' " TESSERA_MPIRUN " 2 " TESSERA_FIT " fit " + path("data.csv") + " --formula '" + formula +
+            "' --threads 1 --out " + path("model.json") + " " + options);
+    ASSERT_EQ(result.status, 0) << fault << ": " << result.err;
+    EXPECT_NE(result.err.find("starting over on the CPU"), std::string::npos) << fault << ": " << result.err;
+    auto model = nlohmann::json::parse(read("model.json"));
+    EXPECT_NE(model.at("verdict").get<std::string>().find("failed"), std::string::npos) << fault;
+    model.erase("verdict");
+    EXPECT_EQ(model, expected) << fault;
+  }
+}
+
+TEST_F(Program, APolicyWithoutItsDeviceIsStatus5) {
+  const auto result = run("TESSERA_SIMULATE='rank9:T4' " TESSERA_FIT " fit " + path("data.csv") +
+                          " --formula 'y ~ s(x, bs=\"ps\", k=12)' --device gpu --out " + path("model.json"));
+  expect_refusal(result, 5, "GPU");
+}
+
+struct Refusal {
+  const char* name;
+  const char* table;  ///< null: the good one
+  const char* formula;
+  const char* more;
+  int status;
+  const char* words;
+};
+
+class Refused : public Program, public ::testing::WithParamInterface<Refusal> {};
+
+TEST_P(Refused, OnOneLineWithItsStatusAndNoFile) {
+  const Refusal& refusal = GetParam();
+  if (refusal.table != nullptr) write("bad.csv", refusal.table);
+  for (const int ranks : {1, 3}) {
+    const auto result =
+        fit(refusal.table != nullptr ? "bad.csv" : "data.csv", refusal.formula, refusal.more, ranks);
+    expect_refusal(result, refusal.status, refusal.words);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Inputs, Refused,
+    ::testing::Values(
+        Refusal{"UnknownColumn", nullptr, "y ~ s(nothing, bs=\"ps\", k=12)", "", 3, "'nothing'"},
+        Refusal{"UnparsableFormula", nullptr, "y ~ s(x, bs=\"ps\"", "", 2, "formula"},
+        Refusal{"NoTilde", nullptr, "y + x", "", 2, "formula"},
+        Refusal{"KTooLarge", nullptr, "y ~ s(few, bs=\"ps\", k=12)", "", 3, "few"},
+        Refusal{"ConstantCovariate", nullptr, "y ~ s(c, bs=\"ps\", k=12)", "", 3, "constant"},
+        Refusal{"ConstantParametric", nullptr, "y ~ c", "", 3, "constant"},
+        Refusal{"TextInASmooth", nullptr, "y ~ s(f, bs=\"ps\", k=12)", "", 3, "f"},
+        Refusal{"BinomialOutOfRange", nullptr, "few ~ s(x, bs=\"ps\", k=12)", "--family binomial", 3, "few"},
+        Refusal{"PoissonNegative", "y,x\n1,1\n-2,2\n3,3\n4,5\n", "y ~ x", "--family poisson", 3,
+                "data row 2"},
+        Refusal{"GammaZero", nullptr, "few ~ x", "--family gamma", 3, "must be greater than 0"},
+        Refusal{"UnknownFamily", nullptr, "y ~ x", "--family cauchy", 2, "cauchy"},
+        Refusal{"UnknownOption", nullptr, "y ~ x", "--colour red", 2, "colour"},
+        Refusal{"UnknownKnots", nullptr, "y ~ x", "--knots w=1,2", 2, "w"},
+        Refusal{"UnreadableKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", "--knots x=a", 2, "knots"},
+        Refusal{"DataOutsideKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", "--knots x=0.4,0.6", 3, "x"},
+        Refusal{"UnknownWeights", nullptr, "y ~ x", "--weights w", 3, "'w'"},
+        Refusal{"TooFewFields", "y,x\n1,2\n3\n4,5\n", "y ~ x", "", 3, "3"},
+        Refusal{"OpenQuote", "y,x\n1,2\n\"3,4\n5,6\n", "y ~ x", "", 3, "quote"},
+        Refusal{"EmptyFile", "", "y ~ x", "", 3, "empty"},
+        Refusal{"HeaderOnly", "y,x\n", "y ~ x", "", 3, "bad.csv"},
+        Refusal{"AllMissing", "y,x\nNA,1\n2,NA\n", "y ~ x", "", 3, "complete"},
+        Refusal{"MoreCoefficientsThanRows", "y,x\n1,1\n2,2\n3,4\n1,5\n2,7\n3,8\n4,9\n2,3\n",
+                "y ~ x + I(x^2) + s(x, bs=\"ps\", k=8)", "", 3, "coefficients"},
+        Refusal{"DependentTerms", nullptr, "y ~ x + s(x, bs=\"ps\", k=12)", "", 3, "dependent"},
+        Refusal{"OutputFolderMissing", nullptr, "y ~ x", "--out /nonexistent/model.json", 3,
+                "/nonexistent/model.json"}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST_F(Program, MissingFileIsNamed) {
+  expect_refusal(fit("no.csv", "y ~ x", "", 3), 3, "no.csv");
+}
+
+TEST_F(Program, UnseenLevelIsNamedWithItsLine) {
+  ASSERT_EQ(fit("data.csv", "y ~ f + s(x, bs=\"ps\", k=12)").status, 0);
+  write("new.csv", "x,f\n0.5,a\n0.6,d\n");
+  const auto result = run(TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv") + " --out " +
+                          path("pred.csv"));
+  fs::remove(path("model.json"));
+  expect_refusal(result, 3, "'d'");
+  EXPECT_NE(complaints(result)[0].find("line 3"), std::string::npos);
+}
+
+TEST_F(Program, AFullDiskLeavesNothing) {
+  const std::string disk = path("disk");
+  fs::create_directory(disk);
+  if (run("mount -t tmpfs -o size=16k tmpfs " + disk).status != 0) {
+    GTEST_SKIP() << "a file system of 16 KiB cannot be mounted here: that needs root";
+  }
+  const auto full =
+      run(TESSERA_FIT " fit " + path("data.csv") +
+          " --formula 'y ~ s(x, bs=\"ps\", k=40) + s(z, bs=\"ps\", k=40)' --device cpu --threads 1 --out " +
+          disk + "/model.json");
+  EXPECT_TRUE(fs::is_empty(disk));
+  EXPECT_EQ(run("umount " + disk).status, 0);
+  expect_refusal(full, 3, "No space left on device");
+}
+
+TEST_F(Program, AFileThatIsNoModelIsRefused) {
+  for (const char* text : {"", "{}", "[1,2", "{\"format\":\"tessera-fit model\",\"version\":999}",
+                           "{\"format\":\"tessera-fit model\",\"version\":1}"}) {
+    write("other.json", text);
+    const auto result = run(TESSERA_FIT " summary " + path("other.json"));
+    expect_refusal(result, 3, "other.json");
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -91,12 +91,14 @@ class Drafter {
 
  private:
   void check_supplied_names() const {
-    for (const auto& [name, knots] : supplied_) {
+    for (const auto& entry : supplied_) {
+      const std::string& name = entry.first;
+      const auto in_spline = [&](const MarginSpec& margin) {
+        return margin.variable.text == name && margin.basis != "re";
+      };
       const bool known =
-          std::any_of(formula_.smooths.begin(), formula_.smooths.end(), [&](const auto& smooth) {
-            return std::any_of(smooth.margins.begin(), smooth.margins.end(), [&](const MarginSpec& margin) {
-              return margin.variable.text == name && margin.basis != "re";
-            });
+          std::any_of(formula_.smooths.begin(), formula_.smooths.end(), [&](const SmoothSpec& smooth) {
+            return std::any_of(smooth.margins.begin(), smooth.margins.end(), in_spline);
           });
       if (!known) {
         throw Error(ErrorCode::usage, fmt::format("--knots: '{}' is in no spline of the formula", name));
@@ -184,7 +186,7 @@ class Drafter {
     }
   }
 
-  std::vector<Basis> make_margins(const SmoothSpec& spec) const {
+  [[nodiscard]] std::vector<Basis> make_margins(const SmoothSpec& spec) const {
     std::vector<Basis> margins;
     for (const MarginSpec& margin : spec.margins) {
       margins.push_back(make_basis(comm_, frame_, margin, supplied_, spec.label));

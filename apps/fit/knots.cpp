@@ -157,7 +157,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
     return basis;
   }
   if (variable.factor) {
-    refuse(ErrorCode::input, fmt::format("{}: '{}' is text and bs=\"{}\" needs numbers: use bs=\"re\" or by=",
+    refuse(ErrorCode::input, fmt::format(R"({}: '{}' is text and bs="{}" needs numbers: use bs="re" or by=)",
                                          label, variable.name, spec.basis));
   }
   Context context{comm, frame, spec, place, label, distinct_values(comm, frame, place), {}};

@@ -4,6 +4,7 @@
 #include "design_json.hpp"
 #include "design_support.hpp"
 #include "linalg.hpp"
+#include "rows.hpp"
 
 #include <tessera/error.hpp>
 
@@ -243,6 +244,28 @@ TEST(Design, MapTakesRawColumnsToCoefficients) {
     std::size_t most = 0;
     for (const RawTerm& term : design.terms) most += static_cast<std::size_t>(term.nonzeros);
     EXPECT_LE(nonzero, most);
+  }
+}
+
+/// The rows that predictions are made of, with the continuations beyond the data, as mgcv has them.
+TEST(Design, RowsOfPredictionsAreThoseOfMgcv) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Frame fresh = my_frame(smooth_tables()["new"], false);
+  for (const json& expected : smooth_cases()) {
+    SCOPED_TRACE(expected["call"].get<std::string>());
+    const Design design = reindexed(design_of(world(), "y ~ " + expected["call"].get<std::string>(), frame,
+                                              knots_of(expected["supplied"])),
+                                    fresh);
+    std::vector<double> x(static_cast<std::size_t>(design.coef_size));
+    for (std::size_t b = 1; b < design.blocks.size(); ++b) {
+      std::vector<std::vector<double>> rows;
+      for (std::size_t row = 0; row < fresh.complete.size(); ++row) {
+        coefficient_row(fresh, design, row, x);
+        const auto first = x.begin() + design.blocks[b].coef_begin;
+        rows.emplace_back(first, first + design.blocks[b].coef_size);
+      }
+      expect_rows(rows, fresh.rows.begin, expected["predicted"][b - 1]);
+    }
   }
 }
 

@@ -18,7 +18,8 @@ void Attempt::device_failed(Verdict::Failure failure) {
   ballot_.failure = std::move(failure);
 }
 
-void Attempt::rethrow(const Ballot& decided, const std::string& what) const {
+void Attempt::end(const Ballot& decided, const std::string& what, const std::string& differs) const {
+  if (decided.outcome == Outcome::disagreement) throw Error(ErrorCode::usage, differs);
   if (thrown_) std::rethrow_exception(thrown_);
   throw Error(ErrorCode::job_fault, "rank " + std::to_string(decided.failure.rank) + " (" +
                                         decided.failure.hostname + ") failed in " + what + ": " +

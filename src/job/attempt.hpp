@@ -29,9 +29,10 @@ class Attempt {
   [[nodiscard]] bool ok() const noexcept { return ballot_.outcome == Outcome::success; }
   [[nodiscard]] const Ballot& ballot() const noexcept { return ballot_; }
 
-  /// After a vote that decided `fatal`: rethrows what was thrown on this rank, or throws
-  /// `Error(job_fault)` naming the rank that failed.
-  [[noreturn]] void rethrow(const Ballot& decided, const std::string& what) const;
+  /// Ends a pass, or the setting up, as the vote decided. `fatal`: rethrows what was thrown on this
+  /// rank, or throws `Error(job_fault)` naming the rank that failed in `what`. `disagreement`: throws
+  /// `Error(usage)` with the text `differs`.
+  [[noreturn]] void end(const Ballot& decided, const std::string& what, const std::string& differs) const;
 
  private:
   Ballot ballot_;

@@ -3,7 +3,6 @@
 
 #include "job/state.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace tessera {
@@ -15,10 +14,6 @@ std::string_view to_string(Policy policy) {
     case Policy::cpu: return "cpu";
   }
   return {};
-}
-
-bool any_simulated(const Inventory& inventory) {
-  return std::ranges::any_of(inventory.devices(), &InventoryDevice::simulated);
 }
 
 Job::Job(const mpi::Communicator& comm, JobOptions options)

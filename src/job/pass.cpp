@@ -24,15 +24,39 @@ void come_late(std::chrono::milliseconds timeout) {
 
 }  // namespace
 
+void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices) const {
+  const int rank = comm.rank();
+  if (plan.ranks() != comm.size())
+    refuse("the plan is for " + std::to_string(plan.ranks()) + " ranks, the job has " +
+           std::to_string(comm.size()) + ": make it with this job's plan()");
+  const std::int64_t mine = plan.range_of(rank).size();
+  if (work.local_units.value_or(mine) != mine)
+    refuse("rank " + std::to_string(rank) + " brings " + std::to_string(*work.local_units) +
+           " units, but the plan gives it " + std::to_string(mine) + ": bring those of local_range(plan)");
+  if (work.device_bytes_per_unit < 0)
+    refuse("device_bytes_per_unit is " + std::to_string(work.device_bytes_per_unit) +
+           ": give the bytes that a unit needs on a device, or 0");
+  if (!on_devices) return;
+  for (const PlannedTile& tile : plan.tiles_of(rank)) {
+    if (tile.device < 0 || static_cast<std::size_t>(tile.device) >= pool.size())
+      refuse("the plan has a tile for device " + std::to_string(tile.device) + " of rank " +
+             std::to_string(rank) + ", which has " + std::to_string(pool.size()) +
+             ": make it with this job's plan()");
+  }
+}
+
 Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& work) {
   if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) come_late(ballots.timeout());
   const std::int64_t signature =
       signature_of({pass, plan.units(), plan.block(), plan.ranks(), plan.on_devices() ? 1 : 0,
                     static_cast<std::int64_t>(plan.tiles().size()), work.width});
-  return ballots.vote(
-      attempt.ballot(), signature, inventory, "the vote of " + pass_name(),
-      "the ranks do not make the same call in " + pass_name() +
-          ": every rank must call the same verbs in the same order, with the same plan and width");
+  return ballots.vote(attempt.ballot(), signature, inventory, "the vote of " + pass_name());
+}
+
+void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) const {
+  attempt.end(decided, pass_name(),
+              "the ranks do not make the same call in " + pass_name() +
+                  ": every rank must call the same verbs in the same order, with the same plan and width");
 }
 
 void Job::State::refuse_if_gpu_is_required() const {
@@ -46,64 +70,57 @@ void Job::State::fall_back(const Verdict::Failure& first) {
   refuse_if_gpu_is_required();
 }
 
+Verdict Job::State::verdict_of_devices(int devices) const {
+  Verdict done;
+  done.ran = Verdict::Ran::devices;
+  done.devices = devices;
+  done.simulated = std::ranges::any_of(inventory.devices(), &InventoryDevice::simulated);
+  return done;
+}
+
+Verdict Job::State::verdict_of_host() const {
+  Verdict done;
+  if (lost) {
+    done.ran = Verdict::Ran::fallback;
+    done.failure = *lost;
+  } else {
+    done.absence = absence.empty() ? "the plan is over the hosts" : absence;
+  }
+  return done;
+}
+
 void Job::run(const Plan& plan, const Pass& pass) {
   State& state = *state_;
   state.refuse_if_gpu_is_required();
   ++state.pass;
+  const bool on_devices = runs_on_devices(plan);
 
   Attempt attempt;
   attempt.run([&] {
-    if (plan.ranks() != comm().size())
-      refuse("the plan is for " + std::to_string(plan.ranks()) + " ranks, the job has " +
-             std::to_string(comm().size()) + ": make it with this job's plan()");
-    const std::int64_t mine = local_range(plan).size();
-    if (pass.local_units.value_or(mine) != mine)
-      refuse("rank " + std::to_string(comm().rank()) + " brings " + std::to_string(*pass.local_units) +
-             " units, but the plan gives it " + std::to_string(mine) + ": bring those of local_range(plan)");
-    if (pass.device_bytes_per_unit < 0) refuse("device_bytes_per_unit is negative");
-    if (runs_on_devices(plan)) {
-      const auto devices = static_cast<std::int32_t>(state.pool.size());
-      for (const PlannedTile& tile : plan.tiles_of(comm().rank())) {
-        if (tile.device < 0 || tile.device >= devices)
-          refuse("the plan has a tile for device " + std::to_string(tile.device) + " of rank " +
-                 std::to_string(comm().rank()) + ", which has " + std::to_string(devices) +
-                 ": make it with this job's plan()");
-      }
-    }
+    state.check_call(plan, pass, on_devices);
     pass.prepare();
   });
-  const bool prepared = attempt.ok();
-
-  if (runs_on_devices(plan)) {
+  if (on_devices) {
+    const bool prepared = attempt.ok();
     if (prepared) state.compute_on_devices(plan, pass, attempt);
     attempt.run(pass.finish);
     const Ballot decided = state.vote(attempt, plan, pass);
     if (decided.outcome == Outcome::success) {
-      state.verdict = {};
-      state.verdict.ran = Verdict::Ran::devices;
-      state.verdict.devices = static_cast<int>(plan.tiles().size());
-      state.verdict.simulated = any_simulated(state.inventory);
+      state.verdict = state.verdict_of_devices(static_cast<int>(plan.tiles().size()));
       return;
     }
-    Attempt again;
-    if (prepared) again.run(pass.restore);
-    if (decided.outcome == Outcome::fatal) attempt.rethrow(decided, state.pass_name());
-    attempt = again;
+    Attempt on_host;
+    if (prepared) on_host.run(pass.restore);
+    if (decided.outcome != Outcome::device_failed) state.end_pass(attempt, decided);
     state.fall_back(decided.failure);
+    attempt = on_host;
   }
 
   attempt.run([&] { compute_on_host(local_range(plan), plan.block(), threads(), pass.on_host); });
   attempt.run(pass.finish);
   const Ballot decided = state.vote(attempt, plan, pass);
-  if (decided.outcome != Outcome::success) attempt.rethrow(decided, state.pass_name());
-  state.verdict = {};
-  if (state.lost) {
-    state.verdict.ran = Verdict::Ran::fallback;
-    state.verdict.failure = *state.lost;
-  } else {
-    state.verdict.ran = Verdict::Ran::host;
-    state.verdict.absence = state.absence.empty() ? "the plan is over the hosts" : state.absence;
-  }
+  if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
+  state.verdict = state.verdict_of_host();
 }
 
 }  // namespace tessera

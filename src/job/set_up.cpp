@@ -153,34 +153,32 @@ void Job::State::set_up() {
   const auto scores = judge(mine, options, attempt);
   inventory = gather_inventory(comm, here, mine, scores);
 
-  const Ballot decided = ballots.vote(
-      attempt.ballot(),
-      signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
-                    options.allow_sharing ? 1 : 0, options.vote_timeout.count()}),
-      inventory, "the vote on the hardware",
-      "the ranks were given different job options: policy, score model, sharing and vote timeout must agree");
-  if (decided.outcome == Outcome::fatal) attempt.rethrow(decided, "the setting up of the job");
+  const Ballot decided =
+      ballots.vote(attempt.ballot(),
+                   signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
+                                 options.allow_sharing ? 1 : 0, options.vote_timeout.count()}),
+                   inventory, "the vote on the hardware");
+  if (decided.outcome == Outcome::fatal || decided.outcome == Outcome::disagreement)
+    attempt.end(decided, "the setting up of the job",
+                "the ranks were given different job options: policy, score model, sharing and vote timeout "
+                "must agree");
   threads = options.threads > 0 ? options.threads : fair_threads(inventory, comm.rank());
   absence = absence_of(inventory);
 
   if (decided.outcome == Outcome::device_failed) {
     fall_back(decided.failure);
-    verdict.ran = Verdict::Ran::fallback;
-    verdict.failure = decided.failure;
+    verdict = verdict_of_host();
   } else if (!absence.empty()) {
     if (options.policy == Policy::gpu)
       throw Error(ErrorCode::device_absent, "a GPU is required, but there is none: " + absence);
-    verdict.ran = Verdict::Ran::host;
-    verdict.absence = absence;
+    verdict = verdict_of_host();
   } else {
     // A shared device counts as its share here too, as in the inventory.
     for (auto& entry : entries) {
       entry.score = inventory.devices_of(comm.rank())[static_cast<std::size_t>(entry.claim_index)].score;
     }
     pool = DevicePool(std::move(entries));
-    verdict.ran = Verdict::Ran::devices;
-    verdict.devices = static_cast<int>(inventory.devices().size());
-    verdict.simulated = any_simulated(inventory);
+    verdict = verdict_of_devices(static_cast<int>(inventory.devices().size()));
   }
 }
 

@@ -34,24 +34,29 @@ struct Job::State {
   /// Probe, claim, inventory, and a first vote. *Collective.*
   void set_up();
 
+  /// Throws `Error(usage)` if `plan` is not this job's, or `work` not this rank's part of it.
+  void check_call(const Plan& plan, const Pass& work, bool on_devices) const;
+
   /// Computes this rank's tiles, each on its device and a thread of its own.
   void compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
 
   /// The vote of this pass. *Collective.*
   [[nodiscard]] Ballot vote(const Attempt& attempt, const Plan& plan, const Pass& work);
 
+  /// Ends the pass with an exception, as the vote decided.
+  [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided) const;
+
   /// From here on the job is on the CPU. Throws `Error(device_absent)` under `Policy::gpu`.
   void fall_back(const Verdict::Failure& first);
   void refuse_if_gpu_is_required() const;
 
-  [[nodiscard]] std::string pass_name() const { return "pass " + std::to_string(pass); }
+  [[nodiscard]] Verdict verdict_of_devices(int devices) const;
+  [[nodiscard]] Verdict verdict_of_host() const;
 
  private:
+  [[nodiscard]] std::string pass_name() const { return "pass " + std::to_string(pass); }
   [[nodiscard]] std::optional<Verdict::Failure> compute_tile(const Plan& plan, const PlannedTile& planned,
                                                              const Pass& work);
 };
-
-/// True if the job's devices are simulated.
-[[nodiscard]] bool any_simulated(const Inventory& inventory);
 
 }  // namespace tessera

@@ -86,7 +86,7 @@ BallotBox::BallotBox(const mpi::Communicator& comm, std::chrono::milliseconds ti
     : comm_(mpi::Communicator::duplicate_of(comm.native())), timeout_(timeout) {}
 
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
-                       const std::string& what, const std::string& differs) {
+                       const std::string& what) {
   ++votes_;
   // The least of a number and of its complement are its bounds over all ranks.
   std::array<std::int64_t, 3> least = {key_of(mine.outcome, comm_.rank()), signature, ~signature};
@@ -103,8 +103,11 @@ Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Invento
     pause();
   }
 
-  if (least[1] != ~least[2]) throw Error(ErrorCode::usage, differs);
   Ballot decided;
+  if (least[1] != ~least[2]) {
+    decided.outcome = Outcome::disagreement;
+    return decided;
+  }
   if (least[0] == key_of(Outcome::success, 0)) return decided;
   decided.outcome = static_cast<Outcome>(least[0] >> 32);
   const int rank = static_cast<int>(least[0] & 0xffffffff);

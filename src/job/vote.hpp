@@ -17,6 +17,7 @@ enum class Outcome : std::int64_t {
   fatal,          ///< the pass cannot be done on the CPU either: it ends with an exception on every rank
   device_failed,  ///< the whole job falls back
   success,
+  disagreement,  ///< only as a decision: the ranks did not vote on the same thing
 };
 
 struct Ballot {
@@ -31,12 +32,12 @@ class BallotBox {
   /// *Collective.* `timeout` 0: a vote may take for ever.
   BallotBox(const mpi::Communicator& comm, std::chrono::milliseconds timeout);
 
-  /// *Collective.* Returns the same ballot on every rank. `signature` stands for what must be the same
-  /// on all of them; if it is not, throws `Error(usage)` with `differs` on every rank. A vote that does
-  /// not complete in time ends the job (see `RollCall`); `inventory` gives the ranks their host names,
-  /// `what` the vote its own. Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
+  /// *Collective.* Returns the same ballot on every rank. `signature` stands for what must be the same on
+  /// all of them; if it is not, they disagree, whatever else they brought. A vote that does not complete
+  /// in time ends the job (see `RollCall`); `inventory` gives the ranks their host names, `what` the vote
+  /// its own. Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
   [[nodiscard]] Ballot vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
-                            const std::string& what, const std::string& differs);
+                            const std::string& what);
 
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 

@@ -80,10 +80,10 @@ struct JobOptions {
 ///   names it and its node, and the job is ended with status 6.
 class Job {
  public:
-  /// Probes, claims and takes stock. *Collective.* Makes no CUDA call, except to measure for
-  /// `ScoreModel::measured`. Throws `Error(device_absent)` under `Policy::gpu` if no rank has a device,
-  /// and `Error(usage)` for an unreadable environment variable or option. Cost: tens of milliseconds for
-  /// the probe, and a few small collectives.
+  /// Probes, claims and takes stock. *Collective.* Makes no CUDA call, unless the caller has initialised
+  /// CUDA before or asks for `ScoreModel::measured`. Throws `Error(device_absent)` under `Policy::gpu` if no
+  /// rank has a device, and `Error(usage)` for an unreadable environment variable or option. Cost: tens of
+  /// milliseconds for the probe, and a few small collectives.
   explicit Job(const mpi::Communicator& comm, JobOptions options = {});
   ~Job();
   Job(Job&&) noexcept;
@@ -145,8 +145,8 @@ class Job {
   }
 
   /// *Collective.* In place: as `map`, but functions overwrite `units`. While devices work a copy is
-  /// kept, and restored before a fallback or a throw. If a host function throws, `units` are as it left
-  /// them.
+  /// kept, and restored before a fallback or a throw. A pass on the host that ends with an exception
+  /// leaves `units` as its functions left them.
   template <class Unit, class DeviceFn, class HostFn>
   void scatter(const Plan& plan, std::span<Unit> units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {

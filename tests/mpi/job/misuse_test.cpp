@@ -103,9 +103,29 @@ TEST_P(Misuse, UnitsThatAreNotTheRanksPartAreRefused) {
 TEST_P(Misuse, DifferentPlansAreRefusedOnEveryRank) {
   if (job_.comm().size() == 1) GTEST_SKIP() << "one rank cannot disagree";
   const Plan plan = job_.plan(on_last() ? 200 : 300);
-  const auto ending = ending_of([&] { (void)map_units(job_, plan); });
+  auto units = local_units(job_, plan);
+  const auto before = units;
+  const auto ending = ending_of([&] {
+    job_.scatter(
+        plan, std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
+        [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
+  });
+  if (!job_.on_host()) {
+    EXPECT_EQ(units, before);
+  }
   EXPECT_EQ(ending.code, ErrorCode::usage);
   EXPECT_TRUE(ending.message.starts_with("the ranks do not make the same call in pass 1")) << ending.message;
+  expect_usable();
+}
+
+TEST_P(Misuse, DifferentWidthsAreRefusedOnEveryRank) {
+  if (job_.comm().size() == 1) GTEST_SKIP() << "one rank cannot disagree";
+  const auto ending = ending_of([&] {
+    (void)job_.reduce(
+        job_.plan(300), on_last() ? 2 : 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+        [](const HostTile&, std::span<double>) {});
+  });
+  EXPECT_EQ(ending.code, ErrorCode::usage);
   expect_usable();
 }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fit_suite.hpp"
+
+#include "bam.hpp"
+#include "fit.hpp"
+#include "simulated.hpp"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <exception>
+#include <tessera/error.hpp>
+#include <thread>
+
+namespace tessera::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A barrier that leaves the cores of waiting ranks to rank 0's child.
+void wait_idly(const mpi::Communicator& comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(comm.native(), &request);
+  for (int done = 0; done == 0;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// The values of one case, by what they measure, in the order in which they first come.
+class Case {
+ public:
+  explicit Case(std::string name) : name_(std::move(name)) {}
+
+  Measurement& operator()(const std::string& what, const std::string& unit) {
+    for (Measurement& known : measurements_) {
+      if (known.what == what) return known;
+    }
+    return measurements_.emplace_back(Measurement{"fit", name_, what, unit, {}});
+  }
+  [[nodiscard]] std::vector<Measurement> take() { return std::move(measurements_); }
+
+ private:
+  std::string name_;
+  std::vector<Measurement> measurements_;
+};
+
+void time_one_fit(Job& job, const SimulatedModel& model, const FitSuite& suite, Case& out) {
+  const mpi::Communicator& comm = job.comm();
+  fit::FitOptions options;
+  options.family = model.family;
+  options.block_rows = suite.block_rows;
+  const fit::Formula formula = fit::parse_formula(model.formula());
+  const Plan plan = job.plan(suite.rows, suite.block_rows);
+  fit::Frame frame = model.frame(suite.rows, job.local_range(plan));
+  fit::Progress quiet(false, stderr);
+  std::vector<fit::PhaseTime> phases;
+  comm.barrier();
+  const auto start = Clock::now();
+  const fit::Model fitted = fit::fit_frame(job, plan, std::move(frame), formula, options, quiet, phases);
+  const std::chrono::duration<double> elapsed = Clock::now() - start;
+  if (!fitted.converged) {
+    throw Error(ErrorCode::not_converged, fmt::format("the fit of {} did not converge", model.name));
+  }
+  out("tessera", "s").values.push_back(comm.allreduce(elapsed.count(), mpi::Reduction::max));
+  for (const fit::PhaseTime& phase : phases) out("  " + phase.name, "s").values.push_back(phase.seconds);
+}
+
+void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
+  const auto bam = run_bam(model, suite.rows, threads, suite.repeats);
+  if (!bam) {
+    fmt::print(stderr, "tessera-bench: R with mgcv is not installed: no bam() beside the fit\n");
+    return;
+  }
+  const std::string name = fmt::format("bam, mgcv {}, nthreads={}", bam->version, threads);
+  out(name, "s").values = bam->seconds;
+  out(name + " peak", "MB").values = {bam->peak_resident_bytes / 1e6};
+  const Measurement ours = out("tessera", "s");
+  const Measurement theirs = out(name, "s");
+  out("time / bam's, medians", "1").values = {ours.median() / theirs.median()};
+  out("memory / bam's", "1").values = {out("tessera peak", "MB").maximum() * 1e6 / bam->peak_resident_bytes};
+}
+
+}  // namespace
+
+std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
+  const mpi::Communicator& comm = job.comm();
+  std::vector<Measurement> all;
+  for (const std::string& name : suite.models) {
+    const auto model = simulated_model(name);
+    if (!model) {
+      throw Error(ErrorCode::usage, fmt::format("no model '{}': take G4, G10 or B4", name));
+    }
+    Case out(fmt::format("{}, {} rows", name, suite.rows));
+    reset_peak_resident();
+    for (int run = 0; run < suite.repeats; ++run) time_one_fit(job, *model, suite, out);
+    out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
+    const int threads =
+        static_cast<int>(comm.allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum));
+    if (suite.peer) {
+      std::exception_ptr failure;
+      if (comm.rank() == 0) {
+        try {
+          add_peer(*model, suite, threads, out);
+        } catch (...) {
+          failure = std::current_exception();
+        }
+      }
+      wait_idly(comm);
+      fit::together(comm, [&] {
+        if (failure) std::rethrow_exception(failure);
+      });
+    }
+    for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
+  }
+  return all;
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measurement.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <tessera/version.hpp>
+#include <thread>
+
+namespace tessera::bench {
+namespace {
+
+std::vector<double> sorted(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+/// The value of `key` in a file of "key : value" lines.
+std::string look_up(const char* path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || line.compare(0, key.size(), key) != 0) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? std::string() : line.substr(begin);
+  }
+  return {};
+}
+
+}  // namespace
+
+double Measurement::minimum() const {
+  return *std::min_element(values.begin(), values.end());
+}
+double Measurement::maximum() const {
+  return *std::max_element(values.begin(), values.end());
+}
+double Measurement::median() const {
+  const std::vector<double> ordered = sorted(values);
+  const std::size_t half = ordered.size() / 2;
+  return ordered.size() % 2 == 1 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
+}
+
+std::string machine_of(const Inventory& inventory) {
+  std::string model = look_up("/proc/cpuinfo", "model name");
+  if (model.empty()) model = "unknown processor";
+  std::string machine = fmt::format("{} x {}", std::thread::hardware_concurrency(), model);
+  std::map<std::string, int> devices;
+  for (const auto& device : inventory.devices()) ++devices[device.name];
+  for (const auto& [name, count] : devices) machine += fmt::format("; {} x {}", count, name);
+  return machine + fmt::format("; {} nodes, {} ranks", inventory.nodes(), inventory.ranks().size());
+}
+
+void print_table(const std::vector<Measurement>& measurements, const std::string& machine) {
+  fmt::print("tessera-bench {} ({}) on {}\n", version, TESSERA_COMMIT, machine);
+  fmt::print("{:<8}{:<26}{:<30}{:>10}{:>10}{:>10}  {}\n", "suite", "case", "what", "minimum", "median",
+             "maximum", "unit");
+  for (const Measurement& m : measurements) {
+    fmt::print("{:<8}{:<26}{:<30}{:>10.4g}{:>10.4g}{:>10.4g}  {}\n", m.suite, m.name, m.what, m.minimum(),
+               m.median(), m.maximum(), m.unit);
+  }
+}
+
+void print_json_lines(const std::vector<Measurement>& measurements, const std::string& machine) {
+  for (const Measurement& m : measurements) {
+    const nlohmann::ordered_json line = {
+        {"suite", m.suite},     {"case", m.name},          {"what", m.what},
+        {"unit", m.unit},       {"runs", m.values.size()}, {"minimum", m.minimum()},
+        {"median", m.median()}, {"maximum", m.maximum()},  {"machine", machine},
+        {"version", version},   {"commit", TESSERA_COMMIT}};
+    fmt::print("{}\n", line.dump());
+  }
+}
+
+double peak_resident_bytes() {
+  const std::string kilobytes = look_up("/proc/self/status", "VmHWM");
+  return kilobytes.empty() ? 0 : 1024 * std::strtod(kilobytes.c_str(), nullptr);
+}
+
+void reset_peak_resident() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulated.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace tessera::bench {
+namespace {
+
+/// A uniform number from 0 to 1 for each place of each stream, neither end among them.
+/// Source: SplitMix64, Steele, Lea and Flood, OOPSLA 2014.
+double uniform(int stream, std::int64_t place) {
+  auto state = static_cast<std::uint64_t>(place) * 64 + static_cast<std::uint64_t>(stream);
+  for (int round = 0; round < 2; ++round) {
+    state += 0x9e3779b97f4a7c15;
+    state = (state ^ state >> 30) * 0xbf58476d1ce4e5b9;
+    state = (state ^ state >> 27) * 0x94d049bb133111eb;
+    state ^= state >> 31;
+  }
+  return (static_cast<double>(state >> 12) + 0.5) * 0x1p-52;
+}
+
+constexpr int noise_stream = 60;
+
+}  // namespace
+
+std::string SimulatedModel::formula() const {
+  std::string text = "y ~ ";
+  for (int i = 1; i <= smooths; ++i) {
+    text += fmt::format("{}s(x{}, bs=\"ps\", k=20)", i == 1 ? "" : " + ", i);
+  }
+  return text;
+}
+
+double SimulatedModel::value(int variable, std::int64_t row) const {
+  if (variable > 0) return uniform(variable, row);
+  double eta = 0;
+  for (int i = 1; i <= smooths; ++i) {
+    // One to three and a half periods, so that terms want different smoothing.
+    eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + i) / (1 + 0.2 * i);
+  }
+  if (family == fit::Family::binomial) {
+    return uniform(noise_stream, row) < fit::inverse_link(family, eta) ? 1 : 0;
+  }
+  const double radius = std::sqrt(-2 * std::log(uniform(noise_stream, row)));
+  return eta + radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
+}
+
+fit::Frame SimulatedModel::frame(std::int64_t rows, Range range) const {
+  fit::Frame frame;
+  frame.file_rows = rows;
+  frame.complete_rows = rows;
+  frame.rows = range;
+  frame.complete.assign(static_cast<std::size_t>(range.size()), 1);
+  for (int variable = 0; variable <= smooths; ++variable) {
+    fit::Variable column;
+    column.name = variable == 0 ? "y" : fmt::format("x{}", variable);
+    column.numbers.reserve(static_cast<std::size_t>(range.size()));
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
+      column.numbers.push_back(value(variable, row));
+    }
+    frame.variables.push_back(std::move(column));
+  }
+  return frame;
+}
+
+std::optional<SimulatedModel> simulated_model(std::string_view name) {
+  if (name == "G4") return SimulatedModel{"G4", fit::Family::gaussian, 4};
+  if (name == "G10") return SimulatedModel{"G10", fit::Family::gaussian, 10};
+  if (name == "B4") return SimulatedModel{"B4", fit::Family::binomial, 4};
+  return std::nullopt;
+}
+
+}  // namespace tessera::bench

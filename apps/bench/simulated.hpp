@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "family.hpp"
+#include "frame.hpp"
+
+#include <tessera/partition/plan.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tessera::bench {
+
+/// A model with made-up data: every term is s(x_i, bs = "ps", k = 20) of a variable that is uniform from 0 to
+/// 1. A row's numbers depend on the row alone, so that every rank can make its own part.
+struct SimulatedModel {
+  std::string name;  ///< "G4": gaussian with 4 smooths; "G10"; "B4": binomial with 4
+  fit::Family family = fit::Family::gaussian;
+  int smooths = 4;
+
+  [[nodiscard]] std::string formula() const;
+  /// Variable 0 is the response, variable i the i-th smooth's.
+  [[nodiscard]] double value(int variable, std::int64_t row) const;
+  /// This rank's `range` of `rows` rows.
+  [[nodiscard]] fit::Frame frame(std::int64_t rows, Range range) const;
+};
+
+[[nodiscard]] std::optional<SimulatedModel> simulated_model(std::string_view name);
+
+}  // namespace tessera::bench

@@ -42,6 +42,7 @@ class ExactInteger {
   friend ExactInteger operator*(const ExactInteger& a, const ExactInteger& b) {
     ExactInteger product;
     for (std::size_t i = 0; i < size; ++i) {
+      if (a.digits_[i] == 0) continue;
       std::uint64_t carry = 0;
       for (std::size_t j = 0; j < size; ++j) {
         const std::uint64_t term = a.digits_[i] * b.digits_[j];

@@ -219,10 +219,14 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"AllMissing", "y,x\nNA,1\n2,NA\n", "y ~ x", "", 3, "complete"},
         Refusal{"MoreCoefficientsThanRows", "y,x\n1,1\n2,2\n3,4\n1,5\n2,7\n3,8\n4,9\n2,3\n",
                 "y ~ x + I(x^2) + s(x, bs=\"ps\", k=8)", "", 3, "coefficients"},
-        Refusal{"DependentTerms", nullptr, "y ~ x + s(x, bs=\"ps\", k=12)", "", 3, "dependent"},
-        Refusal{"OutputFolderMissing", nullptr, "y ~ x", "--out /nonexistent/model.json", 3,
-                "/nonexistent/model.json"}),
+        Refusal{"DependentTerms", nullptr, "y ~ x + s(x, bs=\"ps\", k=12)", "", 3, "dependent"}),
     [](const auto& tested) { return tested.param.name; });
+
+TEST_F(Program, APlaceThatCannotBeWrittenIsFoundBeforeTheWork) {
+  const auto result =
+      run(TESSERA_FIT " fit " + path("no.csv") + " --formula 'y ~ x' --out " + path("no/model.json"));
+  expect_refusal(result, 3, "no/model.json");
+}
 
 TEST_F(Program, MissingFileIsNamed) {
   expect_refusal(fit("no.csv", "y ~ x", "", 3), 3, "no.csv");

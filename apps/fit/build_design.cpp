@@ -148,6 +148,7 @@ class Drafter {
                                      [](const MarginSpec& margin) { return margin.basis == "re"; });
 
     std::vector<Component> components;
+    components.reserve(margins.size() + 1);
     for (const Basis& margin : margins) components.push_back(margin.component);
     if (!spec.by) {
       block.raw_begin = draft_.design.add_term(std::move(components));

@@ -70,7 +70,8 @@ void expect_close(const RawSums& device, const RawSums& host) {
   EXPECT_LE(relative_difference(device.gram.values(), host.gram.values()), tolerance);
   EXPECT_LE(relative_difference(device.gradient, host.gradient), tolerance);
   EXPECT_NEAR(device.residual, host.residual, tolerance * host.residual);
-  EXPECT_NEAR(device.deviance, host.deviance, tolerance * host.deviance);
+  // At the initial mean of a gamma row the deviance is the rounding of a difference of numbers near 1.
+  EXPECT_NEAR(device.deviance, host.deviance, tolerance * (std::abs(host.deviance) + row_count));
   EXPECT_EQ(device.bad_rows, host.bad_rows);
 }
 

@@ -90,7 +90,7 @@ TEST(SmoothsAgainstMgcv, BasisPenaltyAndKnotsBeforeTheConstraint) {
     ASSERT_EQ(draft.blocks.size(), expected["X"].size() + 1);
     for (std::size_t b = 0; b < expected["X"].size(); ++b) {
       const CoefBlock& block = draft.blocks[b + 1].block;
-      EXPECT_EQ(block.label, expected["labels"][b]);
+      EXPECT_EQ(block.label, expected["labels"][b].get<std::string>());
       expect_rows(block_rows(draft.design, block, frame), frame.rows.begin, expected["X"][b]);
       const auto scale = expected["S_scale"].get<std::vector<double>>();
       ASSERT_EQ(block.s_scale.size(), scale.size());

@@ -20,7 +20,7 @@ std::string gib(std::int64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 30));
 }
 
-std::string or_dash(std::string text) {
+std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : text;
 }
 

@@ -52,9 +52,10 @@ CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes)
 
 // Text of one line, or some of it.
 void CsvPartScanner::fragment(std::string_view text, std::int64_t offset, bool with_quotes) {
-  const auto first = std::find_if_not(text.begin(), text.end(), is_blank);
-  if (first == text.end()) return;
-  const std::int64_t begin = offset + (first - text.begin());
+  std::size_t blanks = 0;
+  while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
+  if (blanks == text.size()) return;
+  const std::int64_t begin = offset + static_cast<std::int64_t>(blanks);
   for (std::size_t h = 0; h < 2; ++h) {
     Count& count = counts_[h];
     if (count.content) continue;

@@ -27,7 +27,9 @@ constexpr std::size_t max_terms = 4096;
 /// Statistics 22 (1973), 392).
 class RightHandSide {
  public:
-  RightHandSide(const Syntax& tree, Formula& formula) : formula_(formula) {
+  explicit RightHandSide(Formula& formula) : formula_(formula) {}
+
+  void read(const Syntax& tree) {
     Terms terms = sum(tree);
     // As R's terms(): by degree, and by appearance within a degree.
     std::stable_sort(terms.begin(), terms.end(),
@@ -177,7 +179,8 @@ class RightHandSide {
                                 deparse(exponent)));
     // (a + b)^2 = (a + b) * (a + b); it stops growing once every product is there.
     Terms result = base;
-    for (double power = 1; power < exponent.number; ++power) {
+    const double times = std::min(exponent.number, static_cast<double>(max_terms));
+    for (std::size_t power = 1; power < static_cast<std::size_t>(times); ++power) {
       const std::size_t before = result.size();
       const Terms both = crossed(result, base, exponent.position);
       result = united(std::move(result), both, exponent.position);
@@ -281,7 +284,7 @@ Formula parse_formula(std::string_view text) {
   if (formula.response.columns().empty())
     formula_error(tree.children[0].position,
                   fmt::format("the response {} reads no column", formula.response.text));
-  RightHandSide(tree.children[1], formula);
+  RightHandSide(formula).read(tree.children[1]);
   return formula;
 }
 

@@ -76,7 +76,7 @@ Handle open_file(const std::string& path) {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
 #if H5_VERSION_GE(1, 10, 7)
   // Shared file systems often have no locks; a reader needs none.
-  H5Pset_file_locking(access.get(), 0, 1);
+  H5Pset_file_locking(access.get(), false, true);
 #endif
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.valid())

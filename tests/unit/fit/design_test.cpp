@@ -126,7 +126,7 @@ TEST(SmoothsAgainstMgcv, ConstrainedColumnsAndPredictionsBeyondTheData) {
     const Design moved = reindexed(design, fresh);
     const auto blocks = smooth_blocks(design);
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-      EXPECT_EQ(blocks[b].label, expected["labels"][b]);
+      EXPECT_EQ(blocks[b].label, expected["labels"][b].get<std::string>());
       expect_rows(block_rows(design, blocks[b], frame), frame.rows.begin, expected["X_constrained"][b]);
       expect_rows(block_rows(moved, blocks[b], fresh), fresh.rows.begin, expected["predicted"][b]);
     }

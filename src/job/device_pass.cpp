@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/device_threads.hpp"
 #include "job/state.hpp"
+
+#include <tessera/error.hpp>
 
 #include <algorithm>
 
@@ -31,17 +32,26 @@ DeviceContext& context_of_claimed(DevicePool& pool, int device) {
 
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const auto tiles = plan.tiles_of(comm.rank());
-  std::vector<std::optional<Verdict::Failure>> failures(tiles.size());
   try {
-    on_threads(tiles.size(), [&](std::size_t i) { failures[i] = compute_tile(plan, tiles[i], work); });
-  } catch (...) {  // no more threads: those that began have ended
+    std::vector<std::optional<Verdict::Failure>> failures(tiles.size());
+    std::vector<int> devices(tiles.size());
+    std::vector<std::size_t> tile_of(pool.size());
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      devices[i] = tiles[i].device;
+      tile_of[static_cast<std::size_t>(devices[i])] = i;
+    }
+    device_threads->run(devices, [&](int device) {
+      const std::size_t i = tile_of[static_cast<std::size_t>(device)];
+      failures[i] = compute_tile(plan, tiles[i], work);
+    });
+    for (auto& failure : failures) {
+      if (failure) attempt.device_failed(std::move(*failure));
+    }
+  } catch (...) {  // the system has no more threads or memory, and no tile was begun
     Verdict::Failure failure;
     failure.stage = "bind";
     failure.reason = reason_of(std::current_exception());
     attempt.device_failed(std::move(failure));
-  }
-  for (auto& failure : failures) {
-    if (failure) attempt.device_failed(std::move(*failure));
   }
 }
 
@@ -58,7 +68,9 @@ std::optional<Verdict::Failure> Job::State::compute_tile(const Plan& plan, const
     faults.throw_if_hit(fault::Stage::bind, device, pass);
     DeviceContext& context = context_of_claimed(pool, device);
     const DeviceInfo& info = context.info();
-    bind_this_thread_near(info);
+    auto& near = threads_near[static_cast<std::size_t>(device)];
+    if (near == 0) bind_this_thread_near(info);
+    near = 1;
     context.bind();
 
     failure.stage = "allocate";

@@ -4,11 +4,13 @@
 #include "job/attempt.hpp"
 #include "job/device_threads.hpp"
 
+#include <tessera/error.hpp>
 #include <tessera/topology/score.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <numeric>
 
 namespace tessera {
 namespace {
@@ -48,15 +50,22 @@ std::vector<std::uint64_t> measure(const std::vector<ClaimedDevice>& devices,
                                    std::optional<Verdict::Failure>& failure) {
   std::vector<std::uint64_t> scores(devices.size());
   std::vector<std::exception_ptr> thrown(devices.size());
-  on_threads(devices.size(), [&](std::size_t i) {
+  std::vector<int> all(devices.size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto measure_its = [&](int index) {
+    const auto i = static_cast<std::size_t>(index);
     const DeviceInfo& device = devices[i].info;
     try {
-      scores[i] = device.simulated ? score(device, ScoreModel::throughput)
-                                   : measure_one(device, static_cast<int>(i), work);
+      scores[i] = device.simulated ? score(device, ScoreModel::throughput) : measure_one(device, index, work);
     } catch (...) {
       thrown[i] = std::current_exception();
     }
-  });
+  };
+  try {
+    DeviceThreads(all.size()).run(all, measure_its);
+  } catch (...) {  // the system has no more threads
+    std::ranges::fill(thrown, std::current_exception());
+  }
   for (std::size_t i = 0; i < devices.size() && !failure; ++i) {
     if (!thrown[i]) continue;
     failure.emplace();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "job/attempt.hpp"
+#include "job/device_threads.hpp"
 #include "job/fault.hpp"
 #include "job/vote.hpp"
 
@@ -25,6 +26,8 @@ struct Job::State {
   fault::Faults faults;
   Inventory inventory;
   DevicePool pool;
+  std::optional<DeviceThreads> device_threads;  ///< one for each device of the pool
+  std::vector<std::uint8_t> threads_near;       ///< 1 for a device's thread that is bound near it
   int threads = 1;
   int pass = 0;                          ///< counts from 1; 0 while the job is set up
   std::string absence;                   ///< why no device of the job is used; empty if one is

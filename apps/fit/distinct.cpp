@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -59,6 +60,13 @@ std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std
   return mine;
 }
 
+const std::vector<double>& numbers_of(const Frame& frame, int variable) {
+  const Variable& column = frame.variables.at(static_cast<std::size_t>(variable));
+  if (column.factor)
+    throw Error(ErrorCode::usage, fmt::format("{} is a factor; only numbers have an order", column.name));
+  return column.numbers;
+}
+
 /// This rank's share of the distinct values of a variable, and their number in the job.
 struct Values {
   std::vector<std::uint64_t> keys;
@@ -67,15 +75,13 @@ struct Values {
 
 Values distinct_keys(const mpi::Communicator& comm, const Frame& frame, int variable,
                      std::span<const double> extra) {
-  const Variable& column = frame.variables.at(static_cast<std::size_t>(variable));
-  if (column.factor)
-    throw Error(ErrorCode::usage, fmt::format("{} is a factor; only numbers have an order", column.name));
+  const std::vector<double>& numbers = numbers_of(frame, variable);
   std::vector<std::uint64_t> keys;
   // Room for all of them; pages that runs of one value leave untouched cost nothing.
-  keys.reserve(column.numbers.size() + extra.size());
-  for (std::size_t i = 0; i < column.numbers.size(); ++i) {
+  keys.reserve(numbers.size() + extra.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (frame.complete[i] == 0) continue;
-    const std::uint64_t key = key_of(column.numbers[i]);
+    const std::uint64_t key = key_of(numbers[i]);
     if (keys.empty() || keys.back() != key) keys.push_back(key);
   }
   for (const double value : extra) keys.push_back(key_of(value));
@@ -104,17 +110,31 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
 
 }  // namespace
 
-Distinct distinct_values(const mpi::Communicator& comm, const Frame& frame, int variable) {
-  const Values values = distinct_keys(comm, frame, variable, {});
-  if (values.count == 0) return {};
-  auto least = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t greatest = 0;
-  if (!values.keys.empty()) {
-    least = values.keys.front();
-    greatest = values.keys.back();
+Distinct distinct_values(const mpi::Communicator& comm, const Frame& frame, int variable,
+                         std::int64_t enough) {
+  const std::vector<double>& numbers = numbers_of(frame, variable);
+  // Few are asked for, so a sorted list of those found is quicker than a sort of the column.
+  std::vector<double> found;
+  std::array<double, 2> ends{-std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (frame.complete[i] == 0) continue;
+    const double value = numbers[i] + 0.0;  // -0 becomes 0
+    ends[0] = std::max(ends[0], -value);
+    ends[1] = std::max(ends[1], value);
+    if (std::ssize(found) >= enough) continue;
+    const auto place = std::lower_bound(found.begin(), found.end(), value);
+    if (place == found.end() || *place != value) found.insert(place, value);
   }
-  return {values.count, value_of(comm.allreduce(least, mpi::Reduction::min)),
-          value_of(comm.allreduce(greatest, mpi::Reduction::max))};
+  comm.allreduce(std::span<double>(ends), mpi::Reduction::max);
+  std::int64_t count = comm.allreduce(static_cast<std::int64_t>(std::ssize(found)), mpi::Reduction::max);
+  if (count < enough) {  // no rank has them all to itself
+    std::vector<double> all = comm.allgatherv(std::span<const double>(found));
+    std::sort(all.begin(), all.end());
+    count = std::unique(all.begin(), all.end()) - all.begin();
+  }
+  if (count == 0) return {};
+  return {std::min(count, enough), -ends[0] + 0.0, ends[1] + 0.0};
 }
 
 std::vector<double> distinct_quantiles(const mpi::Communicator& comm, const Frame& frame, int variable,

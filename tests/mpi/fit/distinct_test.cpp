@@ -78,10 +78,13 @@ TEST(Distinct, AgreesWithASortOfTheWholeColumn) {
     const Frame frame = part_of(comm, values, complete, static_cast<std::uint64_t>(trial));
 
     const std::vector<double> own = distinct_of(values, complete, {});
-    const Distinct found = distinct_values(comm, frame, 0);
-    EXPECT_EQ(found.count, std::ssize(own));
-    EXPECT_EQ(found.min, own.front());
-    EXPECT_EQ(found.max, own.back());
+    for (const std::int64_t enough :
+         {std::int64_t{2}, std::int64_t{20}, std::ssize(own), std::int64_t{1000}}) {
+      const Distinct found = distinct_values(comm, frame, 0, enough);
+      EXPECT_EQ(found.count, std::min(std::ssize(own), enough));
+      EXPECT_EQ(found.min, own.front());
+      EXPECT_EQ(found.max, own.back());
+    }
 
     const std::vector<double> with_extra = distinct_of(values, complete, extra);
     for (const int count : {1, 2, 3, 10, 57}) {
@@ -106,10 +109,10 @@ TEST(Distinct, GivesTheKnotsThatRGives) {
 TEST(Distinct, RefusesWhatHasNoOrder) {
   const mpi::Communicator comm = world();
   Frame frame = part_of(comm, {1, 2}, {0, 0}, 0);
-  EXPECT_EQ(distinct_values(comm, frame, 0).count, 0);
+  EXPECT_EQ(distinct_values(comm, frame, 0, 5).count, 0);
   EXPECT_THROW(static_cast<void>(distinct_quantiles(comm, frame, 0, 3, {})), Error);
   frame.variables[0].factor = true;
-  EXPECT_THROW(static_cast<void>(distinct_values(comm, frame, 0)), Error);
+  EXPECT_THROW(static_cast<void>(distinct_values(comm, frame, 0, 5)), Error);
 }
 
 TEST(Together, GivesEveryRankTheErrorOfTheLowest) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <utility>
 
@@ -17,8 +18,22 @@ using Op = Expression::Op;
 // Operands waiting at any time while an expression is evaluated: bounded, so that a row needs no heap.
 constexpr std::size_t max_stack = 32;
 
-constexpr std::array<std::pair<std::string_view, std::optional<Op>>, 4> functions{
-    {{"log", Op::log}, {"sqrt", Op::sqrt}, {"exp", Op::exp}, {"I", std::nullopt}}};
+struct Function {
+  std::string_view name;
+  std::size_t arguments;
+  std::optional<Op> op;  ///< none for I(), which says only how its argument is read
+};
+constexpr std::array<Function, 11> functions{{{"log", 1, Op::log},
+                                              {"sqrt", 1, Op::sqrt},
+                                              {"exp", 1, Op::exp},
+                                              {"log1p", 1, Op::log1p},
+                                              {"expm1", 1, Op::expm1},
+                                              {"abs", 1, Op::abs},
+                                              {"pnorm", 1, Op::pnorm},
+                                              {"dnorm", 1, Op::dnorm},
+                                              {"pmin", 2, Op::pmin},
+                                              {"pmax", 2, Op::pmax},
+                                              {"I", 1, std::nullopt}}};
 
 constexpr std::array<std::pair<std::string_view, Op>, 5> operators{
     {{"+", Op::add}, {"-", Op::subtract}, {"*", Op::multiply}, {"/", Op::divide}, {"^", Op::power}}};
@@ -69,11 +84,14 @@ class Compiler {
   }
 
   void call(const Syntax& syntax, std::size_t stack) {
-    for (const auto& [name, op] : functions) {
+    for (const auto& [name, arguments, op] : functions) {
       if (syntax.text != name) continue;
-      if (syntax.children.size() != 1 || !syntax.argument_names[0].empty())
-        formula_error(syntax.position, fmt::format("{}() takes one argument", name));
-      compile(syntax.children[0], stack);
+      const bool named = std::any_of(syntax.argument_names.begin(), syntax.argument_names.end(),
+                                     [](const std::string& given) { return !given.empty(); });
+      if (syntax.children.size() != arguments || named)
+        formula_error(syntax.position,
+                      fmt::format("{}() takes {}", name, arguments == 1 ? "one argument" : "two arguments"));
+      for (std::size_t i = 0; i < arguments; ++i) compile(syntax.children[i], stack + i);
       if (op) steps.push_back({*op, 0, {}});
       return;
     }
@@ -85,12 +103,25 @@ class Compiler {
       formula_error(syntax.position, fmt::format("{}() is not available: a column is a factor if its fields "
                                                  "are text or quoted in the file",
                                                  syntax.text));
-    formula_error(syntax.position,
-                  fmt::format("unknown function {}(); there are log, sqrt, exp and I", syntax.text));
+    std::string known;
+    for (const Function& function : functions) {
+      if (!known.empty()) known += &function == &functions.back() ? " and " : ", ";
+      known += function.name;
+    }
+    formula_error(syntax.position, fmt::format("unknown function {}(); there are {}", syntax.text, known));
   }
 
   std::vector<std::string> names_;
 };
+
+double normal_density(double x) {
+  return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+}
+
+// R's pmin() and pmax(): missing if one of the two is.
+double least(double a, double b) {
+  return std::isnan(a) ? a : b < a || std::isnan(b) ? b : a;
+}
 
 // R's arithmetic: x^2 is x * x exactly.
 double power(double base, double exponent) {
@@ -100,7 +131,7 @@ double power(double base, double exponent) {
 }  // namespace
 
 bool is_function(std::string_view name) {
-  return std::any_of(functions.begin(), functions.end(), [&](const auto& f) { return f.first == name; });
+  return std::any_of(functions.begin(), functions.end(), [&](const Function& f) { return f.name == name; });
 }
 
 Expression expression_from(const Syntax& syntax) {
@@ -140,6 +171,11 @@ double Expression::evaluate(std::span<const double> columns_of_row) const {
       case Op::log: stack[top - 1] = std::log(stack[top - 1]); continue;
       case Op::sqrt: stack[top - 1] = std::sqrt(stack[top - 1]); continue;
       case Op::exp: stack[top - 1] = std::exp(stack[top - 1]); continue;
+      case Op::log1p: stack[top - 1] = std::log1p(stack[top - 1]); continue;
+      case Op::expm1: stack[top - 1] = std::expm1(stack[top - 1]); continue;
+      case Op::abs: stack[top - 1] = std::abs(stack[top - 1]); continue;
+      case Op::pnorm: stack[top - 1] = std::erfc(-stack[top - 1] / std::numbers::sqrt2) / 2; continue;
+      case Op::dnorm: stack[top - 1] = normal_density(stack[top - 1]); continue;
       default: break;
     }
     const double right = stack[--top];
@@ -149,6 +185,8 @@ double Expression::evaluate(std::span<const double> columns_of_row) const {
       case Op::subtract: left -= right; break;
       case Op::multiply: left *= right; break;
       case Op::divide: left /= right; break;
+      case Op::pmin: left = least(left, right); break;
+      case Op::pmax: left = -least(-left, -right); break;
       default: left = power(left, right); break;
     }
   }

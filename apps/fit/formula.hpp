@@ -11,10 +11,29 @@
 namespace tessera::fit {
 
 /// Arithmetic on columns, as R writes it: numbers, columns, + - * / ^, unary minus, parentheses, and
-/// log, sqrt, exp, I. In postfix order, ready to evaluate. Made by `parse_formula`, `parse_expression`
-/// or `column_expression`.
+/// log, sqrt, exp, log1p, expm1, abs, pnorm, dnorm, pmin, pmax, I. In postfix order, ready to evaluate. Made
+/// by `parse_formula`, `parse_expression` or `column_expression`.
 struct Expression {
-  enum class Op { number, column, add, subtract, multiply, divide, power, negate, log, sqrt, exp };
+  enum class Op {
+    number,
+    column,
+    add,
+    subtract,
+    multiply,
+    divide,
+    power,
+    negate,
+    log,
+    sqrt,
+    exp,
+    log1p,
+    expm1,
+    abs,
+    pnorm,
+    dnorm,
+    pmin,
+    pmax
+  };
   struct Step {
     Op op;
     double number = 0;

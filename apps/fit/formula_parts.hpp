@@ -9,7 +9,7 @@
 /// The parts of a formula: what its trees mean.
 namespace tessera::fit {
 
-/// True for log, sqrt, exp and I.
+/// True for log, pmax, I and the other functions of an expression.
 [[nodiscard]] bool is_function(std::string_view name);
 
 /// Arithmetic on columns. Throws `Error(usage)` at whatever is something else.

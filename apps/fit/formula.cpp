@@ -54,12 +54,22 @@ class RightHandSide {
  private:
   // A sum, where smooths, offsets and the intercept may stand.
   Terms sum(const Syntax& tree) {
-    if (tree.kind == Kind::group) return sum(tree.children[0]);
-    if (tree.is_binary("+")) {
-      Terms left = sum(tree.children[0]);
-      return united(std::move(left), sum(tree.children[1]), tree.position);
+    // A long sum leans to the left: it is walked along, since a stack of its length may be too deep.
+    std::vector<const Syntax*> signs;
+    const Syntax* first = &tree;
+    for (; first->is_binary("+") || first->is_binary("-"); first = &first->children[0])
+      signs.push_back(first);
+    Terms terms = addend(*first);
+    for (auto sign = signs.rbegin(); sign != signs.rend(); ++sign) {
+      const Syntax& next = (*sign)->children[1];
+      terms = (*sign)->is_binary("-") ? without(std::move(terms), next)
+                                      : united(std::move(terms), sum(next), (*sign)->position);
     }
-    if (tree.is_binary("-")) return without(sum(tree.children[0]), tree.children[1]);
+    return terms;
+  }
+
+  Terms addend(const Syntax& tree) {
+    if (tree.kind == Kind::group) return sum(tree.children[0]);
     if (tree.kind == Kind::unary)
       return tree.text == "+" ? sum(tree.children[0]) : without({}, tree.children[0]);
     if (tree.kind == Kind::number) {

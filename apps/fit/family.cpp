@@ -52,6 +52,7 @@ std::string_view family_name(Family family) {
     case Family::binomial: return "binomial";
     case Family::poisson: return "poisson";
     case Family::gamma: return "Gamma";
+    case Family::custom: return "custom";
   }
   return "";
 }
@@ -81,6 +82,7 @@ std::optional<std::string_view> response_fault(Family family, double y) {
     case Family::gamma:
       if (!(y > 0)) return "must be greater than 0";
       return std::nullopt;
+    case Family::custom: return std::nullopt;
   }
   return std::nullopt;
 }
@@ -109,6 +111,7 @@ double minus_two_log_likelihood(Family family, double y, double mu, double weigh
     case Family::binomial: return -2 * log_binomial(std::nearbyint(weight * y), std::nearbyint(weight), mu);
     case Family::poisson: return -2 * weight * log_poisson(y, mu);
     case Family::gamma: return -2 * weight * log_gamma_density(y, 1 / scale, mu);
+    case Family::custom: return std::numeric_limits<double>::quiet_NaN();
   }
   return 0;
 }

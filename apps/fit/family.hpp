@@ -15,7 +15,8 @@
 /// functions of one row are the same source on the host and on a GPU.
 namespace tessera::fit {
 
-enum class Family { gaussian, binomial, poisson, gamma };
+/// `custom` is a family of the user's own (`CustomFamily`), which the functions here do not know.
+enum class Family { gaussian, binomial, poisson, gamma, custom };
 
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 [[nodiscard]] std::string_view family_name(Family family);
@@ -26,7 +27,8 @@ enum class Family { gaussian, binomial, poisson, gamma };
 [[nodiscard]] std::optional<std::string_view> response_fault(Family family, double y);
 /// aic's -2 log-likelihood part for one row at the given scale, as R's family()$aic adds it up. mgcv's
 /// bam()$aic is the sum over the rows at `aic_scale`, plus 2 where the scale is estimated, plus twice the
-/// total edf. Infinite for a poisson count that is not whole, as in R; 0 for a row without weight.
+/// total edf. Infinite for a poisson count that is not whole, as in R; 0 for a row without weight; NaN for a
+/// custom family, whose density is not known.
 [[nodiscard]] double minus_two_log_likelihood(Family family, double y, double mu, double weight,
                                               double scale);
 /// The scale at which aic takes the likelihood: deviance / n (gaussian), the fit's own (Gamma), or 1.
@@ -85,6 +87,7 @@ TESSERA_FIT_HOST_DEVICE inline double row_deviance(Family family, double y, doub
     case Family::binomial: return 2 * prior * (y_log_y(y, mu) + y_log_y(1 - y, 1 - mu));
     case Family::poisson: return 2 * prior * (y_log_y(y, mu) - (y - mu));
     case Family::gamma: return -2 * prior * (log(y > 0 ? y / mu : 1.0) - (y - mu) / mu);
+    case Family::custom: break;
   }
   return 0;
 }
@@ -107,6 +110,7 @@ TESSERA_FIT_HOST_DEVICE inline RowStep row_step(Family family, double y, double 
     case Family::binomial: variance = mu * (1 - mu); break;
     case Family::poisson: variance = mu; break;
     case Family::gamma: variance = mu * mu; break;
+    case Family::custom: break;
   }
   return {prior * slope * slope / variance, (y - mu) / slope, row_deviance(family, y, mu, prior)};
 }

@@ -49,27 +49,27 @@ class PhaseClock {
 };
 
 /// A two-level factor is a binomial response as in R: the first level is failure.
-void make_numeric_response(Variable& response, Family family) {
+void make_numeric_response(Variable& response, const AnyFamily& family) {
   if (!response.factor) return;
-  if (family != Family::binomial || response.levels.size() != 2) {
+  if (family.kind != Family::binomial || response.levels.size() != 2) {
     throw Error(ErrorCode::input,
                 fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}",
-                            response.name, response.levels.size(), family_name(family),
-                            family == Family::binomial ? " or have two levels" : ""));
+                            response.name, response.levels.size(), family.name(),
+                            family.kind == Family::binomial ? " or have two levels" : ""));
   }
   response.numbers.assign(response.codes.begin(), response.codes.end());
   response.codes.clear();
   response.factor = false;
 }
 
-void check_response(const Frame& frame, const Variable& response, Family family) {
+void check_response(const Frame& frame, const Variable& response, const AnyFamily& family) {
   for (std::size_t i = 0; i < frame.complete.size(); ++i) {
     if (frame.complete[i] == 0) continue;
-    if (const auto fault = response_fault(family, response.numbers[i])) {
+    if (const auto fault = response_fault(family.kind, response.numbers[i])) {
       throw Error(ErrorCode::input,
                   fmt::format("response '{}' is {} in data row {}: for the {} family it {}", response.name,
                               response.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1,
-                              family_name(family), *fault));
+                              family.name(), *fault));
     }
   }
 }
@@ -210,12 +210,9 @@ class Iteration {
   /// Performance iteration: a working linear model at each step, its smoothing parameters by REML.
   void iterate() {
     model_.coef.assign(static_cast<std::size_t>(model_.design.coef_size), 0.0);
-    const bool gaussian = options_.family == Family::gaussian;
-    if (gaussian) {
-      // Residuals about the mean keep a large common level out of the sums of squares.
-      if (const auto intercept = intercept_of(model_.design)) model_.coef[*intercept] = mean_;
-    }
-    RawSums sums = gaussian ? step(model_.coef) : start();
+    const bool gaussian = options_.family.kind == Family::gaussian;
+    if (gaussian || options_.family.custom) begin_at_the_mean();
+    RawSums sums = gaussian || options_.family.custom ? step(model_.coef) : start();
     require_finite(sums);
     double deviance = sums.deviance;
     for (int iteration = 1;; ++iteration) {
@@ -255,7 +252,7 @@ class Iteration {
       working.residual = sums.residual;
       working.base = model_.coef;
       working.rows = frame_.complete_rows;
-      fit_ = fit_reml(working, model_.design, scale_is_known(options_.family), fit_.log_sp);
+      fit_ = fit_reml(working, model_.design, options_.family.scale_is_known(), fit_.log_sp);
       gram_ = std::move(working.gram);
       model_.coef = fit_.coef;
       edf_total_ = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
@@ -281,7 +278,7 @@ class Iteration {
     model_.covariance = fit_.inverse;
     for (double& value : model_.covariance.values()) value *= model_.scale;
     TermTests tests =
-        test_terms(model_.design, fit_, gram_, !scale_is_known(options_.family), model_.residual_df());
+        test_terms(model_.design, fit_, gram_, !options_.family.scale_is_known(), model_.residual_df());
     model_.coefficient_tests = std::move(tests.coefficients);
     model_.smooth_tests = std::move(tests.smooths);
   }
@@ -300,7 +297,7 @@ class Iteration {
     RowPass pass(job_, plan_, rows);
     const RawMoments moments = checked(pass.moments());
     const double mean = moments.sum_weighted_response / moments.sum_weight;
-    const RawDeviance whole = checked(pass.deviance(std::array{link(options_.family, mean)}));
+    const RawDeviance whole = checked(pass.deviance(std::array{predictor(mean)}));
     clock.add_bytes(pass_->bytes_per_pass() + 2 * pass.bytes_per_pass());
 
     model_.deviance = left.deviance;
@@ -317,8 +314,8 @@ class Iteration {
   /// the saturated model plus deviance / scale, so that one look at the response is enough.
   double akaike() {
     const double scale =
-        aic_scale(options_.family, model_.deviance, static_cast<double>(model_.rows), model_.scale);
-    const double estimated = scale_is_known(options_.family) ? 0 : 1;
+        aic_scale(options_.family.kind, model_.deviance, static_cast<double>(model_.rows), model_.scale);
+    const double estimated = options_.family.scale_is_known() ? 0 : 1;
     const auto& response = frame_.variables[static_cast<std::size_t>(rows_.response)].numbers;
     ReproducibleSum saturated(1);
     const Range mine = frame_.rows;
@@ -331,12 +328,31 @@ class Iteration {
             rows_.prior_weight < 0
                 ? 1
                 : frame_.variables[static_cast<std::size_t>(rows_.prior_weight)].numbers[row];
-        partial += minus_two_log_likelihood(options_.family, response[row], response[row], weight, scale);
+        partial +=
+            minus_two_log_likelihood(options_.family.kind, response[row], response[row], weight, scale);
       }
       saturated.add(std::span<const double>(&partial, 1));
     }
     saturated.allreduce(job_.comm());
     return saturated.values()[0] + model_.deviance / scale + 2 * (edf_total_ + estimated);
+  }
+
+  /// Gaussian: residuals about the mean keep a large common level out of the sums of squares. A family of
+  /// the user's own has no other place to begin at.
+  void begin_at_the_mean() {
+    const auto intercept = intercept_of(model_.design);
+    if (intercept) {
+      model_.coef[*intercept] = predictor(mean_);
+    } else if (options_.family.custom) {
+      throw Error(ErrorCode::usage, "a family of one's own needs a formula with an intercept");
+    }
+  }
+  [[nodiscard]] double predictor(double mean) const {
+    if (const auto found = options_.family.predictor(mean)) return *found;
+    throw Error(ErrorCode::input,
+                fmt::format("the mean of the response, {:g}, is no mean of the family {}: its inverse link "
+                            "gives it for no predictor",
+                            mean, options_.family.name()));
   }
 
   RawSums start() {

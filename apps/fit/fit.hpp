@@ -16,7 +16,7 @@
 namespace tessera::fit {
 
 struct FitOptions {
-  Family family = Family::gaussian;
+  AnyFamily family;
   std::string weights;                               ///< column of prior weights; empty: none
   std::map<std::string, std::vector<double>> knots;  ///< supplied limits or knots, by variable
   std::int64_t block_rows = 8192;                    ///< rows in which the order of additions is fixed

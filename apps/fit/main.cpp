@@ -58,7 +58,7 @@ int run(const FitCommand& command, const mpi::Session& session) {
 
   const Formula formula = parse_formula(command.formula);
   FitOptions options;
-  options.family = *parse_family(command.family);
+  together(session.world(), [&] { options.family = chosen_family(command.family); });
   options.weights = command.weights;
   options.block_rows = command.block_rows;
   for (const std::string& text : command.knots) options.knots.insert(parse_knots(text));
@@ -145,12 +145,10 @@ int main(int argc, char** argv) {
   fit_app->add_option("DATA", fit.data, "Table: CSV (also .csv.gz) or HDF5 with one dataset a column")
       ->required();
   fit_app->add_option("--formula", fit.formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
-  fit_app->add_option("--family", fit.family, "gaussian, binomial, poisson or gamma")
-      ->check(CLI::Validator(
-          [](const std::string& name) {
-            return parse_family(name) ? std::string() : name + " is not gaussian, binomial, poisson or gamma";
-          },
-          "FAMILY"))
+  fit_app
+      ->add_option("--family", fit.family,
+                   "gaussian, binomial, poisson, gamma, or @FILE: a family of your own in TOML")
+      ->type_name("FAMILY")
       ->capture_default_str();
   fit_app->add_option("--knots", fit.knots, "Limits or knots of a variable: month=0.5,12.5 (may be repeated)")
       ->allow_extra_args(false);

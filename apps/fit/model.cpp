@@ -61,8 +61,9 @@ Json to_json(const Model& model) {
             {"version", format_version},
             {"tessera", tessera::version},
             {"formula", model.formula},
-            {"family", family_name(model.family)},
-            {"link", link_name(model.family)},
+            {"family", model.family.name()},
+            {"link", model.family.link_text()},
+            {"family_toml", model.family.custom ? Json(to_toml(*model.family.custom)) : Json()},
             {"weights", model.weights.empty() ? Json() : Json(model.weights)},
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
@@ -118,9 +119,13 @@ Matrix read_covariance(const std::string& path, int size) {
 Model from_json(const Json& json, const std::string& path) {
   Model model;
   model.formula = json.at("formula").get<std::string>();
-  const auto family = parse_family(json.at("family").get<std::string>());
-  if (!family) refuse(path, "names a family that this version does not know");
-  model.family = *family;
+  if (const Json own = json.value("family_toml", Json()); !own.is_null()) {
+    model.family = AnyFamily(parse_custom_family(own.get<std::string>(), path + ": family_toml"));
+  } else {
+    const auto family = parse_family(json.at("family").get<std::string>());
+    if (!family) refuse(path, "names a family that this version does not know");
+    model.family = *family;
+  }
   if (!json.at("weights").is_null()) model.weights = json.at("weights").get<std::string>();
   model.rows = json.at("n").get<std::int64_t>();
   model.rows_dropped = json.at("rows_dropped").get<std::int64_t>();

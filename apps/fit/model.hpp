@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "any_family.hpp"
 #include "design.hpp"
-#include "family.hpp"
 #include "matrix.hpp"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct SmoothTest {
 /// A fitted model: all that predicting and summarising need. It does not hold a row of the data.
 struct Model {
   std::string formula;
-  Family family = Family::gaussian;
+  AnyFamily family;
   std::string weights;            ///< column of prior weights; empty: none
   std::int64_t rows = 0;          ///< n: complete rows
   std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
@@ -48,7 +48,7 @@ struct Model {
   double r_squared_adjusted = 0;
   double reml = 0;
   double edf_total = 0;
-  double aic = 0;
+  double aic = 0;  ///< NaN for a family of the user's own
   int iterations = 0;
   bool converged = false;
   std::vector<CoefficientTest> coefficient_tests;

@@ -90,8 +90,8 @@ class Predictor {
     }
     if (options_.response) {
       for (Prediction& prediction : out) {
-        prediction.se *= std::abs(mean_derivative(model_.family, prediction.fit));
-        if (!std::isnan(prediction.fit)) prediction.fit = inverse_link(model_.family, prediction.fit);
+        prediction.se *= std::abs(model_.family.derivative(prediction.fit));
+        if (!std::isnan(prediction.fit)) prediction.fit = model_.family.mean(prediction.fit);
       }
     }
   }

@@ -71,26 +71,40 @@ struct RowOutcome {
   double scalars[RowLayout::scalar_count];
 };
 
-/// `eta` includes `offset`. A row without finite numbers is bad, and gives nothing else.
-TESSERA_FIT_HOST_DEVICE inline RowOutcome row_outcome(PassKind kind, Family family, double y, double eta,
-                                                      double offset, double prior) {
-  if (kind == PassKind::moments) {
-    return {1, 1, {prior, prior * (family == Family::gaussian ? y - offset : y), 0, 0}};
+/// The functions of one of mgcv's families, as `row_outcome` asks for them.
+struct BuiltInFunctions {
+  Family family;
+
+  [[nodiscard]] TESSERA_FIT_HOST_DEVICE double level(double y, double offset) const {
+    return family == Family::gaussian ? y - offset : y;
   }
+  [[nodiscard]] TESSERA_FIT_HOST_DEVICE double first_predictor(double y, double prior) const {
+    const double mean = initial_mean(family, y, prior);
+    switch (family) {
+      case Family::gaussian: return mean;
+      case Family::binomial: return log(mean / (1 - mean));
+      default: return log(mean);
+    }
+  }
+  [[nodiscard]] TESSERA_FIT_HOST_DEVICE double mean(double eta) const { return inverse_link(family, eta); }
+  [[nodiscard]] TESSERA_FIT_HOST_DEVICE RowStep step(double y, double eta, double prior) const {
+    return row_step(family, y, eta, prior);
+  }
+};
+
+/// `eta` includes `offset`. A row without finite numbers is bad, and gives nothing else.
+template <class Functions>
+TESSERA_FIT_HOST_DEVICE inline RowOutcome row_outcome(PassKind kind, const Functions& family, double y,
+                                                      double eta, double offset, double prior) {
+  if (kind == PassKind::moments) return {1, 1, {prior, prior * family.level(y, offset), 0, 0}};
   double shift = 0;
   if (kind == PassKind::start) {
-    const double mean = initial_mean(family, y, prior);
-    double first = mean;
-    if (family == Family::binomial) {
-      first = log(mean / (1 - mean));
-    } else if (family != Family::gaussian) {
-      first = log(mean);
-    }
+    const double first = family.first_predictor(y, prior);
     // eta is a sum of zeros here, unless a variable is not finite.
     eta = first + 0 * eta;
     shift = first - offset;
   }
-  const RowStep step = row_step(family, y, eta, prior);
+  const RowStep step = family.step(y, eta, prior);
   const double residual = shift + step.residual;
   const double square = step.weight * residual * residual;
   // A difference with itself is 0 for finite numbers alone, and the square is one only if its factors
@@ -99,7 +113,7 @@ TESSERA_FIT_HOST_DEVICE inline RowOutcome row_outcome(PassKind kind, Family fami
     return {0, 0, {0, 0, 1, 0}};
   }
   if (kind == PassKind::deviance) {
-    const double difference = sqrt(prior) * (y - inverse_link(family, eta));
+    const double difference = sqrt(prior) * (y - family.mean(eta));
     return {step.weight, residual, {difference * difference, step.deviance, 0, difference}};
   }
   return {step.weight, residual, {square, step.deviance, 0, 0}};

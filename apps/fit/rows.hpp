@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "any_family.hpp"
 #include "design.hpp"
-#include "family.hpp"
 #include "frame.hpp"
 
 #include <tessera/job/job.hpp>
@@ -18,7 +18,7 @@ namespace tessera::fit {
 struct Rows {
   const Frame* frame = nullptr;
   const Design* design = nullptr;
-  Family family = Family::gaussian;
+  AnyFamily family;
   int response = 0;          ///< index into the frame
   std::vector<int> offsets;  ///< variables whose sum is the offset
   int prior_weight = -1;     ///< index into the frame; -1: all ones

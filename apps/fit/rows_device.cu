@@ -233,7 +233,7 @@ WaveView DeviceRows::OnDevice::wave_of(PassKind kind, const Rows& rows, const Ro
   wave.layout.offsets = offsets.data();
   wave.columns = {number_places.data(), code_places.data(), complete.data()};
   wave.pass = {kind,
-               rows.family,
+               rows.family.kind,
                rows.response,
                rows.prior_weight,
                offset_variables.data(),
@@ -322,6 +322,7 @@ std::int64_t DeviceRows::bytes_per_row() const {
 void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile& tile,
                      ReproducibleSum& sum) {
   if (tile.range().empty()) return;
+  if (rows_.family.custom) throw Error(ErrorCode::job_fault, "families of one's own run on the CPU");
   const auto stream = static_cast<cudaStream_t>(tile.stream().native());
   OnDevice* found = nullptr;
   {

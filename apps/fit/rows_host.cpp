@@ -2,6 +2,7 @@
 #include "rows_host.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 namespace tessera::fit {
@@ -20,6 +21,38 @@ struct Side {
   const double* values;  ///< `nonzeros` a row
   const int* places;     ///< one a row
   const int* offsets;    ///< `nonzeros`
+};
+
+/// A family that the compiler knows, for loops without a branch on it.
+template <Family known>
+struct Known {
+  [[nodiscard]] double level(double y, double offset) const {
+    return BuiltInFunctions{known}.level(y, offset);
+  }
+  [[nodiscard]] double first_predictor(double y, double prior) const {
+    return BuiltInFunctions{known}.first_predictor(y, prior);
+  }
+  [[nodiscard]] double mean(double eta) const { return BuiltInFunctions{known}.mean(eta); }
+  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
+    return BuiltInFunctions{known}.step(y, eta, prior);
+  }
+};
+
+/// A family of the user's own, as `row_outcome` asks for it.
+struct CustomFunctions {
+  const CustomFamily& family;
+
+  [[nodiscard]] double level(double y, double) const { return y; }
+  /// Such a fit does not begin at the rows' own means.
+  [[nodiscard]] double first_predictor(double, double) const {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  [[nodiscard]] double mean(double eta) const { return family.inverse_link(eta); }
+  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
+    const double mu = family.inverse_link(eta);
+    const double slope = family.derivative(eta);
+    return {prior * slope * slope / family.variance(mu), (y - mu) / slope, prior * family.deviance(y, mu)};
+  }
 };
 
 /// Two neighbouring doubles in one register of any 64-bit processor, wherever they lie.
@@ -156,11 +189,14 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
       evaluate_term(term, chunk);
       if (kind != PassKind::moments) add_predictor(term, raw_coef, chunk);
     }
-    switch (rows_.family) {
-      case Family::gaussian: finish_rows<Family::gaussian>(kind, chunk, sums.data()); break;
-      case Family::binomial: finish_rows<Family::binomial>(kind, chunk, sums.data()); break;
-      case Family::poisson: finish_rows<Family::poisson>(kind, chunk, sums.data()); break;
-      case Family::gamma: finish_rows<Family::gamma>(kind, chunk, sums.data()); break;
+    switch (rows_.family.kind) {
+      case Family::gaussian: finish_rows(kind, Known<Family::gaussian>{}, chunk, sums.data()); break;
+      case Family::binomial: finish_rows(kind, Known<Family::binomial>{}, chunk, sums.data()); break;
+      case Family::poisson: finish_rows(kind, Known<Family::poisson>{}, chunk, sums.data()); break;
+      case Family::gamma: finish_rows(kind, Known<Family::gamma>{}, chunk, sums.data()); break;
+      case Family::custom:
+        finish_rows(kind, CustomFunctions{*rows_.family.custom}, chunk, sums.data());
+        break;
     }
     for (const Product& product : layout_.products(kind)) add_product(product, chunk, sums.data());
   }
@@ -288,8 +324,8 @@ void HostRows::add_predictor(int term_index, std::span<const double> raw_coef, C
 }
 
 /// Weights and residuals from eta; adds the scalars to `sums`.
-template <Family family>
-void HostRows::finish_rows(PassKind kind, Chunk& chunk, double* sums) const {
+template <class Functions>
+void HostRows::finish_rows(PassKind kind, const Functions& family, Chunk& chunk, double* sums) const {
   double* residual = chunk.values_of(view_.terms[view_.term_count]);
   for (int r = 0; r < chunk.count; ++r) {
     const auto i = at(r);
@@ -300,7 +336,8 @@ void HostRows::finish_rows(PassKind kind, Chunk& chunk, double* sums) const {
     for (int k = 0; k < RowLayout::scalar_count; ++k) sums[k] += row.scalars[k];
     if (kind != PassKind::moments && row.scalars[2] != 0) clear_row(r, chunk);
   }
-  chunk.unit_weights = kind == PassKind::moments || (family == Family::gaussian && rows_.prior_weight < 0);
+  chunk.unit_weights =
+      kind == PassKind::moments || (rows_.family.kind == Family::gaussian && rows_.prior_weight < 0);
   if (chunk.unit_weights || kind == PassKind::deviance) return;
   for (int term = 0; term <= view_.term_count; ++term) {
     const int nonzeros = view_.terms[term].nonzeros;

@@ -44,11 +44,11 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 }  // namespace
 
 std::string summary_text(const Model& model) {
-  const bool estimated = !scale_is_known(model.family);
+  const bool estimated = !model.family.scale_is_known();
   std::string out;
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", family_name(model.family),
-                 link_name(model.family), model.formula);
+  fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", model.family.name(),
+                 model.family.link_text(), model.formula);
 
   bool any_stars = false;
   const auto mark = [&](double p) {
@@ -84,7 +84,8 @@ std::string summary_text(const Model& model) {
     fmt::format_to(to, "({} rows with missing values were left out)\n", model.rows_dropped);
   }
   if (!model.converged) fmt::format_to(to, "The iteration has NOT converged: do not rely on this fit.\n");
-  fmt::format_to(to, "AIC = {:.8g}  iterations = {}\n", model.aic, model.iterations);
+  if (!std::isnan(model.aic)) fmt::format_to(to, "AIC = {:.8g}  ", model.aic);
+  fmt::format_to(to, "iterations = {}\n", model.iterations);
   return out;
 }
 

@@ -56,6 +56,7 @@ ReferenceCase load_reference_case(const std::string& name) {
   out.data_path = folder + "/" + described.at("data_file").get<std::string>();
   out.formula = described.at("formula");
   out.family = described.at("family");
+  if (out.family.starts_with('@')) out.family.insert(1, folder + "/");
   if (const auto weights = described.find("weights"); weights != described.end() && weights->is_string()) {
     out.weights = *weights;
   }

@@ -115,6 +115,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
       case Family::binomial: return static_cast<double>(random() % 3) / 2;
       case Family::poisson: return static_cast<double>(random() % 4);
       case Family::gamma: return uniform(random, 0.1, 3);
+      case Family::custom: break;
     }
     return 0.0;
   });
@@ -199,6 +200,7 @@ DenseRow dense_working(Family family, DenseStep kind, long double y, long double
       mu = start ? y : std::exp(eta);
       return {prior, (y - mu) / mu + (start ? std::log(mu) - offset : 0),
               2 * prior * ((y - mu) / mu - std::log(y / mu))};
+    case Family::custom: break;
   }
   return {};
 }

@@ -38,3 +38,5 @@ save_case("m10_binary_no_intercept_te", 'bin ~ f - 1 + s(x, bs="cr", k=10) + te(
 save_case("m12_te_by_factor", 'y ~ te(x, z, by=f, bs="ps", k=c(5,5)) + f', gaussian(), D)
 save_case("m13_poisson_te_re", 'pois ~ te(x, z, bs=c("cr","ps"), k=c(5,6)) + s(f, bs="re") + s(g, bs="re")', poisson(), D)
 save_case("m14_cr_supplied_knots", 'y ~ s(z, bs="cr", k=10)', gaussian(), D, knots=list(z=c(-4,-2,-1.5,-1,-.5,0,.5,1,2,4)), args="--knots z=-4,-2,-1.5,-1,-.5,0,.5,1,2,4")
+save_case("m15_probit", 'bin ~ f + s(x, bs="ps", k=10) + s(u, bs="cc", k=8)', binomial(link="probit"), D)
+save_case("m16_inverse_gaussian", 'gam ~ s(x, bs="ps", k=10) + f', inverse.gaussian(link="log"), D, weights="wt")

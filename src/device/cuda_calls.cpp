@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda_calls.hpp"
 
+#include "device/cuda_support.hpp"
+
 #include <tessera/error.hpp>
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
@@ -12,47 +13,6 @@
 
 namespace tessera::cuda {
 namespace {
-
-void check(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) return;
-  // Takes an error that does not stick away, so that the next call is not blamed for it.
-  (void)cudaGetLastError();
-  throw Error(ErrorCode::job_fault,
-              std::string(call) + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")");
-}
-
-cudaStream_t native(StreamView stream) {
-  return static_cast<cudaStream_t>(stream.native());
-}
-
-/// A function of the driver, found through the runtime: the program is not linked with libcuda.
-template <class Function>
-Function driver_function(const char* name) {
-  void* address = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  check(cudaGetDriverEntryPointByVersion(name, &address, 12000, cudaEnableDefault, &found), name);
-  if (found != cudaDriverEntryPointSuccess || address == nullptr)
-    throw Error(ErrorCode::job_fault, std::string("the driver has no function ") + name);
-  return reinterpret_cast<Function>(address);
-}
-
-/// Puts back what was current on this thread, also if that was nothing: `cudaSetDevice` could not do
-/// that, and would make a context on a device that may be another rank's.
-class CurrentContext {
- public:
-  CurrentContext() : set_(driver_function<CUresult (*)(CUcontext)>("cuCtxSetCurrent")) {
-    const auto get = driver_function<CUresult (*)(CUcontext*)>("cuCtxGetCurrent");
-    if (get(&context_) != CUDA_SUCCESS)
-      throw Error(ErrorCode::job_fault, "cuCtxGetCurrent failed: the driver cannot be used");
-  }
-  ~CurrentContext() { (void)set_(context_); }
-  CurrentContext(const CurrentContext&) = delete;
-  CurrentContext& operator=(const CurrentContext&) = delete;
-
- private:
-  CUresult (*set_)(CUcontext);
-  CUcontext context_ = nullptr;
-};
 
 bool is_only_visible_device(const Uuid& uuid, int count) {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -110,6 +70,40 @@ void destroy_stream(StreamView stream) noexcept {
 void synchronize(StreamView stream) {
   check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
   check(cudaGetLastError(), "a kernel launch");
+}
+
+EventView create_event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  return EventView(event);
+}
+
+void destroy_event(EventView event) noexcept {
+  (void)cudaEventDestroy(native(event));
+}
+
+void record(EventView event, StreamView stream) {
+  check(cudaEventRecord(native(event), native(stream)), "cudaEventRecord");
+}
+
+bool ready(EventView event) {
+  // "Not ready" takes the place of an error that waits to be noticed, so that one is told first.
+  check(cudaPeekAtLastError(), "a kernel launch");
+  const cudaError_t status = cudaEventQuery(native(event));
+  if (status == cudaErrorNotReady) {
+    (void)cudaGetLastError();  // it is an answer, not a failed launch
+    return false;
+  }
+  check(status, "cudaEventQuery");
+  return true;
+}
+
+void hold(StreamView stream, EventView event) {
+  check(cudaStreamWaitEvent(native(stream), native(event), cudaEventWaitDefault), "cudaStreamWaitEvent");
+}
+
+void synchronize(EventView event) {
+  check(cudaEventSynchronize(native(event)), "cudaEventSynchronize");
 }
 
 std::int64_t free_memory_bytes(Ordinal ordinal) {

@@ -32,6 +32,19 @@ void destroy_stream(StreamView stream) noexcept;
 /// Waits for the stream, and looks for launches that failed on this thread without being noticed.
 void synchronize(StreamView stream);
 
+/// An event of the current context that carries no time.
+[[nodiscard]] EventView create_event();
+/// Waits for nothing and reports no error, as `destroy_stream`.
+void destroy_event(EventView event) noexcept;
+/// The event is from now on the end of all work on the stream.
+void record(EventView event, StreamView stream);
+/// Whether the work before the event is complete; one that was never recorded is.
+[[nodiscard]] bool ready(EventView event);
+/// Work that is put on the stream from now on runs after the event as it is recorded now.
+void hold(StreamView stream, EventView event);
+/// Waits for the event.
+void synchronize(EventView event);
+
 /// Free memory of the device. What is current on this thread stays current.
 [[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);
 

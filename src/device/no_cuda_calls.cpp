@@ -29,6 +29,22 @@ void destroy_stream(StreamView) noexcept {}
 void synchronize(StreamView) {
   refuse();
 }
+EventView create_event() {
+  refuse();
+}
+void destroy_event(EventView) noexcept {}
+void record(EventView, StreamView) {
+  refuse();
+}
+bool ready(EventView) {
+  refuse();
+}
+void hold(StreamView, EventView) {
+  refuse();
+}
+void synchronize(EventView) {
+  refuse();
+}
 std::int64_t free_memory_bytes(Ordinal) {
   refuse();
 }

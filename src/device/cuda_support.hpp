@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/stream.hpp>
+#include <tessera/error.hpp>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+/// What the few files that call CUDA share. Included by them alone: CUDA's own types appear here.
+namespace tessera::cuda {
+
+/// Throws `Error(job_fault)` with the name of the call and the runtime's reason unless `status` is success.
+inline void check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  // Takes an error that does not stick away, so that the next call is not blamed for it.
+  (void)cudaGetLastError();
+  throw Error(ErrorCode::job_fault,
+              std::string(call) + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")");
+}
+
+[[nodiscard]] inline cudaStream_t native(StreamView stream) {
+  return static_cast<cudaStream_t>(stream.native());
+}
+
+[[nodiscard]] inline cudaEvent_t native(EventView event) {
+  return static_cast<cudaEvent_t>(event.native());
+}
+
+/// A function of the driver, found through the runtime: the program is not linked with libcuda.
+template <class Function>
+Function driver_function(const char* name) {
+  void* address = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  check(cudaGetDriverEntryPointByVersion(name, &address, 12000, cudaEnableDefault, &found), name);
+  if (found != cudaDriverEntryPointSuccess || address == nullptr)
+    throw Error(ErrorCode::job_fault, std::string("the driver has no function ") + name);
+  return reinterpret_cast<Function>(address);
+}
+
+/// Puts back what was current on this thread, also if that was nothing: `cudaSetDevice` could not do
+/// that, and would make a context on a device that may be another rank's.
+class CurrentContext {
+ public:
+  CurrentContext() : set_(driver_function<CUresult (*)(CUcontext)>("cuCtxSetCurrent")) {
+    const auto get = driver_function<CUresult (*)(CUcontext*)>("cuCtxGetCurrent");
+    if (get(&context_) != CUDA_SUCCESS)
+      throw Error(ErrorCode::job_fault, "cuCtxGetCurrent failed: the driver cannot be used");
+  }
+  ~CurrentContext() { (void)set_(context_); }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  CUresult (*set_)(CUcontext);
+  CUcontext context_ = nullptr;
+};
+
+}  // namespace tessera::cuda

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/device/stream.hpp>
+
+#include "device/cuda_calls.hpp"
+
+#include <tessera/device/context.hpp>
+
+namespace tessera {
+
+Stream::Stream(const DeviceContext& context) {
+  if (context.info().simulated) return;
+  context.bind();
+  view_ = cuda::create_stream();
+}
+
+Stream::~Stream() {
+  if (native() != nullptr) cuda::destroy_stream(view_);
+}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  std::swap(view_, other.view_);
+  return *this;
+}
+
+void Stream::synchronize() const {
+  if (native() != nullptr) cuda::synchronize(view_);
+}
+
+Event::Event(const DeviceContext& context) {
+  if (context.info().simulated) return;
+  context.bind();
+  view_ = cuda::create_event();
+}
+
+Event::~Event() {
+  if (view_.native() != nullptr) cuda::destroy_event(view_);
+}
+
+Event& Event::operator=(Event&& other) noexcept {
+  std::swap(view_, other.view_);
+  return *this;
+}
+
+void Event::record(StreamView stream) {
+  if (view_.native() != nullptr) cuda::record(view_, stream);
+}
+
+bool Event::ready() const {
+  return view_.native() == nullptr || cuda::ready(view_);
+}
+
+void Event::hold(StreamView stream) const {
+  if (view_.native() != nullptr) cuda::hold(stream, view_);
+}
+
+void Event::synchronize() const {
+  if (view_.native() != nullptr) cuda::synchronize(view_);
+}
+
+}  // namespace tessera

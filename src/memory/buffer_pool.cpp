@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/memory/buffer_pool.hpp>
+
+#include "memory/stream_cache.hpp"
+
+#include <tessera/error.hpp>
+
+#include <string>
+#include <utility>
+
+namespace tessera {
+
+using memory::StreamCache;
+
+BufferPool::BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options) {
+  if (!(options.slack >= 0))
+    throw Error(ErrorCode::usage, "buffer pool: the slack is " + std::to_string(options.slack) +
+                                      ", but it must not be negative");
+  cache_.reset(new StreamCache(
+      std::move(upstream), memory::fine_classes, "buffer pool",
+      {.slack = options.slack, .floor_bytes = options.floor_bytes, .reserved_bytes = options.limit_bytes}));
+}
+
+BufferPool::~BufferPool() = default;
+BufferPool::BufferPool(BufferPool&&) noexcept = default;
+BufferPool& BufferPool::operator=(BufferPool&&) noexcept = default;
+
+void BufferPool::Closer::operator()(StreamCache* cache) const noexcept {
+  cache->close();
+}
+
+MemoryLease BufferPool::take_bytes(std::size_t bytes, StreamView stream, Fill fill) {
+  if (bytes == 0) return {};
+  if (bytes > memory::largest_class_bytes) cache_->refuse(bytes);
+  MemoryLease lease = cache_->take(bytes, memory::fine_class(bytes), stream);
+  if (fill == Fill::zero) cache_->fill_zero(lease);
+  return lease;
+}
+
+void BufferPool::release_stream(StreamView stream) {
+  cache_->release_stream(stream);
+}
+
+void BufferPool::empty_cache() noexcept {
+  cache_->empty();
+}
+
+PoolStatistics BufferPool::statistics() const {
+  return cache_->statistics();
+}
+
+void BufferPool::reset_stats() noexcept {
+  cache_->reset_stats();
+}
+
+MemoryUpstream::Figures BufferPool::memory() const {
+  return cache_->memory();
+}
+
+}  // namespace tessera

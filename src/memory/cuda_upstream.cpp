@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/cuda_upstream.hpp"
+
+#include "device/cuda_calls.hpp"
+#include "device/cuda_support.hpp"
+
+#include <tessera/error.hpp>
+
+#include <optional>
+#include <string>
+
+namespace tessera::cuda {
+namespace {
+
+/// The device is current on this thread while it lives; what was current before is so again afterwards.
+class OnDevice {
+ public:
+  explicit OnDevice(Ordinal ordinal) {
+    int current = -1;
+    check(cudaGetDevice(&current), "cudaGetDevice");
+    if (current == static_cast<int>(ordinal)) return;
+    before_.emplace();
+    bind(ordinal);
+  }
+
+ private:
+  std::optional<CurrentContext> before_;
+};
+
+/// Events and figures, which are the same however memory is had.
+class CudaUpstream : public MemoryUpstream {
+ public:
+  explicit CudaUpstream(Ordinal ordinal) : ordinal_(ordinal) {}
+
+  [[nodiscard]] Figures figures() const override {
+    const OnDevice current(ordinal_);
+    Figures figures;
+    check(cudaMemGetInfo(&figures.free_bytes, &figures.total_bytes), "cudaMemGetInfo");
+    return figures;
+  }
+  void fill_zero(void* memory, std::size_t bytes, StreamView stream) override {
+    const OnDevice current(ordinal_);
+    check(cudaMemsetAsync(memory, 0, bytes, native(stream)), "cudaMemsetAsync");
+  }
+  void check_stream(StreamView stream) const override {
+    const cudaStream_t given = native(stream);
+    if (given == nullptr || given == cudaStreamLegacy || given == cudaStreamPerThread)
+      throw Error(ErrorCode::usage,
+                  "memory was asked for on CUDA's default stream: use the tile's stream, or one of your own");
+  }
+
+  EventView create_event() override {
+    const OnDevice current(ordinal_);
+    return cuda::create_event();
+  }
+  void destroy_event(EventView event) noexcept override { cuda::destroy_event(event); }
+  void record(EventView event, StreamView stream) override {
+    const OnDevice current(ordinal_);
+    cuda::record(event, stream);
+  }
+  bool ready(EventView event) override {
+    const OnDevice current(ordinal_);
+    return cuda::ready(event);
+  }
+  void hold(StreamView stream, EventView event) override {
+    const OnDevice current(ordinal_);
+    cuda::hold(stream, event);
+  }
+  void synchronize(EventView event) override {
+    const OnDevice current(ordinal_);
+    cuda::synchronize(event);
+  }
+
+ protected:
+  /// `memory` if the call succeeded, null if there is not enough.
+  static void* allocated(cudaError_t status, void* memory, const char* call) {
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();  // it is an answer, not a failed launch
+      return nullptr;
+    }
+    check(status, call);
+    return memory;
+  }
+
+  Ordinal ordinal_;
+};
+
+/// cudaMallocAsync from a memory pool of its own, so that what others do with the device's default pool
+/// changes nothing here. The pool holds no more than is leased once a stream has been waited for.
+class AsyncUpstream final : public CudaUpstream {
+ public:
+  explicit AsyncUpstream(Ordinal ordinal) : CudaUpstream(ordinal) {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = static_cast<int>(ordinal);
+    check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
+  }
+  ~AsyncUpstream() override { (void)cudaMemPoolDestroy(pool_); }
+
+  void* allocate(std::size_t bytes, StreamView stream) override {
+    const OnDevice current(ordinal_);
+    check(cudaPeekAtLastError(), "a kernel launch");  // see ready() of cuda_calls.cpp
+    void* memory = nullptr;
+    const cudaError_t status = cudaMallocFromPoolAsync(&memory, bytes, pool_, native(stream));
+    return allocated(status, memory, "cudaMallocFromPoolAsync");
+  }
+  void deallocate(void* memory, std::size_t, StreamView stream) noexcept override {
+    (void)cudaFreeAsync(memory, native(stream));
+  }
+  void trim() noexcept override { (void)cudaMemPoolTrimTo(pool_, 0); }
+
+ private:
+  cudaMemPool_t pool_ = nullptr;
+};
+
+class MallocUpstream final : public CudaUpstream {
+ public:
+  using CudaUpstream::CudaUpstream;
+
+  void* allocate(std::size_t bytes, StreamView) override {
+    const OnDevice current(ordinal_);
+    check(cudaPeekAtLastError(), "a kernel launch");
+    void* memory = nullptr;
+    const cudaError_t status = cudaMalloc(&memory, bytes);
+    return allocated(status, memory, "cudaMalloc");
+  }
+  void deallocate(void* memory, std::size_t, StreamView stream) noexcept override {
+    // cudaFree waits for the device as it is built today; that it does is written nowhere.
+    (void)cudaStreamSynchronize(native(stream));
+    (void)cudaFree(memory);
+  }
+};
+
+bool has_memory_pools(Ordinal ordinal) {
+  int supported = 0;
+  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, static_cast<int>(ordinal)),
+        "cudaDeviceGetAttribute");
+  return supported != 0;
+}
+
+}  // namespace
+
+std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal, UpstreamKind kind) {
+  if (kind == UpstreamKind::cuda_malloc || !has_memory_pools(ordinal))
+    return std::make_unique<MallocUpstream>(ordinal);
+  return std::make_unique<AsyncUpstream>(ordinal);
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/memory/upstream.hpp>
+#include <tessera/topology/device_info.hpp>
+
+#include <memory>
+
+/// `cuda_upstream.cpp` answers where CUDA is built, `no_cuda_upstream.cpp` refuses where it is not.
+namespace tessera::cuda {
+
+/// Memory of the device with this index. Its primary context must be there.
+[[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal, UpstreamKind kind);
+
+}  // namespace tessera::cuda

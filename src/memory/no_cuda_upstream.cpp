@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/cuda_upstream.hpp"
+
+#include <tessera/error.hpp>
+
+namespace tessera::cuda {
+
+std::unique_ptr<MemoryUpstream> make_upstream(Ordinal, UpstreamKind) {
+  throw Error(ErrorCode::job_fault,
+              "this build of Tessera has no CUDA: configure it with TESSERA_ENABLE_CUDA=ON to use GPUs");
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+/// How many bytes a pool takes for a request, so that nearby sizes meet in one class.
+namespace tessera::memory {
+
+struct SizeClass {
+  std::uint32_t index = 0;
+  std::size_t bytes = 0;  ///< of a block of the class
+};
+
+/// The largest request that has a class: 1 TiB.
+inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
+
+/// Multiples of 512 to 4 KiB, then 8 steps a power of two, from 1 MiB on 16.
+/// `bytes` is 1 to `largest_class_bytes`.
+[[nodiscard]] constexpr SizeClass fine_class(std::size_t bytes) noexcept {
+  const std::size_t last = bytes - 1;
+  if (last < 4096) {
+    const auto index = static_cast<std::uint32_t>(last / 512);
+    return {index, (index + std::size_t{1}) * 512};
+  }
+  // 2^octave < bytes <= 2^(octave + 1), cut into 2^bits steps.
+  const auto octave = static_cast<std::uint32_t>(std::bit_width(last) - 1);
+  const std::uint32_t bits = octave < 20 ? 3 : 4;
+  const std::uint32_t first = octave < 20 ? 8 + (octave - 12) * 8 : 72 + (octave - 20) * 16;
+  const std::size_t steps = last >> (octave - bits);  // 2^bits to 2^(bits + 1) - 1
+  return {first + static_cast<std::uint32_t>(steps) - (1u << bits), (steps + 1) << (octave - bits)};
+}
+inline constexpr std::uint32_t fine_classes = fine_class(largest_class_bytes).index + 1;
+
+/// Powers of two from 1 KiB. `bytes` is 1 to `largest_class_bytes`.
+[[nodiscard]] constexpr SizeClass power_class(std::size_t bytes) noexcept {
+  if (bytes <= 1024) return {0, 1024};
+  const auto power = static_cast<std::uint32_t>(std::bit_width(bytes - 1));
+  return {power - 10, std::size_t{1} << power};
+}
+inline constexpr std::uint32_t power_classes = power_class(largest_class_bytes).index + 1;
+
+}  // namespace tessera::memory

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/memory/upstream.hpp>
+
+#include "memory/cuda_upstream.hpp"
+
+#include <tessera/device/context.hpp>
+
+namespace tessera {
+
+std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context, UpstreamKind kind) {
+  if (context.info().simulated)
+    return make_host_upstream(static_cast<std::size_t>(context.info().total_memory_bytes));
+  context.bind();
+  return cuda::make_upstream(context.ordinal(), kind);
+}
+
+}  // namespace tessera

@@ -89,7 +89,8 @@ struct CacheLimits {
   double slack = std::numeric_limits<double>::infinity();  ///< see BufferPoolOptions
   std::size_t floor_bytes = 0;
   std::size_t reserved_bytes = std::numeric_limits<std::size_t>::max();
-  std::size_t cached_bytes = std::numeric_limits<std::size_t>::max();     ///< a return beyond it frees the oldest
+  std::size_t cached_bytes =
+      std::numeric_limits<std::size_t>::max();  ///< a return beyond it frees the oldest
   std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< a return beyond it frees
 };
 

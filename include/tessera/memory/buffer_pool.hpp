@@ -64,7 +64,8 @@ enum class Fill {
 /// most 12.5 % more than was asked for), from 1 MiB sixteen (6.25 %). A block is never split or merged. A
 /// take is served, in this order, by the block of its class that its stream returned last; by a block of
 /// another stream whose work is known to be complete; by a block of another stream, for whose work the
-/// taking stream is made to wait; by upstream. The host never waits for a stream, but when memory has run out.
+/// taking stream is made to wait; by upstream. The host never waits for a stream, but when memory has run
+/// out.
 ///
 /// Thread-safe; threads that share one pool take turns. Streams must be of the pool's device, and one that
 /// is to be destroyed is released first. A hit takes a fraction of 0.1 us and calls nothing of CUDA's.

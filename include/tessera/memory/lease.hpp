@@ -46,8 +46,8 @@ class MemoryLease {
   [[nodiscard]] StreamView stream() const noexcept;
 
   /// Work on `other` uses the memory too: once the lease is returned, nobody is given the memory before what
-  /// is on `other` *at the return* is complete or ordered before them. Throws `Error(usage)` for a stream that
-  /// the pool does not take. Thread-safe with other leases. Cost: an event recorded at the return.
+  /// is on `other` *at the return* is complete or ordered before them. Throws `Error(usage)` for a stream
+  /// that the pool does not take. Thread-safe with other leases. Cost: an event recorded at the return.
   void record_stream(StreamView other);
 
   /// Returns the memory now. Waits for nothing.
@@ -68,11 +68,11 @@ class MemoryLease {
 
 /// What a pool did and holds. Exact at the moment it is asked for; bytes are as rounded by the pool.
 struct PoolStatistics {
-  std::uint64_t hits = 0;       ///< takes that cached memory served
-  std::uint64_t misses = 0;     ///< takes that asked upstream
-  std::uint64_t returns = 0;    ///< leases returned
-  std::uint64_t waits = 0;      ///< hits for which a stream was made to wait for another's work
-  std::uint64_t given_back = 0; ///< blocks given back upstream
+  std::uint64_t hits = 0;        ///< takes that cached memory served
+  std::uint64_t misses = 0;      ///< takes that asked upstream
+  std::uint64_t returns = 0;     ///< leases returned
+  std::uint64_t waits = 0;       ///< hits for which a stream was made to wait for another's work
+  std::uint64_t given_back = 0;  ///< blocks given back upstream
   std::size_t in_use_bytes = 0;
   std::size_t cached_bytes = 0;
   std::size_t cached_blocks = 0;

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/context.hpp>
+#include <tessera/memory/upstream.hpp>
+#include <tessera/topology/probe.hpp>
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What the tests of device memory share: real devices, and kernels that wait until they are told to go on.
+namespace tessera::testing {
+
+inline void check(cudaError_t status) {
+  if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
+}
+
+inline cudaStream_t native(StreamView stream) {
+  return static_cast<cudaStream_t>(stream.native());
+}
+
+class RealMemory : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    unsetenv("TESSERA_SIMULATE");
+    const Probe here = probe();
+    if (here.absence) why_none = here.absence->message;
+    for (const ProbedDevice& device : here.devices) devices.push_back(device.info);
+  }
+  void SetUp() override {
+    if (devices.empty()) GTEST_SKIP() << why_none;
+  }
+  static void TearDownTestSuite() { devices.clear(); }
+
+  static inline std::vector<DeviceInfo> devices;
+  static inline std::string why_none;
+};
+
+/// Where kernels wait. Opened by the host, at the latest when the object goes, so that none waits for ever.
+class Gate {
+ public:
+  Gate() {
+    check(cudaHostAlloc(&open_, sizeof *open_, cudaHostAllocMapped | cudaHostAllocPortable));
+    *open_ = 0;
+  }
+  ~Gate() {
+    open();
+    (void)cudaDeviceSynchronize();
+    (void)cudaFreeHost(const_cast<int*>(open_));
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  void open() { *open_ = 1; }
+  [[nodiscard]] const volatile int* get() const { return open_; }
+
+ private:
+  volatile int* open_ = nullptr;
+};
+
+/// Fills `data` once the gate is open; at once if there is none. One block.
+static __global__ void fill_kernel(const volatile int* gate, std::uint32_t* data, std::size_t size,
+                                   std::uint32_t value) {
+  if (gate != nullptr && threadIdx.x == 0) {
+    while (*gate == 0) __nanosleep(1000);
+  }
+  __syncthreads();
+  for (std::size_t i = threadIdx.x; i < size; i += blockDim.x) data[i] = value;
+}
+
+/// Adds to `wrong` how many elements are not `value`. One block.
+static __global__ void count_kernel(const std::uint32_t* data, std::size_t size, std::uint32_t value,
+                                    unsigned long long* wrong) {
+  unsigned long long mine = 0;
+  for (std::size_t i = threadIdx.x; i < size; i += blockDim.x) mine += data[i] != value;
+  if (mine != 0) atomicAdd(wrong, mine);
+}
+
+inline void fill(StreamView stream, std::uint32_t* data, std::size_t size, std::uint32_t value,
+                 const Gate* gate = nullptr) {
+  fill_kernel<<<1, 256, 0, native(stream)>>>(gate == nullptr ? nullptr : gate->get(), data, size, value);
+  check(cudaGetLastError());
+}
+
+inline void count(StreamView stream, const std::uint32_t* data, std::size_t size, std::uint32_t value,
+                  unsigned long long* wrong) {
+  count_kernel<<<1, 256, 0, native(stream)>>>(data, size, value, wrong);
+  check(cudaGetLastError());
+}
+
+/// A number that kernels and the host see.
+class Counter {
+ public:
+  Counter() {
+    check(cudaMallocManaged(&value_, sizeof *value_));
+    *value_ = 0;
+  }
+  ~Counter() { (void)cudaFree(value_); }
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+
+  [[nodiscard]] unsigned long long* get() const { return value_; }
+  /// After a wait for all that adds to it.
+  [[nodiscard]] unsigned long long value() const { return *value_; }
+
+ private:
+  unsigned long long* value_ = nullptr;
+};
+
+/// Another upstream, but a stream that should wait for an event does not: what a pool without a guard would
+/// do.
+class WithoutGuard final : public MemoryUpstream {
+ public:
+  explicit WithoutGuard(std::unique_ptr<MemoryUpstream> real) : real_(std::move(real)) {}
+
+  void* allocate(std::size_t bytes, StreamView stream) override { return real_->allocate(bytes, stream); }
+  void deallocate(void* memory, std::size_t bytes, StreamView stream) noexcept override {
+    real_->deallocate(memory, bytes, stream);
+  }
+  void trim() noexcept override { real_->trim(); }
+  [[nodiscard]] Figures figures() const override { return real_->figures(); }
+  void fill_zero(void* memory, std::size_t bytes, StreamView stream) override {
+    real_->fill_zero(memory, bytes, stream);
+  }
+  void check_stream(StreamView stream) const override { real_->check_stream(stream); }
+  EventView create_event() override { return real_->create_event(); }
+  void destroy_event(EventView event) noexcept override { real_->destroy_event(event); }
+  void record(EventView event, StreamView stream) override { real_->record(event, stream); }
+  bool ready(EventView event) override { return real_->ready(event); }
+  void hold(StreamView, EventView) override {}
+  void synchronize(EventView event) override { real_->synchronize(event); }
+
+ private:
+  std::unique_ptr<MemoryUpstream> real_;
+};
+
+}  // namespace tessera::testing

@@ -106,6 +106,14 @@ void synchronize(EventView event) {
   check(cudaEventSynchronize(native(event)), "cudaEventSynchronize");
 }
 
+void pin(void* memory, std::size_t bytes) {
+  check(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), "cudaHostRegister");
+}
+
+void unpin(void* memory) noexcept {
+  (void)cudaHostUnregister(memory);
+}
+
 std::int64_t free_memory_bytes(Ordinal ordinal) {
   const CurrentContext restored_at_the_end;
   bind(ordinal);

@@ -4,6 +4,7 @@
 #include <tessera/device/stream.hpp>
 #include <tessera/topology/device_info.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 /// Everything that the device room asks of CUDA, without a CUDA type. `cuda_calls.cpp` answers where
@@ -44,6 +45,10 @@ void record(EventView event, StreamView stream);
 void hold(StreamView stream, EventView event);
 /// Waits for the event.
 void synchronize(EventView event);
+
+/// Pins host memory that is there, for all devices of this process.
+void pin(void* memory, std::size_t bytes);
+void unpin(void* memory) noexcept;
 
 /// Free memory of the device. What is current on this thread stays current.
 [[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);

@@ -45,6 +45,10 @@ void hold(StreamView, EventView) {
 void synchronize(EventView) {
   refuse();
 }
+void pin(void*, std::size_t) {
+  refuse();
+}
+void unpin(void*) noexcept {}
 std::int64_t free_memory_bytes(Ordinal) {
   refuse();
 }

@@ -326,6 +326,11 @@ void StreamCache::evict_to(std::size_t bytes) noexcept {
 void StreamCache::set_limits(CacheLimits limits) noexcept {
   const std::lock_guard lock(mutex_);
   limits_ = limits;
+  for (Block* block = cached_.oldest(); block != nullptr;) {
+    Block& looked_at = *std::exchange(block, block->in_cache.newer);
+    if (kept_[looked_at.size.index] > limits_.blocks_per_class) evict(looked_at);
+  }
+  while (statistics_.cached_bytes > limits_.cached_bytes) evict(*cached_.oldest());
 }
 
 PoolStatistics StreamCache::statistics() const {

@@ -115,6 +115,7 @@ class alignas(128) StreamCache {
   void empty() noexcept;
   /// Gives cached blocks back, the oldest first, until at most `bytes` are cached.
   void evict_to(std::size_t bytes) noexcept;
+  /// Applies at once to what is cached, but for the slack.
   void set_limits(CacheLimits limits) noexcept;
   void close() noexcept;
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace tessera {
+
+class DeviceContext;
+
+/// Host memory that a device copies to and from at full speed: on the NUMA node nearest to the device, and
+/// pinned, so that copies run beside other work of their stream. Zeroed. Move-only.
+///
+/// On a simulated device it is plain memory. Where the device's node is not known, or the system does not
+/// let the process choose (containers), the memory is where the system put it, and `near_device()` says so.
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  /// Makes `context` current on the calling thread. Throws `Error(job_fault)` if there is not enough memory
+  /// or it cannot be pinned. Blocks: touching and pinning take about a third of a second a GiB.
+  PinnedMemory(std::size_t bytes, const DeviceContext& context);
+  /// Blocks until the memory is unpinned. Copies from or to it must be complete.
+  ~PinnedMemory();
+  PinnedMemory(PinnedMemory&& other) noexcept { swap(other); }
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept {
+    PinnedMemory taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
+  /// Whether every page was found on the device's NUMA node.
+  [[nodiscard]] bool near_device() const noexcept { return near_device_; }
+  [[nodiscard]] bool pinned() const noexcept { return pinned_; }
+
+ private:
+  void swap(PinnedMemory& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_bytes_, other.size_bytes_);
+    std::swap(near_device_, other.near_device_);
+    std::swap(pinned_, other.pinned_);
+  }
+
+  void* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  bool near_device_ = false;
+  bool pinned_ = false;
+};
+
+/// `size` elements of pinned memory, as a range.
+///
+///     PinnedBuffer<double> rows(batch, context);
+///     std::ranges::copy(read, rows.begin());
+///     cudaMemcpyAsync(device.data(), rows.data(), rows.size_bytes(), cudaMemcpyHostToDevice, stream);
+template <class T>
+class PinnedBuffer {
+  static_assert(std::is_trivially_copyable_v<T>, "devices copy byte by byte");
+
+ public:
+  PinnedBuffer() = default;
+  /// As `PinnedMemory`.
+  PinnedBuffer(std::size_t size, const DeviceContext& context)
+      : memory_(size > std::numeric_limits<std::size_t>::max() / sizeof(T)
+                    ? std::numeric_limits<std::size_t>::max()
+                    : size * sizeof(T),
+                context) {}
+
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(memory_.data()); }
+  [[nodiscard]] std::size_t size() const noexcept { return memory_.size_bytes() / sizeof(T); }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.size_bytes(); }
+  [[nodiscard]] T* begin() const noexcept { return data(); }
+  [[nodiscard]] T* end() const noexcept { return data() + size(); }
+  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return data()[i]; }
+  [[nodiscard]] std::span<T> span() const noexcept { return {data(), size()}; }
+  [[nodiscard]] const PinnedMemory& memory() const noexcept { return memory_; }
+
+ private:
+  PinnedMemory memory_;
+};
+
+}  // namespace tessera

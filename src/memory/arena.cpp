@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/memory/arena.hpp>
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+namespace {
+
+/// From `at` to the next multiple of `alignment`.
+std::size_t padding(std::uintptr_t at, std::size_t alignment) {
+  return (alignment - at % alignment) % alignment;
+}
+
+}  // namespace
+
+void* Arena::take_bytes(std::size_t bytes, std::size_t alignment) {
+  if (!std::has_single_bit(alignment))
+    throw Error(ErrorCode::usage, "arena: an alignment of " + std::to_string(alignment) +
+                                      " was asked for, but it must be a power of two");
+  if (bytes == 0) return nullptr;
+  const auto start = [&] { return static_cast<std::byte*>(slabs_.back().data()); };
+  const auto skipped = [&] { return padding(reinterpret_cast<std::uintptr_t>(start()) + used_, alignment); };
+  const auto fits = [&] {
+    const std::size_t left = slabs_.back().size_bytes() - used_;
+    return bytes <= left && skipped() <= left - bytes;
+  };
+  if (slabs_.empty() || !fits()) {
+    // Pools align to 256 bytes; a larger alignment may have to skip the rest.
+    const std::size_t extra = alignment > default_alignment ? alignment - default_alignment : 0;
+    const std::size_t needed = bytes + std::min(extra, std::numeric_limits<std::size_t>::max() - bytes);
+    slabs_.reserve(slabs_.size() + 1);
+    slabs_.push_back(pool_->take_bytes(std::max(needed, next_bytes_), stream_));
+    used_before_ += used_;
+    used_ = 0;
+    next_bytes_ = capacity_bytes();  // so that there are few slabs, however much is taken
+  }
+  used_ += skipped();
+  void* memory = start() + used_;
+  used_ += bytes;
+  return memory;
+}
+
+void Arena::reset() noexcept {
+  if (slabs_.size() > 1) {
+    // A slab's start is aligned to 256 bytes; the same in one slab would have to skip to there.
+    next_bytes_ = used_bytes() + slabs_.size() * default_alignment;
+    slabs_.clear();
+  }
+  used_ = 0;
+  used_before_ = 0;
+}
+
+std::size_t Arena::capacity_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const MemoryLease& slab : slabs_) bytes += slab.size_bytes();
+  return bytes;
+}
+
+}  // namespace tessera

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/memory/workspace_pool.hpp>
+
+#include "memory/stream_cache.hpp"
+
+#include <tessera/error.hpp>
+
+#include <utility>
+
+namespace tessera {
+namespace {
+
+using memory::StreamCache;
+
+memory::CacheLimits limits_of(const WorkspacePoolOptions& options) {
+  if (options.slabs_per_class < 1)
+    throw Error(ErrorCode::usage, "workspace pool: 0 slabs a class are to be kept, but at least 1 must be");
+  return {.cached_bytes = options.high_water_bytes, .blocks_per_class = options.slabs_per_class};
+}
+
+}  // namespace
+
+WorkspacePool::WorkspacePool(std::unique_ptr<MemoryUpstream> upstream, WorkspacePoolOptions options)
+    : cache_(new StreamCache(std::move(upstream), memory::power_classes, "workspace pool",
+                             limits_of(options))) {}
+
+WorkspacePool::~WorkspacePool() = default;
+WorkspacePool::WorkspacePool(WorkspacePool&&) noexcept = default;
+WorkspacePool& WorkspacePool::operator=(WorkspacePool&&) noexcept = default;
+
+void WorkspacePool::Closer::operator()(StreamCache* cache) const noexcept {
+  cache->close();
+}
+
+MemoryLease WorkspacePool::take(std::size_t bytes, StreamView stream) {
+  if (bytes == 0) return {};
+  if (bytes > memory::largest_class_bytes) cache_->refuse(bytes);
+  return cache_->take(bytes, memory::power_class(bytes), stream);
+}
+
+void WorkspacePool::set_options(WorkspacePoolOptions options) {
+  cache_->set_limits(limits_of(options));
+}
+
+void WorkspacePool::evict_to(std::size_t bytes) noexcept {
+  cache_->evict_to(bytes);
+}
+
+void WorkspacePool::release_stream(StreamView stream) {
+  cache_->release_stream(stream);
+}
+
+void WorkspacePool::empty_cache() noexcept {
+  cache_->empty();
+}
+
+std::size_t WorkspacePool::pooled_bytes() const {
+  return statistics().cached_bytes;
+}
+
+std::size_t WorkspacePool::pooled_slabs() const {
+  return statistics().cached_blocks;
+}
+
+PoolStatistics WorkspacePool::statistics() const {
+  return cache_->statistics();
+}
+
+void WorkspacePool::reset_stats() noexcept {
+  cache_->reset_stats();
+}
+
+}  // namespace tessera

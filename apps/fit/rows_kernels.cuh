@@ -159,8 +159,8 @@ __global__ void evaluate_rows(WaveView wave) {
   double eta = offset;
   for (int t = 0; t < wave.layout.term_count; ++t) eta += evaluate_term(wave, wave.layout.terms[t], row, at);
   const double prior = pass.prior_weight < 0 ? 1 : wave.columns.numbers[pass.prior_weight][row];
-  const RowOutcome outcome =
-      row_outcome(pass.kind, BuiltInFunctions{pass.family}, wave.columns.numbers[pass.response][row], eta, offset, prior);
+  const RowOutcome outcome = row_outcome(pass.kind, BuiltInFunctions{pass.family},
+                                         wave.columns.numbers[pass.response][row], eta, offset, prior);
   const TermTable& residual = wave.layout.terms[wave.layout.term_count];
   wave.values[residual.value_begin * wave.capacity + at] = outcome.residual;
   wave.places[residual.placement_begin * wave.capacity + at] = 0;

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <tessera/error.hpp>
 #include <thread>
 
@@ -114,6 +115,36 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
     for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
   }
   return all;
+}
+
+Suite fit_suite() {
+  const auto chosen = std::make_shared<FitSuite>();
+  Suite suite;
+  suite.name = "fit";
+  suite.description =
+      "Whole fits of simulated data in memory, beside bam() of R's mgcv where that is installed";
+  suite.add_options = [chosen](CLI::App& command) {
+    command.add_option("--rows", chosen->rows, "Rows of the table")
+        ->check(from_to(1, std::int64_t{1} << 40))
+        ->capture_default_str();
+    command.add_option("--models", chosen->models, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"G4", "G10", "B4"}))
+        ->capture_default_str();
+    command.add_option("--block-rows", chosen->block_rows, "Rows in which the order of additions is fixed")
+        ->check(from_to(1, std::int64_t{1} << 40))
+        ->capture_default_str();
+  };
+  suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
+    FitSuite fits = *chosen;
+    fits.repeats = options.repeats.value_or(fits.repeats);
+    fits.peer = options.peer;
+    Job job(comm, job_options(options));
+    auto measurements = run_fit_suite(job, fits);
+    note(comm, "fit", to_string(job.last_verdict()));
+    return measurements;
+  };
+  return suite;
 }
 
 }  // namespace tessera::bench

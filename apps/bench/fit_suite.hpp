@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "measurement.hpp"
+#include "suite.hpp"
 
 #include <tessera/job/job.hpp>
 
@@ -23,5 +23,7 @@ struct FitSuite {
 /// and on rank 0 mgcv's `bam(discrete = TRUE)` with as many threads as the job has in all.
 /// *Collective.* What is measured is rank 0's to print.
 [[nodiscard]] std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite);
+
+[[nodiscard]] Suite fit_suite();
 
 }  // namespace tessera::bench

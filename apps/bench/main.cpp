@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-bench: measures parts of Tessera on this machine, beside a peer where there is one.
-#include "fit_suite.hpp"
-#include "measurement.hpp"
+#include "frame.hpp"
+#include "suite.hpp"
 
 #include <fmt/core.h>
 
@@ -11,36 +11,35 @@
 #include <exception>
 #include <string>
 #include <tessera/tessera.hpp>
+#include <vector>
 
 namespace {
 
 using namespace tessera;
 
-struct FitCommand {
-  bench::FitSuite suite;
-  std::string device = "auto";
-  int threads = 0;
-  bool no_peer = false;
-};
+/// What there is to measure on. *Collective.* Changes nothing in this process, as making a job would.
+Inventory look_around(const mpi::Communicator& comm, Policy policy) {
+  Probe here;
+  fit::together(comm, [&] { here = probe(comm.rank()); });
+  if (policy == Policy::cpu) here.devices.clear();
+  const Claim mine = claim(comm, here, false);
+  return gather_inventory(comm, here, mine, std::vector<std::uint64_t>(mine.devices.size(), 1));
+}
 
-int run(FitCommand command, bool json, const mpi::Session& session) {
-  JobOptions options;
-  options.policy = command.device == "cpu"   ? Policy::cpu
-                   : command.device == "gpu" ? Policy::gpu
-                                             : Policy::automatic;
-  options.threads = command.threads;
-  Job job(session.world(), options);
-  command.suite.peer = !command.no_peer;
-  const auto measurements = bench::run_fit_suite(job, command.suite);
-  const std::string machine = bench::machine_of(job.inventory());
-  if (!session.is_root()) return EXIT_SUCCESS;
-  if (json) {
-    bench::print_json_lines(measurements, machine);
-  } else {
-    bench::print_table(measurements, machine);
-    fmt::print("{}\n", to_string(job.last_verdict()));
+void measure(const std::vector<bench::Suite>& suites, const CLI::App& app, const mpi::Session& session,
+             const bench::SuiteOptions& options, bool json) {
+  const std::string machine = bench::machine_of(look_around(session.world(), options.policy));
+  for (const bench::Suite& suite : suites) {
+    if (!app.got_subcommand(suite.name)) continue;
+    const auto measurements = suite.run(session.world(), options);
+    if (!session.is_root()) continue;
+    if (json) {
+      bench::print_json_lines(measurements, machine);
+    } else if (!measurements.empty()) {
+      bench::print_table(measurements, machine);
+    }
+    std::fflush(stdout);
   }
-  return EXIT_SUCCESS;
 }
 
 }  // namespace
@@ -51,49 +50,55 @@ int main(int argc, char** argv) {
     if (session.is_root()) fmt::print(stderr, "tessera-bench: {}\n", what);
   };
 
-  CLI::App app{"Measures parts of Tessera on this machine, beside a peer where there is one."};
+  CLI::App app{
+      "Measures parts of Tessera on this machine, beside a peer where there is one: "
+      "tessera-bench SUITE... [options]",
+      "tessera-bench"};
   app.set_version_flag("--version", std::string("tessera-bench ") + tessera::version);
   app.footer(
       "Exit status: 0 measured; 2 usage; 3 input; 4 not converged; 5 device required but absent; "
       "6 job fault.");
-  app.require_subcommand(1);
-  bool json = false;
-  app.add_flag("--json", json, "Print one line of JSON a measurement");
+  app.require_subcommand(1, 0);
   app.fallthrough();
 
-  FitCommand fit;
-  CLI::App* fit_app = app.add_subcommand(
-      "fit", "Whole fits of simulated data in memory, beside bam() of R's mgcv where that is installed");
-  fit_app->add_option("--rows", fit.suite.rows, "Rows of the table")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  fit_app->add_option("--models", fit.suite.models, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"G4", "G10", "B4"}))
-      ->capture_default_str();
-  fit_app->add_option("--repeats", fit.suite.repeats, "Runs of each")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  fit_app->add_option("--device", fit.device, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
+  bool json = false;
+  bool no_peer = false;
+  std::string device = "auto";
+  bench::SuiteOptions options;
+  app.add_flag("--json", json, "Print one line of JSON a measurement");
+  app.add_option("--repeats", options.repeats, "Runs of each thing; else each suite's own choice")
+      ->check(bench::from_to(1, 1'000'000));
+  app.add_option("--device", device, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
       ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
       ->capture_default_str();
-  fit_app->add_option("--threads", fit.threads, "Host threads of a rank; 0: as many as it may use")
-      ->check(CLI::NonNegativeNumber)
+  app.add_option("--threads", options.threads, "Host threads of a rank; 0: as many as it may use")
+      ->check(bench::from_to(0, 65536))
       ->capture_default_str();
-  fit_app->add_option("--block-rows", fit.suite.block_rows, "Rows in which the order of additions is fixed")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  fit_app->add_flag("--no-peer", fit.no_peer, "Do not run bam()");
+  app.add_flag("--no-peer", no_peer, "Measure no peer");
+
+  const std::vector<bench::Suite> suites = bench::all_suites();
+  std::string names;
+  for (const bench::Suite& suite : suites) {
+    names += ' ' + suite.name;
+    CLI::App* command = app.add_subcommand(suite.name, suite.description);
+    if (suite.add_options) suite.add_options(*command);
+  }
 
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError&) {
+    complain("name one or more suites of:" + names + "; see tessera-bench --help");
+    return exit_status(ErrorCode::usage);
   } catch (const CLI::ParseError& fault) {
     if (fault.get_exit_code() == 0) return session.is_root() ? app.exit(fault) : EXIT_SUCCESS;
     complain(std::string(fault.what()) + "; see tessera-bench --help");
     return exit_status(ErrorCode::usage);
   }
+  options.peer = !no_peer;
+  options.policy = device == "cpu" ? Policy::cpu : device == "gpu" ? Policy::gpu : Policy::automatic;
   try {
-    return run(fit, json, session);
+    measure(suites, app, session, options, json);
+    return EXIT_SUCCESS;
   } catch (const Error& fault) {
     complain(fault.what());
     return exit_status(fault.code());

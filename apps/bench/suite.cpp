@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "suite.hpp"
+
+#include "frame.hpp"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+
+namespace tessera::bench {
+
+CLI::Validator from_to(std::int64_t least, std::int64_t most) {
+  const auto complaint = [=](const std::string& text) {
+    std::int64_t value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = fault == std::errc() && end == text.data() + text.size();
+    if (whole && value >= least && value <= most) return std::string();
+    return fmt::format("give a whole number from {} to {}, not '{}'", least, most, text);
+  };
+  return {complaint, fmt::format("[{} - {}]", least, most)};
+}
+
+JobOptions job_options(const SuiteOptions& options) {
+  JobOptions job;
+  job.policy = options.policy;
+  job.threads = options.threads;
+  return job;
+}
+
+std::vector<double> seconds_of(const mpi::Communicator& comm, int repeats, int calls,
+                               const std::function<void()>& work) {
+  std::vector<double> seconds;
+  for (int repeat = -1; repeat < repeats; ++repeat) {
+    std::chrono::duration<double> elapsed{};
+    comm.barrier();
+    fit::together(comm, [&] {
+      const auto start = std::chrono::steady_clock::now();
+      for (int call = 0; call < calls; ++call) work();
+      elapsed = std::chrono::steady_clock::now() - start;
+    });
+    const double slowest = comm.allreduce(elapsed.count(), mpi::Reduction::max);
+    if (repeat >= 0) seconds.push_back(slowest / calls);
+  }
+  return seconds;
+}
+
+Measurement ratio_of(const Measurement& ours, const Measurement& theirs) {
+  return {ours.suite, ours.name, ours.what + " / " + theirs.what, "1", {ours.median() / theirs.median()}};
+}
+
+void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text) {
+  if (comm.rank() == 0) fmt::print(stderr, "tessera-bench: {}: {}\n", suite, text);
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measurement.hpp"
+
+#include <tessera/job/job.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// A suite measures one part of Tessera, and a peer beside it where there is one. To add one, write its file
+/// pair `NAME_suite.{hpp,cpp}` with a function `Suite NAME_suite()`, and name it in CMakeLists.txt and in
+/// suites.cpp, a line each.
+namespace tessera::bench {
+
+/// What every suite is given.
+struct SuiteOptions {
+  std::optional<int>
+      repeats;  ///< runs of each thing after the warm-up, at least 1; empty: the suite's choice
+  Policy policy = Policy::automatic;
+  int threads = 0;   ///< host threads of a rank; 0: as many as it may use
+  bool peer = true;  ///< measure the peer too
+};
+
+struct Suite {
+  std::string name;         ///< the word of the command line
+  std::string description;  ///< one line
+  /// *Collective.* Measures over the ranks of `comm`. Every rank returns; what rank 0 returns is printed. An
+  /// `Error` must leave it on every rank, as `fit::together` sees to.
+  std::function<std::vector<Measurement>(const mpi::Communicator& comm, const SuiteOptions& options)> run;
+  /// Adds options that are the suite's alone; may be empty. What they are bound to lives as long as `run`.
+  std::function<void(CLI::App& command)> add_options;
+};
+
+/// Every suite of the program, in the order in which they run.
+[[nodiscard]] std::vector<Suite> all_suites();
+
+/// A check of a whole number, with one line that says what to give instead.
+[[nodiscard]] CLI::Validator from_to(std::int64_t least, std::int64_t most);
+
+/// The options of a job under which a suite measures.
+[[nodiscard]] JobOptions job_options(const SuiteOptions& options);
+
+/// Seconds that one call of `work` takes, one value a repeat after one that is not counted: each is the mean
+/// of `calls` calls in a row, begun by all ranks together, of the slowest rank. *Collective.* An `Error` of
+/// `work` on one rank is thrown on all.
+[[nodiscard]] std::vector<double> seconds_of(const mpi::Communicator& comm, int repeats, int calls,
+                                             const std::function<void()>& work);
+
+/// What `ours` took for each unit of what `theirs` took, by their medians.
+[[nodiscard]] Measurement ratio_of(const Measurement& ours, const Measurement& theirs);
+
+/// One line on standard error, from rank 0: what a suite leaves out, and why.
+void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text);
+
+}  // namespace tessera::bench

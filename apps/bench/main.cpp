@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-bench: measures parts of Tessera on this machine, beside a peer where there is one.
+#include "child.hpp"
 #include "frame.hpp"
 #include "suite.hpp"
 
@@ -45,6 +46,7 @@ void measure(const std::vector<bench::Suite>& suites, const CLI::App& app, const
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (bench::is_child(argc, argv)) return bench::run_child(argc, argv);
   mpi::Session session(argc, argv);
   const auto complain = [&](const std::string& what) {
     if (session.is_root()) fmt::print(stderr, "tessera-bench: {}\n", what);

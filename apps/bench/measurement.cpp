@@ -56,12 +56,19 @@ std::string machine_of(const Inventory& inventory) {
 }
 
 void print_table(const std::vector<Measurement>& measurements, const std::string& machine) {
+  const auto width_of = [&](std::string Measurement::*column, std::size_t least) {
+    for (const Measurement& m : measurements) least = std::max(least, (m.*column).size());
+    return least + 2;
+  };
+  const std::size_t suite = width_of(&Measurement::suite, 6);
+  const std::size_t name = width_of(&Measurement::name, 24);
+  const std::size_t what = width_of(&Measurement::what, 28);
   fmt::print("tessera-bench {} ({}) on {}\n", version, TESSERA_COMMIT, machine);
-  fmt::print("{:<8}{:<26}{:<30}{:>10}{:>10}{:>10}  {}\n", "suite", "case", "what", "minimum", "median",
-             "maximum", "unit");
+  fmt::print("{:<{}}{:<{}}{:<{}}{:>10}{:>10}{:>10}  {}\n", "suite", suite, "case", name, "what", what,
+             "minimum", "median", "maximum", "unit");
   for (const Measurement& m : measurements) {
-    fmt::print("{:<8}{:<26}{:<30}{:>10.4g}{:>10.4g}{:>10.4g}  {}\n", m.suite, m.name, m.what, m.minimum(),
-               m.median(), m.maximum(), m.unit);
+    fmt::print("{:<{}}{:<{}}{:<{}}{:>10.4g}{:>10.4g}{:>10.4g}  {}\n", m.suite, suite, m.name, name, m.what,
+               what, m.minimum(), m.median(), m.maximum(), m.unit);
   }
 }
 

@@ -46,6 +46,12 @@ std::vector<double> seconds_of(const mpi::Communicator& comm, int repeats, int c
   return seconds;
 }
 
+Measurement in_microseconds(Measurement measured) {
+  for (double& value : measured.values) value *= 1e6;
+  measured.unit = "us";
+  return measured;
+}
+
 Measurement ratio_of(const Measurement& ours, const Measurement& theirs) {
   return {ours.suite, ours.name, ours.what + " / " + theirs.what, "1", {ours.median() / theirs.median()}};
 }

@@ -51,6 +51,9 @@ struct Suite {
 [[nodiscard]] std::vector<double> seconds_of(const mpi::Communicator& comm, int repeats, int calls,
                                              const std::function<void()>& work);
 
+/// The same figures, which are in seconds, in microseconds.
+[[nodiscard]] Measurement in_microseconds(Measurement measured);
+
 /// What `ours` took for each unit of what `theirs` took, by their medians.
 [[nodiscard]] Measurement ratio_of(const Measurement& ours, const Measurement& theirs);
 

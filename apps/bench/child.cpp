@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "child.hpp"
+
+#include "empty_kernel.hpp"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <tessera/device/pool.hpp>
+#include <tessera/error.hpp>
+#include <tessera/topology/probe.hpp>
+#include <thread>
+
+namespace tessera::bench {
+namespace {
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void initialise_cuda() {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == nullptr) throw Error(ErrorCode::device_absent, "there is no driver (libcuda.so.1)");
+  using Init = int(unsigned);
+  auto* init = reinterpret_cast<Init*>(dlsym(library, "cuInit"));
+  const int status = init == nullptr ? -1 : init(0);
+  if (status != 0) throw Error(ErrorCode::job_fault, fmt::format("cuInit gives error {}", status));
+}
+
+std::vector<DeviceInfo> visible_devices() {
+  const Probe here = probe();
+  if (here.absence) throw Error(ErrorCode::device_absent, here.absence->message);
+  std::vector<DeviceInfo> devices;
+  for (const ProbedDevice& device : here.devices) devices.push_back(device.info);
+  return devices;
+}
+
+double open_contexts(bool at_once) {
+  const std::vector<DeviceInfo> devices = visible_devices();
+  std::vector<DevicePool::Entry> entries;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const int index = static_cast<int>(i);
+    entries.push_back({.info = devices[i], .ordinal = Ordinal{index}, .score = 1, .claim_index = index});
+  }
+  DevicePool pool(std::move(entries));
+  initialise_cuda();
+  return seconds_of([&] {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < pool.size(); ++i) {
+      if (at_once) {
+        threads.emplace_back([&pool, i] { (void)pool.context_at(i); });
+      } else {
+        (void)pool.context_at(i);
+      }
+    }
+  });
+}
+
+double run_first_kernel(const std::string& uuid) {
+  const std::vector<DeviceInfo> devices = visible_devices();
+  const auto wanted =
+      std::ranges::find_if(devices, [&](const DeviceInfo& device) { return to_string(device.uuid) == uuid; });
+  if (wanted == devices.end())
+    throw Error(ErrorCode::device_absent, "the device " + uuid + " is not visible");
+  return seconds_of([&] {
+    initialise_cuda();
+    const DeviceContext context(*wanted);
+    launch_empty_kernel(context.stream());
+    context.synchronize();
+  });
+}
+
+double run_what(const std::string& what, const std::string& device) {
+  if (what == child::cu_init) return seconds_of(initialise_cuda);
+  if (what == child::contexts_in_turn) return open_contexts(false);
+  if (what == child::contexts_at_once) return open_contexts(true);
+  if (what == child::first_kernel) return run_first_kernel(device);
+  throw Error(ErrorCode::usage, "there is no child '" + what + "'");
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+constexpr std::string_view child_word = "--child";
+
+}  // namespace
+
+std::optional<double> seconds_in_child(const std::string& what, const std::optional<std::string>& visible,
+                                       const std::string& device) {
+  const std::string command =
+      fmt::format("env -u TESSERA_SIMULATE {} {} {} {} {}",
+                  visible ? quoted("CUDA_VISIBLE_DEVICES=" + *visible) : "-u CUDA_VISIBLE_DEVICES",
+                  quoted(std::filesystem::read_symlink("/proc/self/exe").string()), child_word, what, device);
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return std::nullopt;
+  std::string text;
+  std::array<char, 256> part{};
+  while (std::fgets(part.data(), part.size(), pipe) != nullptr) text += part.data();
+  if (pclose(pipe) != 0) return std::nullopt;
+  return std::strtod(text.c_str(), nullptr);
+}
+
+bool is_child(int argc, char** argv) {
+  return argc >= 3 && argv[1] == child_word;
+}
+
+int run_child(int argc, char** argv) {
+  try {
+    fmt::print("{:.9f}\n", run_what(argv[2], argc > 3 ? argv[3] : ""));
+    return EXIT_SUCCESS;
+  } catch (const Error& error) {
+    fmt::print(stderr, "tessera-bench: {} cannot be measured: {}\n", argv[2], error.what());
+    return exit_status(error.code());
+  }
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scatter_suite.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+namespace tessera::bench {
+namespace {
+
+/// A job on the GPUs, or on eight simulated devices a rank where there is none.
+Job job_on_devices(const mpi::Communicator& comm, const SuiteOptions& options) {
+  Job job(comm, job_options(options));
+  if (!job.on_host()) return job;
+  setenv("TESSERA_SIMULATE", "*:8xH200", 1);
+  JobOptions simulated = job_options(options);
+  simulated.policy = Policy::gpu;
+  Job rehearsal(comm, simulated);
+  unsetenv("TESSERA_SIMULATE");
+  return rehearsal;
+}
+
+/// What a program would do that keeps no threads: spawn one a device, bind it, join it.
+void spawn_bind_join(DevicePool& pool) {
+  std::vector<std::jthread> threads;
+  threads.reserve(pool.size());
+  for (std::size_t i = 0; i < pool.size(); ++i)
+    threads.emplace_back([&pool, i] { pool.context_at(i).bind(); });
+}
+
+std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+  Job job = job_on_devices(comm, options);
+  const auto devices = static_cast<std::int64_t>(job.inventory().devices().size());
+  const Plan plan = job.plan(16 * devices);
+  std::vector<char> units(static_cast<std::size_t>(job.local_range(plan).size()));
+  const int repeats = options.repeats.value_or(20);
+  constexpr int calls = 100;
+  const std::string name = fmt::format("{} ranks, {} {}devices", comm.size(), devices,
+                                       job.inventory().devices()[0].simulated ? "simulated " : "");
+
+  std::vector<Measurement> all;
+  all.push_back(in_microseconds(
+      {"scatter", name, "empty tiles, to verdict", "s", seconds_of(comm, repeats, calls, [&] {
+         job.scatter(
+             plan, std::span(units), [](Tile&, std::span<char>) {}, [](const HostTile&, std::span<char>) {});
+       })}));
+  if (job.on_host()) {
+    note(comm, "scatter", to_string(job.last_verdict()));
+    return {};
+  }
+  if (!options.peer) return all;
+  all.push_back(in_microseconds({"scatter", name, "spawn, bind, join", "s",
+                                 seconds_of(comm, repeats, calls, [&] { spawn_bind_join(job.devices()); })}));
+  all.push_back(ratio_of(all[0], all[1]));
+  return all;
+}
+
+}  // namespace
+
+Suite scatter_suite() {
+  return {"scatter", "A pass of empty tiles on every device, beside threads spawned for each call", run, {}};
+}
+
+}  // namespace tessera::bench

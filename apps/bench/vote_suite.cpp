@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vote_suite.hpp"
+
+#include <fmt/core.h>
+
+namespace tessera::bench {
+namespace {
+
+constexpr int calls = 1000;
+
+/// A pass without units is little more than its vote.
+void empty_pass(Job& job, const Plan& plan) {
+  job.scatter(
+      plan, std::span<char>(), [](Tile&, std::span<char>) {}, [](const HostTile&, std::span<char>) {});
+}
+
+std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+  JobOptions on_host = job_options(options);
+  on_host.policy = Policy::cpu;
+  Job job(comm, on_host);
+  const Plan plan = job.plan(0);
+  const int repeats = options.repeats.value_or(20);
+  const std::string name = fmt::format("{} ranks", comm.size());
+  std::vector<Measurement> all;
+  all.push_back(in_microseconds(
+      {"vote", name, "empty pass", "s", seconds_of(comm, repeats, calls, [&] { empty_pass(job, plan); })}));
+  if (!options.peer) return all;
+  all.push_back(
+      in_microseconds({"vote", name, "MPI_Allreduce of an int", "s", seconds_of(comm, repeats, calls, [&] {
+                         int one = 1;
+                         MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_INT, MPI_MIN, job.comm().native());
+                       })}));
+  all.push_back(ratio_of(all[0], all[1]));
+  return all;
+}
+
+}  // namespace
+
+Suite vote_suite() {
+  return {"vote", "A pass's vote, beside a plain MPI_Allreduce of one int", run, {}};
+}
+
+}  // namespace tessera::bench

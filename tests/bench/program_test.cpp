@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "info/run_program.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+const std::string program = TESSERA_BENCH;
+
+ProgramResult bench(int ranks, const std::string& arguments) {
+  return run(std::string(TESSERA_MPIRUN) + " " + std::to_string(ranks) + " " + program + " " + arguments);
+}
+
+std::vector<nlohmann::json> lines_of(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+void expect_refused(const std::string& arguments, const std::string& why) {
+  const ProgramResult result = run(program + " " + arguments);
+  EXPECT_EQ(result.status, 2) << arguments;
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+  EXPECT_NE(result.err.find(why), std::string::npos) << result.err;
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(Bench, RefusesOnOneLineThatSaysWhatToGive) {
+  expect_refused("", "name one or more suites of: probe claim");
+  expect_refused("nonsense", "name one or more suites of: probe claim");
+  expect_refused("vote --repeats 0", "--repeats: give a whole number from 1 to 1000000, not '0'");
+  expect_refused("vote --repeats many", "--repeats: give a whole number from 1 to 1000000, not 'many'");
+  expect_refused("fit --rows -1", "--rows: give a whole number from 1 to");
+  expect_refused("vote --device tpu", "--device");
+}
+
+TEST(Bench, MeasuresTheSuitesThatAreNamedAndNoOther) {
+  const ProgramResult result = bench(2, "vote claim --repeats 3 --json --device cpu");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::set<std::string> suites;
+  for (const auto& line : lines_of(result.out)) suites.insert(line.at("suite"));
+  EXPECT_EQ(suites, (std::set<std::string>{"vote", "claim"}));
+}
+
+TEST(Bench, LinesOfJsonHoldTheFiguresThePeerTheRatioAndWhereTheyAreFrom) {
+  const ProgramResult result =
+      bench(3, "probe claim vote scatter --repeats 3 --json --device auto --threads 1");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::map<std::string, int> lines_of_suite;
+  for (const auto& line : lines_of(result.out)) {
+    ++lines_of_suite[line.at("suite")];
+    EXPECT_GT(line.at("minimum"), 0) << line;
+    EXPECT_LE(line.at("minimum"), line.at("median")) << line;
+    EXPECT_LE(line.at("median"), line.at("maximum")) << line;
+    EXPECT_NE(std::string(line.at("machine")).find("3 ranks"), std::string::npos) << line;
+    EXPECT_FALSE(std::string(line.at("commit")).empty()) << line;
+    EXPECT_TRUE(line.at("runs") == 1 || line.at("runs") == 3) << line;
+  }
+  EXPECT_GE(lines_of_suite["probe"], 3);
+  EXPECT_EQ(lines_of_suite["claim"], 2);
+  EXPECT_EQ(lines_of_suite["vote"], 3);     // the pass, the peer, the ratio
+  EXPECT_EQ(lines_of_suite["scatter"], 3);  // the same
+}
+
+TEST(Bench, LeavesThePeerOutIfToldTo) {
+  const ProgramResult result = bench(1, "vote --repeats 1 --json --no-peer");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].at("what"), "empty pass");
+}
+
+TEST(Bench, APlanOfAMillionDevicesIsMeasuredForThreeShapesOfAJob) {
+  const ProgramResult result = bench(1, "partition --repeats 1");
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("1000000 devices, 1000000 ranks"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("1000000 devices, 125000 ranks"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("1000000 devices, 1 ranks"), std::string::npos) << result.out;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -4,6 +4,7 @@
 /// Everything that an application needs.
 
 #include <tessera/error.hpp>
+#include <tessera/job/device_collectives.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/mpi/session.hpp>
 #include <tessera/topology/probe.hpp>

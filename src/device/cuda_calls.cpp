@@ -123,4 +123,22 @@ std::int64_t free_memory_bytes(Ordinal ordinal) {
   return static_cast<std::int64_t>(free);
 }
 
+std::shared_ptr<void> keep_current() {
+  return std::make_shared<CurrentContext>();
+}
+
+void copy(void* to, const void* from, std::size_t bytes, StreamView stream) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native(stream)), "cudaMemcpyAsync");
+}
+
+bool is_done(StreamView stream) {
+  const cudaError_t status = cudaStreamQuery(native(stream));
+  if (status == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  check(status, "cudaStreamQuery");
+  return true;
+}
+
 }  // namespace tessera::cuda

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 /// Everything that the device room asks of CUDA, without a CUDA type. `cuda_calls.cpp` answers where
 /// CUDA is built, `no_cuda_calls.cpp` refuses where it is not. All of them throw `Error(job_fault)` with
@@ -52,5 +53,15 @@ void unpin(void* memory) noexcept;
 
 /// Free memory of the device. What is current on this thread stays current.
 [[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);
+
+// What the collectives of a job need.
+
+/// Puts back, when the returned object goes, what is current on this thread now, also if that is nothing.
+[[nodiscard]] std::shared_ptr<void> keep_current();
+/// Copies from or to the current device's memory, on the stream. Waits only where one side is host memory
+/// that is not pinned.
+void copy(void* to, const void* from, std::size_t bytes, StreamView stream);
+/// True if the stream, of any device, has nothing left to do.
+[[nodiscard]] bool is_done(StreamView stream);
 
 }  // namespace tessera::cuda

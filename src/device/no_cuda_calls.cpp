@@ -53,4 +53,14 @@ std::int64_t free_memory_bytes(Ordinal) {
   refuse();
 }
 
+std::shared_ptr<void> keep_current() {
+  refuse();
+}
+void copy(void*, const void*, std::size_t, StreamView) {
+  refuse();
+}
+bool is_done(StreamView) {
+  refuse();
+}
+
 }  // namespace tessera::cuda

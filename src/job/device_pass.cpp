@@ -3,8 +3,6 @@
 
 #include <tessera/error.hpp>
 
-#include <algorithm>
-
 namespace tessera {
 namespace {
 
@@ -20,12 +18,6 @@ std::int64_t units_at_once(const PlannedTile& tile, std::int64_t block, std::int
                                           " bytes does not fit the budget of " +
                                           std::to_string(budget_bytes) + " bytes: use smaller blocks");
   return fitting - fitting % block;
-}
-
-DeviceContext& context_of_claimed(DevicePool& pool, int device) {
-  const auto entries = pool.entries();
-  const auto at = std::ranges::find(entries, device, &DevicePool::Entry::claim_index);
-  return pool.context_at(static_cast<std::size_t>(at - entries.begin()));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <tessera/error.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace tessera {
@@ -76,6 +77,12 @@ void bind_this_thread_near(const DeviceInfo& device) {
   if (!bind_thread_near(device.near_cpuset))
     throw Error(ErrorCode::job_fault,
                 "the thread cannot be bound to the cores near the device (" + device.near_cpuset + ")");
+}
+
+DeviceContext& context_of_claimed(DevicePool& pool, int device) {
+  const auto entries = pool.entries();
+  const auto at = std::ranges::find(entries, device, &DevicePool::Entry::claim_index);
+  return pool.context_at(static_cast<std::size_t>(at - entries.begin()));
 }
 
 void drain(const DeviceContext& context) noexcept {

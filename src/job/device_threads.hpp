@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/device/context.hpp>
+#include <tessera/device/pool.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -46,6 +46,9 @@ class DeviceThreads {
 
 /// Binds the calling thread near the device. Throws `Error(job_fault)` if that cannot be done.
 void bind_this_thread_near(const DeviceInfo& device);
+
+/// The context of a device of this rank, which counts the claimed ones; opens it if it is not open.
+DeviceContext& context_of_claimed(DevicePool& pool, int device);
 
 /// Waits for the stream of a device whose function failed: what it began must not write later on.
 void drain(const DeviceContext& context) noexcept;

@@ -13,12 +13,13 @@
 namespace tessera::fault {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 7> stages = {{{"probe", Stage::probe},
+constexpr std::array<std::pair<std::string_view, Stage>, 8> stages = {{{"probe", Stage::probe},
                                                                        {"claim", Stage::claim},
                                                                        {"bind", Stage::bind},
                                                                        {"allocate", Stage::allocate},
                                                                        {"throw", Stage::throwing},
                                                                        {"fail", Stage::failing},
+                                                                       {"nccl", Stage::nccl},
                                                                        {"vote-late", Stage::vote_late}}};
 
 /// Takes `prefix` off the front of `text` if it is there.
@@ -72,7 +73,7 @@ std::vector<Point> parse(std::string_view text) {
     if (!point)
       throw Error(ErrorCode::usage, "TESSERA_FAULT: cannot read \"" + std::string(entry) +
                                         "\": an entry is stage@rankR[.deviceD][:passN], the stage one of "
-                                        "probe, claim, bind, allocate, throw, fail, vote-late");
+                                        "probe, claim, bind, allocate, throw, fail, nccl, vote-late");
     points.push_back(*point);
     if (comma == std::string_view::npos) return points;
     text.remove_prefix(comma + 1);

@@ -23,6 +23,7 @@ enum class Stage {
   allocate,   ///< a tile's memory cannot be had
   throwing,   ///< "throw": the tile function throws, after it has written
   failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
+  nccl,       ///< the rank cannot open NCCL
   vote_late,  ///< "vote-late": the rank comes late to the vote; `device` does not matter
 };
 

@@ -33,6 +33,19 @@ const Inventory& Job::inventory() const noexcept {
 DevicePool& Job::devices() noexcept {
   return state_->pool;
 }
+DeviceCollectives Job::collectives() {
+  if (!state_->collectives) {
+    CollectiveParts parts;
+    parts.comm = &state_->comm;
+    parts.inventory = &state_->inventory;
+    parts.pool = &state_->pool;
+    parts.faults = &state_->faults;
+    parts.timeout = state_->options.vote_timeout;
+    state_->collectives.emplace(std::move(parts));
+    if (state_->lost) state_->collectives->close();
+  }
+  return DeviceCollectives(*state_->collectives);
+}
 int Job::threads() const noexcept {
   return state_->threads;
 }

@@ -67,6 +67,7 @@ void Job::State::refuse_if_gpu_is_required() const {
 void Job::State::fall_back(const Verdict::Failure& first) {
   lost = first;
   device_threads.reset();
+  if (collectives) collectives->close();
   pool = DevicePool();
   refuse_if_gpu_is_required();
 }

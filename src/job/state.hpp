@@ -2,6 +2,7 @@
 #pragma once
 
 #include "job/attempt.hpp"
+#include "job/device_collectives_state.hpp"
 #include "job/device_threads.hpp"
 #include "job/fault.hpp"
 #include "job/vote.hpp"
@@ -33,6 +34,7 @@ struct Job::State {
   std::string absence;                   ///< why no device of the job is used; empty if one is
   std::optional<Verdict::Failure> lost;  ///< the failure after which the job stays on the CPU
   Verdict verdict;
+  std::optional<DeviceCollectives::State> collectives;  ///< once asked for; goes before `pool`
 
   /// Probe, claim, inventory, and a first vote. *Collective.*
   void set_up();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/vote.hpp"
 
+#include "job/pause.hpp"
 #include "job/roll_call.hpp"
 
 #include <tessera/error.hpp>
@@ -9,35 +10,13 @@
 #include <array>
 #include <limits>
 #include <sstream>
-#include <thread>
 
 namespace tessera {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 void check(int code, const char* call) {
   if (code != MPI_SUCCESS) throw Error(ErrorCode::job_fault, std::string(call) + " failed in a vote");
 }
-
-/// Gives the core away while waiting: at first for a moment, since most votes are over in microseconds, then
-/// for longer, since other ranks and their threads may need it.
-class Pause {
- public:
-  void operator()() {
-    if (Clock::now() - start_ < std::chrono::milliseconds(1)) {
-      std::this_thread::yield();
-      return;
-    }
-    std::this_thread::sleep_for(nap_);
-    nap_ = std::min(nap_ * 2, std::chrono::microseconds(100));
-  }
-  [[nodiscard]] bool is_long() const noexcept { return nap_ > std::chrono::microseconds(1); }
-
- private:
-  Clock::time_point start_ = Clock::now();
-  std::chrono::microseconds nap_{1};
-};
 
 /// The order of ballots: the graver outcome first, then the lower rank.
 std::int64_t key_of(Outcome outcome, int rank) {

@@ -21,6 +21,8 @@
 
 namespace tessera {
 
+class DeviceCollectives;
+
 /// Which hardware a job may use.
 enum class Policy {
   automatic,  ///< GPUs if there are any, else the CPU
@@ -94,6 +96,9 @@ class Job {
   [[nodiscard]] const Inventory& inventory() const noexcept;
   /// This rank's own devices. Empty on a rank that drives none, and after a fallback.
   [[nodiscard]] DevicePool& devices() noexcept;
+  /// Sums and broadcasts of data on the devices of all ranks: include <tessera/job/device_collectives.hpp>.
+  /// *Collective* the first time. Valid as long as the job.
+  [[nodiscard]] DeviceCollectives collectives();
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const noexcept;
 

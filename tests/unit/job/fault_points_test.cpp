@@ -15,12 +15,12 @@ Point point(Stage stage, std::optional<int> rank, std::optional<int> device, std
 }
 
 TEST(FaultGrammar, ReadsEveryStage) {
-  const auto points =
-      parse("probe@rank0,claim@rank1,bind@rank2,allocate@rank3,throw@rank4,fail@rank5,vote-late@rank6");
-  ASSERT_EQ(points.size(), 7u);
-  const Stage stages[] = {Stage::probe,    Stage::claim,   Stage::bind,     Stage::allocate,
-                          Stage::throwing, Stage::failing, Stage::vote_late};
-  for (int i = 0; i < 7; ++i)
+  const auto points = parse(
+      "probe@rank0,claim@rank1,bind@rank2,allocate@rank3,throw@rank4,fail@rank5,nccl@rank6,vote-late@rank7");
+  ASSERT_EQ(points.size(), 8u);
+  const Stage stages[] = {Stage::probe,    Stage::claim,   Stage::bind, Stage::allocate,
+                          Stage::throwing, Stage::failing, Stage::nccl, Stage::vote_late};
+  for (int i = 0; i < 8; ++i)
     EXPECT_EQ(points[static_cast<std::size_t>(i)], point(stages[i], i, std::nullopt, std::nullopt));
 }
 

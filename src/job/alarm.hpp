@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <vector>
+
+namespace tessera {
+
+/// Tells the ranks that wait for their devices that another rank has failed, so that they need not wait until
+/// their time is up. All messages are empty, and never waited for.
+class Alarm {
+ public:
+  /// *Collective.*
+  explicit Alarm(const mpi::Communicator& comm) : comm_(mpi::Communicator::duplicate_of(comm.native())) {}
+
+  /// Does not block.
+  void raise();
+  /// True if another rank has raised it. Does not block. Cost: a look for a message, below a microsecond.
+  [[nodiscard]] bool rang();
+  /// *Collective.* Takes the messages that are still under way: the alarm can be raised again.
+  void reset();
+
+ private:
+  mpi::Communicator comm_;  // of its own, so that no other message is taken for an alarm
+  bool raised_ = false;
+  std::vector<int> heard_;  // the ranks whose alarm was taken
+};
+
+}  // namespace tessera

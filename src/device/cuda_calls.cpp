@@ -141,4 +141,44 @@ bool is_done(StreamView stream) {
   return true;
 }
 
+// Libraries and kernels are the driver's own, since the runtime has them only from CUDA 12.8 on.
+
+void* load_library(const char* image) {
+  static const auto load =
+      driver_function<CUresult (*)(CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*,
+                                   void**, unsigned)>("cuLibraryLoadData");
+  CUlibrary library = nullptr;
+  check(load(&library, image, nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData");
+  return library;
+}
+
+void unload_library(void* library) noexcept {
+  try {
+    static const auto unload = driver_function<CUresult (*)(CUlibrary)>("cuLibraryUnload");
+    (void)unload(static_cast<CUlibrary>(library));
+  } catch (const Error&) {
+    // The driver that loaded it is gone, at the end of the process.
+  }
+}
+
+KernelView kernel_of(void* library, const char* name) {
+  static const auto get =
+      driver_function<CUresult (*)(CUkernel*, CUlibrary, const char*)>("cuLibraryGetKernel");
+  CUkernel kernel = nullptr;
+  check(get(&kernel, static_cast<CUlibrary>(library), name), "cuLibraryGetKernel");
+  return KernelView(kernel);
+}
+
+void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
+            void** arguments) {
+  static const auto launch_kernel =
+      driver_function<CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                   unsigned, CUstream, void**, void**)>("cuLaunchKernel");
+  // The driver takes a kernel of a library in place of a function, and finds the current context's.
+  check(launch_kernel(static_cast<CUfunction>(kernel.native()), grid.x, grid.y, grid.z, block.x, block.y,
+                      block.z, static_cast<unsigned>(shared_bytes), static_cast<CUstream>(stream.native()),
+                      arguments, nullptr),
+        "cuLaunchKernel");
+}
+
 }  // namespace tessera::cuda

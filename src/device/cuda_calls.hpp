@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/device/module.hpp>
 #include <tessera/device/stream.hpp>
 #include <tessera/topology/device_info.hpp>
 
@@ -53,6 +54,15 @@ void unpin(void* memory) noexcept;
 
 /// Free memory of the device. What is current on this thread stays current.
 [[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);
+
+/// Machine code, or PTX that ends with a zero, for every device of the process. The driver copies it.
+[[nodiscard]] void* load_library(const char* image);
+/// An error is not reported, as with a stream.
+void unload_library(void* library) noexcept;
+[[nodiscard]] KernelView kernel_of(void* library, const char* name);
+/// On the current device. Does not wait.
+void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
+            void** arguments);
 
 // What the collectives of a job need.
 

@@ -40,6 +40,19 @@ Function driver_function(const char* name) {
   return reinterpret_cast<Function>(address);
 }
 
+/// The same for the driver.
+inline void check(CUresult status, const char* call) {
+  if (status == CUDA_SUCCESS) return;
+  static const auto error_name = driver_function<CUresult (*)(CUresult, const char**)>("cuGetErrorName");
+  static const auto error_text = driver_function<CUresult (*)(CUresult, const char**)>("cuGetErrorString");
+  const char* name = nullptr;
+  const char* text = nullptr;
+  (void)error_name(status, &name);
+  (void)error_text(status, &text);
+  throw Error(ErrorCode::job_fault, std::string(call) + ": " + (name != nullptr ? name : "unknown error") +
+                                        " (" + (text != nullptr ? text : "no description") + ")");
+}
+
 /// Puts back what was current on this thread, also if that was nothing: `cudaSetDevice` could not do
 /// that, and would make a context on a device that may be another rank's.
 class CurrentContext {

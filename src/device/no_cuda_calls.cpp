@@ -52,6 +52,16 @@ void unpin(void*) noexcept {}
 std::int64_t free_memory_bytes(Ordinal) {
   refuse();
 }
+void* load_library(const char*) {
+  refuse();
+}
+void unload_library(void*) noexcept {}
+KernelView kernel_of(void*, const char*) {
+  refuse();
+}
+void launch(KernelView, Extent, Extent, std::size_t, StreamView, void**) {
+  refuse();
+}
 
 std::shared_ptr<void> keep_current() {
   refuse();

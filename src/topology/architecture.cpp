@@ -23,4 +23,14 @@ bool shares_host_memory(ComputeCapability capability) noexcept {
   return std::find(integrated.begin(), integrated.end(), capability) != integrated.end();
 }
 
+std::string code_target(ComputeCapability capability, std::span<const int> known) {
+  const int wanted = 10 * capability.major + capability.minor;
+  int best = 0;
+  for (const int target : known) {
+    if (target <= wanted) best = std::max(best, target);
+  }
+  if (best == 0) return {};
+  return (best / 10 == capability.major ? "sm_" : "compute_") + std::to_string(best);
+}
+
 }  // namespace tessera::detail

@@ -3,6 +3,9 @@
 
 #include <tessera/topology/device_info.hpp>
 
+#include <span>
+#include <string>
+
 namespace tessera::detail {
 
 // Figures of an architecture that the driver does not tell, by compute capability.
@@ -17,5 +20,10 @@ namespace tessera::detail {
 
 /// Whether GPUs of this capability share the host's memory (Jetson, Thor, GB10).
 [[nodiscard]] bool shares_host_memory(ComputeCapability capability) noexcept;
+
+/// The best target for a device among those that a compiler knows (90 for 9.0): the newest that is no newer
+/// than the device. "sm_90", machine code, if the major version is the device's, because machine code runs
+/// on later minor versions only; else "compute_90", whose PTX the driver compiles. Empty if all are newer.
+[[nodiscard]] std::string code_target(ComputeCapability capability, std::span<const int> known);
 
 }  // namespace tessera::detail

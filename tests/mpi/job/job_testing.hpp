@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "mpi/job/scoped_variable.hpp"
+
 #include <tessera/job/job.hpp>
 
 #include <gtest/gtest.h>
@@ -8,7 +10,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -18,29 +19,6 @@
 /// What the tests of whole jobs share: the environment of a job, and three passes whose results every rank
 /// can compute by itself.
 namespace tessera::testing {
-
-/// Sets an environment variable, or takes it away, for the life of the object.
-class ScopedVariable {
- public:
-  ScopedVariable(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {
-    if (const char* before = std::getenv(name_.c_str())) before_ = before;
-    set(value);
-  }
-  ~ScopedVariable() { set(before_); }
-  ScopedVariable(const ScopedVariable&) = delete;
-  ScopedVariable& operator=(const ScopedVariable&) = delete;
-
- private:
-  void set(const std::optional<std::string>& value) {
-    if (value)
-      setenv(name_.c_str(), value->c_str(), 1);
-    else
-      unsetenv(name_.c_str());
-  }
-
-  std::string name_;
-  std::optional<std::string> before_;
-};
 
 inline mpi::Communicator world() {
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);

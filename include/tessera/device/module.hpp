@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/kernel_compiler.hpp>
+#include <tessera/device/stream.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+namespace tessera {
+
+/// A borrowed kernel: valid as long as its `Module`, on every device that the module's code is for.
+class KernelView {
+ public:
+  KernelView() = default;
+  explicit KernelView(void* native) : native_(native) {}
+  /// A `CUkernel`.
+  [[nodiscard]] void* native() const noexcept { return native_; }
+
+ private:
+  void* native_ = nullptr;
+};
+
+/// Compiled code loaded into this process, for all of its devices at once. Move-only.
+class Module {
+ public:
+  /// `name` is for messages. Throws `Error(job_fault)` if the driver does not take the code. A device must
+  /// be current. The code goes to a device when one of its kernels is first launched there.
+  Module(std::string name, const CompiledModule& compiled);
+  ~Module();
+  Module(Module&&) noexcept;
+  Module& operator=(Module&&) noexcept;
+
+  /// Throws `Error(job_fault)` if the module has no `extern "C"` kernel of this name. Thread-safe.
+  [[nodiscard]] KernelView kernel(const std::string& name) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Blocks of a grid, or threads of a block.
+struct Extent {
+  unsigned x = 1;
+  unsigned y = 1;
+  unsigned z = 1;
+};
+
+namespace detail {
+/// `arguments` points to one pointer for each parameter of the kernel.
+void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
+            void** arguments);
+}  // namespace detail
+
+/// Launches a kernel on the current device, and does not wait for it. `arguments` must have exactly the
+/// types of the kernel's parameters: nothing converts or counts them. Throws `Error(job_fault)` if the
+/// launch is refused; what goes wrong while it runs shows when the stream is synchronised.
+template <class... Arguments>
+void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
+            const Arguments&... arguments) {
+  static_assert((std::is_trivially_copyable_v<Arguments> && ...), "arguments are copied byte by byte");
+  void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
+  detail::launch(kernel, grid, block, shared_bytes, stream, pointers);
+}
+
+}  // namespace tessera

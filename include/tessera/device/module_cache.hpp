@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/kernel_compiler.hpp>
+#include <tessera/device/module.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+struct ModuleCacheOptions {
+  /// Null: NVRTC, opened when something has to be compiled.
+  std::shared_ptr<KernelCompiler> compiler;
+  /// Where code is kept between runs; not given: `default_module_directory()`; empty: nowhere.
+  std::optional<std::filesystem::path> directory;
+};
+
+/// $TESSERA_CACHE_DIR, else $XDG_CACHE_HOME/tessera, else $HOME/.cache/tessera. Empty, and nothing is kept,
+/// if none of them is set, or TESSERA_CACHE_DIR is set to nothing.
+[[nodiscard]] std::filesystem::path default_module_directory();
+
+/// Kernels compiled where they run: each source once for each kind of device, in this run and the next.
+///
+///     ModuleCache cache;
+///     const Module& module = cache.load(square, context.info().capability);
+///     launch(module.kernel("square"), {blocks}, {256}, 0, context.stream(), x, n);
+///
+/// Code is kept in memory, by source and compute capability, and on disk in files that any number of ranks
+/// and nodes may share: a file is written under another name and then renamed, so it is there whole or not
+/// at all. It carries its key (source, headers, options, target and the compiler's version), which is
+/// compared, and a checksum: what is torn, corrupt or another's is compiled anew and replaced. A disk that
+/// cannot be used is no error: `disk()` tells.
+///
+/// All members are thread-safe; of several threads that want the same one compiles and the others wait.
+/// What is returned by reference stays as long as the cache.
+class ModuleCache {
+ public:
+  /// Counts since the cache was made.
+  struct Statistics {
+    std::int64_t compiles = 0;     ///< calls of the compiler, failed ones included
+    std::int64_t memory_hits = 0;  ///< found in this process
+    std::int64_t disk_hits = 0;    ///< found on disk
+    std::int64_t adopted = 0;      ///< handed in by `adopt`
+    std::int64_t rejected = 0;     ///< files that were torn, corrupt or another's
+  };
+  struct Disk {
+    std::filesystem::path directory;  ///< empty: nothing is kept on disk
+    std::string problem;              ///< why the last file could not be written; empty if it could
+  };
+
+  explicit ModuleCache(ModuleCacheOptions options = {});
+  ~ModuleCache();
+  ModuleCache(ModuleCache&&) noexcept;
+  ModuleCache& operator=(ModuleCache&&) noexcept;
+
+  /// Code for devices of this capability, or why there is none; a failure is kept, too. Needs no GPU.
+  /// Throws `Error(usage)` if the source has no text. Blocks. Cost: a second or so to compile, a millisecond
+  /// from disk, tens of microseconds from memory.
+  [[nodiscard]] const CompileOutcome& compile(const ModuleSource& source, ComputeCapability capability);
+
+  /// Keeps what was compiled elsewhere, by another rank say, in memory; the first one counts.
+  void adopt(const ModuleSource& source, ComputeCapability capability, CompileOutcome outcome);
+
+  /// `compile`, and the code loaded into this process, once. A device of this capability must be current.
+  /// Throws `Error(job_fault)` with the compiler's or the driver's reason.
+  [[nodiscard]] const Module& load(const ModuleSource& source, ComputeCapability capability);
+
+  [[nodiscard]] Statistics statistics() const;
+  [[nodiscard]] Disk disk() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/device/module_cache.hpp>
+
+#include "device/module_files.hpp"
+
+#include <tessera/error.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <initializer_list>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+/// Appends texts so that no two lists of them look the same.
+void append(std::string& key, std::initializer_list<std::string_view> texts) {
+  for (const std::string_view text : texts) {
+    key += std::to_string(text.size());
+    key += ':';
+    key += text;
+  }
+}
+
+/// All that the code depends on, but for whom it is.
+std::string key_of(const ModuleSource& source) {
+  std::string key;
+  append(key, {source.name, source.text, std::to_string(source.headers.size())});
+  for (const NamedHeader& header : source.headers) append(key, {header.name, header.text});
+  for (const std::string& option : source.options) append(key, {option});
+  return key;
+}
+
+void check(const ModuleSource& source) {
+  if (source.text.empty())
+    throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
+}
+
+/// What is known of one source for one kind of device.
+struct Slot {
+  std::mutex working;  ///< held while it is compiled or loaded
+  std::optional<CompileOutcome> outcome;
+  std::optional<Module> module;
+};
+
+}  // namespace
+
+std::filesystem::path default_module_directory() {
+  if (const char* own = std::getenv("TESSERA_CACHE_DIR")) return own;
+  // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification 0.8).
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
+    return std::filesystem::path(cache) / "tessera";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    return std::filesystem::path(home) / ".cache" / "tessera";
+  return {};
+}
+
+struct ModuleCache::State {
+  explicit State(ModuleCacheOptions options)
+      : compiler(options.compiler ? std::move(options.compiler) : nvrtc_compiler()),
+        files(options.directory ? std::move(*options.directory) : default_module_directory()) {}
+
+  Slot& slot_of(const ModuleSource& source, ComputeCapability capability) {
+    check(source);
+    std::string key = key_of(source);
+    const std::lock_guard lock(mutex);
+    return slots[{std::move(key), capability}];
+  }
+
+  /// The outcome of a slot whose `working` is held.
+  const CompileOutcome& outcome_of(Slot& slot, const ModuleSource& source, ComputeCapability capability) {
+    if (slot.outcome)
+      ++memory_hits;
+    else
+      slot.outcome = produce(source, capability);
+    return *slot.outcome;
+  }
+
+  /// From disk, or the compiler.
+  CompileOutcome produce(const ModuleSource& source, ComputeCapability capability) {
+    const std::string version = compiler->version();
+    const std::string target = compiler->target_for(capability);
+    if (!version.empty() && target.empty()) {
+      return CompileFailure{{},
+                            version + " knows no target for compute capability " +
+                                std::to_string(capability.major) + "." + std::to_string(capability.minor),
+                            {}};
+    }
+    std::string key = key_of(source);
+    append(key, {target, version});
+    ModuleFiles::Found found = files.read(key);
+    if (found.text) {
+      ++disk_hits;
+      return CompiledModule{target, std::move(*found.text), {}};
+    }
+    if (found.rejected) ++rejected;
+    ++compiles;
+    CompileOutcome outcome = compiler->compile(source, target);
+    if (const auto* compiled = std::get_if<CompiledModule>(&outcome)) files.write(key, compiled->image);
+    return outcome;
+  }
+
+  std::shared_ptr<KernelCompiler> compiler;
+  ModuleFiles files;
+  std::mutex mutex;
+  std::map<std::pair<std::string, ComputeCapability>, Slot> slots;
+  std::atomic<std::int64_t> compiles = 0;
+  std::atomic<std::int64_t> memory_hits = 0;
+  std::atomic<std::int64_t> disk_hits = 0;
+  std::atomic<std::int64_t> adopted = 0;
+  std::atomic<std::int64_t> rejected = 0;
+};
+
+ModuleCache::ModuleCache(ModuleCacheOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+ModuleCache::~ModuleCache() = default;
+ModuleCache::ModuleCache(ModuleCache&&) noexcept = default;
+ModuleCache& ModuleCache::operator=(ModuleCache&&) noexcept = default;
+
+const CompileOutcome& ModuleCache::compile(const ModuleSource& source, ComputeCapability capability) {
+  Slot& slot = state_->slot_of(source, capability);
+  const std::lock_guard lock(slot.working);
+  return state_->outcome_of(slot, source, capability);
+}
+
+void ModuleCache::adopt(const ModuleSource& source, ComputeCapability capability, CompileOutcome outcome) {
+  Slot& slot = state_->slot_of(source, capability);
+  const std::lock_guard lock(slot.working);
+  if (slot.outcome) return;
+  slot.outcome = std::move(outcome);
+  ++state_->adopted;
+}
+
+const Module& ModuleCache::load(const ModuleSource& source, ComputeCapability capability) {
+  Slot& slot = state_->slot_of(source, capability);
+  const std::lock_guard lock(slot.working);
+  if (slot.module) return *slot.module;
+  const CompileOutcome& outcome = state_->outcome_of(slot, source, capability);
+  if (const auto* failure = std::get_if<CompileFailure>(&outcome))
+    throw Error(ErrorCode::job_fault, to_string(*failure));
+  slot.module.emplace(source.name, std::get<CompiledModule>(outcome));
+  return *slot.module;
+}
+
+ModuleCache::Statistics ModuleCache::statistics() const {
+  return {.compiles = state_->compiles,
+          .memory_hits = state_->memory_hits,
+          .disk_hits = state_->disk_hits,
+          .adopted = state_->adopted,
+          .rejected = state_->rejected};
+}
+
+ModuleCache::Disk ModuleCache::disk() const {
+  return {state_->files.directory(), state_->files.problem()};
+}
+
+}  // namespace tessera

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/nvrtc.hpp"
+
+#include "topology/architecture.hpp"
+
+#include <tessera/device/kernel_compiler.hpp>
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+using nvrtc::Status;
+
+#ifdef TESSERA_CUDA_MAJOR
+constexpr int preferred_major = TESSERA_CUDA_MAJOR;
+#else
+constexpr int preferred_major = 13;
+#endif
+
+std::vector<std::string> library_names() {
+  const std::string name = "libnvrtc.so";
+  std::vector<std::string> names{name + "." + std::to_string(preferred_major)};
+  for (const int major : {13, 12}) {
+    if (major != preferred_major) names.push_back(name + "." + std::to_string(major));
+  }
+  names.push_back(name);
+  return names;
+}
+
+/// Folders of toolkits, each with a slash at its end; the first is wherever the system looks.
+std::vector<std::string> library_folders() {
+  std::vector<std::string> folders{""};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* home = std::getenv(variable)) folders.push_back(std::string(home) + "/lib64/");
+  }
+  folders.emplace_back("/usr/local/cuda/lib64/");
+  return folders;
+}
+
+/// NVRTC, opened. It stays open: its own threads and caches may outlive any object of ours.
+class Library {
+ public:
+  Library() {
+    for (const std::string& folder : library_folders()) {
+      for (const std::string& name : library_names()) {
+        if (open(folder + name)) return;
+      }
+    }
+    why_not_ = "NVRTC is not there: " + library_names().front() +
+               " is neither where libraries are looked for nor in lib64 of CUDA_HOME, CUDA_PATH or "
+               "/usr/local/cuda";
+  }
+
+  [[nodiscard]] bool found() const noexcept { return found_; }
+  [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
+  [[nodiscard]] const nvrtc::Api& api() const noexcept { return api_; }
+
+ private:
+  bool open(const std::string& path) {
+    handle_ = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (handle_ == nullptr) return false;
+    found_ = find(api_.error_string, "nvrtcGetErrorString") && find(api_.version, "nvrtcVersion") &&
+             find(api_.supported_count, "nvrtcGetNumSupportedArchs") &&
+             find(api_.supported, "nvrtcGetSupportedArchs") && find(api_.create, "nvrtcCreateProgram") &&
+             find(api_.destroy, "nvrtcDestroyProgram") && find(api_.compile, "nvrtcCompileProgram") &&
+             find(api_.cubin_size, "nvrtcGetCUBINSize") && find(api_.cubin, "nvrtcGetCUBIN") &&
+             find(api_.ptx_size, "nvrtcGetPTXSize") && find(api_.ptx, "nvrtcGetPTX") &&
+             find(api_.log_size, "nvrtcGetProgramLogSize") && find(api_.log, "nvrtcGetProgramLog");
+    return found_;
+  }
+
+  template <class Function>
+  bool find(Function*& entry, const char* name) {
+    entry = reinterpret_cast<Function*>(dlsym(handle_, name));
+    return entry != nullptr;
+  }
+
+  void* handle_ = nullptr;
+  nvrtc::Api api_{};
+  bool found_ = false;
+  std::string why_not_;
+};
+
+/// A text that NVRTC gives by its size, which counts a zero at the end, and its characters.
+std::string text_of(nvrtc::Program program, Status (*size_of)(nvrtc::Program, std::size_t*),
+                    Status (*get)(nvrtc::Program, char*)) {
+  std::size_t size = 0;
+  if (size_of(program, &size) != Status::success || size == 0) return {};
+  std::string text(size, '\0');
+  if (get(program, text.data()) != Status::success) return {};
+  return text;
+}
+
+/// One compilation.
+class Program {
+ public:
+  Program(const nvrtc::Api& api, const ModuleSource& source) : api_(api) {
+    std::vector<const char*> texts;
+    std::vector<const char*> names;
+    for (const NamedHeader& header : source.headers) {
+      texts.push_back(header.text.c_str());
+      names.push_back(header.name.c_str());
+    }
+    status_ = api_.create(&program_, source.text.c_str(), source.name.c_str(), static_cast<int>(texts.size()),
+                          texts.data(), names.data());
+  }
+  ~Program() {
+    if (program_ != nullptr) (void)api_.destroy(&program_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void compile(const std::vector<std::string>& options) {
+    if (status_ != Status::success) return;
+    std::vector<const char*> pointers;
+    pointers.reserve(options.size());
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    status_ = api_.compile(program_, static_cast<int>(pointers.size()), pointers.data());
+  }
+
+  [[nodiscard]] Status status() const noexcept { return status_; }
+  [[nodiscard]] std::string log() const {
+    std::string log = program_ != nullptr ? text_of(program_, api_.log_size, api_.log) : std::string();
+    while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
+    return log;
+  }
+  [[nodiscard]] std::string machine_code() const { return text_of(program_, api_.cubin_size, api_.cubin); }
+  [[nodiscard]] std::string ptx() const { return text_of(program_, api_.ptx_size, api_.ptx); }
+
+ private:
+  const nvrtc::Api& api_;
+  nvrtc::Program program_ = nullptr;
+  Status status_;
+};
+
+class Nvrtc final : public KernelCompiler {
+ public:
+  std::string version() override {
+    const Library& nvrtc = library();
+    int major = 0;
+    int minor = 0;
+    if (!nvrtc.found() || nvrtc.api().version(&major, &minor) != Status::success) return {};
+    return "nvrtc " + std::to_string(major) + "." + std::to_string(minor);
+  }
+
+  std::string target_for(ComputeCapability capability) override {
+    const Library& nvrtc = library();
+    int count = 0;
+    if (!nvrtc.found() || nvrtc.api().supported_count(&count) != Status::success) return {};
+    std::vector<int> known(static_cast<std::size_t>(count));
+    if (nvrtc.api().supported(known.data()) != Status::success) return {};
+    return detail::code_target(capability, known);
+  }
+
+  CompileOutcome compile(const ModuleSource& source, const std::string& target) override {
+    const Library& nvrtc = library();
+    if (!nvrtc.found()) return CompileFailure{target, nvrtc.why_not(), {}};
+    std::vector<std::string> options = source.options;
+    options.push_back("--gpu-architecture=" + target);
+    // Only the named headers: what is installed, or lies in the folder of the job, changes nothing.
+    options.emplace_back("--no-source-include");
+
+    Program program(nvrtc.api(), source);
+    program.compile(options);
+    if (program.status() != Status::success) return failure(program, source, target);
+    CompiledModule compiled{target, target.starts_with("sm_") ? program.machine_code() : program.ptx(),
+                            program.log()};
+    if (compiled.image.empty()) return failure(program, source, target);
+    return compiled;
+  }
+
+ private:
+  const Library& library() {
+    std::call_once(opened_, [this] { library_.emplace(); });
+    return *library_;
+  }
+
+  CompileFailure failure(const Program& program, const ModuleSource& source, const std::string& target) {
+    std::string reason = "\"" + source.name + "\" cannot be compiled for " + target;
+    if (program.status() == Status::success)
+      reason += ": NVRTC gives no code";
+    else if (program.status() != Status::compilation)
+      reason += std::string(": ") + library().api().error_string(program.status());
+    return {target, std::move(reason), program.log()};
+  }
+
+  std::once_flag opened_;
+  std::optional<Library> library_;
+};
+
+}  // namespace
+
+std::shared_ptr<KernelCompiler> nvrtc_compiler() {
+  return std::make_shared<Nvrtc>();
+}
+
+std::string to_string(const CompileFailure& failure) {
+  // As compilers write it: "square(3): error: identifier "x" is undefined".
+  const auto found = failure.log.find("error");
+  if (found == std::string::npos) return failure.reason;
+  const auto line_end = failure.log.rfind('\n', found);
+  const auto begin = line_end == std::string::npos ? 0 : line_end + 1;
+  return failure.reason + ": " + failure.log.substr(begin, failure.log.find('\n', begin) - begin);
+}
+
+}  // namespace tessera

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/device/module_cache.hpp>
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <barrier>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <vector>
+
+#include "fake_compiler.hpp"
+#include "mpi/job/scoped_variable.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::FakeCompiler;
+using testing::ScopedVariable;
+
+constexpr ComputeCapability hopper{9, 0};
+constexpr ComputeCapability ampere{8, 0};
+
+/// A folder of its own for each test, gone at the end.
+class ModuleCacheTest : public ::testing::Test {
+ protected:
+  ModuleCacheTest() {
+    std::string name = (fs::temp_directory_path() / "tessera_modules_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = name;
+  }
+  ~ModuleCacheTest() override { fs::remove_all(folder_); }
+
+  ModuleCache make_cache() { return make_cache(folder_); }
+  ModuleCache make_cache(const fs::path& directory) {
+    return ModuleCache({.compiler = compiler_, .directory = directory});
+  }
+
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path());
+    return found;
+  }
+
+  fs::path folder_;
+  std::shared_ptr<FakeCompiler> compiler_ = std::make_shared<FakeCompiler>();
+};
+
+ModuleSource source_of(const std::string& text) {
+  return {.name = "test", .text = text, .headers = {}, .options = {}};
+}
+
+std::string image_of(const CompileOutcome& outcome) {
+  const auto* compiled = std::get_if<CompiledModule>(&outcome);
+  return compiled != nullptr ? compiled->image : "no image";
+}
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST_F(ModuleCacheTest, CompilesEachSourceOnceForEachCapability) {
+  ModuleCache cache = make_cache({});
+  const std::string on_hopper = image_of(cache.compile(source_of("a"), hopper));
+  EXPECT_EQ(on_hopper, FakeCompiler::code_of(source_of("a"), "sm_90"));
+  EXPECT_EQ(image_of(cache.compile(source_of("a"), hopper)), on_hopper);
+  EXPECT_EQ(image_of(cache.compile(source_of("a"), ampere)), FakeCompiler::code_of(source_of("a"), "sm_80"));
+  EXPECT_EQ(image_of(cache.compile(source_of("b"), hopper)), FakeCompiler::code_of(source_of("b"), "sm_90"));
+  EXPECT_EQ(compiler_->compiles, 3);
+  EXPECT_EQ(cache.statistics().compiles, 3);
+  EXPECT_EQ(cache.statistics().memory_hits, 1);
+  EXPECT_EQ(cache.statistics().disk_hits, 0);
+}
+
+TEST_F(ModuleCacheTest, TheNextRunFindsItOnDisk) {
+  const std::string image = image_of(make_cache().compile(source_of("a"), hopper));
+  ModuleCache next = make_cache();
+  EXPECT_EQ(image_of(next.compile(source_of("a"), hopper)), image);
+  EXPECT_EQ(compiler_->compiles, 1);
+  EXPECT_EQ(next.statistics().compiles, 0);
+  EXPECT_EQ(next.statistics().disk_hits, 1);
+  EXPECT_EQ(next.disk().directory, folder_);
+  EXPECT_EQ(next.disk().problem, "");
+}
+
+TEST_F(ModuleCacheTest, WhateverTheCodeDependsOnIsInTheKey) {
+  (void)make_cache().compile(source_of("a"), hopper);
+  std::vector<ModuleSource> others(5, source_of("a"));
+  others[0].text = "b";
+  others[1].options = {"--fmad=false"};
+  others[2].headers = {{"x.hpp", "1"}};
+  others[3].headers = {{"x.hpp", "2"}};
+  others[4].headers = {{"x.hpp2", ""}};
+  for (const ModuleSource& other : others) (void)make_cache().compile(other, hopper);
+  EXPECT_EQ(compiler_->compiles, 6);
+  compiler_->the_version = "fake 1.1";
+  (void)make_cache().compile(source_of("a"), hopper);
+  EXPECT_EQ(compiler_->compiles, 7);
+}
+
+TEST_F(ModuleCacheTest, AFailureIsDataAndKeptInMemoryAlone) {
+  ModuleCache cache = make_cache();
+  for (int i = 0; i < 2; ++i) {
+    const auto* failure = std::get_if<CompileFailure>(&cache.compile(source_of("broken"), hopper));
+    ASSERT_NE(failure, nullptr);
+    EXPECT_EQ(to_string(*failure), "\"test\" cannot be compiled for sm_90: broken(1): error: it is broken");
+  }
+  EXPECT_EQ(compiler_->compiles, 1);
+  EXPECT_TRUE(files().empty());
+  try {
+    (void)cache.load(source_of("broken"), hopper);
+    FAIL() << "a failure was loaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::job_fault);
+    EXPECT_NE(std::string(error.what()).find("it is broken"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(ModuleCacheTest, ADeviceThatTheCompilerDoesNotKnowIsAFailure) {
+  ModuleCache cache = make_cache();
+  const auto* failure = std::get_if<CompileFailure>(&cache.compile(source_of("a"), {6, 1}));
+  ASSERT_NE(failure, nullptr);
+  EXPECT_EQ(failure->reason, "fake 1.0 knows no target for compute capability 6.1");
+  EXPECT_EQ(compiler_->compiles, 0);
+}
+
+TEST_F(ModuleCacheTest, SourceWithoutTextIsMisuse) {
+  try {
+    (void)make_cache().compile(source_of(""), hopper);
+    FAIL() << "it was compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::usage);
+  }
+}
+
+TEST_F(ModuleCacheTest, OfSeveralThreadsOneCompiles) {
+  constexpr int threads = 8;
+  ModuleCache cache = make_cache({});
+  std::barrier together(threads);
+  std::vector<const CompileOutcome*> outcomes(threads);
+  {
+    std::vector<std::jthread> all;
+    for (auto& outcome : outcomes)
+      all.emplace_back([&] {
+        together.arrive_and_wait();
+        outcome = &cache.compile(source_of("a"), hopper);
+      });
+  }
+  EXPECT_EQ(compiler_->compiles, 1);
+  EXPECT_EQ(cache.statistics().memory_hits, threads - 1);
+  for (const auto* outcome : outcomes) EXPECT_EQ(outcome, outcomes[0]);
+}
+
+TEST_F(ModuleCacheTest, DifferentSourcesCompileAtTheSameTime) {
+  // Each waits for the other inside of the compiler: one after the other would never end.
+  std::barrier both(2);
+  compiler_->while_compiling = [&] { both.arrive_and_wait(); };
+  ModuleCache cache = make_cache({});
+  std::jthread other([&] { (void)cache.compile(source_of("a"), hopper); });
+  (void)cache.compile(source_of("b"), hopper);
+  other.join();
+  EXPECT_EQ(compiler_->compiles, 2);
+}
+
+TEST_F(ModuleCacheTest, ACompilerThatThrowsLeavesNothingBehind) {
+  ModuleCache cache = make_cache();
+  EXPECT_THROW((void)cache.compile(source_of("throw"), hopper), std::runtime_error);
+  EXPECT_THROW((void)cache.compile(source_of("throw"), hopper), std::runtime_error);
+  EXPECT_EQ(compiler_->compiles, 2);
+}
+
+TEST_F(ModuleCacheTest, WhatIsAdoptedIsFound) {
+  ModuleCache cache = make_cache();
+  cache.adopt(source_of("a"), hopper, CompiledModule{"sm_90", "from afar", {}});
+  cache.adopt(source_of("a"), hopper, CompiledModule{"sm_90", "too late", {}});
+  EXPECT_EQ(image_of(cache.compile(source_of("a"), hopper)), "from afar");
+  EXPECT_EQ(compiler_->compiles, 0);
+  EXPECT_EQ(cache.statistics().adopted, 1);
+  EXPECT_TRUE(files().empty());
+}
+
+/// What can happen to a file.
+struct Damage {
+  const char* name;
+  void (*done)(std::string& content);
+};
+class ModuleCacheDamage : public ModuleCacheTest, public ::testing::WithParamInterface<Damage> {};
+
+TEST_P(ModuleCacheDamage, IsFoundOutAndRepaired) {
+  const std::string image = image_of(make_cache().compile(source_of("a"), hopper));
+  ASSERT_EQ(files().size(), 1u);
+  const fs::path file = files()[0];
+  const std::string whole = content_of(file);
+  std::string damaged = whole;
+  GetParam().done(damaged);
+  ASSERT_NE(damaged, whole);
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << damaged;
+
+  ModuleCache next = make_cache();
+  EXPECT_EQ(image_of(next.compile(source_of("a"), hopper)), image);
+  EXPECT_EQ(next.statistics().rejected, 1);
+  EXPECT_EQ(next.statistics().compiles, 1);
+  EXPECT_EQ(content_of(file), whole);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, ModuleCacheDamage,
+    ::testing::Values(Damage{"emptied", [](std::string& c) { c.clear(); }},
+                      Damage{"cut_short", [](std::string& c) { c.pop_back(); }},
+                      Damage{"cut_in_the_head", [](std::string& c) { c.resize(20); }},
+                      Damage{"longer", [](std::string& c) { c += 'x'; }},
+                      Damage{"last_bit_flipped", [](std::string& c) { c.back() ^= 1; }},
+                      Damage{"key_changed", [](std::string& c) { c[c.find("fake")] = 'F'; }},
+                      Damage{"another_format", [](std::string& c) { c[c.find('1')] = '2'; }},
+                      Damage{"size_is_no_number",
+                             [](std::string& c) { c.insert(c.find('\n', 20) + 1, "x"); }}),
+    [](const auto& param) { return param.param.name; });
+
+TEST_F(ModuleCacheTest, WithoutADiskItWorksAndSaysSo) {
+  // A file stands where the folder should be: nobody, root included, can make it.
+  const fs::path blocked = folder_ / "file";
+  std::ofstream(blocked) << "in the way";
+  ModuleCache cache = make_cache(blocked / "cache");
+  EXPECT_EQ(cache.disk().problem, "");
+  EXPECT_NE(image_of(cache.compile(source_of("a"), hopper)), "no image");
+  EXPECT_NE(cache.disk().problem.find("cannot be written"), std::string::npos) << cache.disk().problem;
+  EXPECT_NE(cache.disk().problem.find(blocked.string()), std::string::npos) << cache.disk().problem;
+
+  ModuleCache nowhere = make_cache(fs::path());
+  (void)nowhere.compile(source_of("a"), hopper);
+  EXPECT_TRUE(nowhere.disk().directory.empty());
+  EXPECT_EQ(nowhere.disk().problem, "");
+}
+
+TEST_F(ModuleCacheTest, ManyProcessesShareAFolder) {
+  // Each process writes and reads the same eight sources; whatever it finds is right.
+  constexpr int processes = 8;
+  std::vector<pid_t> children;
+  for (int i = 0; i < processes; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool right = true;
+      for (int round = 0; round < 20; ++round) {
+        ModuleCache cache = make_cache();
+        const ModuleSource source = source_of(std::string(100'000, static_cast<char>('a' + round % 8)));
+        right &= image_of(cache.compile(source, hopper)) == FakeCompiler::code_of(source, "sm_90");
+        right &= cache.statistics().rejected == 0 && cache.disk().problem.empty();
+      }
+      _exit(right ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(files().size(), 8u);
+}
+
+TEST(ModuleDirectory, ComesFromTheEnvironment) {
+  const ScopedVariable home("HOME", "/home/user");
+  {
+    const ScopedVariable own("TESSERA_CACHE_DIR", std::nullopt);
+    {
+      const ScopedVariable cache("XDG_CACHE_HOME", "/cache");
+      EXPECT_EQ(default_module_directory(), "/cache/tessera");
+    }
+    const ScopedVariable cache("XDG_CACHE_HOME", "relative");
+    EXPECT_EQ(default_module_directory(), "/home/user/.cache/tessera");
+    const ScopedVariable homeless("HOME", std::nullopt);
+    EXPECT_EQ(default_module_directory(), "");
+  }
+  const ScopedVariable own("TESSERA_CACHE_DIR", "/own");
+  EXPECT_EQ(default_module_directory(), "/own");
+  const ScopedVariable none("TESSERA_CACHE_DIR", "");
+  EXPECT_EQ(default_module_directory(), "");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -25,7 +25,8 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
 }  // namespace
 
 struct DeviceContext::State {
-  explicit State(DeviceInfo known) : info(std::move(known)) {
+  State(DeviceInfo known, std::shared_ptr<ModuleCache> shared)
+      : info(std::move(known)), modules(shared ? std::move(shared) : std::make_shared<ModuleCache>()) {
     if (info.simulated) return;
     on_device(info, "cannot be opened", [&] {
       ordinal = cuda::find_ordinal(info.uuid);
@@ -43,9 +44,11 @@ struct DeviceContext::State {
   DeviceInfo info;
   Ordinal ordinal{-1};
   StreamView stream;
+  std::shared_ptr<ModuleCache> modules;
 };
 
-DeviceContext::DeviceContext(DeviceInfo info) : state_(std::make_unique<State>(std::move(info))) {}
+DeviceContext::DeviceContext(DeviceInfo info, std::shared_ptr<ModuleCache> modules)
+    : state_(std::make_unique<State>(std::move(info), std::move(modules))) {}
 DeviceContext::~DeviceContext() = default;
 DeviceContext::DeviceContext(DeviceContext&&) noexcept = default;
 DeviceContext& DeviceContext::operator=(DeviceContext&&) noexcept = default;
@@ -58,6 +61,9 @@ Ordinal DeviceContext::ordinal() const noexcept {
 }
 StreamView DeviceContext::stream() const noexcept {
   return state_->stream;
+}
+ModuleCache& DeviceContext::modules() const noexcept {
+  return *state_->modules;
 }
 
 void DeviceContext::bind() const {

@@ -2,12 +2,12 @@
 #include <tessera/device/module_cache.hpp>
 
 #include "device/module_files.hpp"
+#include "device/module_key.hpp"
 
 #include <tessera/error.hpp>
 
 #include <atomic>
 #include <cstdlib>
-#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -15,24 +15,6 @@
 
 namespace tessera {
 namespace {
-
-/// Appends texts so that no two lists of them look the same.
-void append(std::string& key, std::initializer_list<std::string_view> texts) {
-  for (const std::string_view text : texts) {
-    key += std::to_string(text.size());
-    key += ':';
-    key += text;
-  }
-}
-
-/// All that the code depends on, but for whom it is.
-std::string key_of(const ModuleSource& source) {
-  std::string key;
-  append(key, {source.name, source.text, std::to_string(source.headers.size())});
-  for (const NamedHeader& header : source.headers) append(key, {header.name, header.text});
-  for (const std::string& option : source.options) append(key, {option});
-  return key;
-}
 
 void check(const ModuleSource& source) {
   if (source.text.empty())
@@ -56,6 +38,27 @@ std::filesystem::path default_module_directory() {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
     return std::filesystem::path(home) / ".cache" / "tessera";
   return {};
+}
+
+std::string joined(const std::vector<std::string_view>& texts) {
+  std::string all;
+  for (const std::string_view text : texts) {
+    all += std::to_string(text.size());
+    all += ':';
+    all += text;
+  }
+  return all;
+}
+
+std::string key_of(const ModuleSource& source) {
+  const std::string header_count = std::to_string(source.headers.size());
+  std::vector<std::string_view> texts{source.name, source.text, header_count};
+  for (const NamedHeader& header : source.headers) {
+    texts.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  texts.insert(texts.end(), source.options.begin(), source.options.end());
+  return joined(texts);
 }
 
 struct ModuleCache::State {
@@ -89,8 +92,7 @@ struct ModuleCache::State {
                                 std::to_string(capability.major) + "." + std::to_string(capability.minor),
                             {}};
     }
-    std::string key = key_of(source);
-    append(key, {target, version});
+    const std::string key = joined({key_of(source), target, version});
     ModuleFiles::Found found = files.read(key);
     if (found.text) {
       ++disk_hits;

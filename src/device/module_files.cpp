@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/module_files.hpp"
 
+#include "device/module_key.hpp"
+
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,14 +19,6 @@ namespace {
 /// The first line of every file: what a later version cannot read it must not take for its own.
 constexpr std::string_view format = "tessera module 1\n";
 
-constexpr std::uint64_t hash_start = 0xcbf29ce484222325u;
-
-/// FNV-1a. It names files and finds accidents; it is no defence against somebody who may write them.
-std::uint64_t hash_of(std::string_view text, std::uint64_t hash = hash_start) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
 std::string hex(std::uint64_t value) {
   std::string text(16, '0');
   for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4)
@@ -36,7 +30,7 @@ std::string hex(std::uint64_t value) {
 std::string packed(std::string_view key, std::string_view text) {
   std::string all(format);
   all += std::to_string(key.size()) + '\n' + std::to_string(text.size()) + '\n' +
-         hex(hash_of(text, hash_of(key))) + '\n';
+         hex(fnv1a(text, fnv1a(key))) + '\n';
   all += key;
   all += text;
   return all;
@@ -85,7 +79,7 @@ std::string write_and_rename(const std::filesystem::path& path, std::string_view
 }  // namespace
 
 std::filesystem::path ModuleFiles::file_of(std::string_view key) const {
-  return directory_ / (hex(hash_of(key)) + ".module");
+  return directory_ / (hex(fnv1a(key)) + ".module");
 }
 
 ModuleFiles::Found ModuleFiles::read(std::string_view key) const {

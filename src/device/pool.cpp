@@ -25,6 +25,7 @@ struct DevicePool::State {
   std::vector<Entry> entries;
   std::unique_ptr<Slot[]> slots;
   std::atomic<std::size_t> turn = 0;
+  std::shared_ptr<ModuleCache> modules;
 
   [[nodiscard]] std::string described() const {
     if (entries.empty()) return "the pool is empty (this rank drives no device)";
@@ -55,7 +56,9 @@ struct DevicePool::State {
 
 DevicePool::DevicePool() : DevicePool(std::vector<Entry>{}) {}
 
-DevicePool::DevicePool(std::vector<Entry> entries) : state_(std::make_unique<State>()) {
+DevicePool::DevicePool(std::vector<Entry> entries, std::shared_ptr<ModuleCache> modules)
+    : state_(std::make_unique<State>()) {
+  state_->modules = modules ? std::move(modules) : std::make_shared<ModuleCache>();
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
     return a.score != b.score ? a.score > b.score : a.claim_index < b.claim_index;
   });
@@ -94,7 +97,7 @@ DeviceContext& DevicePool::context_at(std::size_t index) {
   if (DeviceContext* opened = slot.opened.load(std::memory_order_acquire)) return *opened;
   const std::lock_guard lock(slot.opening);
   if (!slot.context) {
-    slot.context = std::make_unique<DeviceContext>(state_->entries[index].info);
+    slot.context = std::make_unique<DeviceContext>(state_->entries[index].info, state_->modules);
     slot.opened.store(slot.context.get(), std::memory_order_release);
   }
   return *slot.context;

@@ -46,6 +46,9 @@ DeviceCollectives Job::collectives() {
   }
   return DeviceCollectives(*state_->collectives);
 }
+ModuleCache& Job::modules() noexcept {
+  return *state_->modules;
+}
 int Job::threads() const noexcept {
   return state_->threads;
 }

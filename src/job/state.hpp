@@ -19,11 +19,13 @@ struct Job::State {
   State(const mpi::Communicator& from, JobOptions chosen)
       : comm(mpi::Communicator::duplicate_of(from.native())),
         options(std::move(chosen)),
-        ballots(comm, options.vote_timeout) {}
+        ballots(comm, options.vote_timeout),
+        modules(std::make_shared<ModuleCache>(options.modules)) {}
 
   mpi::Communicator comm;
   JobOptions options;
   BallotBox ballots;
+  std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
   DevicePool pool;

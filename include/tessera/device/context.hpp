@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/device/module_cache.hpp>
 #include <tessera/device/stream.hpp>
 #include <tessera/topology/device_info.hpp>
 
@@ -16,8 +17,9 @@ namespace tessera {
 class DeviceContext {
  public:
   /// Opens the device. Throws `Error(job_fault)` naming the device and the driver's reason. A simulated
-  /// device opens without a driver.
-  explicit DeviceContext(DeviceInfo info);
+  /// device opens without a driver. Kernels are kept in `modules`, which other devices may share; null: in
+  /// a cache of its own.
+  explicit DeviceContext(DeviceInfo info, std::shared_ptr<ModuleCache> modules = nullptr);
   ~DeviceContext();
   DeviceContext(DeviceContext&&) noexcept;
   DeviceContext& operator=(DeviceContext&&) noexcept;
@@ -34,6 +36,8 @@ class DeviceContext {
   /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed, or if a launch on the
   /// calling thread failed without being noticed. Blocks.
   void synchronize() const;
+  /// Kernels compiled for this device.
+  [[nodiscard]] ModuleCache& modules() const noexcept;
   /// Free device memory now, in bytes; what is current on the calling thread stays so. A simulated
   /// device says what it was made with. Throws `Error(job_fault)`.
   [[nodiscard]] std::int64_t free_memory_bytes() const;

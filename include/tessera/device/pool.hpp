@@ -30,7 +30,8 @@ class DevicePool {
   };
 
   DevicePool();
-  explicit DevicePool(std::vector<Entry> entries);
+  /// The devices keep their kernels in `modules`; null: in a cache made for this pool.
+  explicit DevicePool(std::vector<Entry> entries, std::shared_ptr<ModuleCache> modules = nullptr);
   ~DevicePool();
   DevicePool(DevicePool&&) noexcept;
   DevicePool& operator=(DevicePool&&) noexcept;

@@ -47,6 +47,14 @@ struct JobOptions {
   int threads = 0;
   /// How long a vote may take before the job is ended with the names of the missing ranks; 0: for ever.
   std::chrono::milliseconds vote_timeout = std::chrono::minutes(30);
+  /// Where kernels that are compiled at run time are kept, and who compiles them.
+  ModuleCacheOptions modules;
+};
+
+/// What one kind of device of the job got out of `Job::compile`.
+struct JobModule {
+  ComputeCapability capability;
+  CompileOutcome outcome;
 };
 
 /// The conductor: finds the hardware, agrees who drives what, cuts the work, runs it, takes the vote.
@@ -101,6 +109,18 @@ class Job {
   [[nodiscard]] DeviceCollectives collectives();
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const noexcept;
+
+  /// This rank's kernels: the cache of its devices too.
+  [[nodiscard]] ModuleCache& modules() noexcept;
+
+  /// *Collective.* Compiles `source` for the job's devices, once for each compute capability: by the lowest
+  /// rank that drives such a device, or from its disk. Returns the outcomes, a failure with its log too,
+  /// in order of capability, the same on every rank; `modules()` has them as well, so that a tile's
+  /// `load` compiles nothing. Empty if the job is on the CPU. A compiler that throws is a failure like
+  /// any other. Throws `Error(usage)` if the source has no text, or is not the same on every rank. Makes no
+  /// CUDA call. Blocks. Cost: the slowest compilation (a second or so), a vote, and a broadcast for each
+  /// capability.
+  [[nodiscard]] std::vector<JobModule> compile(const ModuleSource& source);
 
   /// Units `0 … units-1` over the job's devices, or over its hosts if the job runs on the CPU. No
   /// communication; identical on every rank. See `Plan` for `block`.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/module_key.hpp"
+#include "job/state.hpp"
+
+#include <tessera/error.hpp>
+
+#include <array>
+#include <map>
+
+namespace tessera {
+namespace {
+
+/// The lowest rank that drives a device of each capability: it compiles for them all.
+std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
+  std::map<ComputeCapability, int> builders;
+  for (const InventoryDevice& device : inventory.devices())
+    builders.try_emplace(device.capability, device.rank);
+  return builders;
+}
+
+/// An outcome as texts, which is how it travels.
+using Packed = std::array<std::string, 4>;
+
+Packed packed(const CompileOutcome& outcome) {
+  if (const auto* compiled = std::get_if<CompiledModule>(&outcome))
+    return {"compiled", compiled->target, compiled->image, compiled->log};
+  const auto& failure = std::get<CompileFailure>(outcome);
+  return {"failed", failure.target, failure.reason, failure.log};
+}
+
+CompileOutcome unpacked(const Packed& texts) {
+  if (texts[0] == "compiled") return CompiledModule{texts[1], texts[2], texts[3]};
+  return CompileFailure{texts[1], texts[2], texts[3]};
+}
+
+}  // namespace
+
+std::vector<JobModule> Job::compile(const ModuleSource& source) {
+  State& state = *state_;
+  if (on_host()) return {};
+  const auto builders = builders_of(state.inventory);
+
+  std::map<ComputeCapability, Packed> made;  // by this rank
+  Attempt attempt;
+  attempt.run([&] {
+    if (source.text.empty())
+      throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
+    for (const auto& [capability, builder] : builders) {
+      if (builder != comm().rank()) continue;
+      try {
+        made[capability] = packed(modules().compile(source, capability));
+      } catch (...) {
+        made[capability] = packed(CompileFailure{
+            {}, "\"" + source.name + "\" cannot be compiled: " + reason_of(std::current_exception()), {}});
+      }
+    }
+  });
+  const Ballot decided =
+      state.ballots.vote(attempt.ballot(), static_cast<std::int64_t>(fnv1a(key_of(source))), state.inventory,
+                         "the compilation of \"" + source.name + "\"");
+  if (decided.outcome != Outcome::success)
+    attempt.end(decided, "the compilation of \"" + source.name + "\"",
+                "the ranks do not compile the same \"" + source.name +
+                    "\": every rank must give the same source, in the same order of calls");
+
+  std::vector<JobModule> all;
+  for (const auto& [capability, builder] : builders) {
+    Packed texts = made[capability];
+    for (std::string& text : texts) text = comm().broadcast_text(text, builder);
+    all.push_back({capability, unpacked(texts)});
+    modules().adopt(source, capability, all.back().outcome);
+  }
+  return all;
+}
+
+}  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/context.hpp>
 
+#include "device/backend_outcomes.hpp"
 #include "device/cuda_calls.hpp"
 
 #include <tessera/error.hpp>
@@ -45,13 +46,26 @@ struct DeviceContext::State {
   Ordinal ordinal{-1};
   StreamView stream;
   std::shared_ptr<ModuleCache> modules;
+  detail::BackendOutcomes backends;
+  const DeviceContext* owner = nullptr;  ///< where the context is now
+
+  /// Of the last context bound on this thread. Weak, since contexts are closed by other threads, too.
+  static inline thread_local std::weak_ptr<State> bound;
 };
 
 DeviceContext::DeviceContext(DeviceInfo info, std::shared_ptr<ModuleCache> modules)
-    : state_(std::make_unique<State>(std::move(info), std::move(modules))) {}
+    : state_(std::make_shared<State>(std::move(info), std::move(modules))) {
+  state_->owner = this;
+}
 DeviceContext::~DeviceContext() = default;
-DeviceContext::DeviceContext(DeviceContext&&) noexcept = default;
-DeviceContext& DeviceContext::operator=(DeviceContext&&) noexcept = default;
+DeviceContext::DeviceContext(DeviceContext&& other) noexcept : state_(std::move(other.state_)) {
+  if (state_) state_->owner = this;
+}
+DeviceContext& DeviceContext::operator=(DeviceContext&& other) noexcept {
+  state_ = std::move(other.state_);
+  if (state_) state_->owner = this;
+  return *this;
+}
 
 const DeviceInfo& DeviceContext::info() const noexcept {
   return state_->info;
@@ -67,8 +81,19 @@ ModuleCache& DeviceContext::modules() const noexcept {
 }
 
 void DeviceContext::bind() const {
-  if (state_->info.simulated) return;
-  on_device(state_->info, "cannot be made current", [&] { cuda::bind(state_->ordinal); });
+  State::bound.reset();
+  if (!state_->info.simulated)
+    on_device(state_->info, "cannot be made current", [&] { cuda::bind(state_->ordinal); });
+  State::bound = state_;
+}
+
+const DeviceContext* DeviceContext::bound_to_this_thread() noexcept {
+  const auto state = State::bound.lock();
+  return state ? state->owner : nullptr;
+}
+
+detail::BackendOutcomes& DeviceContext::backends() const noexcept {
+  return state_->backends;
 }
 
 void DeviceContext::synchronize() const {

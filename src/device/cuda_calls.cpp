@@ -39,11 +39,15 @@ Ordinal find_ordinal(const Uuid& uuid) {
 void bind(Ordinal ordinal) {
   const int wanted = static_cast<int>(ordinal);
   check(cudaSetDevice(wanted), "cudaSetDevice");
+  check_current(ordinal);
+}
+
+void check_current(Ordinal ordinal) {
   int current = -1;
   check(cudaGetDevice(&current), "cudaGetDevice");
-  if (current != wanted)
-    throw Error(ErrorCode::job_fault, "cudaSetDevice(" + std::to_string(wanted) + ") left device " +
-                                          std::to_string(current) + " current");
+  if (current != static_cast<int>(ordinal))
+    throw Error(ErrorCode::job_fault, "CUDA device " + std::to_string(current) + " is current, not " +
+                                          std::to_string(static_cast<int>(ordinal)));
 }
 
 void fill_properties(Ordinal ordinal, DeviceInfo& info) {

@@ -23,6 +23,9 @@ namespace tessera::cuda {
 /// checks that it is.
 void bind(Ordinal ordinal);
 
+/// Throws if another device is current on this thread.
+void check_current(Ordinal ordinal);
+
 /// What NVML does not tell: L2, shared memory a block may ask for, threads a multiprocessor holds.
 void fill_properties(Ordinal ordinal, DeviceInfo& info);
 

@@ -19,6 +19,9 @@ Ordinal find_ordinal(const Uuid&) {
 void bind(Ordinal) {
   refuse();
 }
+void check_current(Ordinal) {
+  refuse();
+}
 void fill_properties(Ordinal, DeviceInfo&) {
   refuse();
 }

@@ -35,6 +35,7 @@ std::uint64_t measure_one(const DeviceInfo& device, int index,
                           const std::function<std::int64_t(Tile&)>& work) {
   bind_this_thread_near(device);
   const DeviceContext context(device);
+  context.bind();
   Tile tile({}, {}, index, context.info(), context.stream());
   (void)run_once(work, tile, context);
   const auto start = std::chrono::steady_clock::now();

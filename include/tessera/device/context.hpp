@@ -9,6 +9,10 @@
 
 namespace tessera {
 
+namespace detail {
+class BackendOutcomes;
+}
+
 /// One device opened by this process: its primary context and one non-blocking stream.
 ///
 /// Opening makes the context (a tenth of a second or more) and fills in what NVML could not tell.
@@ -31,6 +35,9 @@ class DeviceContext {
   /// Makes the context current on the calling thread, and checks that it is. Throws `Error(job_fault)`.
   /// Cost: 0.05 us.
   void bind() const;
+  /// The device that `bind` was last called for on the calling thread; null if there was none, or it is
+  /// closed by now.
+  [[nodiscard]] static const DeviceContext* bound_to_this_thread() noexcept;
   /// A non-blocking stream of this context, made with it.
   [[nodiscard]] StreamView stream() const noexcept;
   /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed, or if a launch on the
@@ -42,9 +49,12 @@ class DeviceContext {
   /// device says what it was made with. Throws `Error(job_fault)`.
   [[nodiscard]] std::int64_t free_memory_bytes() const;
 
+  /// What `probe_backend_with_compile` keeps with the device.
+  [[nodiscard]] detail::BackendOutcomes& backends() const noexcept;
+
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 /// Binds the calling thread to `cpuset` (CPUs as an hwloc list, "0-15,32-47") and reads the binding back.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/context.hpp>
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+
+namespace tessera {
+
+class Arena;
+
+/// What a GPU backend of an application works with: the device that is bound to the calling thread. All of
+/// it is borrowed, and valid as long as the device is open.
+struct BackendContext {
+  const DeviceContext* device = nullptr;
+  StreamView stream;
+  ComputeCapability capability;
+  ModuleCache* modules = nullptr;
+  Arena* arena = nullptr;  ///< for memory of one tile; null where the device has none
+};
+
+/// A backend with what its build step gave.
+template <class Built>
+struct CompiledBackend {
+  BackendContext context;
+  std::shared_ptr<const Built> built;
+};
+
+/// The one way in for every GPU backend of an application.
+///
+///     [](tessera::Tile& tile, std::span<const double> in, std::span<double> out) {
+///       const auto [backend, square] = tessera::probe_backend_with_compile(
+///           "square", [&](const tessera::BackendContext& context) {
+///             return context.modules->load(source, context.capability).kernel("square");
+///           });
+///       launch(*square, {blocks}, {256}, 0, backend.stream, x, n);
+///     }
+///
+/// Returns what the calling thread has: in a device function its tile's device, elsewhere the one that
+/// `DeviceContext::bind` was called for. A simulated device counts; its stream is null. Throws
+/// `Error(device_absent)` if no device is bound, and `Error(job_fault)` if another one has become current
+/// since; both name `label`. Thread-safe. Cost: 0.1 us.
+[[nodiscard]] BackendContext probe_backend(std::string_view label);
+
+namespace detail {
+using Erased = std::shared_ptr<const void>;
+/// What the first call of a `build` for this label and device gave; later ones are not made.
+[[nodiscard]] Erased build_once(const BackendContext& context, std::string_view label,
+                                const std::type_info& type, const std::function<Erased()>& build);
+}  // namespace detail
+
+/// `probe_backend`, and what `build(context)` returns. It is built once for each label and device: the
+/// first outcome counts as long as the device is open, a failed one too, whose reason every later call gives
+/// again. Other threads that ask meanwhile wait for it; `build` must not probe the same label. A label is for
+/// one `build`: what is built must not depend on anything that the label does not tell.
+///
+/// Throws what `probe_backend` throws, `Error(job_fault)` with label, device and reason if `build` threw,
+/// and `Error(usage)` if another type was built under this label.
+template <class Build>
+[[nodiscard]] auto probe_backend_with_compile(std::string_view label, Build&& build) {
+  using Built = std::remove_cvref_t<std::invoke_result_t<Build&, const BackendContext&>>;
+  const BackendContext context = probe_backend(label);
+  const detail::Erased built = detail::build_once(context, label, typeid(Built), [&]() -> detail::Erased {
+    return std::make_shared<const Built>(build(context));
+  });
+  return CompiledBackend<Built>{context, std::static_pointer_cast<const Built>(built)};
+}
+
+}  // namespace tessera

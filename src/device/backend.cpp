@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/device/backend.hpp>
+
+#include "device/backend_outcomes.hpp"
+#include "device/cuda_calls.hpp"
+
+#include <tessera/error.hpp>
+
+#include <exception>
+
+namespace tessera {
+namespace {
+
+std::string quoted(std::string_view label) {
+  return "backend \"" + std::string(label) + "\"";
+}
+
+std::string named(const DeviceInfo& device) {
+  return "device " + to_string(device.uuid) + " (" + device.name + ")";
+}
+
+}  // namespace
+
+BackendContext probe_backend(std::string_view label) {
+  const DeviceContext* device = DeviceContext::bound_to_this_thread();
+  if (device == nullptr)
+    throw Error(ErrorCode::device_absent,
+                quoted(label) +
+                    " finds no device bound to this thread: ask in a device function, or after "
+                    "DeviceContext::bind");
+  const DeviceInfo& info = device->info();
+  if (!info.simulated) {
+    try {
+      cuda::check_current(device->ordinal());
+    } catch (const Error& error) {
+      throw Error(ErrorCode::job_fault, quoted(label) + " cannot use " + named(info) + ": " + error.what());
+    }
+  }
+  return {device, device->stream(), info.capability, &device->modules(), nullptr};
+}
+
+detail::Erased detail::build_once(const BackendContext& context, std::string_view label,
+                                  const std::type_info& type, const std::function<Erased()>& build) {
+  BackendOutcomes::Slot& slot = context.device->backends().slot_of(label);
+  const std::lock_guard lock(slot.building);
+  if (!slot.done) {
+    slot.type = type;
+    try {
+      slot.built = build();
+    } catch (const std::exception& error) {
+      slot.reason = error.what();
+    } catch (...) {
+      slot.reason = "an exception that is not a std::exception";
+    }
+    slot.done = true;
+  }
+  if (slot.type != std::type_index(type))
+    throw Error(ErrorCode::usage,
+                quoted(label) + " was built as something else before: give each build a label of its own");
+  if (!slot.built)
+    throw Error(ErrorCode::job_fault,
+                quoted(label) + " cannot be built on " + named(context.device->info()) + ": " + slot.reason);
+  return slot.built;
+}
+
+}  // namespace tessera

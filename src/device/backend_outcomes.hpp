@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/backend.hpp>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <typeindex>
+
+namespace tessera::detail {
+
+/// What became of the backends of one device, by label.
+class BackendOutcomes {
+ public:
+  struct Slot {
+    std::mutex building;
+    bool done = false;
+    Erased built;  ///< null: it failed
+    std::type_index type = typeid(void);
+    std::string reason;
+  };
+
+  /// Stays as long as this object.
+  Slot& slot_of(std::string_view label) {
+    const std::lock_guard lock(mutex_);
+    return slots_[std::string(label)];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Slot> slots_;
+};
+
+}  // namespace tessera::detail

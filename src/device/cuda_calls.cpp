@@ -153,6 +153,15 @@ void* load_library(const char* image) {
                                    void**, unsigned)>("cuLibraryLoadData");
   CUlibrary library = nullptr;
   check(load(&library, image, nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData");
+  try {
+    // The driver looks into an image only when it must. Better here than in the first launch.
+    static const auto module_of = driver_function<CUresult (*)(CUmodule*, CUlibrary)>("cuLibraryGetModule");
+    CUmodule module = nullptr;
+    check(module_of(&module, library), "cuLibraryGetModule");
+  } catch (...) {
+    unload_library(library);
+    throw;
+  }
   return library;
 }
 

@@ -58,7 +58,8 @@ void unpin(void* memory) noexcept;
 /// Free memory of the device. What is current on this thread stays current.
 [[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);
 
-/// Machine code, or PTX that ends with a zero, for every device of the process. The driver copies it.
+/// Machine code, or PTX that ends with a zero, for every device of the process; loaded into the current
+/// context at once. The driver copies it.
 [[nodiscard]] void* load_library(const char* image);
 /// An error is not reported, as with a stream.
 void unload_library(void* library) noexcept;

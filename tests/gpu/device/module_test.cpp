@@ -93,10 +93,8 @@ TEST_F(Modules, RefusalsSayWhatIsWrong) {
   const Module& module = cache_.load(scale_, context.info().capability);
   EXPECT_NE(message_of([&] { (void)module.kernel("shrink"); }).find("has no kernel \"shrink\""),
             std::string::npos);
-  EXPECT_NE(message_of([] {
-              (void)Module("noise", {"sm_90", "no machine code", ""});
-            }).find("module \"noise\" (sm_90) cannot be loaded: cuLibraryLoadData"),
-            std::string::npos);
+  const std::string noise = message_of([] { (void)Module("noise", {"sm_90", "no machine code", ""}); });
+  EXPECT_NE(noise.find("module \"noise\" (sm_90) cannot be loaded: cuLibrary"), std::string::npos) << noise;
   double* nothing = nullptr;
   const KernelView scale = module.kernel("scale");
   EXPECT_NE(message_of([&] {

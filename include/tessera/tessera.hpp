@@ -3,9 +3,12 @@
 
 /// Everything that an application needs.
 
+#include <tessera/device/backend.hpp>
 #include <tessera/error.hpp>
 #include <tessera/job/device_collectives.hpp>
 #include <tessera/job/job.hpp>
+#include <tessera/memory/arena.hpp>
+#include <tessera/memory/workspace_pool.hpp>
 #include <tessera/mpi/session.hpp>
 #include <tessera/topology/probe.hpp>
 #include <tessera/topology/simulate.hpp>

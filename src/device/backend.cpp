@@ -36,7 +36,7 @@ BackendContext probe_backend(std::string_view label) {
       throw Error(ErrorCode::job_fault, quoted(label) + " cannot use " + named(info) + ": " + error.what());
     }
   }
-  return {device, device->stream(), info.capability, &device->modules(), nullptr};
+  return {device, device->stream(), info.capability, &device->modules(), device->arena()};
 }
 
 detail::Erased detail::build_once(const BackendContext& context, std::string_view label,

@@ -6,6 +6,7 @@
 
 #include <tessera/error.hpp>
 
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,7 @@ struct DeviceContext::State {
   StreamView stream;
   std::shared_ptr<ModuleCache> modules;
   detail::BackendOutcomes backends;
+  std::atomic<Arena*> arena = nullptr;
   const DeviceContext* owner = nullptr;  ///< where the context is now
 
   /// Of the last context bound on this thread. Weak, since contexts are closed by other threads, too.
@@ -90,6 +92,13 @@ void DeviceContext::bind() const {
 const DeviceContext* DeviceContext::bound_to_this_thread() noexcept {
   const auto state = State::bound.lock();
   return state ? state->owner : nullptr;
+}
+
+void DeviceContext::set_arena(Arena* arena) const noexcept {
+  state_->arena = arena;
+}
+Arena* DeviceContext::arena() const noexcept {
+  return state_->arena;
 }
 
 detail::BackendOutcomes& DeviceContext::backends() const noexcept {

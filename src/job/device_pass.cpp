@@ -22,6 +22,16 @@ std::int64_t units_at_once(const PlannedTile& tile, std::int64_t block, std::int
 
 }  // namespace
 
+TileMemory DrivenDevice::memory(BufferPool& buffers, const DeviceContext& context) {
+  if (!arena) {
+    workspaces.emplace(make_upstream(context));
+    arena.emplace(buffers, context.stream());
+    context.set_arena(&*arena);
+  }
+  arena->reset();
+  return {&buffers, &*workspaces, &*arena};
+}
+
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const auto tiles = plan.tiles_of(comm.rank());
   try {
@@ -58,11 +68,12 @@ std::optional<Verdict::Failure> Job::State::compute_tile(const Plan& plan, const
   try {
     failure.stage = "bind";
     faults.throw_if_hit(fault::Stage::bind, device, pass);
-    DeviceContext& context = context_of_claimed(pool, device);
+    const std::size_t place = pool_index_of_claimed(pool, device);
+    DeviceContext& context = pool.context_at(place);
     const DeviceInfo& info = context.info();
-    auto& near = threads_near[static_cast<std::size_t>(device)];
-    if (near == 0) bind_this_thread_near(info);
-    near = 1;
+    DrivenDevice& own = driven[static_cast<std::size_t>(device)];
+    if (!own.thread_is_near) bind_this_thread_near(info);
+    own.thread_is_near = true;
     context.bind();
 
     failure.stage = "allocate";
@@ -70,11 +81,13 @@ std::optional<Verdict::Failure> Job::State::compute_tile(const Plan& plan, const
     const std::int64_t step =
         units_at_once(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
 
+    BufferPool& pooled = buffers.pool_at(place);
+
     failure.stage = "tile";
     for (Range part{planned.units.begin, planned.units.begin}; part.end < planned.units.end;) {
       part.begin = part.end;
       part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
-      Tile tile(part, planned.units, device, info, context.stream());
+      Tile tile(part, planned.units, device, info, context.stream(), own.memory(pooled, context));
       try {
         if (info.simulated)
           work.on_host({.range = part, .thread = device, .threads = static_cast<int>(all.size())});

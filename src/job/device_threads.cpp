@@ -79,10 +79,10 @@ void bind_this_thread_near(const DeviceInfo& device) {
                 "the thread cannot be bound to the cores near the device (" + device.near_cpuset + ")");
 }
 
-DeviceContext& context_of_claimed(DevicePool& pool, int device) {
+std::size_t pool_index_of_claimed(const DevicePool& pool, int device) {
   const auto entries = pool.entries();
   const auto at = std::ranges::find(entries, device, &DevicePool::Entry::claim_index);
-  return pool.context_at(static_cast<std::size_t>(at - entries.begin()));
+  return static_cast<std::size_t>(at - entries.begin());
 }
 
 void drain(const DeviceContext& context) noexcept {

@@ -31,7 +31,11 @@ const Inventory& Job::inventory() const noexcept {
   return state_->inventory;
 }
 DevicePool& Job::devices() noexcept {
-  return state_->pool;
+  // Those of the pool stay open: what an application keeps on them is still to be given up in order.
+  return state_->lost ? state_->no_devices : state_->pool;
+}
+BufferPools& Job::buffers() noexcept {
+  return state_->buffers;
 }
 DeviceCollectives Job::collectives() {
   if (!state_->collectives) {

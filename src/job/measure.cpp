@@ -3,6 +3,7 @@
 
 #include "job/attempt.hpp"
 #include "job/device_threads.hpp"
+#include "job/state.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/topology/score.hpp>
@@ -36,7 +37,9 @@ std::uint64_t measure_one(const DeviceInfo& device, int index,
   bind_this_thread_near(device);
   const DeviceContext context(device);
   context.bind();
-  Tile tile({}, {}, index, context.info(), context.stream());
+  BufferPool buffers(make_upstream(context));
+  DrivenDevice own;
+  Tile tile({}, {}, index, context.info(), context.stream(), own.memory(buffers, context));
   (void)run_once(work, tile, context);
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t units = run_once(work, tile, context);

@@ -68,7 +68,6 @@ void Job::State::fall_back(const Verdict::Failure& first) {
   lost = first;
   device_threads.reset();
   if (collectives) collectives->close();
-  pool = DevicePool();
   refuse_if_gpu_is_required();
 }
 

@@ -178,8 +178,9 @@ void Job::State::set_up() {
       entry.score = inventory.devices_of(comm.rank())[static_cast<std::size_t>(entry.claim_index)].score;
     }
     pool = DevicePool(std::move(entries), modules);
+    buffers = BufferPools(pool);
+    driven.resize(pool.size());
     device_threads.emplace(pool.size());
-    threads_near.assign(pool.size(), 0);
     verdict = verdict_of_devices(static_cast<int>(inventory.devices().size()));
   }
 }

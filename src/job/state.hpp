@@ -8,11 +8,24 @@
 #include "job/vote.hpp"
 
 #include <tessera/job/job.hpp>
+#include <tessera/memory/arena.hpp>
+#include <tessera/memory/buffer_pools.hpp>
+#include <tessera/memory/workspace_pool.hpp>
 
 #include <optional>
 #include <string>
 
 namespace tessera {
+
+/// What a job keeps of a device that it drives from pass to pass. Only the device's thread touches it.
+struct DrivenDevice {
+  bool thread_is_near = false;  ///< the thread is bound near the device
+  std::optional<WorkspacePool> workspaces;
+  std::optional<Arena> arena;
+
+  /// The memory for the next call of a tile's function, made at the first one. The device is current.
+  [[nodiscard]] TileMemory memory(BufferPool& buffers, const DeviceContext& context);
+};
 
 /// What a job knows, and the steps that its passes are made of.
 struct Job::State {
@@ -29,8 +42,10 @@ struct Job::State {
   fault::Faults faults;
   Inventory inventory;
   DevicePool pool;
-  std::optional<DeviceThreads> device_threads;  ///< one for each device of the pool
-  std::vector<std::uint8_t> threads_near;       ///< 1 for a device's thread that is bound near it
+  DevicePool no_devices;  ///< what is left of it to see after a fallback
+  BufferPools buffers{pool};
+  std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
+  std::optional<DeviceThreads> device_threads;  ///< one for each of them
   int threads = 1;
   int pass = 0;                          ///< counts from 1; 0 while the job is set up
   std::string absence;                   ///< why no device of the job is used; empty if one is

@@ -9,6 +9,7 @@
 
 namespace tessera {
 
+class Arena;
 namespace detail {
 class BackendOutcomes;
 }
@@ -48,6 +49,10 @@ class DeviceContext {
   /// Free device memory now, in bytes; what is current on the calling thread stays so. A simulated
   /// device says what it was made with. Throws `Error(job_fault)`.
   [[nodiscard]] std::int64_t free_memory_bytes() const;
+
+  /// Lends the device an arena for `probe_backend` to hand out; null takes it back. It must outlive its use.
+  void set_arena(Arena* arena) const noexcept;
+  [[nodiscard]] Arena* arena() const noexcept;
 
   /// What `probe_backend_with_compile` keeps with the device.
   [[nodiscard]] detail::BackendOutcomes& backends() const noexcept;

@@ -5,6 +5,7 @@
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/tile.hpp>
 #include <tessera/job/verdict.hpp>
+#include <tessera/memory/buffer_pools.hpp>
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/topology/inventory.hpp>
 
@@ -107,6 +108,10 @@ class Job {
   /// Sums and broadcasts of data on the devices of all ranks: include <tessera/job/device_collectives.hpp>.
   /// *Collective* the first time. Valid as long as the job.
   [[nodiscard]] DeviceCollectives collectives();
+  /// The buffer pools of `devices()`, by index there: to read their figures, and to empty them between
+  /// phases. Tiles reach theirs by `Tile::buffers`. After a fallback they are still there, for what is left
+  /// in them.
+  [[nodiscard]] BufferPools& buffers() noexcept;
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const noexcept;
 

@@ -10,12 +10,29 @@
 
 namespace tessera {
 
+class Arena;
+class BufferPool;
+class WorkspacePool;
+
+/// A device's memory as its tiles reuse it; borrowed.
+struct TileMemory {
+  BufferPool* buffers = nullptr;
+  WorkspacePool* workspaces = nullptr;
+  Arena* arena = nullptr;
+};
+
 /// The work of one device in one pass, as its function sees it: on a thread of its own, with the
 /// device's context current and the thread's affinity set near the device.
 class Tile {
  public:
-  Tile(Range range, Range whole, int device_index, const DeviceInfo& device, StreamView stream)
-      : range_(range), whole_(whole), device_index_(device_index), device_(&device), stream_(stream) {}
+  Tile(Range range, Range whole, int device_index, const DeviceInfo& device, StreamView stream,
+       TileMemory memory)
+      : range_(range),
+        whole_(whole),
+        device_index_(device_index),
+        device_(&device),
+        stream_(stream),
+        memory_(memory) {}
 
   /// The units to compute now.
   [[nodiscard]] Range range() const noexcept { return range_; }
@@ -28,6 +45,13 @@ class Tile {
   /// The stream of this tile. It is synchronised after the function returns or throws. Work that the
   /// function puts on a stream of its own it must wait for itself.
   [[nodiscard]] StreamView stream() const noexcept { return stream_; }
+
+  /// Device memory that outlives the tile: keep the leases with what `device_index()` finds.
+  [[nodiscard]] BufferPool& buffers() const noexcept { return *memory_.buffers; }
+  /// Scratch memory for the vendor's libraries.
+  [[nodiscard]] WorkspacePool& workspaces() const noexcept { return *memory_.workspaces; }
+  /// Device memory for this call of the function alone: it is given up when the next begins.
+  [[nodiscard]] Arena& arena() const noexcept { return *memory_.arena; }
 
   /// Fails the tile: the whole job falls back to the CPU. The function should return soon after.
   /// The first reason counts. Throwing does the same.
@@ -44,6 +68,7 @@ class Tile {
   int device_index_;
   const DeviceInfo* device_;
   StreamView stream_;
+  TileMemory memory_;
   bool failed_ = false;
   std::string reason_;
 };

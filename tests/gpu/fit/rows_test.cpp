@@ -43,7 +43,10 @@ class GpuRows : public ::testing::TestWithParam<Family> {
       context.bind();
       tessera::DeviceInfo info = context.info();
       info.free_memory_bytes = budget_bytes;
-      const tessera::Tile tile(parts[i], {0, row_count}, static_cast<int>(device), info, context.stream());
+      tessera::BufferPool& buffers = job_->buffers().pool_at(device);
+      tessera::Arena arena(buffers, context.stream());
+      const tessera::Tile tile(parts[i], {0, row_count}, static_cast<int>(device), info, context.stream(),
+                               {&buffers, nullptr, &arena});
       device_rows.add(kind, model.raw_coef, tile, sum);
     }
     return sum.values();

@@ -3,6 +3,8 @@
 
 #include "mpi/job/job_testing.hpp"
 
+#include <tessera/memory/arena.hpp>
+
 #include <cuda_runtime.h>
 
 #include <span>
@@ -21,19 +23,15 @@ inline cudaStream_t native(const Tile& tile) {
   return static_cast<cudaStream_t>(tile.stream().native());
 }
 
-/// An array on the tile's device, for as long as its function runs.
+/// An array in the tile's arena.
 template <class T>
 class DeviceArray {
  public:
-  DeviceArray(const Tile& tile, std::size_t size) : stream_(native(tile)), size_(size) {
-    check(cudaMallocAsync(&data_, size * sizeof(T), stream_));
-  }
+  DeviceArray(const Tile& tile, std::size_t size)
+      : stream_(native(tile)), size_(size), data_(tile.arena().take<T>(size)) {}
   DeviceArray(const Tile& tile, std::span<const T> values) : DeviceArray(tile, values.size()) {
     check(cudaMemcpyAsync(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream_));
   }
-  ~DeviceArray() { (void)cudaFreeAsync(data_, stream_); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
 
   [[nodiscard]] T* data() const { return data_; }
   void copy_to(std::span<T> out) const {
@@ -44,7 +42,7 @@ class DeviceArray {
  private:
   cudaStream_t stream_;
   std::size_t size_;
-  T* data_ = nullptr;
+  T* data_;
 };
 
 inline unsigned blocks_for(std::size_t threads) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_job.cuh"
 
+#include <tessera/device/backend.hpp>
 #include <tessera/error.hpp>
+#include <tessera/memory/workspace_pool.hpp>
 
 #include <sched.h>
 #include <unistd.h>
@@ -99,6 +101,44 @@ TEST_F(GpuPasses, MapInPartsThatTheBudgetHolds) {
   EXPECT_EQ(bits(results), bits(expected_map(*job_, plan)));
   EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
   EXPECT_GT(comm_.allreduce(std::int64_t{calls}, mpi::Reduction::sum), 10'000 / 300 / 2);
+}
+
+TEST_F(GpuPasses, MemoryIsReusedFromPartToPartAndFromPassToPass) {
+  const Plan plan = job_->plan(10'000, 100);
+  const auto units = local_units(*job_, plan);
+  const auto pass = [&] {
+    (void)job_->map<double>(plan, std::span<const double>(units), map_on_device, map_on_host,
+                            job_->inventory().devices()[0].memory_budget_bytes / 1000);
+    EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
+  };
+  const auto misses = [&] {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < job_->devices().size(); ++i)
+      all += job_->buffers().pool_at(i).statistics().misses;
+    return all;
+  };
+  pass();
+  // One slab of the arena holds what a part of a tile takes.
+  EXPECT_EQ(misses(), plan.tiles_of(comm_.rank()).size());
+  pass();
+  EXPECT_EQ(misses(), plan.tiles_of(comm_.rank()).size());
+}
+
+TEST_F(GpuPasses, TheBackendOfATileHasItsArenaAndStream) {
+  const Plan plan = job_->plan(1000);
+  const auto units = local_units(*job_, plan);
+  (void)job_->map<double>(
+      plan, std::span<const double>(units),
+      [](Tile& tile, std::span<const double> in, std::span<double> out) {
+        const BackendContext backend = probe_backend("test");
+        EXPECT_EQ(to_string(backend.device->info().uuid), to_string(tile.device().uuid));
+        EXPECT_EQ(backend.stream, tile.stream());
+        EXPECT_EQ(backend.arena, &tile.arena());
+        EXPECT_TRUE(tile.workspaces().take(1 << 20, tile.stream()));
+        map_on_device(tile, in, out);
+      },
+      map_on_host);
+  EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
 }
 
 TEST_F(GpuPasses, ReduceGivesTheBitsOfTheHost) {

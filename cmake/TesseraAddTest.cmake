@@ -11,6 +11,8 @@ function(tessera_add_test)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
+  # Kernels that a test compiles stay in the build tree.
+  list(APPEND arg_ENVIRONMENT TESSERA_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/cache)
   add_executable(${arg_NAME} ${arg_SOURCES})
   set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_compile_definitions(${arg_NAME} PRIVATE TESSERA_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")

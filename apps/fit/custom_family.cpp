@@ -181,26 +181,28 @@ std::optional<double> predictor_of(const CustomFamily& family, double mean) {
 
 std::string family_device_source(const CustomFamily& family) {
   constexpr std::string_view functions = R"(
-__device__ inline double custom_power(double base, double exponent) {
+inline double custom_power(double base, double exponent) {
   return exponent == 2 ? base * base : pow(base, exponent);
 }
-__device__ inline double custom_normal_density(double x) {
+inline double custom_normal_density(double x) {
   return exp(-x * x / 2) * 0x1.9884533d43651p-2;
 }
-__device__ inline double custom_least(double a, double b) {
+inline double custom_least(double a, double b) {
   return a != a ? a : b < a || b != b ? b : a;
 }
-__device__ inline double custom_greatest(double a, double b) {
+inline double custom_greatest(double a, double b) {
   return -custom_least(-a, -b);
 }
 )";
-  const auto one = [](std::string_view name, std::string_view arguments, const FamilyFunction& function) {
-    return fmt::format("__device__ inline double custom_{}({}) {{\n  return {};\n}}\n", name, arguments,
+  const auto member = [](std::string_view name, std::string_view arguments, const FamilyFunction& function) {
+    return fmt::format("  double {}({}) const {{ return {}; }}\n", name, arguments,
                        function.device_expression());
   };
-  return std::string(functions) + one("inverse_link", "double eta", family.inverse_link) +
-         one("derivative", "double eta", family.derivative) + one("variance", "double mu", family.variance) +
-         one("deviance", "double y, double mu", family.deviance);
+  return std::string(functions) + "struct OwnFamily {\n" +
+         member("inverse_link", "double eta", family.inverse_link) +
+         member("derivative", "double eta", family.derivative) +
+         member("variance", "double mu", family.variance) +
+         member("deviance", "double y, double mu", family.deviance) + "};\n";
 }
 
 }  // namespace tessera::fit

@@ -72,8 +72,8 @@ struct CustomFamily {
 /// The inverse link must be monotone where it is finite.
 [[nodiscard]] std::optional<double> predictor_of(const CustomFamily& family, double mean);
 
-/// CUDA C++ of the device functions `custom_inverse_link(eta)`, `custom_derivative(eta)`,
-/// `custom_variance(mu)` and `custom_deviance(y, mu)`, and of those that they call.
+/// The family as CUDA C++, compiled with everything on the device: a structure `OwnFamily` with the four
+/// functions as members, and the functions that those call.
 [[nodiscard]] std::string family_device_source(const CustomFamily& family);
 
 }  // namespace tessera::fit

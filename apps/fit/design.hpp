@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "component_kind.hpp"
 #include "matrix.hpp"
 
 #include <array>
@@ -39,11 +40,8 @@ struct Margin {
 
 /// One factor of a raw term.
 struct Component {
-  enum class Kind {
-    numeric,  ///< one raw place: the variable's value
-    factor,   ///< `levels` raw places: 1 at the row's level
-    spline,   ///< margin.raw_size() raw places, four of them not zero
-  };
+  /// `levels` raw places for a factor, `margin.raw_size()` for a spline.
+  using Kind = ComponentKind;
   Kind kind = Kind::numeric;
   int variable = 0;  ///< index into the Frame, and into `Design::variables`
   int levels = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "family.hpp"
-#include "rows_layout.hpp"
+#include "family_of_row.hpp"
+#include "rows_tables.hpp"
 
 #include <cmath>
 
-/// What is computed of one row, by the same source on the host and on a GPU.
+/// What is computed of one row, by the same source on the host and in a kernel.
 namespace tessera::fit {
 
 /// Where a value of a margin's variable falls.
@@ -16,7 +16,7 @@ struct Located {
   double t;
 };
 
-TESSERA_FIT_HOST_DEVICE inline Located locate(const MarginTable& margin, const double* numbers, double x) {
+inline Located locate(const MarginTable& margin, const double* numbers, double x) {
   if (margin.cyclic && (x < margin.begin || x > margin.end)) {
     const double period = margin.end - margin.begin;
     x -= period * floor((x - margin.begin) / period);
@@ -48,14 +48,14 @@ TESSERA_FIT_HOST_DEVICE inline Located locate(const MarginTable& margin, const d
 }
 
 /// The four values of a margin at a located point.
-TESSERA_FIT_HOST_DEVICE inline void local_values(const MarginTable& margin, const double* numbers,
-                                                 const Located& at, double* values) {
+inline void local_values(const MarginTable& margin, const double* numbers, const Located& at,
+                         double* values) {
   const double* c = numbers + margin.cubics + 16 * at.slot;
   for (int a = 0; a < 4; ++a) values[a] = ((c[12 + a] * at.t + c[8 + a]) * at.t + c[4 + a]) * at.t + c[a];
 }
 
 /// Multiplies `count` values out by four more, which come to be the fastest, in place.
-TESSERA_FIT_HOST_DEVICE inline void expand_by_four(double* values, int count, const double* four) {
+inline void expand_by_four(double* values, int count, const double* four) {
   for (int k = count - 1; k >= 0; --k) {
     const double value = values[k];
     for (int j = 3; j >= 0; --j) values[4 * k + j] = value * four[j];
@@ -68,17 +68,17 @@ TESSERA_FIT_HOST_DEVICE inline void expand_by_four(double* values, int count, co
 struct RowOutcome {
   double weight;
   double residual;
-  double scalars[RowLayout::scalar_count];
+  double scalars[row_scalar_count];
 };
 
 /// The functions of one of mgcv's families, as `row_outcome` asks for them.
 struct BuiltInFunctions {
   Family family;
 
-  [[nodiscard]] TESSERA_FIT_HOST_DEVICE double level(double y, double offset) const {
+  [[nodiscard]] double level(double y, double offset) const {
     return family == Family::gaussian ? y - offset : y;
   }
-  [[nodiscard]] TESSERA_FIT_HOST_DEVICE double first_predictor(double y, double prior) const {
+  [[nodiscard]] double first_predictor(double y, double prior) const {
     const double mean = initial_mean(family, y, prior);
     switch (family) {
       case Family::gaussian: return mean;
@@ -86,16 +86,32 @@ struct BuiltInFunctions {
       default: return log(mean);
     }
   }
-  [[nodiscard]] TESSERA_FIT_HOST_DEVICE double mean(double eta) const { return inverse_link(family, eta); }
-  [[nodiscard]] TESSERA_FIT_HOST_DEVICE RowStep step(double y, double eta, double prior) const {
+  [[nodiscard]] double mean(double eta) const { return inverse_link(family, eta); }
+  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
     return row_step(family, y, eta, prior);
+  }
+};
+
+/// The same for a family of the user's own, whose four functions are members of `Own`.
+template <class Own>
+struct CustomFunctions {
+  Own own;
+
+  [[nodiscard]] double level(double y, double) const { return y; }
+  /// Such a fit does not begin at the rows' own means: the rows that ask are bad.
+  [[nodiscard]] double first_predictor(double, double) const { return sqrt(-1.0); }
+  [[nodiscard]] double mean(double eta) const { return own.inverse_link(eta); }
+  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
+    const double mu = own.inverse_link(eta);
+    const double slope = own.derivative(eta);
+    return {prior * slope * slope / own.variance(mu), (y - mu) / slope, prior * own.deviance(y, mu)};
   }
 };
 
 /// `eta` includes `offset`. A row without finite numbers is bad, and gives nothing else.
 template <class Functions>
-TESSERA_FIT_HOST_DEVICE inline RowOutcome row_outcome(PassKind kind, const Functions& family, double y,
-                                                      double eta, double offset, double prior) {
+inline RowOutcome row_outcome(PassKind kind, const Functions& family, double y, double eta, double offset,
+                              double prior) {
   if (kind == PassKind::moments) return {1, 1, {prior, prior * family.level(y, offset), 0, 0}};
   double shift = 0;
   if (kind == PassKind::start) {

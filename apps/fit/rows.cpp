@@ -6,6 +6,7 @@
 #include "rows_host.hpp"
 #include "rows_layout.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera::fit {
@@ -26,7 +27,18 @@ struct RowPass::State {
         host(rows, layout),
         device(rows, layout, plan.block()) {}
 
+  /// Compiles the kernels, once for the job, before they are first needed. A failure is not looked at here:
+  /// it fails the tiles, and the job falls back with the reason.
+  void compile() {
+    const auto is_real = [](const InventoryDevice& one) { return !one.simulated; };
+    const auto devices = job.inventory().devices();
+    if (compiled || !plan.on_devices() || job.on_host() || std::ranges::none_of(devices, is_real)) return;
+    (void)job.compile(device.source());
+    compiled = true;
+  }
+
   std::vector<double> reduce(PassKind kind, std::span<const double> raw_coef) {
+    compile();
     const std::int64_t first = rows.frame->rows.begin;
     return job.reduce(
         plan, layout.width(kind),
@@ -43,6 +55,7 @@ struct RowPass::State {
   RowLayout layout;
   HostRows host;
   DeviceRows device;
+  bool compiled = false;
 };
 
 RowPass::RowPass(Job& job, Plan plan, Rows rows)

@@ -3,6 +3,7 @@
 
 #include "rows.hpp"
 #include "rows_layout.hpp"
+#include "rows_source.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/tile.hpp>
@@ -27,6 +28,10 @@ class DeviceRows {
   DeviceRows(const DeviceRows&) = delete;
   DeviceRows& operator=(const DeviceRows&) = delete;
 
+  /// The kernels of the pass. Compiled for the job (`Job::compile`) before its first pass, they are there
+  /// when a tile asks for them; if they cannot be compiled, the tile fails with the reason.
+  [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
+
   /// Adds what the rows of `tile.range()` give to `sum`. Thread-safe for tiles of different devices; the
   /// tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that failed.
   void add(PassKind kind, std::span<const double> raw_coef, const Tile& tile, ReproducibleSum& sum);
@@ -40,6 +45,7 @@ class DeviceRows {
   const Rows& rows_;
   const RowLayout& layout_;
   std::int64_t block_rows_;
+  ModuleSource source_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<OnDevice>> devices_;  ///< by `Tile::device_index`
 };

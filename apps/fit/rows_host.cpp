@@ -2,7 +2,6 @@
 #include "rows_host.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 namespace tessera::fit {
@@ -35,23 +34,6 @@ struct Known {
   [[nodiscard]] double mean(double eta) const { return BuiltInFunctions{known}.mean(eta); }
   [[nodiscard]] RowStep step(double y, double eta, double prior) const {
     return BuiltInFunctions{known}.step(y, eta, prior);
-  }
-};
-
-/// A family of the user's own, as `row_outcome` asks for it.
-struct CustomFunctions {
-  const CustomFamily& family;
-
-  [[nodiscard]] double level(double y, double) const { return y; }
-  /// Such a fit does not begin at the rows' own means.
-  [[nodiscard]] double first_predictor(double, double) const {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  [[nodiscard]] double mean(double eta) const { return family.inverse_link(eta); }
-  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
-    const double mu = family.inverse_link(eta);
-    const double slope = family.derivative(eta);
-    return {prior * slope * slope / family.variance(mu), (y - mu) / slope, prior * family.deviance(y, mu)};
   }
 };
 
@@ -195,7 +177,7 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
       case Family::poisson: finish_rows(kind, Known<Family::poisson>{}, chunk, sums.data()); break;
       case Family::gamma: finish_rows(kind, Known<Family::gamma>{}, chunk, sums.data()); break;
       case Family::custom:
-        finish_rows(kind, CustomFunctions{*rows_.family.custom}, chunk, sums.data());
+        finish_rows(kind, CustomFunctions<const CustomFamily&>{*rows_.family.custom}, chunk, sums.data());
         break;
     }
     for (const Product& product : layout_.products(kind)) add_product(product, chunk, sums.data());

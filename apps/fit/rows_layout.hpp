@@ -2,6 +2,7 @@
 #pragma once
 
 #include "design.hpp"
+#include "rows_tables.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,78 +22,6 @@
 /// a factor with itself its diagonal alone.
 namespace tessera::fit {
 
-/// One margin, its two straight continuations being cells like the others. Members are offsets into the
-/// layout's numbers.
-struct MarginTable {
-  int cells = 0;
-  int stride = 1;
-  bool uniform = false;
-  bool cyclic = false;
-  double begin = 0;
-  double end = 0;
-  double inverse_step = 0;          ///< cells / (end - begin)
-  std::int64_t breaks = 0;          ///< cells + 1
-  std::int64_t origins = 0;         ///< cells + 2: where each cell's t is 0
-  std::int64_t inverse_widths = 0;  ///< cells + 2
-  std::int64_t cubics = 0;          ///< cells + 2, each 4 powers of t by 4 values
-};
-
-struct ComponentTable {
-  Component::Kind kind = Component::Kind::numeric;
-  int variable = 0;
-  MarginTable margin;
-};
-
-/// A raw term. The last one of a layout stands for the working residual: a term without components.
-struct TermTable {
-  int component_begin = 0;
-  int component_end = 0;
-  int placement_begin = 0;  ///< the first of them leaves no component out
-  int placement_end = 0;
-  int nonzeros = 1;
-  int raw_begin = 0;
-  std::int64_t value_begin = 0;  ///< nonzeros of the terms before this one
-};
-
-/// Where the nonzeros of a term lie when some of its factors are left out.
-struct Placement {
-  int size = 1;          ///< raw places
-  int stride_begin = 0;  ///< one stride a component; 0: left out
-  int offset_begin = 0;  ///< one offset a nonzero, increasing
-};
-
-/// The sums of one pair of terms: a matrix of `rows` x `columns`, row by row.
-struct Product {
-  int row_term = 0;
-  int column_term = 0;
-  int row_placement = 0;
-  int column_placement = 0;
-  int rows = 0;
-  int columns = 0;
-  int row_nonzeros = 1;
-  int column_nonzeros = 1;
-  bool symmetric = false;     ///< a term with itself: only j >= i need be right
-  bool runs_of_four = false;  ///< column offsets come in fours of neighbours
-  std::int64_t begin = 0;     ///< in the vector of sums
-};
-
-/// The layout as plain pointers, valid on the side that made it.
-struct LayoutView {
-  const double* numbers = nullptr;
-  const ComponentTable* components = nullptr;
-  const TermTable* terms = nullptr;
-  const Placement* placements = nullptr;
-  const Product* products = nullptr;
-  const int* strides = nullptr;
-  const int* offsets = nullptr;
-  int term_count = 0;  ///< without the residual, which is `terms[term_count]`
-  int placement_count = 0;
-  int values_per_row = 0;  ///< nonzeros of all terms, and one for the residual
-};
-
-/// What a pass sums.
-enum class PassKind { moments, start, step, deviance };
-
 struct RawSums;
 struct RawMoments;
 struct RawDeviance;
@@ -101,7 +30,7 @@ struct RawDeviance;
 /// comes the gradient, then the products of every pair of terms: each kind of pass reduces a prefix.
 class RowLayout {
  public:
-  static constexpr int scalar_count = 4;
+  static constexpr int scalar_count = row_scalar_count;
 
   explicit RowLayout(const Design& design);
 

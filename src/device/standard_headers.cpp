@@ -31,8 +31,8 @@ template <>
 struct numeric_limits<double> {
   static constexpr double max() { return 1.7976931348623157e308; }
   static constexpr double epsilon() { return 2.220446049250313e-16; }
-  static constexpr double infinity() { return __builtin_huge_val(); }
-  static constexpr double quiet_NaN() { return __builtin_nan(""); }
+  static constexpr double infinity() { return __builtin_bit_cast(double, 0x7ff0000000000000ul); }
+  static constexpr double quiet_NaN() { return __builtin_bit_cast(double, 0x7ff8000000000000ul); }
 };
 template <>
 struct numeric_limits<int> {

@@ -6,7 +6,8 @@
 #include <limits>
 
 /// The arithmetic of `ReproducibleSum`, one element at a time, for host and device code alike: nvcc takes
-/// `constexpr` functions into kernels with --expt-relaxed-constexpr.
+/// `constexpr` functions into kernels with --expt-relaxed-constexpr, NVRTC with
+/// --device-as-default-execution-space and `standard_headers()`.
 ///
 ///     SumElement sum;                                     // a CUDA thread can own one
 ///     for (double x : summands) add_to(sum, x);

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <set>
 #include <tessera/tessera.hpp>
 #include <vector>
 
@@ -136,6 +138,61 @@ TEST_P(GpuRows, BitsDoNotDependOnPartsMemoryOrDevices) {
     }
     EXPECT_EQ(sum_of_parts(model, PassKind::step, block, many, plenty, in_turn), whole);
   }
+}
+
+/// Has no code for anybody.
+class BrokenCompiler : public tessera::KernelCompiler {
+ public:
+  std::string version() override { return "broken"; }
+  std::string target_for(tessera::ComputeCapability) override { return "sm_00"; }
+  tessera::CompileOutcome compile(const tessera::ModuleSource& source, const std::string& target) override {
+    return tessera::CompileFailure{target, "\"" + source.name + "\" cannot be compiled for " + target,
+                                   "rows(1): error: it is broken"};
+  }
+};
+
+TEST_P(GpuRows, KernelsThatDoNotCompileMakeTheJobFallBack) {
+  const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 23});
+  tessera::JobOptions broken;
+  broken.modules = {.compiler = std::make_shared<BrokenCompiler>(), .directory = std::filesystem::path()};
+  tessera::Job job(comm_, broken);
+  const tessera::Plan plan = job.plan(row_count, 1000);
+  const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
+  RowPass pass(job, plan, model.rows_of(mine));
+  const RawSums fallen_back = pass.step(model.raw_coef);
+  const tessera::Verdict& verdict = job.last_verdict();
+  EXPECT_EQ(verdict.ran, tessera::Verdict::Ran::fallback);
+  EXPECT_NE(verdict.failure.reason.find("rows(1): error: it is broken"), std::string::npos)
+      << to_string(verdict);
+  tessera::testing::expect_same_on_all_ranks(comm_, to_string(verdict));
+
+  tessera::JobOptions on_cpu;
+  on_cpu.policy = tessera::Policy::cpu;
+  tessera::Job host_job(comm_, on_cpu);
+  const tessera::Plan host_plan = host_job.plan(row_count, 1000);
+  const Frame host_mine = rows_test::part_of(model.frame, host_job.local_range(host_plan));
+  RowPass host(host_job, host_plan, model.rows_of(host_mine));
+  rows_test::expect_same_bits(fallen_back, host.step(model.raw_coef));
+}
+
+TEST_P(GpuRows, KernelsAreCompiledOnceInTheJob) {
+  const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 24});
+  tessera::JobOptions options;
+  options.modules.directory = std::filesystem::path();  // nothing is found on disk
+  tessera::Job job(comm_, options);
+  const tessera::Plan plan = job.plan(row_count, 1000);
+  const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
+  for (int i = 0; i < 2; ++i) {
+    RowPass pass(job, plan, model.rows_of(mine));
+    (void)pass.moments();
+    (void)pass.step(model.raw_coef);
+    (void)pass.deviance(model.raw_coef);
+  }
+  ASSERT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job.last_verdict());
+  std::set<tessera::ComputeCapability> kinds;
+  for (const auto& device : job.inventory().devices()) kinds.insert(device.capability);
+  const std::int64_t compiles = job.modules().statistics().compiles;
+  EXPECT_EQ(comm_.allreduce(compiles, tessera::mpi::Reduction::sum), static_cast<std::int64_t>(kinds.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllFamilies, GpuRows,

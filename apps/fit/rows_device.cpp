@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rows_columns.hpp"
 #include "rows_device.hpp"
-#include "rows_kernels.cuh"
 
-#include <cuda_runtime.h>
+#include "rows_columns.hpp"
+#include "rows_wave.hpp"
+
+#include <tessera/device/backend.hpp>
+#include <tessera/error.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <string>
-#include <tessera/error.hpp>
-#include <tessera/partition/plan.hpp>
 #include <vector>
 
 namespace tessera::fit {
@@ -72,22 +75,8 @@ class DeviceArray {
   std::int64_t capacity_ = 0;
 };
 
-template <class... Parameters>
-void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, std::size_t shared_bytes,
-            cudaStream_t stream, Parameters... arguments) {
-  kernel<<<grid, threads_per_block, shared_bytes, stream>>>(arguments...);
-  check(cudaGetLastError(), std::string("launch of ") + name);
-}
-
 unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>((threads + threads_per_block - 1) / threads_per_block);
-}
-
-/// The least power of two of at least `n`, up to a warp.
-int lanes_for(int n) {
-  int lanes = 1;
-  while (lanes < n && lanes < 32) lanes *= 2;
-  return lanes;
 }
 
 /// Cuts the products into tasks. Depends on the layout alone.
@@ -105,13 +94,35 @@ std::vector<Task> make_tasks(std::span<const Product> products) {
         task.rows = std::min(rows_at_once, product.rows - row);
         task.column_begin = column;
         task.columns = std::min(columns_at_once, product.columns - column);
-        task.lanes = lanes_for(product.row_nonzeros * product.column_nonzeros);
-        task.workers = std::min(threads_per_block / task.lanes, shared_elements / (task.rows * task.columns));
+        const int lanes = lanes_for(product.row_nonzeros * product.column_nonzeros);
+        task.workers = std::min(threads_per_block / lanes, shared_elements / (task.rows * task.columns));
         tasks.push_back(task);
       }
     }
   }
   return tasks;
+}
+
+/// The kernels of one model on one kind of device.
+struct Kernels {
+  explicit Kernels(const Module& module)
+      : evaluate{module.kernel("evaluate_moments"), module.kernel("evaluate_start"),
+                 module.kernel("evaluate_step"), module.kernel("evaluate_deviance")},
+        form_partials(module.kernel("form_partials")),
+        form_scalars(module.kernel("form_scalars")),
+        accumulate(module.kernel("accumulate")) {}
+
+  KernelView evaluate[4];  ///< by kind of pass
+  KernelView form_partials;
+  KernelView form_scalars;
+  KernelView accumulate;
+};
+
+/// The backend of this model on the calling thread's device. Compiles nothing if `Job::compile` has.
+CompiledBackend<Kernels> probe_rows(const ModuleSource& source) {
+  return probe_backend_with_compile(source.name, [&](const BackendContext& context) {
+    return Kernels(context.modules->load(source, context.capability));
+  });
 }
 
 }  // namespace
@@ -126,12 +137,13 @@ struct DeviceRows::OnDevice {
   void open(const RowLayout& layout, cudaStream_t stream);
   void load_columns(const Rows& rows, Range range, cudaStream_t stream);
   void load_pass(PassKind kind, std::span<const double> coef, const RowLayout& layout, cudaStream_t stream);
-  [[nodiscard]] WaveView wave_of(PassKind kind, const Rows& rows, const RowLayout& layout,
-                                 std::int64_t block_rows) const;
-  [[nodiscard]] std::int64_t reserve_scratch(WaveView& wave, std::int64_t all_slices,
-                                             std::int64_t budget_bytes, cudaStream_t stream);
+  [[nodiscard]] WaveView wave_of(PassKind kind, const RowLayout& layout, std::int64_t block_rows) const;
+  [[nodiscard]] std::int64_t reserve_scratch(WaveView& wave, const LayoutView& layout,
+                                             std::int64_t all_slices, std::int64_t budget_bytes,
+                                             cudaStream_t stream);
   void begin_sums(std::int64_t width, cudaStream_t stream);
-  void add_wave(const WaveView& wave, unsigned slices, cudaStream_t stream);
+  void add_wave(const Kernels& kernels, PassKind kind, const WaveView& wave, unsigned slices,
+                cudaStream_t stream);
   void end_sums(std::int64_t width, std::int64_t count, ReproducibleSum& sum, cudaStream_t stream);
 
   int ordinal = -1;  ///< -1: not opened yet
@@ -142,14 +154,10 @@ struct DeviceRows::OnDevice {
   DeviceArray<const double*> number_places;
   DeviceArray<const std::int32_t*> code_places;
   DeviceArray<std::uint8_t> complete;
-  DeviceArray<int> offset_variables;
 
   DeviceArray<double> tables;
   DeviceArray<ComponentTable> components;
-  DeviceArray<TermTable> terms;
-  DeviceArray<Placement> placements;
   DeviceArray<Product> products;
-  DeviceArray<int> strides, offsets;
 
   DeviceArray<double> raw_coef;
   DeviceArray<Task> tasks;
@@ -167,11 +175,7 @@ void DeviceRows::OnDevice::open(const RowLayout& layout, cudaStream_t stream) {
   check(cudaGetDevice(&ordinal), "cudaGetDevice");
   tables.copy_from(layout.numbers, stream);
   components.copy_from(layout.components, stream);
-  terms.copy_from(layout.terms, stream);
-  placements.copy_from(layout.placements, stream);
   products.copy_from(layout.all_products, stream);
-  strides.copy_from(layout.strides, stream);
-  offsets.copy_from(layout.offsets, stream);
 }
 
 /// Copies the columns of `range`, unless they are there.
@@ -202,7 +206,6 @@ void DeviceRows::OnDevice::load_columns(const Rows& rows, Range range, cudaStrea
   complete.copy_from(frame.complete.data() + begin, count, stream);
   number_places.copy_from(number_pointers, stream);
   code_places.copy_from(code_pointers, stream);
-  offset_variables.copy_from(rows.offsets, stream);
   loaded = range;
 }
 
@@ -220,25 +223,14 @@ void DeviceRows::OnDevice::load_pass(PassKind kind, std::span<const double> coef
 }
 
 /// All of the view but its scratch.
-WaveView DeviceRows::OnDevice::wave_of(PassKind kind, const Rows& rows, const RowLayout& layout,
+WaveView DeviceRows::OnDevice::wave_of(PassKind kind, const RowLayout& layout,
                                        std::int64_t block_rows) const {
   WaveView wave{};
-  wave.layout = layout.view();
-  wave.layout.numbers = tables.data();
-  wave.layout.components = components.data();
-  wave.layout.terms = terms.data();
-  wave.layout.placements = placements.data();
-  wave.layout.products = products.data();
-  wave.layout.strides = strides.data();
-  wave.layout.offsets = offsets.data();
+  wave.numbers = tables.data();
+  wave.components = components.data();
+  wave.products = products.data();
+  wave.raw_coef = raw_coef.data();
   wave.columns = {number_places.data(), code_places.data(), complete.data()};
-  wave.pass = {kind,
-               rows.family.kind,
-               rows.response,
-               rows.prior_weight,
-               offset_variables.data(),
-               static_cast<int>(rows.offsets.size()),
-               raw_coef.data()};
   wave.rows = loaded.size();
   wave.block_rows = std::min(block_rows, wave.rows);
   wave.slice_rows = static_cast<int>(std::min(wave.block_rows, largest_slice));
@@ -248,19 +240,20 @@ WaveView DeviceRows::OnDevice::wave_of(PassKind kind, const Rows& rows, const Ro
 }
 
 /// Makes room for as many slices as the budget holds. Returns how many.
-std::int64_t DeviceRows::OnDevice::reserve_scratch(WaveView& wave, std::int64_t all_slices,
-                                                   std::int64_t budget_bytes, cudaStream_t stream) {
+std::int64_t DeviceRows::OnDevice::reserve_scratch(WaveView& wave, const LayoutView& layout,
+                                                   std::int64_t all_slices, std::int64_t budget_bytes,
+                                                   cudaStream_t stream) {
   constexpr std::int64_t number = sizeof(double);
   constexpr std::int64_t place = sizeof(int);
-  const std::int64_t numbers_per_row = wave.layout.values_per_row + 1 + RowLayout::scalar_count;
-  const std::int64_t row_bytes = number * numbers_per_row + place * wave.layout.placement_count;
+  const std::int64_t numbers_per_row = layout.values_per_row + 1 + RowLayout::scalar_count;
+  const std::int64_t row_bytes = number * numbers_per_row + place * layout.placement_count;
   const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
   const std::int64_t scratch_bytes = std::min(largest_scratch_bytes, budget_bytes / scratch_share);
   const std::int64_t slices =
       std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(all_slices, largest_grid_y));
   wave.capacity = slices * wave.slice_rows;
-  values.reserve(wave.capacity * wave.layout.values_per_row, stream);
-  places.reserve(wave.capacity * wave.layout.placement_count, stream);
+  values.reserve(wave.capacity * layout.values_per_row, stream);
+  places.reserve(wave.capacity * layout.placement_count, stream);
   weights.reserve(wave.capacity, stream);
   scalars.reserve(wave.capacity * RowLayout::scalar_count, stream);
   partials.reserve(slices * wave.width, stream);
@@ -282,14 +275,18 @@ void DeviceRows::OnDevice::begin_sums(std::int64_t width, cudaStream_t stream) {
         "cudaMemsetAsync");
 }
 
-void DeviceRows::OnDevice::add_wave(const WaveView& wave, unsigned slices, cudaStream_t stream) {
-  launch("evaluate_rows", evaluate_rows, dim3(blocks_for(wave.slice_rows), slices), 0, stream, wave);
+void DeviceRows::OnDevice::add_wave(const Kernels& kernels, PassKind kind, const WaveView& wave,
+                                    unsigned slices, cudaStream_t native) {
+  const StreamView stream(native);
+  constexpr Extent block{threads_per_block};
+  launch(kernels.evaluate[static_cast<int>(kind)], {blocks_for(wave.slice_rows), slices}, block, 0, stream,
+         wave);
   if (task_count > 0) {
-    launch("form_partials", form_partials, dim3(task_count, slices), task_shared_bytes, stream, wave,
+    launch(kernels.form_partials, {task_count, slices}, block, task_shared_bytes, stream, wave,
            static_cast<const Task*>(tasks.data()));
   }
-  launch("form_scalars", form_scalars, dim3(slices), threads_per_block * sizeof(double), stream, wave);
-  launch("accumulate", accumulate, dim3(blocks_for(wave.width)), 0, stream,
+  launch(kernels.form_scalars, {slices}, block, threads_per_block * sizeof(double), stream, wave);
+  launch(kernels.accumulate, {blocks_for(wave.width)}, block, 0, stream,
          static_cast<const double*>(wave.partials), wave.width, static_cast<int>(slices), tops.data(),
          bins.data());
 }
@@ -310,7 +307,7 @@ void DeviceRows::OnDevice::end_sums(std::int64_t width, std::int64_t count, Repr
 }
 
 DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows)
-    : rows_(rows), layout_(layout), block_rows_(block_rows) {}
+    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(rows_source(rows, layout)) {}
 
 DeviceRows::~DeviceRows() = default;
 
@@ -322,7 +319,7 @@ std::int64_t DeviceRows::bytes_per_row() const {
 void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile& tile,
                      ReproducibleSum& sum) {
   if (tile.range().empty()) return;
-  if (rows_.family.custom) throw Error(ErrorCode::job_fault, "families of one's own run on the CPU");
+  const auto backend = probe_rows(source_);
   const auto stream = static_cast<cudaStream_t>(tile.stream().native());
   OnDevice* found = nullptr;
   {
@@ -336,14 +333,15 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   on.load_columns(rows_, tile.range(), stream);
   on.load_pass(kind, raw_coef, layout_, stream);
 
-  WaveView wave = on.wave_of(kind, rows_, layout_, block_rows_);
+  WaveView wave = on.wave_of(kind, layout_, block_rows_);
   const std::int64_t blocks = (wave.rows - 1) / wave.block_rows + 1;
   const std::int64_t all_slices = blocks * wave.slices_per_block;
   const std::int64_t at_once =
-      on.reserve_scratch(wave, all_slices, tile.device().memory_budget_bytes(), stream);
+      on.reserve_scratch(wave, layout_.view(), all_slices, tile.device().memory_budget_bytes(), stream);
   on.begin_sums(wave.width, stream);
   for (; wave.first_slice < all_slices; wave.first_slice += at_once) {
-    on.add_wave(wave, static_cast<unsigned>(std::min(at_once, all_slices - wave.first_slice)), stream);
+    const std::int64_t slices = std::min(at_once, all_slices - wave.first_slice);
+    on.add_wave(*backend.built, kind, wave, static_cast<unsigned>(slices), stream);
   }
   on.end_sums(wave.width, all_slices, sum, stream);
 }

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# Run by tessera_embed_texts: writes OUTPUT, which defines FUNCTION over the FILES (name=path...).
+set(text "// Written by cmake/EmbedTexts.cmake.\n#include \"${HEADER}\"\n\n")
+string(APPEND text "std::vector<tessera::NamedHeader> ${FUNCTION}() {\n  return {\n")
+foreach(file IN LISTS FILES)
+  string(REGEX MATCH "^([^=]*)=(.*)$" matched "${file}")
+  set(name "${CMAKE_MATCH_1}")
+  file(READ "${CMAKE_MATCH_2}" content)
+  string(APPEND text "{\"${name}\", R\"embedded(${content})embedded\"},\n")
+endforeach()
+string(APPEND text "  };\n}\n")
+file(WRITE "${OUTPUT}" "${text}")

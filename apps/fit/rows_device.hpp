@@ -41,6 +41,7 @@ class DeviceRows {
 
  private:
   struct OnDevice;
+  [[nodiscard]] OnDevice& on_device(int index);
 
   const Rows& rows_;
   const RowLayout& layout_;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <tessera/device/stream.hpp>
+#include <tessera/memory/lease.hpp>
 #include <tessera/partition/plan.hpp>
 #include <tessera/topology/device_info.hpp>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -48,8 +50,8 @@ class Tile {
 
   /// Device memory that outlives the tile: keep the leases with what `device_index()` finds.
   [[nodiscard]] BufferPool& buffers() const noexcept { return *memory_.buffers; }
-  /// Scratch memory for the vendor's libraries.
-  [[nodiscard]] WorkspacePool& workspaces() const noexcept { return *memory_.workspaces; }
+  /// Scratch memory for one of the vendor's libraries, bound to `stream()`: of a `WorkspacePool`.
+  [[nodiscard]] MemoryLease workspace(std::size_t bytes) const;
   /// Device memory for this call of the function alone: it is given up when the next begins.
   [[nodiscard]] Arena& arena() const noexcept { return *memory_.arena; }
 

@@ -114,6 +114,28 @@ TEST_P(GpuRows, PassesAreTheHostsToRounding) {
   rows_test::expect_same_bits(device.step(model.raw_coef), step);
 }
 
+TEST_P(GpuRows, AFamilyOfTheUsersOwnIsTheHostsToRounding) {
+  const Model model = rows_test::make_model({.family = Family::gamma, .rows = row_count, .seed = 25});
+  tessera::JobOptions on_cpu;
+  on_cpu.policy = tessera::Policy::cpu;
+  tessera::Job host_job(comm_, on_cpu);
+  const tessera::Plan plan = job_->plan(row_count, 1000);
+  const tessera::Plan host_plan = host_job.plan(row_count, 1000);
+  const Frame mine = rows_test::part_of(model.frame, job_->local_range(plan));
+  const Frame host_mine = rows_test::part_of(model.frame, host_job.local_range(host_plan));
+  tessera::fit::Rows rows = model.rows_of(mine);
+  tessera::fit::Rows host_rows = model.rows_of(host_mine);
+  rows.family = host_rows.family = tessera::fit::AnyFamily(tessera::fit::parse_custom_family(
+      "name = 'mixed'\ninverse_link = 'exp(eta) + pnorm(eta)'\nderivative = 'exp(eta) + dnorm(eta)'\n"
+      "variance = 'pmax(mu, 0.5)^1.5'\ndeviance = '(y - mu)^2 / (y * mu^2) + log1p(abs(y - mu))'\n",
+      "test"));
+  RowPass device(*job_, plan, rows);
+  RowPass host(host_job, host_plan, host_rows);
+  expect_close(device.step(model.raw_coef), host.step(model.raw_coef));
+  expect_close(device.deviance(model.raw_coef), host.deviance(model.raw_coef));
+  EXPECT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
+}
+
 TEST_P(GpuRows, BitsDoNotDependOnPartsMemoryOrDevices) {
   if (job_->devices().empty()) return;  // another rank drives the device
   const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 22});

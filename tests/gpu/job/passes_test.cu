@@ -3,7 +3,6 @@
 
 #include <tessera/device/backend.hpp>
 #include <tessera/error.hpp>
-#include <tessera/memory/workspace_pool.hpp>
 
 #include <sched.h>
 #include <unistd.h>
@@ -134,7 +133,7 @@ TEST_F(GpuPasses, TheBackendOfATileHasItsArenaAndStream) {
         EXPECT_EQ(to_string(backend.device->info().uuid), to_string(tile.device().uuid));
         EXPECT_EQ(backend.stream, tile.stream());
         EXPECT_EQ(backend.arena, &tile.arena());
-        EXPECT_TRUE(tile.workspaces().take(1 << 20, tile.stream()));
+        EXPECT_TRUE(tile.workspace(1 << 20));
         map_on_device(tile, in, out);
       },
       map_on_host);

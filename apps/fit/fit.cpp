@@ -5,6 +5,7 @@
 #include "linalg.hpp"
 #include "reml.hpp"
 #include "rows.hpp"
+#include "step_halving.hpp"
 #include "term_tests.hpp"
 
 #include <fmt/core.h>
@@ -139,6 +140,9 @@ std::optional<std::size_t> intercept_of(const Design& design) {
   return std::nullopt;
 }
 
+/// How often a step whose sums are not finite is halved.
+constexpr int fault_halvings = 30;
+
 /// One fit in progress.
 class Iteration {
  public:
@@ -224,11 +228,7 @@ class Iteration {
         model_.iterations = iteration;
         break;
       }
-      sums = step(model_.coef);
-      for (int halving = 0; !finite(sums) && halving < 30; ++halving) {
-        for (std::size_t i = 0; i < previous.size(); ++i) model_.coef[i] = (model_.coef[i] + previous[i]) / 2;
-        sums = step(model_.coef);
-      }
+      sums = halved_step(previous, iteration > 1 ? std::optional(deviance) : std::nullopt);
       require_finite(sums);
       const double change = std::abs(sums.deviance - deviance);
       deviance = sums.deviance;
@@ -237,6 +237,26 @@ class Iteration {
                                 deviance, change, edf_total_));
       model_.converged = change < options_.tolerance * (0.1 + std::abs(deviance)) && fit_.converged;
       if (model_.converged || iteration >= options_.max_iterations) break;
+    }
+  }
+
+  /// The sums at the solution of the working model, or nearer to where the step began: halved while they
+  /// are not finite, or while the penalised deviance has risen above that at `previous`, whose deviance is
+  /// given where there is one. Every rank has the same sums and penalty, and takes the same passes.
+  RawSums halved_step(std::span<const double> previous, std::optional<double> deviance) {
+    RawSums sums = step(model_.coef);
+    double fraction = 1;
+    for (int faults = 0, rises = 0;;) {
+      if (!finite(sums)) {
+        if (++faults > fault_halvings) return sums;
+      } else {
+        const bool risen =
+            deviance && is_rise(*deviance + penalty_.begin, sums.deviance + penalty_.at(fraction));
+        if (!risen || ++rises > rise_halvings) return sums;
+      }
+      fraction /= 2;
+      for (std::size_t i = 0; i < previous.size(); ++i) model_.coef[i] = (model_.coef[i] + previous[i]) / 2;
+      sums = step(model_.coef);
     }
   }
 
@@ -254,15 +274,18 @@ class Iteration {
       working.rows = frame_.complete_rows;
       fit_ = fit_reml(working, model_.design, options_.family.scale_is_known(), fit_.log_sp);
       gram_ = std::move(working.gram);
+      penalty_ = penalty_on_line(model_.design, fit_.log_sp, model_.coef, fit_.coef);
       model_.coef = fit_.coef;
       edf_total_ = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
     });
     job_.comm().broadcast(std::span(model_.coef), 0);
-    std::array<double, 3> scalars{fit_.scale, edf_total_, fit_.converged ? 1.0 : 0.0};
+    std::array<double, 6> scalars{fit_.scale,     edf_total_,      fit_.converged ? 1.0 : 0.0,
+                                  penalty_.begin, penalty_.across, penalty_.end};
     job_.comm().broadcast(std::span<double>(scalars), 0);
     fit_.scale = scalars[0];
     edf_total_ = scalars[1];
     fit_.converged = scalars[2] != 0;
+    penalty_ = {scalars[3], scalars[4], scalars[5]};
   }
 
   void finish() {
@@ -397,6 +420,7 @@ class Iteration {
   std::optional<RowPass> pass_;
   Model model_;
   RemlFit fit_;
+  PenaltyOnLine penalty_;  ///< of the last step
   Matrix gram_;
   double mean_ = 0;
   double edf_total_ = 0;

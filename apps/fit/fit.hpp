@@ -43,9 +43,9 @@ struct FellBack {};
 /// and scalars. Throws the same `tessera::Error` on every rank; `FellBack` as it says; a model that has not
 /// converged is returned with `converged` false.
 ///
-/// Performance iteration with fast REML, as mgcv's `bam(method = "fREML")`: Wood, Goude and Shaw,
-/// "Generalized additive models for large data sets", Applied Statistics 64 (2015); Wood et al., JASA 112
-/// (2017).
+/// Performance iteration with fast REML, as mgcv's `bam(method = "fREML")`, with its halving of steps that
+/// overshoot (step_halving.hpp): Wood, Goude and Shaw, "Generalized additive models for large data sets",
+/// Applied Statistics 64 (2015); Wood et al., JASA 112 (2017).
 [[nodiscard]] Model fit_frame(tessera::Job& job, const tessera::Plan& plan, Frame frame,
                               const Formula& formula, const FitOptions& options, Progress& progress,
                               std::vector<PhaseTime>& phases);

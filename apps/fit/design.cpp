@@ -10,6 +10,24 @@
 #include <limits>
 
 namespace tessera::fit {
+namespace {
+
+/// The variables that some component takes.
+std::vector<DesignVariable> used_variables(const Design& design) {
+  std::vector<bool> used(design.variables.size());
+  for (const RawTerm& term : design.terms) {
+    for (const Component& component : term.components) {
+      used[static_cast<std::size_t>(component.variable)] = true;
+    }
+  }
+  std::vector<DesignVariable> variables;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) variables.push_back(design.variables[i]);
+  }
+  return variables;
+}
+
+}  // namespace
 
 int Design::null_space() const {
   int size = coef_size;
@@ -89,18 +107,19 @@ Design reindexed(Design design, const Frame& frame) {
 }
 
 std::vector<std::pair<std::string, std::vector<std::string>>> Design::known_levels() const {
-  std::vector<bool> used(variables.size());
-  for (const RawTerm& term : terms) {
-    for (const Component& component : term.components) {
-      used[static_cast<std::size_t>(component.variable)] = true;
-    }
-  }
   std::vector<std::pair<std::string, std::vector<std::string>>> factors;
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    const DesignVariable& variable = variables[i];
-    if (used[i] && variable.factor) factors.emplace_back(variable.name, variable.levels);
+  for (const DesignVariable& variable : used_variables(*this)) {
+    if (variable.factor) factors.emplace_back(variable.name, variable.levels);
   }
   return factors;
+}
+
+std::vector<std::string> Design::known_numbers() const {
+  std::vector<std::string> numbers;
+  for (const DesignVariable& variable : used_variables(*this)) {
+    if (!variable.factor) numbers.push_back(variable.name);
+  }
+  return numbers;
 }
 
 }  // namespace tessera::fit

@@ -116,6 +116,8 @@ struct Design {
   [[nodiscard]] Matrix map() const;
   /// The factors among the variables that the terms use, with their levels, as `FrameRequest` takes them.
   [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> known_levels() const;
+  /// The numbers among those variables.
+  [[nodiscard]] std::vector<std::string> known_numbers() const;
   /// Appends a term, filling in its place, size and nonzeros; returns its first raw column. Throws
   /// `Error(input)` if the raw columns would be more than an int counts.
   int add_term(std::vector<Component> components);

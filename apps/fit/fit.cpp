@@ -172,7 +172,9 @@ class Iteration {
     rows_.family = options_.family;
     rows_.response = frame_.index_of(formula_.response.text);
     for (const Expression& offset : formula_.offsets) rows_.offsets.push_back(frame_.index_of(offset.text));
-    if (!options_.weights.empty()) rows_.prior_weight = frame_.index_of(options_.weights);
+    if (!options_.weights.empty()) {
+      rows_.prior_weight = frame_.index_of(column_expression(options_.weights).text);
+    }
     together(job_.comm(), [&] {
       if (frame_.complete_rows == 0) {
         throw Error(ErrorCode::input,
@@ -431,9 +433,16 @@ class Iteration {
 FrameRequest request_for(const Formula& formula, const FitOptions& options) {
   FrameRequest request;
   request.variables = formula.variables();
-  const auto known = [&](const Expression& variable) { return variable.text == options.weights; };
-  if (!options.weights.empty() && std::none_of(request.variables.begin(), request.variables.end(), known)) {
-    request.variables.push_back({options.weights, {{Expression::Op::column, 0, options.weights}}});
+  for (const SmoothSpec& smooth : formula.smooths) {
+    for (const MarginSpec& margin : smooth.margins) {
+      if (margin.basis != "re") request.numeric.push_back(margin.variable.text);
+    }
+  }
+  for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
+  if (options.family != Family::binomial) request.numeric.push_back(formula.response.text);
+  if (!options.weights.empty()) {
+    request.variables.push_back(column_expression(options.weights));
+    request.numeric.push_back(request.variables.back().text);
   }
   return request;
 }

@@ -35,7 +35,8 @@ struct PhaseTime {
 /// there, so that its model has the bits of a run that was on the CPU from the start.
 struct FellBack {};
 
-/// What a fit reads of a table: the formula's variables, and the weights.
+/// What a fit reads of a table: the formula's variables, and the weights. Numbers it must have for smooths
+/// other than re, offsets, weights, and a response that is not binomial: what else is text is a factor.
 [[nodiscard]] FrameRequest request_for(const Formula& formula, const FitOptions& options);
 
 /// Fits the model to rows that are in memory: this rank's part of `plan`, whose block is the unit of

@@ -145,7 +145,8 @@ void FrameBuilder::set_text(std::size_t column, std::string_view text, std::int6
   const UsedColumn& used = plan_.columns()[column];
   if (!used.numbers_for.empty())
     throw Error(ErrorCode::input,
-                fmt::format("{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers",
+                fmt::format("{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: give a "
+                            "number, not in quotes, or NA",
                             plan_.path(), row_word_, row_number, used.name, text,
                             used.numbers_for == used.name ? "the model" : used.numbers_for));
   if (used.text) {

@@ -184,6 +184,8 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
   FrameRequest request;
   request.variables = predictors(formula);
   request.known_levels = model.design.known_levels();
+  request.numeric = model.design.known_numbers();
+  for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
   progress.now("reading " + data);
   const auto table = open_table(comm, data);
   const Plan plan = job.plan(table->rows());

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -180,6 +181,9 @@ struct Refusal {
   const char* words;
 };
 
+/// One text that is no number in the column w.
+constexpr const char* numbers_with_text = "y,x,w\n1,1,1\n2,3,2\n3,2,two\n4,5,3\n";
+
 class Refused : public Program, public ::testing::WithParamInterface<Refusal> {};
 
 TEST_P(Refused, OnOneLineWithItsStatusAndNoFile) {
@@ -201,7 +205,16 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"KTooLarge", nullptr, "y ~ s(few, bs=\"ps\", k=12)", "", 3, "few"},
         Refusal{"ConstantCovariate", nullptr, "y ~ s(c, bs=\"ps\", k=12)", "", 3, "constant"},
         Refusal{"ConstantParametric", nullptr, "y ~ c", "", 3, "constant"},
-        Refusal{"TextInASmooth", nullptr, "y ~ s(f, bs=\"ps\", k=12)", "", 3, "f"},
+        Refusal{"TextInASmooth", nullptr, "y ~ s(f, bs=\"ps\", k=12)", "", 3,
+                "line 2: the column 'f' holds the text 'a', but the model needs numbers"},
+        Refusal{"TextInATensor", numbers_with_text, "y ~ te(x, w, bs=\"ps\", k=c(5,5))", "", 3,
+                "line 4: the column 'w' holds the text 'two'"},
+        Refusal{"TextInAnOffset", numbers_with_text, "y ~ x + offset(w)", "", 3,
+                "line 4: the column 'w' holds the text 'two'"},
+        Refusal{"TextInTheWeights", numbers_with_text, "y ~ x", "--weights w", 3,
+                "line 4: the column 'w' holds the text 'two'"},
+        Refusal{"TextInTheResponse", numbers_with_text, "w ~ x", "", 3,
+                "line 4: the column 'w' holds the text 'two'"},
         Refusal{"BinomialOutOfRange", nullptr, "few ~ s(x, bs=\"ps\", k=12)", "--family binomial", 3, "few"},
         Refusal{"PoissonNegative", "y,x\n1,1\n-2,2\n3,3\n4,5\n", "y ~ x", "--family poisson", 3,
                 "data row 2"},
@@ -240,6 +253,28 @@ TEST_F(Program, UnseenLevelIsNamedWithItsLine) {
   fs::remove(path("model.json"));
   expect_refusal(result, 3, "'d'");
   EXPECT_NE(complaints(result)[0].find("line 3"), std::string::npos);
+}
+
+TEST_F(Program, ATextWhereTheModelHasANumberIsNamedWithItsLine) {
+  ASSERT_EQ(fit("data.csv", "y ~ z + f + s(x, bs=\"ps\", k=12) + offset(few)").status, 0);
+  const std::pair<const char*, const char*> rows[] = {
+      {"'x'", "word,0.5,1,a"}, {"'z'", "0.5,word,1,a"}, {"'few'", "0.5,0.5,word,a"}};
+  std::vector<ProgramResult> results;
+  for (const auto& [column, row] : rows) {
+    write("new.csv", std::string("x,z,few,f\n0.5,0.5,1,b\n") + row + "\n");
+    results.push_back(run(TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv") + " --out " +
+                          path("pred.csv")));
+  }
+  fs::remove(path("model.json"));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    expect_refusal(results[i], 3,
+                   "line 3: the column " + std::string(rows[i].first) + " holds the text 'word'");
+  }
+}
+
+TEST_F(Program, WeightsMayHaveAnyName) {
+  write("blank.csv", "y,x,my w\n1,1,1\n2,3,2\n3,2,0\n4,5,3\n");
+  EXPECT_EQ(fit("blank.csv", "y ~ x", "--weights 'my w'").status, 0);
 }
 
 TEST_F(Program, AFullDiskLeavesNothing) {

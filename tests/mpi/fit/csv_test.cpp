@@ -394,11 +394,14 @@ TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
   EXPECT_NE(fault(request({"carat"})).find("did you mean 'Carat'?"), std::string::npos);
   EXPECT_NE(fault(request({"volume"})).find("unknown column 'volume'; the file has"), std::string::npos);
   EXPECT_EQ(fault(request({"price", "log(cut)"})),
-            file.path() + ", line 2: the column 'cut' holds the text 'good', but log(cut) needs numbers");
+            file.path() +
+                ", line 2: the column 'cut' holds the text 'good', but log(cut) needs numbers: give a "
+                "number, not in quotes, or NA");
   FrameRequest numeric = request({"price", "cut"});
   numeric.numeric = {"price", "cut"};
-  EXPECT_EQ(fault(numeric),
-            file.path() + ", line 2: the column 'cut' holds the text 'good', but the model needs numbers");
+  EXPECT_EQ(fault(numeric), file.path() +
+                                ", line 2: the column 'cut' holds the text 'good', but the model needs "
+                                "numbers: give a number, not in quotes, or NA");
   FrameRequest known = request({"price", "cut"});
   known.known_levels = {{"cut", {"fine", "good"}}};
   EXPECT_EQ(fault(known), file.path() + ", line 3: 'bad' is not a level of 'cut' in the model");

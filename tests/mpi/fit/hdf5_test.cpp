@@ -180,8 +180,14 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   EXPECT_EQ(fault(request({"x"})),
             file.path() + ", row 2: x is infinite; leave the row out or make the value NA");
   EXPECT_NE(fault(request({"z"})).find("unknown column 'z'"), std::string::npos);
-  EXPECT_EQ(fault(request({"sqrt(g)"})),
-            file.path() + ", row 1: the column 'g' holds the text 'a', but sqrt(g) needs numbers");
+  EXPECT_EQ(fault(request({"sqrt(g)"})), file.path() +
+                                             ", row 1: the column 'g' holds the text 'a', but sqrt(g) needs "
+                                             "numbers: give a number, not in quotes, or NA");
+  FrameRequest numeric = request({"g"});
+  numeric.numeric = {"g"};
+  EXPECT_EQ(fault(numeric), file.path() +
+                                ", row 1: the column 'g' holds the text 'a', but the model needs numbers: "
+                                "give a number, not in quotes, or NA");
   FrameRequest known = request({"g"});
   known.known_levels = {{"g", {"a"}}};
   EXPECT_EQ(fault(known), file.path() + ", row 2: 'b' is not a level of 'g' in the model");

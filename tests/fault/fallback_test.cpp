@@ -85,6 +85,22 @@ TEST_P(Fallback, MapGivesTheCpusAnswerAndTheJobStaysOnTheCpu) {
   expect_fallback(job, uuid_);
 }
 
+TEST_P(Fallback, MapBeginsAgainFromEmptyResults) {
+  const ScopedVariable variable("TESSERA_FAULT", point());
+  Job job(comm_);
+  const Plan plan = job.plan(1000);
+  const auto units = local_units(job, plan);
+  // Adds to the results, so that what a tile wrote before the fault would show.
+  const auto results = job.map<double>(
+      plan, std::span<const double>(units),
+      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+      [](const HostTile&, std::span<const double> in, std::span<double> out) {
+        for (std::size_t i = 0; i < in.size(); ++i) out[i] += unit_result(in[i]);
+      });
+  EXPECT_EQ(bits(results), bits(expected_map(job, plan)));
+  expect_fallback(job, uuid_);
+}
+
 TEST_P(Fallback, ScatterBeginsAgainFromTheUntouchedInput) {
   const ScopedVariable variable("TESSERA_FAULT", point());
   Job job(comm_, with_threads(2));

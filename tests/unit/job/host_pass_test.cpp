@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <barrier>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -62,6 +65,17 @@ TEST(HostPass, TheLastUnitsThatThereCanBeAreCovered) {
   EXPECT_EQ(parts.back(), (Range{last - 1, last}));
 }
 
+TEST(HostPass, ThreadsThatWorkAtOnceHaveDifferentNumbers) {
+  constexpr int threads = 4;
+  std::barrier all_inside(threads);
+  std::array<std::atomic<int>, threads> parts{};
+  compute_on_host({0, threads}, 1, threads, [&](const HostTile& tile) {
+    all_inside.arrive_and_wait();
+    ++parts.at(static_cast<std::size_t>(tile.thread));
+  });
+  for (const auto& count : parts) EXPECT_EQ(count, 1);
+}
+
 TEST(HostPass, NoThreadWorksOnTwoPartsAtOnce) {
   constexpr int threads = 4;
   std::vector<std::atomic<int>> inside(threads);
@@ -71,6 +85,72 @@ TEST(HostPass, NoThreadWorksOnTwoPartsAtOnce) {
     --inside[static_cast<std::size_t>(tile.thread)];
   });
   EXPECT_EQ(overlaps, 0);
+}
+
+/// Sets a flag when the thread that holds it in `at_exit` ends: all that the thread did is then done.
+struct ExitFlag {
+  std::atomic<bool>* ended = nullptr;
+  ExitFlag() = default;
+  ExitFlag(const ExitFlag&) = delete;
+  ExitFlag& operator=(const ExitFlag&) = delete;
+  ~ExitFlag() {
+    if (ended == nullptr) return;
+    *ended = true;
+    ended->notify_all();
+  }
+};
+thread_local ExitFlag at_exit;
+
+/// What is thrown when three threads are in three parts at once and the two helpers fail, the one with the
+/// earlier part first or second; and the unit that it should name.
+std::pair<std::string, std::string> thrown_by_two_of_three(bool earlier_first) {
+  constexpr int threads = 3;
+  std::barrier all_inside(threads);
+  std::array<std::int64_t, threads> unit_of{};
+  std::array<std::atomic<bool>, threads> ended{};
+  try {
+    compute_on_host({0, threads}, 1, threads, [&](const HostTile& tile) {
+      unit_of.at(static_cast<std::size_t>(tile.thread)) = tile.range.begin;
+      all_inside.arrive_and_wait();
+      const bool swapped = (unit_of[1] < unit_of[2]) != earlier_first;
+      const std::size_t first = swapped ? 2 : 1;
+      const std::size_t second = swapped ? 1 : 2;
+      if (tile.thread == 0) {
+        ended.at(second).wait(false);
+        return;
+      }
+      const auto me = static_cast<std::size_t>(tile.thread);
+      at_exit.ended = &ended.at(me);
+      if (me == second) ended.at(first).wait(false);
+      throw std::runtime_error("unit " + std::to_string(tile.range.begin));
+    });
+  } catch (const std::runtime_error& error) {
+    return {error.what(), "unit " + std::to_string(std::min(unit_of[1], unit_of[2]))};
+  }
+  return {"nothing", "something"};
+}
+
+TEST(HostPass, TheExceptionOfTheEarlierPartWinsWhicheverComesFirst) {
+  for (const bool earlier_first : {true, false}) {
+    const auto [thrown, expected] = thrown_by_two_of_three(earlier_first);
+    EXPECT_EQ(thrown, expected) << (earlier_first ? "it came first" : "it came second");
+  }
+}
+
+TEST(HostPass, NoPartIsBegunAfterAFailure) {
+  std::barrier both_inside(2);
+  std::atomic<bool> ended = false;
+  std::atomic<int> calls = 0;
+  EXPECT_THROW(compute_on_host({0, 64}, 1, 2,
+                               [&](const HostTile& tile) {
+                                 if (++calls > 2) return;
+                                 both_inside.arrive_and_wait();
+                                 if (tile.thread == 0) return ended.wait(false);
+                                 at_exit.ended = &ended;
+                                 throw std::runtime_error("a part");
+                               }),
+               std::runtime_error);
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(HostPass, TheEarliestExceptionIsTheOneForAnyNumberOfThreads) {

@@ -6,7 +6,8 @@
 #include "partition/wide_divider.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <array>
+#include <bit>
 #include <string>
 
 namespace tessera {
@@ -19,17 +20,43 @@ void split_evenly(std::int64_t units, std::span<std::int64_t> shares) {
   for (auto& share : shares.first(static_cast<std::size_t>(units % count))) ++share;
 }
 
+/// The `place`-th largest value, counted from 1, digit by digit from the highest: a histogram of the next
+/// digit among the values that agree so far tells which digit it has. Nothing is moved, as a selection by
+/// exchanges would.
+std::uint64_t largest_at(std::size_t place, std::span<const std::uint64_t> values) {
+  constexpr int digit_bits = 11;
+  std::uint64_t any = 0;
+  std::uint64_t all = ~std::uint64_t{0};
+  for (const std::uint64_t value : values) {
+    any |= value;
+    all &= value;
+  }
+  std::uint64_t found = all;  // where every value has the same bit, so has this one
+  std::uint64_t known = ~(any ^ all);
+  while (~known != 0) {
+    const int shift = std::max(0, static_cast<int>(std::bit_width(~known)) - digit_bits);
+    std::array<std::size_t, std::size_t{1} << digit_bits> counts{};
+    for (const std::uint64_t value : values) {
+      if (((value ^ found) & known) == 0) ++counts[value >> shift & (counts.size() - 1)];
+    }
+    std::size_t digit = counts.size() - 1;
+    for (; counts[digit] < place; --digit) place -= counts[digit];
+    const std::uint64_t mask = std::uint64_t{counts.size() - 1} << shift;
+    found = (found & ~mask) | std::uint64_t{digit} << shift;
+    known |= mask;
+    if (counts[digit] == 1 || shift == 0) break;
+  }
+  // One value may be left before its last digits are known.
+  return *std::ranges::find_if(values, [&](std::uint64_t value) { return ((value ^ found) & known) == 0; });
+}
+
 /// One unit more to each of the `left` largest remainders, ties to the higher score and then the lower
 /// index. Which ones win matters, not their order: everything above the least remainder that wins, and
 /// as many of its ties as are left.
 void give_to_largest_remainders(std::size_t left, std::span<const std::uint64_t> scores,
                                 std::span<std::int64_t> shares, ApportionWorkspace& workspace) {
   const auto& remainders = workspace.remainders;
-  auto& sorted = workspace.sorted;
-  sorted.assign(remainders.begin(), remainders.end());
-  const auto last_winner = sorted.begin() + static_cast<std::ptrdiff_t>(left) - 1;
-  std::nth_element(sorted.begin(), last_winner, sorted.end(), std::greater<>());
-  const std::uint64_t least = *last_winner;
+  const std::uint64_t least = largest_at(left, remainders);
 
   auto& tied = workspace.tied;
   tied.clear();

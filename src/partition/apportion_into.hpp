@@ -11,7 +11,6 @@ namespace tessera::detail {
 /// million times.
 struct ApportionWorkspace {
   std::vector<std::uint64_t> remainders;
-  std::vector<std::uint64_t> sorted;
   std::vector<std::size_t> tied;
 };
 

@@ -9,7 +9,7 @@
 namespace tessera::detail {
 namespace {
 
-constexpr int digit_bits = 9;
+constexpr int digit_bits = 10;
 constexpr std::size_t bucket_count = std::size_t{1} << digit_bits;
 /// Below this a comparison sort is faster than filling the histograms.
 constexpr std::size_t radix_from = 256;

@@ -64,7 +64,8 @@ void time_one_fit(Job& job, const SimulatedModel& model, const FitSuite& suite, 
     throw Error(ErrorCode::not_converged, fmt::format("the fit of {} did not converge", model.name));
   }
   out("tessera", "s").values.push_back(comm.allreduce(elapsed.count(), mpi::Reduction::max));
-  for (const fit::PhaseTime& phase : phases) out("  " + phase.name, "s").values.push_back(phase.seconds);
+  for (const fit::PhaseTime& phase : phases)
+    out("tessera: " + phase.name, "s").values.push_back(phase.seconds);
 }
 
 void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {

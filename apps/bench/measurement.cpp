@@ -52,7 +52,11 @@ std::string machine_of(const Inventory& inventory) {
   std::map<std::string, int> devices;
   for (const auto& device : inventory.devices()) ++devices[device.name];
   for (const auto& [name, count] : devices) machine += fmt::format("; {} x {}", count, name);
-  return machine + fmt::format("; {} nodes, {} ranks", inventory.nodes(), inventory.ranks().size());
+  const auto counted = [](std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  return machine + fmt::format("; {}, {}", counted(static_cast<std::size_t>(inventory.nodes()), "node"),
+                               counted(inventory.ranks().size(), "rank"));
 }
 
 void print_table(const std::vector<Measurement>& measurements, const std::string& machine) {

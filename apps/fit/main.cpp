@@ -51,6 +51,23 @@ struct PredictCommand {
 /// A non-convergence is an answer with a warning: the model is there, and the status says so.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
 
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// Where the first pass will run, and why if that is not a device.
+std::string planned(const Job& job) {
+  const Verdict& known = job.last_verdict();
+  switch (known.ran) {
+    case Verdict::Ran::devices:
+      return fmt::format("to run on {}",
+                         counted(known.devices, known.simulated ? "simulated device" : "device"));
+    case Verdict::Ran::host: return "to run on the CPU: " + known.absence;
+    case Verdict::Ran::fallback: return "to run on the CPU: " + to_string(known.failure);
+  }
+  return {};
+}
+
 int run(const FitCommand& command, const mpi::Session& session) {
   const bool root = session.is_root();
   Progress progress(root, stderr);
@@ -82,8 +99,8 @@ int run(const FitCommand& command, const mpi::Session& session) {
   Job job(session.world(), job_options);
   phases.push_back(
       {"hardware", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0});
-  progress.note(fmt::format("{} ranks on {} nodes; {}", session.world().size(), job.inventory().nodes(),
-                            to_string(job.last_verdict())));
+  progress.note(fmt::format("{} on {}; {}", counted(session.world().size(), "rank"),
+                            counted(job.inventory().nodes(), "node"), planned(job)));
   Plan plan;
   const Model model = fit_file(job, command.data, formula, options, progress, phases, plan);
 

@@ -143,7 +143,7 @@ Plan Plan::over_hosts(std::int64_t units, int ranks, std::int64_t block) {
   return plan;
 }
 
-std::span<const PlannedTile> Plan::tiles_of(int rank) const {
+std::span<const PlannedTile> Plan::tiles_of(int rank) const& {
   check_rank(rank, ranks());
   const auto first = std::partition_point(tiles_.begin(), tiles_.end(),
                                           [rank](const PlannedTile& tile) { return tile.rank < rank; });

@@ -119,7 +119,7 @@ TEST(Plan, ARankOfZerosBesideOthersTakesNothing) {
 TEST(Plan, FewerUnitsThanDevices) {
   const auto plan = Plan::over_devices(1, Scores{5, 5, 5}, Offsets{0, 1, 2, 3});
   EXPECT_EQ(tiles_of(plan), (Tiles{{0, 0, {0, 1}}}));
-  EXPECT_TRUE(Plan::over_devices(0, Scores{5, 5}, Offsets{0, 2}).tiles().empty());
+  EXPECT_EQ(tiles_of(Plan::over_devices(0, Scores{5, 5}, Offsets{0, 2})), Tiles{});
 }
 
 TEST(Plan, TilesAreWholeBlocks) {

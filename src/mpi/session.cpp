@@ -13,8 +13,16 @@ bool initialise(int& argc, char**& argv) {
     throw Error(ErrorCode::usage, "MPI has been finalised and cannot start again: make one Session, in main");
   int initialized = 0;
   MPI_Initialized(&initialized);
-  if (initialized != 0) return false;
   int provided = MPI_THREAD_SINGLE;
+  if (initialized != 0) {
+    MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_FUNNELED)
+      throw Error(
+          ErrorCode::usage,
+          "MPI is initialised without threads: call MPI_Init_thread with MPI_THREAD_FUNNELED or more, "
+          "or leave MPI to the Session");
+    return false;
+  }
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     throw Error(ErrorCode::job_fault, "MPI_Init_thread failed: check that mpirun and the MPI library agree");
   if (provided < MPI_THREAD_FUNNELED) {

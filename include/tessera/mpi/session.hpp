@@ -14,6 +14,8 @@ namespace tessera::mpi {
 ///
 /// If MPI is initialised already, the session borrows it and does not finalise it. Threads: make,
 /// use and destroy it on the main thread; every MPI call of the library is made on that thread.
+/// The constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED, or has
+/// been finalised; `Error(job_fault)` if it does not start, or cannot give that level.
 class Session {
  public:
   Session(int& argc, char**& argv);

@@ -17,7 +17,12 @@ Probe probe_together(const mpi::Communicator& comm, Policy policy) {
   std::string problem;
   std::int32_t code = -1;
   try {
-    here = probe(comm.rank());
+    if (policy == Policy::cpu) {
+      here.host = probe_host();
+      here.absence = {Absence::Reason::excluded, "the policy is cpu"};
+    } else {
+      here = probe(comm.rank());
+    }
   } catch (const Error& error) {
     problem = error.what();
     code = static_cast<std::int32_t>(error.code());
@@ -31,10 +36,6 @@ Probe probe_together(const mpi::Communicator& comm, Policy policy) {
   if (failed != codes.end()) {
     const auto rank = static_cast<std::size_t>(failed - codes.begin());
     throw Error(static_cast<ErrorCode>(*failed), fmt::format("rank {}: {}", rank, problems[rank]));
-  }
-  if (policy == Policy::cpu) {
-    here.devices.clear();
-    here.absence = {Absence::Reason::excluded, "the policy is cpu"};
   }
   return here;
 }

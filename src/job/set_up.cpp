@@ -2,7 +2,6 @@
 #include "device/cuda_calls.hpp"
 #include "job/measure.hpp"
 #include "job/state.hpp"
-#include "topology/host_topology.hpp"
 
 #include <tessera/error.hpp>
 
@@ -59,7 +58,7 @@ Probe look_around(Policy policy, const fault::Faults& faults, int rank, Attempt&
   int device = 0;
   try {
     if (policy == Policy::cpu) {
-      here.host = detail::HostTopology().host();
+      here.host = probe_host();
       here.absence = {Absence::Reason::excluded, "the policy is cpu"};
       return here;
     }

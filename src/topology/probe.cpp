@@ -33,6 +33,10 @@ detail::FoundDevices real() {
 
 }  // namespace
 
+HostInfo probe_host() {
+  return detail::HostTopology().host();
+}
+
 Probe probe(int rank) {
   const char* simulation = std::getenv("TESSERA_SIMULATE");
   const bool simulate = simulation != nullptr && *simulation != '\0';

@@ -110,6 +110,16 @@ TEST(InfoReport, PolicyCpuUsesNoDevice) {
             json({{{"rank", 0}, {"begin", 0}, {"end", 4}}, {{"rank", 1}, {"begin", 4}, {"end", 7}}}));
 }
 
+TEST(InfoReport, PolicyCpuLooksForNoDevice) {
+  // A look for devices would begin with this text, and refuse it.
+  EXPECT_EQ(info("rank0:2xQ200", 1, "--policy cpu").status, 0);
+  const json report = info_json(mixed, 2, "--policy cpu");
+  for (const auto& rank : report.at("ranks")) {
+    EXPECT_TRUE(rank.at("visible").empty());
+    EXPECT_GE(rank.at("threads").get<int>(), 1);
+  }
+}
+
 TEST(InfoReport, TableForAPerson) {
   const auto result = info(mixed, 3, "--units 1000");
   EXPECT_EQ(result.status, 0) << result.err;

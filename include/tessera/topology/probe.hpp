@@ -36,6 +36,11 @@ struct Probe {
   std::optional<Absence> absence;     ///< present exactly when `devices` is empty
 };
 
+/// The host's part of `probe` alone: no driver is opened and `TESSERA_SIMULATE` is not read. What a job needs
+/// whose policy leaves GPUs out. Not collective. Thread-safe. Throws `Error(job_fault)` if hwloc finds no
+/// topology at all. Cost: tens of milliseconds.
+[[nodiscard]] HostInfo probe_host();
+
 /// Looks at this process's cores (hwloc) and GPUs (NVML, opened at run time), by the rules of
 /// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: indices, UUIDs and their prefixes, MIG instances;
 /// the list ends at the first entry that names nothing, and a repeated entry empties it.

@@ -20,8 +20,8 @@ Measurement time_plan(const mpi::Communicator& comm, std::int64_t devices_per_ra
   for (std::int64_t i = 0; i <= devices; i += devices_per_rank) offsets.push_back(i);
   const std::string name = fmt::format("{} devices, {} ranks", devices, offsets.size() - 1);
   return {"partition", name, "plan", "s", seconds_of(comm, repeats, 1, [&] {
-            if (Plan::over_devices(units, scores, offsets).tiles().empty())
-              throw Error(ErrorCode::job_fault, "the plan has no tile");
+            const Plan plan = Plan::over_devices(units, scores, offsets);
+            if (plan.tiles().empty()) throw Error(ErrorCode::job_fault, "the plan has no tile");
           })};
 }
 

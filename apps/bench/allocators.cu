@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocators.hpp"
+
+#include <tessera/error.hpp>
+
+#include <cuda_runtime.h>
+#include <cub/util_allocator.cuh>
+
+#include <cstdint>
+
+namespace tessera::bench {
+namespace {
+
+void check(cudaError_t status, const char* call) {
+  if (status != cudaSuccess)
+    throw Error(ErrorCode::job_fault, std::string(call) + ": " + cudaGetErrorString(status));
+}
+
+cudaStream_t native(StreamView stream) {
+  return static_cast<cudaStream_t>(stream.native());
+}
+
+/// `memory` if the call succeeded, null if there is not enough.
+void* allocated(cudaError_t status, void* memory, const char* call) {
+  if (status == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  check(status, call);
+  return memory;
+}
+
+class MallocAsync final : public Allocator {
+ public:
+  explicit MallocAsync(bool keeps) {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    check(cudaGetDevice(&properties.location.id), "cudaGetDevice");
+    check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
+    std::uint64_t threshold = keeps ? UINT64_MAX : 0;
+    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold),
+          "cudaMemPoolSetAttribute");
+  }
+  ~MallocAsync() override { (void)cudaMemPoolDestroy(pool_); }
+
+  std::string name() const override { return "cudaMallocAsync"; }
+  void* take(std::size_t bytes, StreamView stream) override {
+    void* memory = nullptr;
+    return allocated(cudaMallocFromPoolAsync(&memory, bytes, pool_, native(stream)), memory,
+                     "cudaMallocFromPoolAsync");
+  }
+  void give_back(void* memory, StreamView stream) override {
+    check(cudaFreeAsync(memory, native(stream)), "cudaFreeAsync");
+  }
+  std::size_t peak_reserved_bytes() const override {
+    std::uint64_t bytes = 0;
+    check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemHigh, &bytes), "cudaMemPoolGetAttribute");
+    return bytes;
+  }
+
+ private:
+  cudaMemPool_t pool_ = nullptr;
+};
+
+class CubCaching final : public Allocator {
+ public:
+  std::string name() const override { return "cub::CachingDeviceAllocator"; }
+  void* take(std::size_t bytes, StreamView stream) override {
+    void* memory = nullptr;
+    return allocated(cache_.DeviceAllocate(&memory, bytes, native(stream)), memory, "DeviceAllocate");
+  }
+  void give_back(void* memory, StreamView) override { check(cache_.DeviceFree(memory), "DeviceFree"); }
+  std::size_t peak_reserved_bytes() const override { return 0; }
+
+ private:
+  cub::CachingDeviceAllocator cache_{2, 9, 31};
+};
+
+}  // namespace
+
+std::unique_ptr<Allocator> cuda_malloc_async(bool keeps) {
+  return std::make_unique<MallocAsync>(keeps);
+}
+
+std::unique_ptr<Allocator> cub_caching() {
+  return std::make_unique<CubCaching>();
+}
+
+void touch(void* memory, std::size_t bytes, StreamView stream) {
+  check(cudaMemsetAsync(memory, 0, bytes, native(stream)), "cudaMemsetAsync");
+}
+
+}  // namespace tessera::bench

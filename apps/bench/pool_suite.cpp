@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pool_suite.hpp"
+
+#include "allocators.hpp"
+#include "bench_devices.hpp"
+#include "frame.hpp"
+
+#include <fmt/core.h>
+
+#include <tessera/error.hpp>
+#include <tessera/memory/buffer_pool.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <latch>
+#include <random>
+#include <thread>
+#include <unordered_map>
+
+namespace tessera::bench {
+namespace {
+
+constexpr int calls_in_a_row = 1000;
+
+std::string size_name(std::size_t bytes) {
+  return bytes < (1u << 20) ? fmt::format("{} KiB", bytes >> 10) : fmt::format("{} MiB", bytes >> 20);
+}
+
+/// Takes and returns, many times over.
+void cycle(BufferPool& pool, std::size_t bytes, StreamView stream) {
+  for (int call = 0; call < calls_in_a_row; ++call) (void)pool.take_bytes(bytes, stream);
+}
+
+void cycle(Allocator& allocator, std::size_t bytes, StreamView stream) {
+  for (int call = 0; call < calls_in_a_row; ++call) {
+    void* memory = allocator.take(bytes, stream);
+    if (memory == nullptr) throw Error(ErrorCode::job_fault, allocator.name() + " has no memory");
+    allocator.give_back(memory, stream);
+  }
+}
+
+std::vector<double> per_call(std::vector<double> values) {
+  for (double& value : values) value /= calls_in_a_row;
+  return values;
+}
+
+/// Take and return of memory that is there, one thread, one stream.
+std::vector<Measurement> hits(const mpi::Communicator& comm, const SuiteOptions& options,
+                              BenchDevices& devices) {
+  const int repeats = options.repeats.value_or(20);
+  constexpr int calls = 20;
+  std::vector<Measurement> all;
+  const bool takes_part = devices.size() > 0;
+  for (const std::size_t bytes : {1ul << 10, 64ul << 10, 1ul << 20, 64ul << 20}) {
+    const std::string name = "hit, " + size_name(bytes);
+    const auto measure = [&](const std::string& what, auto&& allocator) {
+      all.push_back(in_microseconds({"pool", name, what, "s", per_call(seconds_of(comm, repeats, calls, [&] {
+                                       if (takes_part) cycle(*allocator, bytes, devices.stream(0));
+                                     }))}));
+      return all.back();
+    };
+    std::unique_ptr<BufferPool> pool;
+    fit::together(comm, [&] {
+      if (!takes_part) return;
+      devices.bind(0);
+      pool = std::make_unique<BufferPool>(devices.upstream(0));
+    });
+    const Measurement ours = measure("tessera", pool);
+    pool.reset();
+    if (devices.on_host() || !options.peer) continue;
+    for (const auto& make : {+[] { return cuda_malloc_async(true); }, +[] { return cub_caching(); }}) {
+      std::unique_ptr<Allocator> peer;
+      fit::together(comm, [&] {
+        if (takes_part) peer = make();
+      });
+      const std::string what = comm.broadcast_text(peer ? peer->name() : "", 0);
+      const Measurement theirs = measure(what, peer);
+      all.push_back(ratio_of(ours, theirs));
+    }
+  }
+  return all;
+}
+
+/// The same from a thread each on the first `count` devices, all at once: seconds a call of the slowest.
+std::vector<double> hits_at_once(const mpi::Communicator& comm, int repeats, std::size_t count,
+                                 const std::function<void(std::size_t)>& work) {
+  constexpr int calls = 1000;
+  std::vector<double> seconds;
+  for (int repeat = -1; repeat < repeats; ++repeat) {
+    std::vector<double> took(count);
+    std::vector<std::exception_ptr> faults(count);
+    std::latch start(static_cast<std::ptrdiff_t>(count));
+    const auto measure = [&](std::size_t i) {
+      try {
+        work(i);
+      } catch (...) {
+        faults[i] = std::current_exception();
+      }
+      start.arrive_and_wait();
+      if (faults[i]) return;
+      const auto begin = std::chrono::steady_clock::now();
+      for (int call = 0; call < calls; ++call) work(i);  // as it went once, it goes again
+      took[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    fit::together(comm, [&] {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < count; ++i) threads.emplace_back(measure, i);
+      threads.clear();
+      for (const std::exception_ptr& fault : faults) {
+        if (fault) std::rethrow_exception(fault);
+      }
+    });
+    const double slowest = comm.allreduce(took.empty() ? 0.0 : std::ranges::max(took), mpi::Reduction::max);
+    if (repeat >= 0) seconds.push_back(slowest / calls / calls_in_a_row);
+  }
+  return seconds;
+}
+
+std::vector<Measurement> threads(const mpi::Communicator& comm, const SuiteOptions& options,
+                                 BenchDevices& devices) {
+  const int repeats = options.repeats.value_or(20);
+  constexpr std::size_t bytes = 64 << 10;
+  std::vector<BufferPool> pools;
+  std::vector<std::unique_ptr<Allocator>> peers;
+  fit::together(comm, [&] {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      devices.bind(i);
+      pools.emplace_back(devices.upstream(i));
+      if (!devices.on_host() && options.peer) peers.push_back(cuda_malloc_async(true));
+    }
+  });
+  // On the host, threads that wait for a core would be measured instead.
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t every = devices.on_host() ? std::min(devices.size(), cores) : devices.size();
+  const std::size_t one = std::min<std::size_t>(1, every);
+  const auto measure = [&](const char* what, std::size_t count,
+                           const std::function<void(std::size_t)>& work) {
+    const auto most = comm.allreduce(static_cast<std::int64_t>(count), mpi::Reduction::max);
+    return in_microseconds({"pool", fmt::format("hit, {}, {} at once", size_name(bytes), most), what, "s",
+                            hits_at_once(comm, repeats, count, work)});
+  };
+  const auto ours = [&](std::size_t i) { cycle(pools[i], bytes, devices.stream(i)); };
+  std::vector<Measurement> all;
+  all.push_back(measure("tessera", one, ours));
+  all.push_back(measure("tessera", every, ours));
+  all.push_back(ratio_of(all[1], all[0]));
+  all.back().what = "tessera / one alone";
+  if (devices.on_host() || !options.peer) return all;
+  all.push_back(measure("cudaMallocAsync", every, [&](std::size_t i) {
+    devices.bind(i);
+    cycle(*peers[i], bytes, devices.stream(i));
+  }));
+  all.push_back(ratio_of(all[1], all.back()));
+  return all;
+}
+
+/// The buffer pool as one of the allocators.
+class Pool final : public Allocator {
+ public:
+  Pool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options)
+      : pool_(std::move(upstream), options) {}
+
+  [[nodiscard]] std::string name() const override { return "tessera"; }
+  void* take(std::size_t bytes, StreamView stream) override {
+    try {
+      MemoryLease lease = pool_.take_bytes(bytes, stream);
+      void* memory = lease.data();
+      leases_.emplace(memory, std::move(lease));
+      return memory;
+    } catch (const Error&) {
+      return nullptr;  // its message has the figures
+    }
+  }
+  void give_back(void* memory, StreamView) override { leases_.erase(memory); }
+  [[nodiscard]] std::size_t peak_reserved_bytes() const override {
+    return pool_.statistics().reserved_high_water_bytes;
+  }
+
+ private:
+  BufferPool pool_;
+  std::unordered_map<void*, MemoryLease> leases_;
+};
+
+struct TraceFigures {
+  double reserved = 0;   ///< peak reserved / peak live, as the allocator says
+  double on_device = 0;  ///< the same, by what the device had free; 0 on the host
+  double step_us = 0;
+  int failures = 0;
+};
+
+/// Buffers of all sizes from 2^-17 to 2^-5 of the card, all scales alike, on eight streams, so that 95 % of
+/// the card is in use; which one goes next is random.
+TraceFigures trace(BenchDevices& devices, Allocator& allocator) {
+  struct Live {
+    void* memory;
+    std::size_t bytes;
+    StreamView stream;
+  };
+  constexpr int steps = 3000;
+  const std::vector<StreamView> streams = devices.streams_of_first(8);
+  const auto card = static_cast<double>(devices.total_bytes());
+  const auto full = static_cast<std::size_t>(0.95 * card);
+  const std::size_t free_before = devices.free_bytes();
+  std::size_t least_free = free_before;
+  std::mt19937_64 random(1);
+  std::vector<Live> live;
+  std::size_t live_bytes = 0;
+  std::size_t peak_live = 0;
+  TraceFigures figures;
+  const auto give_back_one = [&] {
+    std::swap(live[random() % live.size()], live.back());
+    allocator.give_back(live.back().memory, live.back().stream);
+    live_bytes -= live.back().bytes;
+    live.pop_back();
+  };
+  std::chrono::duration<double> elapsed{};
+  for (int step = 0; step < steps; ++step) {
+    const double scale = static_cast<double>(random() >> 11) * 0x1p-53;
+    const auto bytes = static_cast<std::size_t>(card * std::exp2(-17.0 + 12.0 * scale));
+    const StreamView stream = streams[random() % streams.size()];
+    const auto begin = std::chrono::steady_clock::now();
+    while (live_bytes + bytes > full) give_back_one();
+    void* memory = allocator.take(bytes, stream);
+    while (memory == nullptr && !live.empty()) {
+      ++figures.failures;
+      give_back_one();
+      memory = allocator.take(bytes, stream);
+    }
+    elapsed += std::chrono::steady_clock::now() - begin;
+    if (memory == nullptr) throw Error(ErrorCode::job_fault, allocator.name() + " has no memory");
+    if (!devices.on_host()) touch(memory, std::min<std::size_t>(bytes, 4096), stream);
+    live.push_back({memory, bytes, stream});
+    live_bytes += bytes;
+    peak_live = std::max(peak_live, live_bytes);
+    least_free = std::min(least_free, devices.free_bytes());
+  }
+  while (!live.empty()) give_back_one();
+  const auto to_live = [&](std::size_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(peak_live);
+  };
+  figures.reserved = to_live(allocator.peak_reserved_bytes());
+  figures.on_device = to_live(free_before - least_free);
+  figures.step_us = 1e6 * elapsed.count() / steps;
+  return figures;
+}
+
+std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOptions& options,
+                                BenchDevices& devices) {
+  std::vector<Measurement> all;
+  const auto measure = [&](const std::function<std::unique_ptr<Allocator>()>& make) {
+    TraceFigures figures;
+    std::string what;
+    // One rank is enough: every other would have a GPU of its own and find the same.
+    fit::together(comm, [&] {
+      if (comm.rank() != 0 || devices.size() == 0) return;
+      devices.bind(0);
+      const auto allocator = make();
+      what = allocator->name();
+      figures = trace(devices, *allocator);
+    });
+    if (what.empty()) return;
+    const std::string name = "trace to 95 % of the card";
+    all.push_back({"pool", name, what + ", peak reserved / peak live", "1", {figures.reserved}});
+    if (figures.on_device > 0)
+      all.push_back({"pool", name, what + ", peak of the device / peak live", "1", {figures.on_device}});
+    all.push_back({"pool", name, what + ", a step", "us", {figures.step_us}});
+    if (figures.failures > 0)
+      note(comm, "pool", fmt::format("{}: {} takes of the trace found no memory", what, figures.failures));
+  };
+  measure([&]() -> std::unique_ptr<Allocator> {
+    const auto limit = static_cast<std::size_t>(0.99 * static_cast<double>(devices.free_bytes()));
+    return std::make_unique<Pool>(devices.upstream(0), BufferPoolOptions{.limit_bytes = limit});
+  });
+  if (!devices.on_host() && options.peer) measure([] { return cuda_malloc_async(false); });
+  return all;
+}
+
+std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+  BenchDevices devices(comm, options, "pool");
+  std::vector<Measurement> all = hits(comm, options, devices);
+  std::ranges::move(threads(comm, options, devices), std::back_inserter(all));
+  std::ranges::move(traces(comm, options, devices), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
+Suite pool_suite() {
+  return {"pool", "The buffer pool, beside cudaMallocAsync and cub::CachingDeviceAllocator", run, {}};
+}
+
+}  // namespace tessera::bench

@@ -52,6 +52,10 @@ class BlockList {
 
 struct StreamQueue;
 
+/// What a hit writes to has cache lines of its own, two as they are fetched, so that threads on pools of
+/// their own do not slow each other.
+inline constexpr std::size_t apart_bytes = 128;
+
 /// The use of a block by a stream that is not its own.
 struct Guest {
   StreamView stream;
@@ -59,7 +63,7 @@ struct Guest {
   bool recorded = false;  ///< once the block is returned, or the stream released: `event` ends that use
 };
 
-struct Block {
+struct alignas(apart_bytes) Block {
   void* data = nullptr;
   SizeClass size;
   StreamCache* cache = nullptr;
@@ -73,7 +77,7 @@ struct Block {
 
 /// One stream's cached blocks, and how far its work is known to have come. An event is recorded only when
 /// another stream wants a block; recorded late, it stands for all returns before it.
-struct StreamQueue {
+struct alignas(apart_bytes) StreamQueue {
   StreamQueue(StreamView of, std::size_t classes) : stream(of), bins(classes) {}
 
   StreamView stream;
@@ -95,7 +99,7 @@ struct CacheLimits {
 };
 
 /// Thread-safe. It lives until it is closed and the last lease is back; the pool that owns it closes it.
-class alignas(128) StreamCache {
+class alignas(apart_bytes) StreamCache {
  public:
   /// `classes`: how many size classes there are. `pool` begins its messages: "buffer pool".
   StreamCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/state.hpp"
 
+#include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
 namespace tessera {
@@ -60,6 +61,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
 std::optional<Verdict::Failure> Job::State::compute_tile(const Plan& plan, const PlannedTile& planned,
                                                          const Pass& work) {
   const int device = planned.device;
+  const TraceRange range("tile", device);
   const auto all = inventory.devices_of(comm.rank());
   const InventoryDevice& known = all[static_cast<std::size_t>(device)];
   Verdict::Failure failure;

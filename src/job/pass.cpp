@@ -3,6 +3,7 @@
 #include "job/roll_call.hpp"
 #include "job/state.hpp"
 
+#include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
 #include <algorithm>
@@ -46,6 +47,7 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
 }
 
 Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& work) {
+  const TraceRange range("vote", pass);
   if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) come_late(ballots.timeout());
   const std::int64_t signature =
       signature_of({pass, plan.units(), plan.block(), plan.ranks(), plan.on_devices() ? 1 : 0,
@@ -94,6 +96,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   State& state = *state_;
   state.refuse_if_gpu_is_required();
   ++state.pass;
+  const TraceRange range("pass", state.pass);
   const bool on_devices = runs_on_devices(plan);
 
   Attempt attempt;
@@ -117,7 +120,10 @@ void Job::run(const Plan& plan, const Pass& pass) {
     attempt = on_host;
   }
 
-  attempt.run([&] { compute_on_host(local_range(plan), plan.block(), threads(), pass.on_host); });
+  attempt.run([&] {
+    const TraceRange host("host");
+    compute_on_host(local_range(plan), plan.block(), threads(), pass.on_host);
+  });
   attempt.run(pass.finish);
   const Ballot decided = state.vote(attempt, plan, pass);
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);

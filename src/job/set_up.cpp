@@ -3,6 +3,7 @@
 #include "job/measure.hpp"
 #include "job/state.hpp"
 
+#include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
 #include <unistd.h>
@@ -54,6 +55,7 @@ Absence give_up(Attempt& attempt, const char* stage, int device, std::string uui
 
 /// What this rank sees under its policy.
 Probe look_around(Policy policy, const fault::Faults& faults, int rank, Attempt& attempt) {
+  const TraceRange range("probe");
   Probe here;
   int device = 0;
   try {
@@ -71,6 +73,17 @@ Probe look_around(Policy policy, const fault::Faults& faults, int rank, Attempt&
     if (here.host.hostname.empty()) here.host.hostname = host_name();
   }
   return here;
+}
+
+Claim agree_who_drives(const mpi::Communicator& comm, const Probe& here, bool allow_sharing) {
+  const TraceRange range("claim");
+  return claim(comm, here, allow_sharing);
+}
+
+Inventory take_stock(const mpi::Communicator& comm, const Probe& here, const Claim& mine,
+                     std::span<const std::uint64_t> scores) {
+  const TraceRange range("inventory");
+  return gather_inventory(comm, here, mine, scores);
 }
 
 /// The claimed devices as this process reaches them, without scores. Drops them all if one is out of reach.
@@ -147,11 +160,12 @@ void Job::State::set_up() {
     faults = fault::Faults::from_environment(comm.rank());
   });
   const Probe here = look_around(options.policy, faults, comm.rank(), attempt);
-  Claim mine = claim(comm, here, options.allow_sharing);
+  Claim mine = agree_who_drives(comm, here, options.allow_sharing);
   auto entries = reach(mine, faults, attempt);
   const auto scores = judge(mine, options, attempt);
-  inventory = gather_inventory(comm, here, mine, scores);
+  inventory = take_stock(comm, here, mine, scores);
 
+  const TraceRange range("vote");
   const Ballot decided =
       ballots.vote(attempt.ballot(),
                    signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/device/trace.hpp>
+
+namespace tessera {
+
+TraceRange::TraceRange(const char*, std::int64_t) noexcept {}
+TraceRange::~TraceRange() = default;
+
+}  // namespace tessera

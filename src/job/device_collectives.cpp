@@ -4,6 +4,7 @@
 #include "device/cuda_calls.hpp"
 #include "job/attempt.hpp"
 
+#include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
 #include <algorithm>
@@ -45,9 +46,10 @@ std::string DeviceCollectives::State::why_not_nccl() const {
   return {};
 }
 
-DeviceCollectives::Path DeviceCollectives::State::open() {
+DeviceCollectives::Path DeviceCollectives::State::open(Path wanted) {
   if (path) return *path;
-  reason = why_not_nccl();
+  begin("the opening of the device collectives", static_cast<std::int64_t>(wanted), [] {});
+  reason = wanted == Path::hosts ? "the caller chose the hosts" : why_not_nccl();
   if (reason.empty()) reason = nccl_.emplace(parts, ballots).reason();
   if (!reason.empty()) nccl_.reset();
   path = reason.empty() ? Path::nccl : Path::hosts;
@@ -77,8 +79,8 @@ void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
                                      const std::function<void()>& prepare) {
   Attempt attempt;
   attempt.run(prepare);
-  const Ballot decided = ballots.vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory,
-                                      std::string("a ") + what + " over devices");
+  const Ballot decided =
+      ballots.vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory, what);
   if (decided.outcome != Outcome::success)
     attempt.end(
         decided, std::string("a ") + what + " over devices",
@@ -106,11 +108,12 @@ void DeviceCollectives::State::run_over_nccl(const char* what, const NcclPath::B
 template <class T>
 void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count) {
   constexpr bool is_double = std::is_same_v<T, double>;
+  const TraceRange range("sum over devices", static_cast<std::int64_t>(count));
   const bool on_hosts = open() == Path::hosts;
   std::shared_ptr<void> kept;
   std::vector<T> total;
   std::vector<T> part;
-  begin("sum", signature_of({is_double ? 1 : 2, static_cast<std::int64_t>(count)}), [&] {
+  begin("a sum over devices", signature_of({is_double ? 1 : 2, static_cast<std::int64_t>(count)}), [&] {
     check(arrays.size(), count == 0 || std::ranges::find(arrays, nullptr) == arrays.end());
     kept = keep_current(parts);
     if (!on_hosts) return;
@@ -141,6 +144,7 @@ void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count
 
 void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank,
                                          int root_index) {
+  const TraceRange range("broadcast over devices", static_cast<std::int64_t>(bytes));
   const auto all = parts.inventory->devices();
   const auto root = std::ranges::find_if(all, [&](const InventoryDevice& device) {
     return device.rank == root_rank && device.index == root_index;
@@ -148,15 +152,17 @@ void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::siz
   const bool on_hosts = open() == Path::hosts;
   std::shared_ptr<void> kept;
   std::vector<std::byte> values;
-  begin("broadcast", signature_of({3, static_cast<std::int64_t>(bytes), root_rank, root_index}), [&] {
-    check(arrays.size(), bytes == 0 || std::ranges::find(arrays, nullptr) == arrays.end());
-    if (closed_ || all.empty()) return;
-    if (root == all.end())
-      throw Error(ErrorCode::usage, "a broadcast from device " + std::to_string(root_index) + " of rank " +
-                                        std::to_string(root_rank) + ": the job has no such device");
-    kept = keep_current(parts);
-    if (on_hosts) values.resize(bytes);
-  });
+  begin("a broadcast over devices",
+        signature_of({3, static_cast<std::int64_t>(bytes), root_rank, root_index}), [&] {
+          check(arrays.size(), bytes == 0 || std::ranges::find(arrays, nullptr) == arrays.end());
+          if (closed_ || all.empty()) return;
+          if (root == all.end())
+            throw Error(ErrorCode::usage, "a broadcast from device " + std::to_string(root_index) +
+                                              " of rank " + std::to_string(root_rank) +
+                                              ": the job has no such device");
+          kept = keep_current(parts);
+          if (on_hosts) values.resize(bytes);
+        });
   if (closed_ || all.empty()) return;
   if (!on_hosts) {
     const auto number = static_cast<int>(root - all.begin());
@@ -188,8 +194,8 @@ void DeviceCollectives::broadcast(std::span<void* const> arrays, std::size_t byt
                                   int root_index) {
   state_->broadcast(arrays, bytes, root_rank, root_index);
 }
-DeviceCollectives::Path DeviceCollectives::open() {
-  return state_->open();
+DeviceCollectives::Path DeviceCollectives::open(Path wanted) {
+  return state_->open(wanted);
 }
 std::optional<DeviceCollectives::Path> DeviceCollectives::path() const noexcept {
   return state_->path;

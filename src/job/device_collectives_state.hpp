@@ -11,7 +11,7 @@ struct DeviceCollectives::State {
   /// *Collective.*
   explicit State(CollectiveParts given) : parts(std::move(given)), ballots(*parts.comm, parts.timeout) {}
 
-  Path open();
+  Path open(Path wanted = Path::nccl);
   template <class T>
   void sum(std::span<T* const> arrays, std::size_t count);
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank, int root_index);
@@ -25,7 +25,7 @@ struct DeviceCollectives::State {
 
  private:
   /// Agrees, before anything is changed, that all ranks make the same call, which `signature` stands for, and
-  /// that each is ready for it.
+  /// that each is ready for it. `what` is said of it in messages: "a sum over devices".
   void begin(const char* what, std::int64_t signature, const std::function<void()>& prepare);
   /// Agrees on the outcome of an operation through the hosts.
   void end(const char* what, const std::optional<Verdict::Failure>& mine);

@@ -8,6 +8,8 @@
 #include "job/device_threads.hpp"
 #include "job/pause.hpp"
 
+#include <tessera/error.hpp>
+
 #include <algorithm>
 
 namespace tessera {

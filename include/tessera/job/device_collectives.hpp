@@ -64,10 +64,11 @@ class DeviceCollectives {
   /// `Error(usage)` on every rank if the job has no such device.
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank = 0, int root_index = 0);
 
-  /// *Collective.* Decides the path now, if that has not been done. Blocks. Cost of NCCL: its
+  /// *Collective.* Decides the path now, if that has not been done; `wanted`, the same on every rank, may be
+  /// the hosts without trying NCCL. Returns what is decided. Blocks. Cost of NCCL: its
   /// initialisation, about two seconds for eight GPUs; if it has not succeeded after two minutes (or the
   /// vote's timeout, if that is less) it is given up.
-  Path open();
+  Path open(Path wanted = Path::nccl);
   /// Empty until it is decided.
   [[nodiscard]] std::optional<Path> path() const noexcept;
   /// Why data goes through the hosts, as one line, the same on every rank; empty if it does not, or it is

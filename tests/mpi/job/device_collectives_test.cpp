@@ -328,6 +328,24 @@ TEST(NcclAgreement, AnOperationThatNeverEndsIsGivenUp) {
   expect_same_on_all_ranks(scene.job.comm(), message);
 }
 
+TEST(NcclAgreement, TheCallerMayChooseTheHosts) {
+  Scene scene;
+  EXPECT_EQ(scene.collectives.open(DeviceCollectives::Path::hosts), DeviceCollectives::Path::hosts);
+  EXPECT_EQ(scene.seen.joined, 0);
+  const Arrays<double> arrays(scene.job, 3);
+  scene.collectives.sum(arrays.pointers(), 3);
+  for (const auto& array : arrays.all()) EXPECT_EQ(array, Arrays<double>::sum(scene.job, 3));
+}
+
+TEST(NcclAgreement, RanksThatChooseDifferentlyAreToldSo) {
+  Scene scene;
+  if (scene.job.comm().size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const auto wanted =
+      scene.job.comm().rank() == 0 ? DeviceCollectives::Path::hosts : DeviceCollectives::Path::nccl;
+  error_of(ErrorCode::usage, [&] { (void)scene.collectives.open(wanted); });
+  EXPECT_FALSE(scene.collectives.path());
+}
+
 TEST(NcclAgreement, RanksWithDifferentVersionsTakeTheHosts) {
   const int odd = unlucky_rank();
   Scene scene({.failing_rank = -1, .call = {}, .odd_version_rank = odd});

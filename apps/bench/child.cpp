@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "child.hpp"
 
-#include "empty_kernel.hpp"
+#include "device_work.hpp"
 
 #include <dlfcn.h>
 #include <fmt/core.h>

@@ -2,7 +2,7 @@
 #include "probe_suite.hpp"
 
 #include "child.hpp"
-#include "empty_kernel.hpp"
+#include "device_work.hpp"
 
 #include <fmt/core.h>
 

@@ -2,6 +2,7 @@
 // The list of suites: a line to include one, a line to run it.
 #include "claim_suite.hpp"
 #include "fit_suite.hpp"
+#include "nccl_suite.hpp"
 #include "partition_suite.hpp"
 #include "pool_suite.hpp"
 #include "probe_suite.hpp"
@@ -12,11 +13,17 @@
 namespace tessera::bench {
 
 std::vector<Suite> all_suites() {
-  return {
-      probe_suite(),  // the first: it measures the start of CUDA in this process
-      claim_suite(), partition_suite(), vote_suite(), scatter_suite(),
-      pool_suite(),  workspace_suite(), fit_suite(),
-  };
+  std::vector<Suite> all;
+  all.push_back(probe_suite());  // the first: it measures the start of CUDA in this process
+  all.push_back(claim_suite());
+  all.push_back(partition_suite());
+  all.push_back(vote_suite());
+  all.push_back(scatter_suite());
+  all.push_back(pool_suite());
+  all.push_back(workspace_suite());
+  all.push_back(nccl_suite());
+  all.push_back(fit_suite());
+  return all;
 }
 
 }  // namespace tessera::bench

@@ -20,6 +20,8 @@ class Tessera(CMakePackage, CudaPackage):
 
     variant("apps", default=True, description="Build tessera-info, tessera-fit and tessera-bench")
 
+    variant("nccl", default=False, when="+cuda", description="Sum and broadcast between GPUs by NCCL")
+
     generator("ninja")
 
     depends_on("c", type="build")
@@ -41,6 +43,7 @@ class Tessera(CMakePackage, CudaPackage):
 
     with when("+cuda"):
         depends_on("cuda@12:")
+        depends_on("nccl@2.14:", when="+nccl")
         conflicts("cuda_arch=none", msg="Name the GPUs to build for, e.g. cuda_arch=90")
 
     conflicts("%gcc@:11", msg="Tessera is written in C++20: use GCC 12 or later")
@@ -48,6 +51,7 @@ class Tessera(CMakePackage, CudaPackage):
     def cmake_args(self):
         args = [
             self.define_from_variant("TESSERA_ENABLE_CUDA", "cuda"),
+            self.define_from_variant("TESSERA_ENABLE_NCCL", "nccl"),
             self.define_from_variant("TESSERA_ENABLE_APPS", "apps"),
             self.define("TESSERA_ENABLE_TESTS", self.run_tests),
         ]

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/stream.hpp>
+
+#include <cstddef>
+
+/// What suites do on the current device. All of it throws `Error(job_fault)`, and in a build without CUDA
+/// always.
+namespace tessera::bench {
+
+/// Memory of the current device that is zero, and goes with the object.
+class DeviceZeros {
+ public:
+  explicit DeviceZeros(std::size_t bytes);
+  ~DeviceZeros();
+  DeviceZeros(DeviceZeros&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
+  DeviceZeros& operator=(DeviceZeros&&) = delete;
+  DeviceZeros(const DeviceZeros&) = delete;
+  [[nodiscard]] void* data() const noexcept { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
+
+/// Launches a kernel that does nothing on the stream. Does not wait for it.
+void launch_empty_kernel(StreamView stream);
+
+}  // namespace tessera::bench

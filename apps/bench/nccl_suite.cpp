@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nccl_suite.hpp"
+
+#include "device_work.hpp"
+#include "frame.hpp"
+
+#include <fmt/core.h>
+
+#include <tessera/job/device_collectives.hpp>
+
+namespace tessera::bench {
+namespace {
+
+/// The contexts of this rank's devices, in the order of `Tile::device_index`.
+std::vector<DeviceContext*> contexts_of(DevicePool& pool) {
+  std::vector<DeviceContext*> contexts(pool.size());
+  for (std::size_t i = 0; i < pool.size(); ++i)
+    contexts[static_cast<std::size_t>(pool.entries()[i].claim_index)] = &pool.context_at(i);
+  return contexts;
+}
+
+/// A zero array on each of this rank's devices.
+std::vector<DeviceZeros> zeros_on(const std::vector<DeviceContext*>& contexts, std::size_t bytes) {
+  std::vector<DeviceZeros> all;
+  for (const DeviceContext* context : contexts) {
+    context->bind();
+    all.emplace_back(bytes);
+  }
+  return all;
+}
+
+std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+  Job job(comm, job_options(options));
+  if (job.collectives().open() != DeviceCollectives::Path::nccl) {
+    note(comm, "nccl", "left out: " + job.collectives().reason());
+    return {};
+  }
+  Job through_hosts(comm, job_options(options));
+  (void)through_hosts.collectives().open(DeviceCollectives::Path::hosts);
+
+  const int repeats = options.repeats.value_or(10);
+  std::vector<Measurement> all;
+  for (const std::size_t count : {std::size_t{1}, std::size_t{40'000}, std::size_t{1} << 20}) {
+    std::vector<DeviceZeros> zeros;
+    fit::together(comm, [&] { zeros = zeros_on(contexts_of(job.devices()), count * sizeof(double)); });
+    std::vector<double*> arrays;
+    for (const DeviceZeros& array : zeros) arrays.push_back(static_cast<double*>(array.data()));
+    const std::string name =
+        fmt::format("{} doubles, {} devices, {} ranks", count, job.inventory().devices().size(), comm.size());
+    const auto time = [&](Job& by, const char* what, int calls) {
+      return in_microseconds({"nccl", name, what, "s", seconds_of(comm, repeats, calls, [&] {
+                                by.collectives().sum(std::span<double* const>(arrays), count);
+                              })});
+    };
+    const Measurement nccl = all.emplace_back(time(job, "sum by NCCL", 50));
+    if (!options.peer) continue;
+    const Measurement hosts = all.emplace_back(time(through_hosts, "sum through the hosts, MPI", 5));
+    all.push_back(ratio_of(nccl, hosts));
+  }
+  return all;
+}
+
+}  // namespace
+
+Suite nccl_suite() {
+  return {"nccl", "Sums over the devices of the job by NCCL, beside MPI through the hosts", run, {}};
+}
+
+}  // namespace tessera::bench

@@ -14,6 +14,8 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
+#include "common/pages.hpp"
+
 namespace {
 
 using namespace tessera;
@@ -47,19 +49,11 @@ void measure(const std::vector<bench::Suite>& suites, const CLI::App& app, const
 
 int main(int argc, char** argv) {
   if (bench::is_child(argc, argv)) return bench::run_child(argc, argv);
-  mpi::Session session(argc, argv);
-  const auto complain = [&](const std::string& what) {
-    if (session.is_root()) fmt::print(stderr, "tessera-bench: {}\n", what);
-  };
-
-  CLI::App app{
-      "Measures parts of Tessera on this machine, beside a peer where there is one: "
-      "tessera-bench SUITE... [options]",
-      "tessera-bench"};
+  CLI::App app{"Measures parts of Tessera, as one or more suites, beside a peer where there is one.",
+               "tessera-bench"};
   app.set_version_flag("--version", std::string("tessera-bench ") + tessera::version);
-  app.footer(
-      "Exit status: 0 measured; 2 usage; 3 input; 4 not converged; 5 device required but absent; "
-      "6 job fault.");
+  app.footer(apps::footer(
+      "0 measured; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault"));
   app.require_subcommand(1, 0);
   app.fallthrough();
 
@@ -86,6 +80,12 @@ int main(int argc, char** argv) {
     if (suite.add_options) suite.add_options(*command);
   }
 
+  if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
+
+  mpi::Session session(argc, argv);
+  const auto complain = [&](const std::string& what) {
+    if (session.is_root()) fmt::print(stderr, "tessera-bench: {}\n", what);
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError&) {

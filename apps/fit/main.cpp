@@ -19,6 +19,8 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
+#include "common/pages.hpp"
+
 namespace {
 
 using namespace tessera;
@@ -151,9 +153,8 @@ void complain(const mpi::Session& session, const char* what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  mpi::Session session(argc, argv);
-
-  CLI::App app{"Fits generalized additive models to large tables over every rank and GPU of an MPI job."};
+  CLI::App app{"Fits generalized additive models to large tables over every rank and GPU of an MPI job.",
+               "tessera-fit"};
   app.set_version_flag("--version", std::string("tessera-fit ") + tessera::version);
   app.require_subcommand(1);
 
@@ -206,8 +207,10 @@ int main(int argc, char** argv) {
   summary_app->add_option("MODEL", summary_model, "model.json of a fit")->required();
 
   app.footer(
-      "Exit status: 0 answer; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault.");
+      apps::footer("0 answer; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault"));
+  if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
+  mpi::Session session(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& fault) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "common/pages.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
 #include "scores.hpp"
@@ -55,7 +56,7 @@ CLI::Validator at_least(std::int64_t least) {
 CLI::App* declare(CLI::App& app, Options& options) {
   auto& question = options.question;
   app.set_version_flag("--version", std::string("tessera-info ") + tessera::version);
-  app.footer("Exit status: 0 answer; 2 usage; 3 input; 5 device required but absent; 6 job fault.");
+  app.footer(apps::footer("0 answer; 2 usage; 3 input; 5 device required but absent; 6 job fault"));
   app.add_flag("--json", options.json, "Print JSON");
   app.add_option("--units", question.units, "Plan this many units over the devices too")
       ->check(at_least(least_units));
@@ -120,12 +121,14 @@ int main(int argc, char** argv) {
     if (is_root()) fmt::print(stderr, "tessera-info: {}\n", what);
   };
   try {
-    if (!asks_for_plan(argc, argv)) session.emplace(argc, argv);
-
     CLI::App app{
-        "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut."};
+        "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut.",
+        "tessera-info"};
     Options options;
     CLI::App* plan = declare(app, options);
+    if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
+
+    if (!asks_for_plan(argc, argv)) session.emplace(argc, argv);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& fault) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/pages.hpp"
+
+#include <iostream>
+
+namespace tessera::apps {
+
+std::string footer(std::string_view exit_statuses) {
+  return "Exit status: " + std::string(exit_statuses) +
+         ".\n\n"
+         "Environment:\n"
+         "  CUDA_VISIBLE_DEVICES  GPUs that a rank may see, as indices or UUIDs; empty: none\n"
+         "  TESSERA_SIMULATE      simulated devices, as 'rank0:2xH200; rank1:T4', to rehearse a job\n"
+         "  HWLOC_XMLFILE         a recorded topology in place of this machine's\n";
+}
+
+bool prints_page(const CLI::App& app, int argc, char** argv) {
+  const auto is = [&](int index, std::string_view text) { return index < argc && argv[index] == text; };
+  if (!is(1, "--page")) return false;
+  if (is(2, "man") && argc == 4) {
+    std::cout << man_page(app, argv[3]);
+  } else if (is(2, "bash") && argc == 3) {
+    std::cout << bash_completion(app);
+  } else {
+    return false;
+  }
+  std::cout.flush();
+  return true;
+}
+
+}  // namespace tessera::apps

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace tessera::apps {
+
+/// What an option takes, as its type and checks tell: a choice of words, or something with a name.
+struct Value {
+  std::string name;                  ///< e.g. TEXT or INT; empty for a flag
+  std::string limits;                ///< e.g. "0 - 4096"; empty if there are none
+  std::vector<std::string> choices;  ///< e.g. auto, gpu, cpu; empty if any text will do
+};
+
+[[nodiscard]] Value value_of(const CLI::Option& option);
+
+/// The subcommands with a name, in the order of their definition.
+[[nodiscard]] std::vector<const CLI::App*> subcommands_of(const CLI::App& app);
+/// The options that have a name (not the positional ones), in the order of their definition.
+[[nodiscard]] std::vector<const CLI::Option*> options_of(const CLI::App& app);
+[[nodiscard]] std::vector<const CLI::Option*> positionals_of(const CLI::App& app);
+/// An option's names as they are typed, short before long: -h, --help.
+[[nodiscard]] std::vector<std::string> names_of(const CLI::Option& option);
+
+}  // namespace tessera::apps

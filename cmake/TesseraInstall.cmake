@@ -1,30 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: programs, the library, its headers, and the package that gives
-# `find_package(tessera)` the target tessera::tessera. Nothing installed names this source or build tree,
-# so that a prefix can be moved.
+# What `cmake --install` puts where: programs with their manual pages and completions, the library, static and
+# shared, its headers, the packages for CMake and pkg-config, job scripts, examples and a modulefile. Nothing
+# installed names this source or build tree, nor the prefix, so that a prefix can be moved.
 include(CMakePackageConfigHelpers)
 set(TESSERA_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+set(TESSERA_INSTALL_SHAREDIR ${CMAKE_INSTALL_DATADIR}/tessera)
 
-install(TARGETS tessera EXPORT tesseraTargets)
+# The library and its headers.
+foreach(library IN ITEMS tessera tessera_shared)
+  if(NOT TARGET ${library})
+    continue()
+  endif()
+  get_target_property(type ${library} TYPE)
+  string(REGEX REPLACE "_LIBRARY" "" kind ${type})
+  string(TOLOWER ${kind} kind)
+  # MPI, hwloc and the others are found where they were linked, e.g. in a module's prefix.
+  set_target_properties(${library} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${library} EXPORT tessera-${kind})
+  install(EXPORT tessera-${kind} NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
+  list(APPEND kinds ${kind})
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_BINARY_DIR}/include/tessera/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
 
-install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
+# For find_package(tessera).
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in
   ${PROJECT_BINARY_DIR}/cmake/tesseraConfig.cmake INSTALL_DESTINATION ${TESSERA_INSTALL_CMAKEDIR}
-  NO_SET_AND_CHECK_MACRO)
+  NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/tesseraConfig.cmake
   ${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersion.cmake DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
 
+# For pkg-config: `tessera` is the shared library where there is one, `tessera-static` the static one.
+file(RELATIVE_PATH PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" PC_PREFIX ${PC_PREFIX})
+get_target_property(definitions tessera INTERFACE_COMPILE_DEFINITIONS)
+list(TRANSFORM definitions PREPEND -D)
+list(JOIN definitions " " PC_CFLAGS)
+set(static_libraries ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
+if(TESSERA_CUDA)
+  list(PREPEND static_libraries ${CUDA_cudart_static_LIBRARY} rt)
+endif()
+list(TRANSFORM static_libraries REPLACE "^([a-z]+)$" "-l\\1")
+list(JOIN static_libraries " " static_libraries)
+function(tessera_install_pc name kind link)
+  set(PC_NAME ${name})
+  set(PC_KIND ", ${kind} library")
+  set(PC_LINK "${link}")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tessera.pc.in ${PROJECT_BINARY_DIR}/cmake/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+if("shared" IN_LIST kinds)
+  tessera_install_pc(tessera shared "Libs: -L\${libdir} -ltessera")
+endif()
+if("static" IN_LIST kinds)
+  tessera_install_pc(tessera-static static
+    "Requires: hwloc >= 2.5\nLibs: \${libdir}/${CMAKE_STATIC_LIBRARY_PREFIX}tessera${CMAKE_STATIC_LIBRARY_SUFFIX} ${static_libraries}")
+endif()
+
+# The programs, and what they say of themselves.
+string(TIMESTAMP today %Y-%m-%d UTC)
+set(pages_dir ${PROJECT_BINARY_DIR}/pages)
+file(MAKE_DIRECTORY ${pages_dir})
 foreach(program IN ITEMS tessera-info tessera-fit tessera-bench)
-  if(TARGET ${program})
-    # MPI, hwloc and the others are found where they were linked, e.g. in a module's prefix.
-    set_target_properties(${program} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-    install(TARGETS ${program})
+  if(NOT TARGET ${program})
+    continue()
   endif()
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  if(NOT "static" IN_LIST kinds)
+    file(RELATIVE_PATH libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
+  endif()
+  install(TARGETS ${program} EXPORT tessera-apps)
+  set(has_programs ON)
+  if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    continue()
+  endif()
+  add_custom_command(OUTPUT ${pages_dir}/${program}.1 ${pages_dir}/${program}.bash
+    COMMAND ${program} --page man ${today} > ${pages_dir}/${program}.1
+    COMMAND ${program} --page bash > ${pages_dir}/${program}.bash
+    DEPENDS ${program} VERBATIM)
+  list(APPEND pages ${pages_dir}/${program}.1 ${pages_dir}/${program}.bash)
+  install(FILES ${pages_dir}/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${pages_dir}/${program}.bash RENAME ${program}
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(has_programs)
+  install(EXPORT tessera-apps NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
+  add_custom_target(tessera_program_pages ALL DEPENDS ${pages})
+endif()
+
+# What is the same for every build.
+configure_file(${PROJECT_SOURCE_DIR}/cmake/modulefile.lua.in ${PROJECT_BINARY_DIR}/cmake/modulefile.lua @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/modulefile.lua RENAME ${PROJECT_VERSION}.lua
+  DESTINATION ${TESSERA_INSTALL_SHAREDIR}/modulefiles/tessera)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/jobscripts ${PROJECT_SOURCE_DIR}/examples
+  DESTINATION ${TESSERA_INSTALL_SHAREDIR} USE_SOURCE_PERMISSIONS)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  ${PROJECT_SOURCE_DIR}/CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})

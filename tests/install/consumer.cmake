@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Builds tests/install/consumer of ROOT in WORK against PREFIX with the KIND (static or shared) of library, by
+# CMake and by pkg-config, runs both, and fails if one is linked otherwise.
+cmake_minimum_required(VERSION 3.25)
+set(ENV{CMAKE_PREFIX_PATH} ${PREFIX})
+set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH})
+set(flags "")
+if(SANITIZE)
+  set(flags -fsanitize=${SANITIZE})
+endif()
+if(NOT EXISTS ${PREFIX}/${LIBDIR}/cmake/tessera/tessera-${KIND}.cmake)
+  message("SKIPPED: this build has no ${KIND} library")
+  return()
+endif()
+
+function(check program)
+  execute_process(COMMAND ${program} OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT output MATCHES "^tessera [0-9.]+: 3 tiles; an error was caught: ")
+    message(FATAL_ERROR "${program} printed: ${output}")
+  endif()
+  execute_process(COMMAND ldd ${program} OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
+  set(library "")
+  if(libraries MATCHES "libtessera[^ ]* => ([^ ]+)")
+    file(REAL_PATH ${CMAKE_MATCH_1} library)
+  endif()
+  file(REAL_PATH ${PREFIX}/${LIBDIR}/libtessera.so expected)
+  if(KIND STREQUAL "static")
+    set(expected "")
+  endif()
+  if(NOT library STREQUAL expected)
+    message(FATAL_ERROR "${program} should have the ${KIND} library of ${PREFIX}, and has '${library}'")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/tests/install/consumer -B ${WORK}/cmake
+  -D KIND=${KIND} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_CXX_FLAGS=${flags}
+  COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/cmake COMMAND_ERROR_IS_FATAL ANY)
+check(${WORK}/cmake/consumer)
+
+set(package tessera)
+if(KIND STREQUAL "static")
+  set(package tessera-static)
+endif()
+cmake_path(GET MPICC PARENT_PATH mpi_bin)
+set(ENV{OMPI_CXX} ${CXX})
+set(ENV{MPICH_CXX} ${CXX})
+execute_process(COMMAND sh -ec "
+  compile=\"${mpi_bin}/mpicxx -std=c++20 ${flags} $(pkg-config --cflags ${package})\"
+  $compile -c ${ROOT}/tests/install/consumer/main.cpp -o ${WORK}/main.o
+  $compile ${WORK}/main.o $(pkg-config --libs ${package}) -o ${WORK}/consumer \\
+    -Wl,-rpath,$(pkg-config --variable=libdir ${package})"
+  COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+check(${WORK}/consumer)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Lmod loads the modulefile of PREFIX, and finds the programs, their pages and the packages by it.
+cmake_minimum_required(VERSION 3.25)
+find_program(lmod lmod PATHS $ENV{LMOD_DIR} /usr/share/lmod/lmod/libexec NO_CACHE)
+if(NOT lmod)
+  message("SKIPPED: Lmod is not installed")
+  return()
+endif()
+execute_process(COMMAND env MODULEPATH=${PREFIX}/share/tessera/modulefiles bash -ec "
+  eval \"$(${lmod} bash load tessera)\"
+  test \"$(command -v tessera-info)\" = ${PREFIX}/bin/tessera-info
+  test \"$TESSERA_ROOT\" = ${PREFIX}
+  test -f \"$TESSERA_ROOT/share/tessera/jobscripts/fit-cpu.sbatch\"
+  test \"$(pkg-config --modversion tessera)\" = ${VERSION}
+  if command -v man >/dev/null; then test \"$(man -w tessera-info)\" = ${PREFIX}/share/man/man1/tessera-info.1; fi
+  case $CMAKE_PREFIX_PATH in ${PREFIX}*) ;; *) exit 1 ;; esac
+  case $LD_LIBRARY_PATH in ${PREFIX}/${LIBDIR}*) ;; *) exit 1 ;; esac
+  eval \"$(${lmod} bash unload tessera)\"
+  test -z \"$TESSERA_ROOT\""
+  COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cpack` makes a Debian package of what is installed. `cmake --workflow --preset package` does all there is to
+# do, as a distribution would: without tests, for /usr, and without search paths in the programs.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME tessera)
+set(CPACK_PACKAGE_CONTACT "The Tessera developers <developers@tessera.invalid>")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+  WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
+  "tessera-fit fits generalized additive models to tables of any length over
+every rank and GPU of an MPI job, as bam() of R's mgcv would. tessera-info
+shows what a job finds, and who drives what. The library and its headers are
+what they are made with. None of it needs a GPU.")
+# The libraries that programs are linked with are asked of dpkg. What they start is not linked: mpirun, and
+# ssh, which mpirun looks for on one machine too. What building a program with the library takes is recommended.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, openssh-client")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, libopenmpi-dev, libhwloc-dev, pkg-config")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, cmake, lmod, man-db")
+include(CPack)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cpack` makes a package whose control file has what Debian asks for and the libraries that the programs are
+# linked with, and that has no file outside /usr and none that names ROOT or BUILD in a text.
+cmake_minimum_required(VERSION 3.25)
+find_program(shlibdeps dpkg-shlibdeps NO_CACHE)
+if(NOT shlibdeps OR NOT PROGRAMS)
+  message("SKIPPED: dpkg-shlibdeps is not installed, or there are no programs to package")
+  return()
+endif()
+file(REMOVE_RECURSE ${WORK})
+execute_process(COMMAND ${CMAKE_CPACK_COMMAND} --config ${BUILD}/CPackConfig.cmake -G DEB -B ${WORK}
+  COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB package ${WORK}/tessera_${VERSION}_*.deb)
+execute_process(COMMAND dpkg-deb --field ${package} OUTPUT_VARIABLE control COMMAND_ERROR_IS_FATAL ANY)
+foreach(line IN ITEMS "Package: tessera" "Version: ${VERSION}" "Section: science"
+    "Maintainer: The Tessera developers <[^\n]+>" "Depends: [^\n]*openmpi-bin" "Depends: [^\n]*libhwloc15"
+    "Depends: [^\n]*libhdf5" "Depends: [^\n]*libopenmpi" "Description: [^\n]+\n [^ \n]")
+  if(NOT "\n${control}" MATCHES "\n${line}")
+    message(FATAL_ERROR "The package should have '${line}', and has\n${control}")
+  endif()
+endforeach()
+
+execute_process(COMMAND dpkg-deb --extract ${package} ${WORK}/root COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB entries RELATIVE ${WORK}/root ${WORK}/root/*)
+if(NOT entries STREQUAL "usr")
+  message(FATAL_ERROR "The package has files outside /usr: ${entries}")
+endif()
+foreach(place IN ITEMS ${BUILD} ${ROOT})
+  execute_process(COMMAND grep -rIlF ${place} ${WORK}/root OUTPUT_VARIABLE files RESULT_VARIABLE status)
+  if(NOT status EQUAL 1)
+    message(FATAL_ERROR "These files of the package name ${place}:\n${files}")
+  endif()
+endforeach()

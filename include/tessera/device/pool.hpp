@@ -22,6 +22,7 @@ namespace tessera {
 /// longer) in the pool.
 class DevicePool {
  public:
+  /// One device that this rank drives.
   struct Entry {
     DeviceInfo info;
     Ordinal ordinal{};  ///< CUDA index in this process; simulated devices count from 0 too

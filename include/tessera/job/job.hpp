@@ -31,8 +31,10 @@ enum class Policy {
   cpu,        ///< the CPU; no GPU is looked for
 };
 
+/// "auto", "gpu" or "cpu".
 [[nodiscard]] std::string_view to_string(Policy policy);
 
+/// How a job is set up: the same on every rank.
 struct JobOptions {
   Policy policy = Policy::automatic;
   ScoreModel score_model = ScoreModel::throughput;

@@ -30,9 +30,10 @@
 /// every other, which shifts all bins out and lets no slice in again.
 namespace tessera {
 
-inline constexpr int sum_bin_count = 4;
-inline constexpr int sum_bin_bits = 32;
+inline constexpr int sum_bin_count = 4;  ///< bins of an element
+inline constexpr int sum_bin_bits = 32;  ///< bits between the positions of neighbouring bins
 
+/// The sum of one element of the vector so far.
 struct SumElement {
   /// The top of an element that an infinite or NaN summand has reached.
   static constexpr std::int32_t not_finite = 1 << 16;
@@ -49,6 +50,7 @@ struct SumSlices {
   std::int64_t low;
 };
 
+/// The slices of `x`; for one that is not finite a top above every other, and nothing else.
 [[nodiscard]] constexpr SumSlices slices_of(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const auto exponent = static_cast<std::int32_t>(bits >> 52 & 0x7ff);

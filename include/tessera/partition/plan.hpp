@@ -44,8 +44,8 @@ class Plan {
  public:
   Plan() = default;
 
-  /// `scores[rank_offsets[r] .. rank_offsets[r + 1])` are the devices of rank r; `rank_offsets` has one
-  /// more element than there are ranks. Without a single device this is `over_hosts`. Throws
+  /// `scores` from `rank_offsets[r]` up to `rank_offsets[r + 1]` are the devices of rank r; `rank_offsets`
+  /// has one more element than there are ranks. Without a single device this is `over_hosts`. Throws
   /// `Error(usage)` on a negative `units`, a `block` below 1, offsets that do not fit the scores, or
   /// scores whose total does not fit 64 bits. Cost: O(ranks + devices); a million devices take some
   /// hundredths of a second.

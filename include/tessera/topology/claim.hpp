@@ -49,6 +49,7 @@ struct ClaimedDevice {
   int sharers = 1;  ///< ranks that drive this device; more than one only where sharing was allowed
 };
 
+/// What the ranks of this rank's node agreed on, as this rank sees it.
 struct Claim {
   int node = 0;   ///< this rank's node, numbered from 0 by the lowest rank on it
   int nodes = 1;  ///< nodes of the job

@@ -27,6 +27,7 @@ struct Uuid {
 /// A device's CUDA index in this process, after CUDA_VISIBLE_DEVICES; never an identity.
 enum class Ordinal : int {};
 
+/// Where a device sits on the PCI bus: what hwloc and NVML both know it by.
 struct PciId {
   std::uint32_t domain = 0;
   std::uint32_t bus = 0;
@@ -37,6 +38,7 @@ struct PciId {
 /// "0000:3b:00.0", with eight digits of domain where four do not hold it.
 [[nodiscard]] std::string to_string(const PciId& pci);
 
+/// The generation of an NVIDIA GPU, e.g. 9.0, and what it can do by it.
 struct ComputeCapability {
   int major = 0;
   int minor = 0;
@@ -92,6 +94,7 @@ struct DeviceInfo {
 
 /// Why there is no GPU to use: a fact with a reason, not an error.
 struct Absence {
+  /// What kind of reason it is.
   enum class Reason {
     not_built,       ///< this build has no CUDA
     no_driver,       ///< the driver's libraries are not installed

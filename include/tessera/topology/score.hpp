@@ -30,6 +30,7 @@ inline constexpr std::uint64_t score_scale = 1024;
 /// The score of a device that did `units` units in `nanoseconds`: units a millisecond, in 1 / `score_scale`.
 [[nodiscard]] std::uint64_t measured_score(std::int64_t units, std::int64_t nanoseconds);
 
+/// "spec", "throughput" or "measured".
 [[nodiscard]] std::string_view to_string(ScoreModel model);
 
 }  // namespace tessera

@@ -32,10 +32,14 @@ function(check program)
   endif()
 endfunction()
 
+set(apps "")
+if(PROGRAMS)
+  set(apps apps)
+endif()
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/tests/install/consumer -B ${WORK}/cmake
-  -D KIND=${KIND} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_CXX_FLAGS=${flags}
+  -D KIND=${KIND} -D APPS=${apps} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_CXX_FLAGS=${flags}
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/cmake COMMAND_ERROR_IS_FATAL ANY)
 check(${WORK}/cmake/consumer)

@@ -363,6 +363,23 @@ TEST_F(FakePool, LeasesMayOutliveThePool) {
   EXPECT_EQ(device.blocks(), 0u);
 }
 
+TEST_F(FakePool, OfALostDeviceSaysSoAndIsGivenUpInOrder) {
+  MemoryLease one = take(mib, a);
+  MemoryLease two = take(2 * mib, a);
+  two.record_stream(b);
+  one.reset();
+  const PoolStatistics before = stats();
+  device.lost = true;
+  EXPECT_FALSE(refusal(ErrorCode::job_fault, [&] { (void)take(mib, b); }).empty());      // cannot wait
+  EXPECT_FALSE(refusal(ErrorCode::job_fault, [&] { (void)take(3 * mib, a); }).empty());  // nor allocate
+  EXPECT_EQ(stats(), before);
+  two.reset();
+  EXPECT_EQ(stats().in_use_bytes, 0u);
+  EXPECT_EQ(stats().cached_blocks, 2u);
+  pool.reset();
+  EXPECT_EQ(device.blocks(), 0u);
+}
+
 TEST_F(FakePool, APoolMoves) {
   MemoryLease lease = take(mib, a);
   BufferPool moved = std::move(*pool);

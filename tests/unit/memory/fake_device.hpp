@@ -49,6 +49,7 @@ class FakeDevice {
   std::size_t host_waits = 0;  ///< for events
   std::size_t allocations = 0;
   bool holds = true;  ///< false: a stream that should wait does not, so that the tests can be seen to fail
+  bool lost = false;  ///< true: what may fail does
   std::vector<void*> deallocated;
   std::vector<std::pair<void*, std::size_t>> zeroed;
 
@@ -84,6 +85,7 @@ class FakeUpstream final : public MemoryUpstream {
   explicit FakeUpstream(FakeDevice& device) : device_(&device) {}
 
   void* allocate(std::size_t bytes, StreamView stream) override {
+    fail_if_lost();
     if (bytes > device_->capacity_bytes_ - device_->taken_bytes_) return nullptr;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): nobody reads what is there
     void* memory =
@@ -122,16 +124,19 @@ class FakeUpstream final : public MemoryUpstream {
     delete &at(event);
   }
   void record(EventView event, StreamView stream) override {
+    fail_if_lost();
     ++device_->records;
     FakeDevice::FakeStream& on = FakeDevice::at(stream);
     ++on.clock[on.index];
     at(event) = on.clock;
   }
   bool ready(EventView event) override {
+    fail_if_lost();
     return std::ranges::equal(at(event), device_->complete_,
                               [](auto time, auto done) { return time <= done; });
   }
   void hold(StreamView stream, EventView event) override {
+    fail_if_lost();
     if (device_->holds) FakeDevice::merge(FakeDevice::at(stream).clock, at(event));
   }
   void synchronize(EventView event) override {
@@ -140,6 +145,9 @@ class FakeUpstream final : public MemoryUpstream {
   }
 
  private:
+  void fail_if_lost() const {
+    if (device_->lost) throw Error(ErrorCode::job_fault, "the device is lost");
+  }
   static FakeDevice::Clock& at(EventView event) { return *static_cast<FakeDevice::Clock*>(event.native()); }
 
   FakeDevice* device_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/nccl_path.hpp"
 
-#include <tessera/error.hpp>
-
 #include "device/cuda_calls.hpp"
 #include "job/attempt.hpp"
 #include "job/device_threads.hpp"

@@ -17,6 +17,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 #include <utility>
 
@@ -25,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Adds the time of a phase to the report when it goes out of scope.
+/// Adds the time of a phase to the report when it goes out of scope, and marks it for profilers.
 class PhaseClock {
  public:
   PhaseClock(std::vector<PhaseTime>& phases, std::string name) : phases_(phases), name_(std::move(name)) {}
@@ -45,6 +46,7 @@ class PhaseClock {
  private:
   std::vector<PhaseTime>& phases_;
   std::string name_;
+  TraceRange range_{name_.c_str()};
   Clock::time_point start_ = Clock::now();
   std::int64_t bytes_ = 0;
 };

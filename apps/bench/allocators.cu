@@ -87,6 +87,10 @@ std::unique_ptr<Allocator> cub_caching() {
   return std::make_unique<CubCaching>();
 }
 
+void wait_for_device() {
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
 void touch(void* memory, std::size_t bytes, StreamView stream) {
   check(cudaMemsetAsync(memory, 0, bytes, native(stream)), "cudaMemsetAsync");
 }

@@ -32,6 +32,9 @@ class Allocator {
 /// that it too hits at every size.
 [[nodiscard]] std::unique_ptr<Allocator> cub_caching();
 
+/// Waits for all work of the current device.
+void wait_for_device();
+
 /// Work on the stream that writes the first `bytes`. Nothing in a build without CUDA. Throws
 /// `Error(job_fault)`.
 void touch(void* memory, std::size_t bytes, StreamView stream);

@@ -9,6 +9,8 @@ std::unique_ptr<Allocator> cuda_malloc_async(bool) {
 std::unique_ptr<Allocator> cub_caching() {
   return nullptr;
 }
+void wait_for_device() {}
+
 void touch(void*, std::size_t, StreamView) {}
 
 }  // namespace tessera::bench

@@ -138,27 +138,29 @@ TEST_F(GpuCollectives, FollowThePassesOnTheStreamOfEachDevice) {
   const Plan plan = job_->plan(100'000);
   const auto units = local_units(*job_, plan);
   const auto mine = job_->inventory().devices_of(comm_.rank()).size();
-  std::vector<double*> sums(mine, nullptr);
+  std::vector<Buffer<double>> sums(mine);
   constexpr std::size_t count = 1000;
   (void)job_->map<double>(
       plan, std::span<const double>(units),
       [&](Tile& tile, std::span<const double> in, std::span<double> out) {
         map_on_device(tile, in, out);
-        void* data = nullptr;
-        check(cudaMallocAsync(&data, count * sizeof(double), native(tile)));
+        auto& sum = sums[static_cast<std::size_t>(tile.device_index())];
+        sum = tile.buffers().take<double>(count, tile.stream());
         const std::vector<double> ones(count, 1.0);
         check(
-            cudaMemcpyAsync(data, ones.data(), count * sizeof(double), cudaMemcpyHostToDevice, native(tile)));
-        sums[static_cast<std::size_t>(tile.device_index())] = static_cast<double*>(data);
+            cudaMemcpyAsync(sum.data(), ones.data(), sum.size_bytes(), cudaMemcpyHostToDevice, native(tile)));
       },
       map_on_host);
   ASSERT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
-  job_->collectives().sum(std::span<double* const>(sums), count);
-  for (double* sum : sums) {
+  std::vector<double*> arrays;
+  for (const auto& sum : sums) arrays.push_back(sum.data());
+  job_->collectives().sum(std::span<double* const>(arrays), count);
+  for (const DevicePool::Entry& entry : job_->devices()) {
+    const auto device = static_cast<std::size_t>(entry.claim_index);
+    job_->devices().context_of(entry.ordinal).bind();
     std::vector<double> result(count);
-    check(cudaMemcpy(result.data(), sum, count * sizeof(double), cudaMemcpyDefault));
+    check(cudaMemcpy(result.data(), sums[device].data(), count * sizeof(double), cudaMemcpyDeviceToHost));
     EXPECT_EQ(result, std::vector<double>(count, static_cast<double>(job_->inventory().devices().size())));
-    check(cudaFree(sum));
   }
 }
 

@@ -39,6 +39,7 @@ class Tessera(CMakePackage, CudaPackage):
         depends_on("fmt@9:")
         depends_on("hdf5@1.10:")
         depends_on("nlohmann-json@3.11:", type="build")
+        depends_on("tomlplusplus@3:")
         depends_on("zlib-api")
 
     with when("+cuda"):

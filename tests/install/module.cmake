@@ -6,13 +6,16 @@ if(NOT lmod)
   message("SKIPPED: Lmod is not installed")
   return()
 endif()
+list(JOIN PROGRAMS " " programs)
 execute_process(COMMAND env MODULEPATH=${PREFIX}/share/tessera/modulefiles bash -ec "
   eval \"$(${lmod} bash load tessera)\"
-  test \"$(command -v tessera-info)\" = ${PREFIX}/bin/tessera-info
+  for program in ${programs}; do
+    test \"$(command -v $program)\" = ${PREFIX}/bin/$program
+    if command -v man >/dev/null; then test \"$(man -w $program)\" = ${PREFIX}/share/man/man1/$program.1; fi
+  done
   test \"$TESSERA_ROOT\" = ${PREFIX}
   test -f \"$TESSERA_ROOT/share/tessera/jobscripts/fit-cpu.sbatch\"
   test \"$(pkg-config --modversion tessera)\" = ${VERSION}
-  if command -v man >/dev/null; then test \"$(man -w tessera-info)\" = ${PREFIX}/share/man/man1/tessera-info.1; fi
   case $CMAKE_PREFIX_PATH in ${PREFIX}*) ;; *) exit 1 ;; esac
   case $LD_LIBRARY_PATH in ${PREFIX}/${LIBDIR}*) ;; *) exit 1 ;; esac
   eval \"$(${lmod} bash unload tessera)\"

@@ -37,7 +37,8 @@ void cycle(BufferPool& pool, std::size_t bytes, StreamView stream) {
 void cycle(Allocator& allocator, std::size_t bytes, StreamView stream) {
   for (int call = 0; call < calls_in_a_row; ++call) {
     void* memory = allocator.take(bytes, stream);
-    if (memory == nullptr) throw Error(ErrorCode::job_fault, allocator.name() + " has no memory");
+    if (memory == nullptr)
+      throw Error(ErrorCode::job_fault, fmt::format("{} has not even {} bytes", allocator.name(), bytes));
     allocator.give_back(memory, stream);
   }
 }
@@ -235,7 +236,12 @@ TraceFigures trace(BenchDevices& devices, Allocator& allocator) {
       memory = allocator.take(bytes, stream);
     }
     elapsed += std::chrono::steady_clock::now() - begin;
-    if (memory == nullptr) throw Error(ErrorCode::job_fault, allocator.name() + " has no memory");
+    if (memory == nullptr)
+      throw Error(
+          ErrorCode::job_fault,
+          fmt::format("{}: the trace has given back everything at step {}, and yet {} bytes are not to be "
+                      "had: the device has {} free",
+                      allocator.name(), step, bytes, devices.free_bytes()));
     if (!devices.on_host()) touch(memory, std::min<std::size_t>(bytes, 4096), stream);
     live.push_back({memory, bytes, stream});
     live_bytes += bytes;
@@ -259,13 +265,18 @@ std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOption
     TraceFigures figures;
     std::string what;
     // One rank is enough: every other would have a GPU of its own and find the same.
-    fit::together(comm, [&] {
-      if (comm.rank() != 0 || devices.size() == 0) return;
-      devices.bind(0);
-      const auto allocator = make();
-      what = allocator->name();
-      figures = trace(devices, *allocator);
-    });
+    try {
+      fit::together(comm, [&] {
+        if (comm.rank() != 0 || devices.size() == 0) return;
+        devices.bind(0);
+        const auto allocator = make();
+        what = allocator->name();
+        figures = trace(devices, *allocator);
+      });
+    } catch (const Error& error) {  // an answer about this allocator; the others' figures count
+      note(comm, "pool", error.what());
+      return;
+    }
     fit::together(comm, [&] {
       // The next one finds the card empty.
       if (!what.empty() && !devices.on_host()) wait_for_device();

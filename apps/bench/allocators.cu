@@ -47,8 +47,8 @@ class MallocAsync final : public Allocator {
   std::string name() const override { return "cudaMallocAsync"; }
   void* take(std::size_t bytes, StreamView stream) override {
     void* memory = nullptr;
-    return allocated(cudaMallocFromPoolAsync(&memory, bytes, pool_, native(stream)), memory,
-                     "cudaMallocFromPoolAsync");
+    const cudaError_t status = cudaMallocFromPoolAsync(&memory, bytes, pool_, native(stream));
+    return allocated(status, memory, "cudaMallocFromPoolAsync");
   }
   void give_back(void* memory, StreamView stream) override {
     check(cudaFreeAsync(memory, native(stream)), "cudaFreeAsync");
@@ -68,7 +68,8 @@ class CubCaching final : public Allocator {
   std::string name() const override { return "cub::CachingDeviceAllocator"; }
   void* take(std::size_t bytes, StreamView stream) override {
     void* memory = nullptr;
-    return allocated(cache_.DeviceAllocate(&memory, bytes, native(stream)), memory, "DeviceAllocate");
+    const cudaError_t status = cache_.DeviceAllocate(&memory, bytes, native(stream));
+    return allocated(status, memory, "DeviceAllocate");
   }
   void give_back(void* memory, StreamView) override { check(cache_.DeviceFree(memory), "DeviceFree"); }
   std::size_t peak_reserved_bytes() const override { return 0; }

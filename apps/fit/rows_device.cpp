@@ -7,6 +7,7 @@
 #include <tessera/device/backend.hpp>
 #include <tessera/error.hpp>
 #include <tessera/memory/arena.hpp>
+#include <tessera/memory/pinned.hpp>
 #include <tessera/partition/plan.hpp>
 
 #include <cuda_runtime_api.h>
@@ -130,6 +131,12 @@ struct DeviceRows::OnDevice {
   Buffer<const double*> number_places;
   Buffer<const std::int32_t*> code_places;
   Buffer<std::uint8_t> complete;
+
+  /// Where the sums of a pass arrive: copies to pageable memory take several times as long.
+  struct {
+    PinnedBuffer<std::int32_t> tops;
+    PinnedBuffer<std::int64_t> bins;
+  } arrived;
 };
 
 void DeviceRows::OnDevice::load_layout(const RowLayout& layout, const Tile& tile) {
@@ -181,7 +188,7 @@ class DevicePass {
   /// Gives the waves scratch memory, for as many slices at once as the budget holds. Returns how many.
   std::int64_t begin(WaveView& wave, const LayoutView& layout, std::int64_t all_slices);
   void add(const Kernels& kernels, const WaveView& wave, std::int64_t slices);
-  void end(std::int64_t width, std::int64_t count, ReproducibleSum& sum);
+  void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
 
   [[nodiscard]] const double* coefficients() const noexcept { return coef_; }
 
@@ -251,18 +258,15 @@ void DevicePass::add(const Kernels& kernels, const WaveView& wave, std::int64_t 
          static_cast<const double*>(wave.partials), wave.width, static_cast<int>(count), tops_, bins_);
 }
 
-void DevicePass::end(std::int64_t width, std::int64_t count, ReproducibleSum& sum) {
-  std::vector<std::int32_t> host_tops(static_cast<std::size_t>(width));
-  std::vector<std::int64_t> host_bins(host_tops.size() * sum_bin_count);
-  const auto copy = [&](auto& host, const auto* device) {
-    check(cudaMemcpyAsync(host.data(), device, host.size() * sizeof(host[0]), cudaMemcpyDeviceToHost,
-                          stream_of(tile_)),
+void DevicePass::end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins) {
+  const auto copy = [&](auto& host, const auto* device, std::int64_t count) {
+    check(cudaMemcpyAsync(host.data(), device, static_cast<std::size_t>(count) * sizeof(host[0]),
+                          cudaMemcpyDeviceToHost, stream_of(tile_)),
           "copy of the sums from the device");
   };
-  copy(host_tops, tops_);
-  copy(host_bins, bins_);
+  copy(tops, tops_, width);
+  copy(bins, bins_, width * sum_bin_count);
   check(cudaStreamSynchronize(stream_of(tile_)), "pass over the rows");
-  sum.merge(host_tops, host_bins, count);
 }
 
 }  // namespace
@@ -311,7 +315,14 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   for (; wave.first_slice < all_slices; wave.first_slice += at_once) {
     pass.add(*backend.built, wave, std::min(at_once, all_slices - wave.first_slice));
   }
-  pass.end(wave.width, all_slices, sum);
+  auto& [tops, bins] = on.arrived;
+  const auto width = static_cast<std::size_t>(wave.width);
+  if (tops.size() < width) {
+    tops = PinnedBuffer<std::int32_t>(width, *backend.context.device);
+    bins = PinnedBuffer<std::int64_t>(width * sum_bin_count, *backend.context.device);
+  }
+  pass.end(wave.width, tops.span(), bins.span());
+  sum.merge(tops.span().first(width), bins.span().first(width * sum_bin_count), all_slices);
 }
 
 }  // namespace tessera::fit

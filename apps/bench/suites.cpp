@@ -2,6 +2,7 @@
 // The list of suites: a line to include one, a line to run it.
 #include "claim_suite.hpp"
 #include "fit_suite.hpp"
+#include "module_suite.hpp"
 #include "nccl_suite.hpp"
 #include "partition_suite.hpp"
 #include "pool_suite.hpp"
@@ -21,6 +22,7 @@ std::vector<Suite> all_suites() {
   all.push_back(scatter_suite());
   all.push_back(pool_suite());
   all.push_back(workspace_suite());
+  all.push_back(module_suite());
   all.push_back(nccl_suite());
   all.push_back(fit_suite());
   return all;

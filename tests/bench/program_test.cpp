@@ -102,5 +102,17 @@ TEST(Bench, PoolsAreMeasuredOnTheHostIfThereIsNoGpu) {
   EXPECT_EQ(lines_of_suite["workspace"], 2);
 }
 
+TEST(Bench, KernelsAreMeasuredCompiledAndKept) {
+  const ProgramResult result = bench(2, "module --repeats 1 --json --no-peer");
+  ASSERT_EQ(result.status, 0) << result.err;
+  if (result.err.find("NVRTC is not there") != std::string::npos) GTEST_SKIP() << result.err;
+  std::set<std::string> measured;
+  for (const auto& line : lines_of(result.out)) {
+    measured.insert(line.at("what"));
+    EXPECT_GT(line.at("minimum"), 0) << line;
+  }
+  EXPECT_EQ(measured, (std::set<std::string>{"compiled", "from disk", "from memory"}));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -31,3 +31,4 @@ foreach(place IN ITEMS ${BUILD} ${ROOT})
     message(FATAL_ERROR "These files of the package name ${place}:\n${files}")
   endif()
 endforeach()
+file(COPY_FILE ${package} ${WORK}/tessera.deb)  # under a name that the next test knows

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# debian_root.bash PACKAGE: installs the package with its dependencies in a copy of the bare Debian system in
+# $TESSERA_DEBIAN_ROOT, e.g. one that `debootstrap --variant=minbase bookworm` made, fits a model there under
+# mpirun, and removes it. The system is left as it was: what is written goes to memory. Needs root and a network.
+set -euo pipefail
+package=$1
+if [[ -z ${TESSERA_DEBIAN_ROOT-} ]]; then
+  echo "SKIPPED: TESSERA_DEBIAN_ROOT names no bare Debian system"
+  exit 0
+fi
+if ((EUID != 0)) || ! unshare --mount true 2>/dev/null; then
+  echo "SKIPPED: this process may not mount a copy of $TESSERA_DEBIAN_ROOT"
+  exit 0
+fi
+
+export package
+exec unshare --mount --pid --fork bash -euo pipefail -c '
+  work=/mnt
+  mount -t tmpfs none "$work" -o size=3g
+  mkdir "$work"/{upper,work,root}
+  root=$work/root
+  mount -t overlay overlay -o "lowerdir=$TESSERA_DEBIAN_ROOT,upperdir=$work/upper,workdir=$work/work" "$root"
+  mount -t proc proc "$root/proc"
+  mount --rbind /dev "$root/dev"
+  mount -t sysfs sys "$root/sys"
+  cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+  mkdir "$root/package"
+  cp "$package" "$root/package/tessera.deb"
+  exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader bash -euc "
+      apt-get -q update
+      apt-get -q install --yes --no-install-recommends /package/tessera.deb
+      cd /tmp
+      tessera-info plan --scores 1,1 --units 4
+      mpirun -np 2 --oversubscribe tessera-info
+      mpirun -np 2 --oversubscribe tessera-fit fit /usr/share/tessera/examples/diamonds/diamonds.csv.gz \
+        --formula \"lprice ~ cut + s(lcarat, bs=\\\"ps\\\", k=20)\" --device cpu
+      tessera-fit summary model.json
+      apt-get -q purge --yes tessera
+      test ! -e /usr/bin/tessera-fit -a ! -e /usr/share/tessera"
+'

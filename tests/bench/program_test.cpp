@@ -102,6 +102,21 @@ TEST(Bench, PoolsAreMeasuredOnTheHostIfThereIsNoGpu) {
   EXPECT_EQ(lines_of_suite["workspace"], 2);
 }
 
+TEST(Bench, AFitIsMeasuredWithItsPhases) {
+  const ProgramResult result =
+      bench(2, "fit --rows 20000 --repeats 1 --threads 1 --device cpu --no-peer --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::set<std::string> measured;
+  for (const auto& line : lines_of(result.out)) {
+    EXPECT_EQ(line.at("suite"), "fit");
+    EXPECT_NE(std::string(line.at("case")).find("20000 rows"), std::string::npos) << line;
+    EXPECT_GT(line.at("minimum"), 0) << line;
+    measured.insert(line.at("what"));
+  }
+  EXPECT_EQ(measured, (std::set<std::string>{"tessera", "tessera: design", "tessera: rows", "tessera: reml",
+                                             "tessera peak"}));
+}
+
 TEST(Bench, KernelsAreMeasuredCompiledAndKept) {
   const ProgramResult result = bench(2, "module --repeats 1 --json --no-peer");
   ASSERT_EQ(result.status, 0) << result.err;

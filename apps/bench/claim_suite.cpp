@@ -32,8 +32,9 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
   const std::vector<std::uint64_t> scores(mine.devices.size(), 1);
   const Inventory inventory = gather_inventory(comm, here, mine, scores);
   const bool simulated = !inventory.devices().empty() && inventory.devices()[0].simulated;
-  const std::string name = fmt::format("{} ranks, {} {}devices", comm.size(), inventory.devices().size(),
-                                       simulated ? "simulated " : "");
+  const std::string name =
+      fmt::format("{}, {}", counted(static_cast<std::size_t>(comm.size()), "rank"),
+                  counted(inventory.devices().size(), simulated ? "simulated device" : "device"));
   return {
       in_microseconds({"claim", name, "claim", "s",
                        seconds_of(comm, repeats, calls, [&] { (void)claim(comm, here, false); })}),

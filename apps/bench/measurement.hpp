@@ -3,6 +3,7 @@
 
 #include <tessera/topology/inventory.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct Measurement {
   [[nodiscard]] double median() const;
   [[nodiscard]] double maximum() const;
 };
+
+/// "1 rank", "8 ranks".
+[[nodiscard]] std::string counted(std::size_t count, const char* what);
 
 /// What a figure depends on: "2 x Intel(R) Xeon(R) …; 8 x NVIDIA H200; 4 ranks".
 [[nodiscard]] std::string machine_of(const Inventory& inventory);

@@ -18,7 +18,7 @@ Measurement time_plan(const mpi::Communicator& comm, std::int64_t devices_per_ra
   for (std::int64_t i = 0; i < devices; ++i) scores.push_back(50 + static_cast<std::uint64_t>(i * 7 % 101));
   std::vector<std::int64_t> offsets;
   for (std::int64_t i = 0; i <= devices; i += devices_per_rank) offsets.push_back(i);
-  const std::string name = fmt::format("{} devices, {} ranks", devices, offsets.size() - 1);
+  const std::string name = fmt::format("{} devices, {}", devices, counted(offsets.size() - 1, "rank"));
   return {"partition", name, "plan", "s", seconds_of(comm, repeats, 1, [&] {
             const Plan plan = Plan::over_devices(units, scores, offsets);
             if (plan.tiles().empty()) throw Error(ErrorCode::job_fault, "the plan has no tile");

@@ -37,8 +37,10 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
   std::vector<char> units(static_cast<std::size_t>(job.local_range(plan).size()));
   const int repeats = options.repeats.value_or(20);
   constexpr int calls = 100;
-  const std::string name = fmt::format("{} ranks, {} {}devices", comm.size(), devices,
-                                       job.inventory().devices()[0].simulated ? "simulated " : "");
+  const std::string name =
+      fmt::format("{}, {}", counted(static_cast<std::size_t>(comm.size()), "rank"),
+                  counted(static_cast<std::size_t>(devices),
+                          job.inventory().devices()[0].simulated ? "simulated device" : "device"));
 
   std::vector<Measurement> all;
   all.push_back(in_microseconds(

@@ -60,6 +60,12 @@ class GpuRows : public ::testing::TestWithParam<Family> {
   std::optional<tessera::Job> job_;
 };
 
+tessera::JobOptions on_cpu() {
+  tessera::JobOptions options;
+  options.policy = tessera::Policy::cpu;
+  return options;
+}
+
 /// Largest difference of two vectors, relative to the largest element.
 double relative_difference(std::span<const double> a, std::span<const double> b) {
   double largest = 0;
@@ -87,17 +93,25 @@ void expect_close(const RawDeviance& device, const RawDeviance& host) {
   EXPECT_EQ(device.bad_rows, host.bad_rows);
 }
 
+/// This rank's rows of a model as a job has them.
+struct JobRows {
+  JobRows(const tessera::Job& job, const Model& model)
+      : plan(job.plan(row_count, 1000)),
+        frame(rows_test::part_of(model.frame, job.local_range(plan))),
+        rows(model.rows_of(frame)) {}
+
+  tessera::Plan plan;
+  Frame frame;
+  tessera::fit::Rows rows;
+};
+
 TEST_P(GpuRows, PassesAreTheHostsToRounding) {
   const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 21});
-  tessera::JobOptions on_cpu;
-  on_cpu.policy = tessera::Policy::cpu;
-  tessera::Job host_job(comm_, on_cpu);
-  const tessera::Plan plan = job_->plan(row_count, 1000);
-  const tessera::Plan host_plan = host_job.plan(row_count, 1000);
-  const Frame mine = rows_test::part_of(model.frame, job_->local_range(plan));
-  const Frame host_mine = rows_test::part_of(model.frame, host_job.local_range(host_plan));
-  RowPass device(*job_, plan, model.rows_of(mine));
-  RowPass host(host_job, host_plan, model.rows_of(host_mine));
+  tessera::Job host_job(comm_, on_cpu());
+  const JobRows mine(*job_, model);
+  const JobRows host_mine(host_job, model);
+  RowPass device(*job_, mine.plan, mine.rows);
+  RowPass host(host_job, host_mine.plan, host_mine.rows);
 
   const RawSums step = device.step(model.raw_coef);
   ASSERT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
@@ -116,21 +130,15 @@ TEST_P(GpuRows, PassesAreTheHostsToRounding) {
 
 TEST_P(GpuRows, AFamilyOfTheUsersOwnIsTheHostsToRounding) {
   const Model model = rows_test::make_model({.family = Family::gamma, .rows = row_count, .seed = 25});
-  tessera::JobOptions on_cpu;
-  on_cpu.policy = tessera::Policy::cpu;
-  tessera::Job host_job(comm_, on_cpu);
-  const tessera::Plan plan = job_->plan(row_count, 1000);
-  const tessera::Plan host_plan = host_job.plan(row_count, 1000);
-  const Frame mine = rows_test::part_of(model.frame, job_->local_range(plan));
-  const Frame host_mine = rows_test::part_of(model.frame, host_job.local_range(host_plan));
-  tessera::fit::Rows rows = model.rows_of(mine);
-  tessera::fit::Rows host_rows = model.rows_of(host_mine);
-  rows.family = host_rows.family = tessera::fit::AnyFamily(tessera::fit::parse_custom_family(
+  tessera::Job host_job(comm_, on_cpu());
+  JobRows mine(*job_, model);
+  JobRows host_mine(host_job, model);
+  mine.rows.family = host_mine.rows.family = tessera::fit::AnyFamily(tessera::fit::parse_custom_family(
       "name = 'mixed'\ninverse_link = 'exp(eta) + pnorm(eta)'\nderivative = 'exp(eta) + dnorm(eta)'\n"
       "variance = 'pmax(mu, 0.5)^1.5'\ndeviance = '(y - mu)^2 / (y * mu^2) + log1p(abs(y - mu))'\n",
       "test"));
-  RowPass device(*job_, plan, rows);
-  RowPass host(host_job, host_plan, host_rows);
+  RowPass device(*job_, mine.plan, mine.rows);
+  RowPass host(host_job, host_mine.plan, host_mine.rows);
   expect_close(device.step(model.raw_coef), host.step(model.raw_coef));
   expect_close(device.deviance(model.raw_coef), host.deviance(model.raw_coef));
   EXPECT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
@@ -188,12 +196,9 @@ TEST_P(GpuRows, KernelsThatDoNotCompileMakeTheJobFallBack) {
       << to_string(verdict);
   tessera::testing::expect_same_on_all_ranks(comm_, to_string(verdict));
 
-  tessera::JobOptions on_cpu;
-  on_cpu.policy = tessera::Policy::cpu;
-  tessera::Job host_job(comm_, on_cpu);
-  const tessera::Plan host_plan = host_job.plan(row_count, 1000);
-  const Frame host_mine = rows_test::part_of(model.frame, host_job.local_range(host_plan));
-  RowPass host(host_job, host_plan, model.rows_of(host_mine));
+  tessera::Job host_job(comm_, on_cpu());
+  const JobRows host_mine(host_job, model);
+  RowPass host(host_job, host_mine.plan, host_mine.rows);
   rows_test::expect_same_bits(fallen_back, host.step(model.raw_coef));
 }
 

@@ -10,6 +10,7 @@ std::string footer(std::string_view exit_statuses) {
          ".\n\n"
          "Environment:\n"
          "  CUDA_VISIBLE_DEVICES  GPUs that a rank may see, as indices or UUIDs; empty: none\n"
+         "  TESSERA_CACHE_DIR     where compiled GPU code is kept; empty: nowhere\n"
          "  TESSERA_SIMULATE      simulated devices, as 'rank0:2xH200; rank1:T4', to rehearse a job\n"
          "  HWLOC_XMLFILE         a recorded topology in place of this machine's\n";
 }

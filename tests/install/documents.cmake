@@ -35,6 +35,19 @@ foreach(document IN ITEMS README.md spack/spack_repo/tessera/packages/tessera/pa
   endforeach()
 endforeach()
 
+# Every program's help names the environment variables of the README, but for the test builds' own.
+file(READ ${ROOT}/apps/common/pages.cpp footer)
+string(REGEX MATCHALL "\n\\| `[A-Z_]+` \\|" variables "${readme}")
+string(REGEX MATCHALL "\"  [A-Z_]+ " named "${footer}")
+list(TRANSFORM variables REPLACE "[^A-Z_]" "")
+list(TRANSFORM named REPLACE "[^A-Z_]" "")
+list(FILTER variables EXCLUDE REGEX "^TESSERA_(ENABLE_.*|SANITIZE|FAULT)$")
+list(SORT variables)
+list(SORT named)
+if(NOT variables STREQUAL named)
+  message(FATAL_ERROR "README.md has the environment variables ${variables}, and the programs' help ${named}")
+endif()
+
 # A link names a file that is there. A bracket would glue the elements of a CMake list together.
 foreach(document IN ITEMS README.md CONTRIBUTING.md docs/fit.md docs/library.md docs/site.md jobscripts/README.md)
   file(READ ${ROOT}/${document} text)

@@ -3,6 +3,7 @@
 
 #include "build_design.hpp"
 #include "linalg.hpp"
+#include "parallel_blocks.hpp"
 #include "reml.hpp"
 #include "rows.hpp"
 #include "step_halving.hpp"
@@ -344,11 +345,11 @@ class Iteration {
         aic_scale(options_.family.kind, model_.deviance, static_cast<double>(model_.rows), model_.scale);
     const double estimated = options_.family.scale_is_known() ? 0 : 1;
     const auto& response = frame_.variables[static_cast<std::size_t>(rows_.response)].numbers;
-    ReproducibleSum saturated(1);
     const Range mine = frame_.rows;
-    for (std::int64_t begin = mine.begin; begin < mine.end; begin += plan_.block()) {
+    std::vector<ReproducibleSum> sums(static_cast<std::size_t>(job_.threads()), ReproducibleSum(1));
+    for_each_block(mine, plan_.block(), job_.threads(), [&](int thread, Range block) {
       double partial = 0;
-      for (std::int64_t unit = begin; unit < std::min(mine.end, begin + plan_.block()); ++unit) {
+      for (std::int64_t unit = block.begin; unit < block.end; ++unit) {
         const auto row = static_cast<std::size_t>(unit - mine.begin);
         if (frame_.complete[row] == 0) continue;
         const double weight =
@@ -358,8 +359,10 @@ class Iteration {
         partial +=
             minus_two_log_likelihood(options_.family.kind, response[row], response[row], weight, scale);
       }
-      saturated.add(std::span<const double>(&partial, 1));
-    }
+      sums[static_cast<std::size_t>(thread)].add(std::span<const double>(&partial, 1));
+    });
+    ReproducibleSum& saturated = sums.front();
+    for (std::size_t i = 1; i < sums.size(); ++i) saturated.merge(sums[i]);
     saturated.allreduce(job_.comm());
     return saturated.values()[0] + model_.deviance / scale + 2 * (edf_total_ + estimated);
   }

@@ -112,9 +112,9 @@ int run(const FitCommand& command, const mpi::Session& session) {
     if (!command.run_report.empty()) save_run_report(job, plan, phases, command.run_report);
   });
   if (root) {
-    progress.note(
-        fmt::format("{}; {} rows, {} iterations, {:.2f} s", model.verdict, model.rows, model.iterations,
-                    std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+    progress.note(fmt::format(
+        "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     fmt::print("{}\nModel written to {}\n", summary_text(model), command.out);
     if (!model.converged) {
       fmt::print(stderr, "tessera-fit: not converged after {} iterations: the last state is in {}\n",

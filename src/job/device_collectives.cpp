@@ -16,6 +16,7 @@ namespace {
 
 /// Between host memory and an array of the device, which is current; a simulated device's is on the host.
 void copy(DeviceContext& context, void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;  // there may be no array at all
   if (context.info().simulated)
     std::memcpy(to, from, bytes);
   else
@@ -83,7 +84,7 @@ void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
       ballots.vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory, what);
   if (decided.outcome != Outcome::success)
     attempt.end(
-        decided, std::string("a ") + what + " over devices",
+        decided, what,
         "the ranks do not make the same call of the device collectives: every rank must make the same "
         "ones in the same order, with the same length and root");
 }

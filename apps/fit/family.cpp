@@ -15,25 +15,31 @@ bool is_integer(double x) {
   return std::abs(x - std::nearbyint(x)) <= 1e-7 * std::max(1.0, std::abs(x));
 }
 
+/// std::lgamma, but for several threads: that one writes its sign to a variable of the process.
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
 /// x log(p), 0 at x = 0 whatever p is.
 double x_log_p(double x, double p) {
   return x == 0 ? 0.0 : x * std::log(p);
 }
 
 double log_binomial(double successes, double trials, double p) {
-  return std::lgamma(trials + 1) - std::lgamma(successes + 1) - std::lgamma(trials - successes + 1) +
+  return log_gamma(trials + 1) - log_gamma(successes + 1) - log_gamma(trials - successes + 1) +
          x_log_p(successes, p) + x_log_p(trials - successes, 1 - p);
 }
 
 double log_poisson(double count, double mean) {
   if (!is_integer(count)) return -infinity;
   const double whole = std::nearbyint(count);
-  return x_log_p(whole, mean) - mean - std::lgamma(whole + 1);
+  return x_log_p(whole, mean) - mean - log_gamma(whole + 1);
 }
 
 double log_gamma_density(double y, double shape, double mean) {
   const double scale = mean / shape;
-  return (shape - 1) * std::log(y / scale) - y / scale - std::lgamma(shape) - std::log(scale);
+  return (shape - 1) * std::log(y / scale) - y / scale - log_gamma(shape) - std::log(scale);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocators.hpp"
 
-#include <tessera/error.hpp>
+#include "cuda_check.cuh"
 
 #include <cuda_runtime.h>
 #include <cub/util_allocator.cuh>
@@ -10,11 +10,6 @@
 
 namespace tessera::bench {
 namespace {
-
-void check(cudaError_t status, const char* call) {
-  if (status != cudaSuccess)
-    throw Error(ErrorCode::job_fault, std::string(call) + ": " + cudaGetErrorString(status));
-}
 
 cudaStream_t native(StreamView stream) {
   return static_cast<cudaStream_t>(stream.native());

@@ -33,7 +33,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
   const Inventory inventory = gather_inventory(comm, here, mine, scores);
   const bool simulated = !inventory.devices().empty() && inventory.devices()[0].simulated;
   const std::string name =
-      fmt::format("{}, {}", counted(static_cast<std::size_t>(comm.size()), "rank"),
+      fmt::format("{}, {}", counted(comm.size(), "rank"),
                   counted(inventory.devices().size(), simulated ? "simulated device" : "device"));
   return {
       in_microseconds({"claim", name, "claim", "s",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_work.hpp"
 
-#include <tessera/error.hpp>
+#include "cuda_check.cuh"
 
 #include <cuda_runtime.h>
 
@@ -11,11 +11,6 @@ namespace tessera::bench {
 namespace {
 
 __global__ void empty_kernel() {}
-
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess)
-    throw Error(ErrorCode::job_fault, std::string(what) + ": " + cudaGetErrorString(status));
-}
 
 }  // namespace
 

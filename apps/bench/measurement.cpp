@@ -45,10 +45,6 @@ double Measurement::median() const {
   return ordered.size() % 2 == 1 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
 }
 
-std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string machine_of(const Inventory& inventory) {
   std::string model = look_up("/proc/cpuinfo", "model name");
   if (model.empty()) model = "unknown processor";
@@ -56,7 +52,7 @@ std::string machine_of(const Inventory& inventory) {
   std::map<std::string, int> devices;
   for (const auto& device : inventory.devices()) ++devices[device.name];
   for (const auto& [name, count] : devices) machine += fmt::format("; {} x {}", count, name);
-  return machine + fmt::format("; {}, {}", counted(static_cast<std::size_t>(inventory.nodes()), "node"),
+  return machine + fmt::format("; {}, {}", counted(inventory.nodes(), "node"),
                                counted(inventory.ranks().size(), "rank"));
 }
 

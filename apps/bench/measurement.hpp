@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/counted.hpp"
+
 #include <tessera/topology/inventory.hpp>
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace tessera::bench {
+
+using apps::counted;
 
 /// Some runs of one thing, in one unit.
 struct Measurement {
@@ -21,9 +24,6 @@ struct Measurement {
   [[nodiscard]] double median() const;
   [[nodiscard]] double maximum() const;
 };
-
-/// "1 rank", "8 ranks".
-[[nodiscard]] std::string counted(std::size_t count, const char* what);
 
 /// What a figure depends on: "2 x Intel(R) Xeon(R) …; 8 x NVIDIA H200; 4 ranks".
 [[nodiscard]] std::string machine_of(const Inventory& inventory);

@@ -45,9 +45,9 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
     fit::together(comm, [&] { zeros = zeros_on(contexts_of(job.devices()), count * sizeof(double)); });
     std::vector<double*> arrays;
     for (const DeviceZeros& array : zeros) arrays.push_back(static_cast<double*>(array.data()));
-    const std::string name = fmt::format("{}, {}, {}", counted(count, "double"),
-                                         counted(job.inventory().devices().size(), "device"),
-                                         counted(static_cast<std::size_t>(comm.size()), "rank"));
+    const std::string name =
+        fmt::format("{}, {}, {}", counted(count, "double"),
+                    counted(job.inventory().devices().size(), "device"), counted(comm.size(), "rank"));
     const auto time = [&](Job& by, const char* what, int calls) {
       return in_microseconds({"nccl", name, what, "s", seconds_of(comm, repeats, calls, [&] {
                                 by.collectives().sum(std::span<double* const>(arrays), count);

@@ -22,9 +22,8 @@ class Probing {
   std::vector<Measurement> run() {
     add("probe", seconds_of(comm_, repeats_, 1, [&] { devices_ = probe(comm_.rank()).devices.size(); }));
     start_a_job();
-    const std::string name =
-        fmt::format("{}, {} in all", counted(static_cast<std::size_t>(comm_.size()), "rank"),
-                    counted(static_cast<std::size_t>(in_all_), simulated_ ? "simulated device" : "device"));
+    const std::string name = fmt::format("{}, {} in all", counted(comm_.size(), "rank"),
+                                         counted(in_all_, simulated_ ? "simulated device" : "device"));
     const bool real = in_all_ > 0 && !simulated_;
     if (options_.peer && !real)
       note(comm_, "probe", "no GPU is used: nothing of CUDA's start beside the probe");

@@ -38,9 +38,8 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
   const int repeats = options.repeats.value_or(20);
   constexpr int calls = 100;
   const std::string name =
-      fmt::format("{}, {}", counted(static_cast<std::size_t>(comm.size()), "rank"),
-                  counted(static_cast<std::size_t>(devices),
-                          job.inventory().devices()[0].simulated ? "simulated device" : "device"));
+      fmt::format("{}, {}", counted(comm.size(), "rank"),
+                  counted(devices, job.inventory().devices()[0].simulated ? "simulated device" : "device"));
 
   std::vector<Measurement> all;
   all.push_back(in_microseconds(

@@ -20,7 +20,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
   Job job(comm, on_host);
   const Plan plan = job.plan(0);
   const int repeats = options.repeats.value_or(20);
-  const std::string name = counted(static_cast<std::size_t>(comm.size()), "rank");
+  const std::string name = counted(comm.size(), "rank");
   std::vector<Measurement> all;
   all.push_back(in_microseconds(
       {"vote", name, "empty pass", "s", seconds_of(comm, repeats, calls, [&] { empty_pass(job, plan); })}));

@@ -19,12 +19,14 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
+#include "common/counted.hpp"
 #include "common/pages.hpp"
 
 namespace {
 
 using namespace tessera;
 using namespace tessera::fit;
+using tessera::apps::counted;
 
 struct FitCommand {
   std::string data;
@@ -52,10 +54,6 @@ struct PredictCommand {
 
 /// A non-convergence is an answer with a warning: the model is there, and the status says so.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
-
-std::string counted(std::int64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 /// Where the first pass will run, and why if that is not a device.
 std::string planned(const Job& job) {

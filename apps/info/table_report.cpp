@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/counted.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
 #include "text_table.hpp"
@@ -12,9 +13,7 @@
 namespace tessera::info {
 namespace {
 
-std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
+using apps::counted;
 
 std::string gib(std::int64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 30));
@@ -61,8 +60,7 @@ std::string table_report(const Survey& survey) {
   std::set<Uuid> uuids;
   for (const auto& device : inventory.devices()) uuids.insert(device.uuid);
   std::string out = fmt::format("tessera {}: {} on {}, {}; policy {}, scores by {}\n\nRanks\n{}", version,
-                                counted(inventory.ranks().size(), "rank"),
-                                counted(static_cast<std::size_t>(inventory.nodes()), "node"),
+                                counted(inventory.ranks().size(), "rank"), counted(inventory.nodes(), "node"),
                                 counted(uuids.size(), "device"), to_string(survey.question.policy),
                                 to_string(survey.question.score_model), rank_table(survey));
   out += "\nDevices\n";

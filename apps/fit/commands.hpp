@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "fit.hpp"
+
+#include <tessera/mpi/session.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+// The subcommands of tessera-fit. Each adds itself to the program's command line, which fills its members,
+// and is run afterwards, *collectively*, to the program's exit status. Input that is refused throws the same
+// `tessera::Error` on every rank.
+namespace tessera::fit {
+
+/// `tessera-fit fit`
+struct FitCommand {
+  std::string data;
+  std::string formula;
+  std::string family = "gaussian";
+  std::vector<std::string> knots;
+  std::string weights;
+  std::string device = "auto";
+  std::string score_model = "throughput";
+  bool allow_sharing = false;
+  int threads = 0;
+  std::int64_t block_rows = FitOptions{}.block_rows;
+  std::string out = "model.json";
+  std::string run_report;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(const mpi::Session& session) const;
+};
+
+/// `tessera-fit predict`
+struct PredictCommand {
+  std::string model;
+  std::string data;
+  std::string type = "link";
+  bool standard_errors = false;
+  int threads = 0;
+  std::string out;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(const mpi::Session& session) const;
+};
+
+/// `tessera-fit summary`
+struct SummaryCommand {
+  std::string model;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(const mpi::Session& session) const;
+};
+
+}  // namespace tessera::fit

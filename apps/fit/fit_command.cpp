@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "build_design.hpp"
+#include "commands.hpp"
+#include "output.hpp"
+#include "run_report.hpp"
+#include "summary.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <tessera/tessera.hpp>
+
+#include "common/counted.hpp"
+
+namespace tessera::fit {
+namespace {
+
+using apps::counted;
+
+/// A non-convergence is an answer with a warning: the model is there, and the status says so.
+constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
+
+/// Where the first pass will run, and why if that is not a device.
+std::string planned(const Job& job) {
+  const Verdict& known = job.last_verdict();
+  switch (known.ran) {
+    case Verdict::Ran::devices:
+      return fmt::format("to run on {}",
+                         counted(known.devices, known.simulated ? "simulated device" : "device"));
+    case Verdict::Ran::host: return "to run on the CPU: " + known.absence;
+    case Verdict::Ran::fallback: return "to run on the CPU: " + to_string(known.failure);
+  }
+  return {};
+}
+
+}  // namespace
+
+CLI::App* FitCommand::add_to(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("fit", "Fit a model to a table and write model.json");
+  command->add_option("DATA", data, "Table: CSV (also .csv.gz) or HDF5 with one dataset a column")
+      ->required();
+  command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
+  command
+      ->add_option("--family", family,
+                   "gaussian, binomial, poisson, gamma, or @FILE: a family of your own in TOML")
+      ->type_name("FAMILY")
+      ->capture_default_str();
+  command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (may be repeated)")
+      ->allow_extra_args(false);
+  command->add_option("--weights", weights, "Column of prior weights");
+  command->add_option("--device", device, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
+      ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
+      ->capture_default_str();
+  command->add_option("--score-model", score_model, "How GPUs are weighed against each other")
+      ->check(CLI::IsMember({"spec", "throughput"}))
+      ->capture_default_str();
+  command->add_flag("--allow-sharing", allow_sharing, "Let ranks share a GPU where a node has more ranks");
+  command->add_option("--threads", threads, "Host threads a rank; 0: all that it may use")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command->add_option("--block-rows", block_rows, "Rows in which the order of additions is fixed")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--out", out, "Where the model goes")->capture_default_str();
+  command->add_option("--run-report", run_report, "Where a report of the run goes (JSON)");
+  return command;
+}
+
+int FitCommand::run(const mpi::Session& session) const {
+  const bool root = session.is_root();
+  Progress progress(root, stderr);
+  const auto start = std::chrono::steady_clock::now();
+
+  const Formula parsed = parse_formula(formula);
+  FitOptions options;
+  together(session.world(), [&] { options.family = chosen_family(family); });
+  options.weights = weights;
+  options.block_rows = block_rows;
+  for (const std::string& text : knots) options.knots.insert(parse_knots(text));
+
+  // A place that cannot be written is better found before the work than after it.
+  together(session.world(), [&] {
+    if (!root) return;
+    OutputFile model_place(out);
+    if (!run_report.empty()) OutputFile report_place(run_report);
+  });
+
+  JobOptions job_options;
+  job_options.policy = device == "cpu" ? Policy::cpu : device == "gpu" ? Policy::gpu : Policy::automatic;
+  job_options.score_model = score_model == "spec" ? ScoreModel::spec : ScoreModel::throughput;
+  job_options.allow_sharing = allow_sharing;
+  job_options.threads = threads;
+
+  std::vector<PhaseTime> phases;
+  Job job(session.world(), job_options);
+  phases.push_back(
+      {"hardware", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0});
+  progress.note(fmt::format("{} on {}; {}", counted(session.world().size(), "rank"),
+                            counted(job.inventory().nodes(), "node"), planned(job)));
+  Plan plan;
+  const Model model = fit_file(job, data, parsed, options, progress, phases, plan);
+
+  together(session.world(), [&] {
+    if (!root) return;
+    save_model(model, out);
+    if (!run_report.empty()) save_run_report(job, plan, phases, run_report);
+  });
+  if (root) {
+    progress.note(fmt::format(
+        "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+    fmt::print("{}\nModel written to {}\n", summary_text(model), out);
+    if (!model.converged) {
+      fmt::print(stderr, "tessera-fit: not converged after {} iterations: the last state is in {}\n",
+                 model.iterations, out);
+    }
+  }
+  return model.converged ? EXIT_SUCCESS : status_not_converged;
+}
+
+}  // namespace tessera::fit

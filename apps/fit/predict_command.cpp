@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.hpp"
+#include "predict.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <tessera/tessera.hpp>
+
+namespace tessera::fit {
+
+CLI::App* PredictCommand::add_to(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("predict", "Predict the rows of a table from a model");
+  command->add_option("MODEL", model, "model.json of a fit")->required();
+  command->add_option("DATA", data, "Table with the columns of the formula's right-hand side")->required();
+  command->add_option("--type", type, "link: the linear predictor; response: the mean")
+      ->check(CLI::IsMember({"link", "response"}))
+      ->capture_default_str();
+  command->add_flag("--se", standard_errors, "Standard errors too");
+  command->add_option("--threads", threads, "Host threads a rank; 0: all that it may use")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command->add_option("--out", out, "CSV file (default: standard output)");
+  return command;
+}
+
+int PredictCommand::run(const mpi::Session& session) const {
+  Progress progress(session.is_root(), stderr);
+  Model fitted;
+  together(session.world(), [&] { fitted = load_model(model); });
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  job_options.threads = threads;
+  Job job(session.world(), job_options);
+  PredictOptions options;
+  options.response = type == "response";
+  options.standard_errors = standard_errors;
+  options.out = out;
+  predict_file(job, fitted, data, options, progress);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace tessera::fit

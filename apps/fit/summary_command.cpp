@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.hpp"
+#include "summary.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+namespace tessera::fit {
+
+CLI::App* SummaryCommand::add_to(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("summary", "Print the summary of a model, as R's summary.gam");
+  command->add_option("MODEL", model, "model.json of a fit")->required();
+  return command;
+}
+
+int SummaryCommand::run(const mpi::Session& session) const {
+  if (session.is_root()) fmt::print("{}", summary_text(load_model(model)));
+  return EXIT_SUCCESS;
+}
+
+}  // namespace tessera::fit

@@ -105,6 +105,21 @@ Matrix multiply_tn(const Matrix& a, const Matrix& b) {
 Matrix multiply_nt(const Matrix& a, const Matrix& b) {
   return gemm("N", "T", a, b);
 }
+void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product) {
+  use_one_thread();
+  check_shapes(a.cols() == b.rows() && product.rows() == a.rows() && product.cols() == b.cols(),
+               "columns of a product");
+  const int m = a.rows();
+  const int k = a.cols();
+  const int n = end - begin;
+  if (m == 0 || n == 0) return;
+  const double one = 1;
+  const double zero = 0;
+  const int lda = leading(a);
+  const int ldb = leading(b);
+  dgemm_("N", "N", &m, &n, &k, &one, a.data(), &lda, b.column(begin).data(), &ldb, &zero,
+         product.column(begin).data(), &m);
+}
 std::vector<double> multiply(const Matrix& a, std::span<const double> x) {
   return gemv("N", a, x);
 }

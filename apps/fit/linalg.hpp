@@ -17,6 +17,8 @@ namespace tessera::fit {
 [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b);
 [[nodiscard]] Matrix multiply_tn(const Matrix& a, const Matrix& b);
 [[nodiscard]] Matrix multiply_nt(const Matrix& a, const Matrix& b);
+/// Columns [begin, end) of a b, written to the same of `product`.
+void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product);
 [[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
 [[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
 [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);

@@ -105,11 +105,11 @@ std::vector<BlockBasis> penalty_bases(const Design& design) {
 }
 
 GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matrix& eigenvalues,
-                                std::span<const double> lambda) {
+                                std::span<const double> lambda, const Algebra& algebra) {
   // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each.
   const double comparable = std::cbrt(epsilon);
   const int size = penalties.front().rows();
-  GradedPenalties out{identity(size), penalties};
+  GradedPenalties out{{}, penalties};
   std::vector<std::size_t> waiting(penalties.size());
   for (std::size_t j = 0; j < waiting.size(); ++j) waiting[j] = j;
 
@@ -142,8 +142,9 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matr
     const SymmetricEigen eigen = descending_eigen(sum);
     Matrix turn = identity(size);
     assign(turn, done, done, eigen.vectors);
-    out.rotation = multiply(out.rotation, turn);
-    for (Matrix& s : out.penalties) s = congruence(s, turn);
+    const Matrix back = transpose(turn);
+    for (Matrix& s : out.penalties) s = algebra.multiply(back, algebra.multiply(s, turn));
+    out.rotation = out.rotation.empty() ? std::move(turn) : algebra.multiply(out.rotation, turn);
     done = 0;
     for (const bool one : touched) done += one ? 1 : 0;
     for (const std::size_t j : dominant) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "algebra.hpp"
 #include "design.hpp"
 #include "matrix.hpp"
 
@@ -36,15 +37,15 @@ struct BlockBasis {
 /// Several penalties in coordinates T' b in which sum_j lambda_j S_j is graded: directions in the order of
 /// the size of what penalises them, and a penalty exactly zero on the directions after its own.
 struct GradedPenalties {
-  Matrix rotation;  ///< T
+  Matrix rotation;  ///< T; empty: the identity
   std::vector<Matrix> penalties;
 };
 
 /// `eigenvalues` are those of the design's Penalty: their zeros say what each penalty does not touch, so that
 /// no rank is guessed from rounded numbers.
 ///
-/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties.
+/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the last.
 [[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matrix& eigenvalues,
-                                              std::span<const double> lambda);
+                                              std::span<const double> lambda, const Algebra& algebra);
 
 }  // namespace tessera::fit

@@ -99,9 +99,9 @@ std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<cons
 
 }  // namespace
 
-RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,
-                 std::span<const double> start) {
-  const RemlCriterion criterion(model, design, scale_known);
+RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
+                 bool scale_known, std::span<const double> start, const Algebra& algebra) {
+  const RemlCriterion criterion(model, design, bases, scale_known, algebra);
   std::vector<double> rho = bounded_start(criterion, start);
   std::optional<RemlCriterion::Evaluation> best = criterion.evaluate(rho);
   // Too little data for so little penalty: more penalty makes the crossproduct positive definite.
@@ -144,6 +144,11 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_kno
   fit.iterations = iteration;
   fit.converged = converged;
   return fit;
+}
+
+RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,
+                 std::span<const double> start) {
+  return fit_reml(model, design, penalty_bases(design), scale_known, start, HostAlgebra());
 }
 
 }  // namespace tessera::fit

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "algebra.hpp"
 #include "design.hpp"
 #include "matrix.hpp"
+#include "penalty_basis.hpp"
 
 #include <cstdint>
 #include <span>
@@ -35,7 +37,8 @@ struct RemlFit {
 
 /// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if
 /// the scale is not known) by Newton's method with exact derivatives, from `start` (empty: a default
-/// from the diagonals). Pure and on one thread: the same bits for the same input. A smoothing parameter
+/// from the diagonals). `bases` are `penalty_bases(design)`, which are worth keeping from step to step. Pure:
+/// the same bits for the same input and algebra, which does the larger part of the work. A smoothing parameter
 /// whose V is flat at infinity is left where its gradient vanishes; a start that far out is drawn back to
 /// within 10 above and 20 below the default, so that a flat V of an earlier step does not hold it there.
 ///
@@ -43,6 +46,11 @@ struct RemlFit {
 /// there are no more rows than unpenalised coefficients; `Error(not_converged)` if X'WX + S stays singular.
 /// Cost: O(p^3 + M p^2) for each of some ten evaluations, p coefficients, M smoothing parameters.
 /// Source: Wood, Li, Shaddick and Augustin, JASA 112 (2017), sec. 2; Wood, JRSSB 73 (2011).
+[[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design,
+                               const std::vector<BlockBasis>& bases, bool scale_known,
+                               std::span<const double> start, const Algebra& algebra);
+
+/// The same where one working model is all there is: finds the bases, on one thread.
 [[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,
                                std::span<const double> start = {});
 

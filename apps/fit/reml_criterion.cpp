@@ -18,20 +18,11 @@
 namespace tessera::fit {
 namespace {
 
-/// a <- a with the columns from `begin` on multiplied by `u` from the right.
-void turn_columns(Matrix& a, int begin, const Matrix& u) {
-  if (!u.empty()) assign(a, 0, begin, multiply(submatrix(a, 0, a.rows(), begin, u.rows()), u));
-}
-
-/// a <- a with the rows from `begin` on multiplied by `u` from the left.
-void turn_rows(Matrix& a, int begin, const Matrix& u) {
-  if (!u.empty()) assign(a, begin, 0, multiply(u, submatrix(a, begin, u.cols(), 0, a.cols())));
-}
-
-/// The same of u' a u for a symmetric matrix whose rows and columns from `begin` on change basis.
-void turn_both(Matrix& a, int begin, const Matrix& u) {
-  turn_columns(a, begin, u);
-  turn_rows(a, begin, transpose(u));
+/// u' a u for a symmetric matrix whose rows and columns from `begin` on change basis.
+void turn_both(Matrix& a, int begin, const Matrix& u, const Algebra& algebra) {
+  if (u.empty()) return;
+  assign(a, 0, begin, algebra.multiply(submatrix(a, 0, a.rows(), begin, u.rows()), u));
+  assign(a, begin, 0, algebra.multiply(transpose(u), submatrix(a, begin, u.rows(), 0, a.cols())));
 }
 
 void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
@@ -61,9 +52,9 @@ struct ScaledPenalty {
     return out;
   }
   /// The columns A(., own coordinates) lambda_j S_j.
-  [[nodiscard]] Matrix after(const Matrix& a) const {
+  [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const {
     Matrix out = submatrix(a, 0, a.rows(), begin, rank);
-    if (!dense.empty()) return multiply(out, dense);
+    if (!dense.empty()) return algebra.multiply(out, dense);
     for (int j = 0; j < rank; ++j) {
       for (double& v : out.column(j)) v *= diagonal[static_cast<std::size_t>(j)];
     }
@@ -154,11 +145,12 @@ struct RemlCriterion::Factored {
   }
 };
 
-RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design, bool scale_known)
+RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
+                             const std::vector<BlockBasis>& bases, bool scale_known, const Algebra& algebra)
     : model_(model),
-      design_(design),
+      algebra_(algebra),
       scale_known_(scale_known),
-      bases_(penalty_bases(design)),
+      bases_(bases),
       unpenalised_(design.null_space()),
       gram_(model.gram),
       gradient_(model.gradient),
@@ -169,7 +161,7 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design, bo
       default_start_.push_back(ratio > 0 ? std::log(ratio) : 0.0);
     }
     sp_count_ += basis.penalties();
-    turn_both(gram_, basis.begin, basis.rotation);
+    turn_both(gram_, basis.begin, basis.rotation, algebra);
     turn_vector(gradient_, basis.begin, basis.rotation, true);
     turn_vector(base_, basis.begin, basis.rotation, true);
   }
@@ -198,8 +190,8 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
       for (double& v : at.penalties.back().diagonal) v *= lambda[0];
       continue;
     }
-    GradedPenalties graded = grade_penalties(basis.dense, basis.penalty->eigenvalues, lambda);
-    turn_both(gram, basis.begin, graded.rotation);
+    GradedPenalties graded = grade_penalties(basis.dense, basis.penalty->eigenvalues, lambda, algebra_);
+    turn_both(gram, basis.begin, graded.rotation, algebra_);
     turn_vector(gradient, basis.begin, graded.rotation, true);
     turn_vector(base, basis.begin, graded.rotation, true);
     for (int j = 0; j < basis.penalties(); ++j) {
@@ -207,7 +199,7 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
       for (double& v : s.values()) v *= lambda[static_cast<std::size_t>(j)];
       at.penalties.push_back({basis.begin, basis.rank, {}, std::move(s)});
     }
-    at.turns.emplace_back(basis.begin, std::move(graded.rotation));
+    if (!graded.rotation.empty()) at.turns.emplace_back(basis.begin, std::move(graded.rotation));
   }
 
   Matrix scaled = gram;
@@ -293,7 +285,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
       deviance_slope[j] += at->coef[place] * sb[static_cast<std::size_t>(i)];
       penalised(s.begin + i, static_cast<int>(j)) = sb[static_cast<std::size_t>(i)] / at->scale[place];
     }
-    products.push_back(s.after(inverse));
+    products.push_back(s.after(inverse, algebra_));
   }
   const Matrix half = triangular_solve(at->lower, penalised, false);
   const Matrix cross = multiply_tn(half, half);
@@ -332,15 +324,15 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 
   fit.coef = at->coef;
   fit.inverse = at->inverse();
-  const auto restore = [&fit](int begin, const Matrix& u) {
+  const auto restore = [&](int begin, const Matrix& u) {
     if (u.empty()) return;
     turn_vector(fit.coef, begin, u, false);
-    turn_both(fit.inverse, begin, transpose(u));
+    turn_both(fit.inverse, begin, transpose(u), algebra_);
   };
   for (const auto& [begin, turn] : at->turns) restore(begin, turn);
   for (const BlockBasis& basis : bases_) restore(basis.begin, basis.rotation);
 
-  const Matrix f = multiply(fit.inverse, model_.gram);
+  const Matrix f = algebra_.multiply(fit.inverse, model_.gram);
   const Matrix f_transposed = transpose(f);
   for (int i = 0; i < f.rows(); ++i) {
     fit.edf.push_back(f(i, i));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "algebra.hpp"
 #include "penalty_basis.hpp"
 #include "reml.hpp"
 
@@ -13,7 +14,9 @@ namespace tessera::fit {
 /// The REML criterion V of a working model as a function of the log smoothing parameters, with exact first
 /// and second derivatives, phi profiled out where it is not known.
 ///
-///     RemlCriterion v(model, design, false);
+///     const auto bases = penalty_bases(design);
+///     const HostAlgebra algebra;
+///     RemlCriterion v(model, design, bases, false, algebra);
 ///     auto at = v.evaluate(v.default_start());   // at->value, at->gradient, at->hessian
 ///
 /// Source: Wood, JRSSB 73 (2011), sec. 2 and 3, from the crossproduct as in Wood, Li, Shaddick and
@@ -27,9 +30,10 @@ class RemlCriterion {
     Matrix hessian;
   };
 
-  /// Both arguments must outlive the criterion. Throws `tessera::Error(input)` if the unpenalised columns
+  /// The arguments must outlive the criterion; `bases` are those of the design. Throws `tessera::Error(input)` if the unpenalised columns
   /// are linearly dependent, or if there are no more rows than unpenalised coefficients.
-  RemlCriterion(const WorkingModel& model, const Design& design, bool scale_known);
+  RemlCriterion(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
+                bool scale_known, const Algebra& algebra);
 
   /// Number of smoothing parameters.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
@@ -49,9 +53,9 @@ class RemlCriterion {
   [[nodiscard]] double value_of(const Factored& at, double log_det_penalty) const;
 
   const WorkingModel& model_;
-  const Design& design_;
+  const Algebra& algebra_;
   bool scale_known_;
-  std::vector<BlockBasis> bases_;
+  const std::vector<BlockBasis>& bases_;
   int sp_count_ = 0;
   int unpenalised_ = 0;  ///< M_p
   Matrix gram_;          ///< U' X'WX U

@@ -4,6 +4,7 @@
 /// Everything that an application needs.
 
 #include <tessera/device/backend.hpp>
+#include <tessera/device/cuda_library.hpp>
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 #include <tessera/job/device_collectives.hpp>

@@ -3,11 +3,9 @@
 
 #include "topology/architecture.hpp"
 
+#include <tessera/device/cuda_library.hpp>
 #include <tessera/device/kernel_compiler.hpp>
 
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -17,74 +15,33 @@ namespace {
 
 using nvrtc::Status;
 
-#ifdef TESSERA_CUDA_MAJOR
-constexpr int preferred_major = TESSERA_CUDA_MAJOR;
-#else
-constexpr int preferred_major = 13;
-#endif
-
-std::vector<std::string> library_names() {
-  const std::string name = "libnvrtc.so";
-  std::vector<std::string> names{name + "." + std::to_string(preferred_major)};
-  for (const int major : {13, 12}) {
-    if (major != preferred_major) names.push_back(name + "." + std::to_string(major));
-  }
-  names.push_back(name);
-  return names;
-}
-
-/// Folders of toolkits, each with a slash at its end; the first is wherever the system looks.
-std::vector<std::string> library_folders() {
-  std::vector<std::string> folders{""};
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* home = std::getenv(variable)) folders.push_back(std::string(home) + "/lib64/");
-  }
-  folders.emplace_back("/usr/local/cuda/lib64/");
-  return folders;
-}
-
-/// NVRTC, opened. It stays open: its own threads and caches may outlive any object of ours.
+/// The entry points of NVRTC, if it has them all.
 class Library {
  public:
-  Library() {
-    for (const std::string& folder : library_folders()) {
-      for (const std::string& name : library_names()) {
-        if (open(folder + name)) return;
-      }
-    }
-    why_not_ = "NVRTC is not there: " + library_names().front() +
-               " is neither where libraries are looked for nor in lib64 of CUDA_HOME, CUDA_PATH or "
-               "/usr/local/cuda";
-  }
+  Library()
+      : found_(library_.find(api_.error_string, "nvrtcGetErrorString") &&
+               library_.find(api_.version, "nvrtcVersion") &&
+               library_.find(api_.supported_count, "nvrtcGetNumSupportedArchs") &&
+               library_.find(api_.supported, "nvrtcGetSupportedArchs") &&
+               library_.find(api_.create, "nvrtcCreateProgram") &&
+               library_.find(api_.destroy, "nvrtcDestroyProgram") &&
+               library_.find(api_.compile, "nvrtcCompileProgram") &&
+               library_.find(api_.cubin_size, "nvrtcGetCUBINSize") &&
+               library_.find(api_.cubin, "nvrtcGetCUBIN") &&
+               library_.find(api_.ptx_size, "nvrtcGetPTXSize") && library_.find(api_.ptx, "nvrtcGetPTX") &&
+               library_.find(api_.log_size, "nvrtcGetProgramLogSize") &&
+               library_.find(api_.log, "nvrtcGetProgramLog")) {}
 
   [[nodiscard]] bool found() const noexcept { return found_; }
-  [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
+  [[nodiscard]] std::string why_not() const {
+    return "NVRTC is not there: " + (library_.found() ? "libnvrtc is not complete" : library_.why_not());
+  }
   [[nodiscard]] const nvrtc::Api& api() const noexcept { return api_; }
 
  private:
-  bool open(const std::string& path) {
-    handle_ = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (handle_ == nullptr) return false;
-    found_ = find(api_.error_string, "nvrtcGetErrorString") && find(api_.version, "nvrtcVersion") &&
-             find(api_.supported_count, "nvrtcGetNumSupportedArchs") &&
-             find(api_.supported, "nvrtcGetSupportedArchs") && find(api_.create, "nvrtcCreateProgram") &&
-             find(api_.destroy, "nvrtcDestroyProgram") && find(api_.compile, "nvrtcCompileProgram") &&
-             find(api_.cubin_size, "nvrtcGetCUBINSize") && find(api_.cubin, "nvrtcGetCUBIN") &&
-             find(api_.ptx_size, "nvrtcGetPTXSize") && find(api_.ptx, "nvrtcGetPTX") &&
-             find(api_.log_size, "nvrtcGetProgramLogSize") && find(api_.log, "nvrtcGetProgramLog");
-    return found_;
-  }
-
-  template <class Function>
-  bool find(Function*& entry, const char* name) {
-    entry = reinterpret_cast<Function*>(dlsym(handle_, name));
-    return entry != nullptr;
-  }
-
-  void* handle_ = nullptr;
+  CudaLibrary library_{"nvrtc"};
   nvrtc::Api api_{};
-  bool found_ = false;
-  std::string why_not_;
+  bool found_;
 };
 
 /// A text that NVRTC gives by its size, which counts a zero at the end, and its characters.

@@ -67,10 +67,7 @@ class KernelCompiler {
   [[nodiscard]] virtual CompileOutcome compile(const ModuleSource& source, const std::string& target) = 0;
 };
 
-/// NVRTC, opened at first use: it is never linked, and needs no GPU and no driver.
-///
-/// Looked for by its names, first of the CUDA version that this library was built with, in the places where
-/// the system looks for libraries, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Where it
+/// NVRTC, opened at first use as a `CudaLibrary`: it is never linked, and needs no GPU and no driver. Where it
 /// is not found, every compilation is a failure that says so.
 [[nodiscard]] std::shared_ptr<KernelCompiler> nvrtc_compiler();
 

@@ -2,6 +2,7 @@
 #include "reml.hpp"
 
 #include "dense_model.hpp"
+#include "algebra.hpp"
 #include "linalg.hpp"
 #include "reml_criterion.hpp"
 
@@ -112,16 +113,29 @@ double criterion_by_definition(const WorkingModel& working, const Design& design
   return (deviance / phi + df * std::log(2 * M_PI * phi) + log_det(penalised) - log_det_s) / 2;
 }
 
+/// A criterion with what it refers to.
+struct Criterion {
+  Criterion(const WorkingModel& working, const Design& design, bool scale_known)
+      : bases(penalty_bases(design)), criterion(working, design, bases, scale_known, algebra) {}
+  Criterion(const Criterion&) = delete;
+  Criterion& operator=(const Criterion&) = delete;
+  const RemlCriterion* operator->() const { return &criterion; }
+
+  std::vector<BlockBasis> bases;
+  HostAlgebra algebra;
+  RemlCriterion criterion;
+};
+
 TEST(RemlCriterion, IsTheDefinition) {
   const Data data;
   const DenseModel model = mixed_model(data);
   const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
   for (const bool scale_known : {false, true}) {
-    const RemlCriterion criterion(working, model.design(), scale_known);
+    const Criterion criterion(working, model.design(), scale_known);
     for (const std::vector<double>& log_sp :
          {std::vector<double>{0, 0, 0, 0}, {3, -2, 1.5, -1}, {-4, 5, -3, 2}, {8, 4, 9, 6}}) {
       const double expected = criterion_by_definition(working, model.design(), log_sp, scale_known);
-      EXPECT_NEAR(criterion.evaluate(log_sp)->value, expected, 1e-8 * std::abs(expected));
+      EXPECT_NEAR(criterion->evaluate(log_sp)->value, expected, 1e-8 * std::abs(expected));
     }
   }
 }
@@ -131,17 +145,17 @@ TEST(RemlCriterion, DerivativesAreThoseOfTheValue) {
   const DenseModel model = mixed_model(data);
   const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
   for (const bool scale_known : {false, true}) {
-    const RemlCriterion criterion(working, model.design(), scale_known);
+    const Criterion criterion(working, model.design(), scale_known);
     const std::vector<double> at{1, -1, 2, 0.5};
-    const auto exact = criterion.evaluate(at);
+    const auto exact = criterion->evaluate(at);
     const double step = 1e-4;
     for (std::size_t j = 0; j < at.size(); ++j) {
       std::vector<double> up = at;
       std::vector<double> down = at;
       up[j] += step;
       down[j] -= step;
-      const auto above = criterion.evaluate(up);
-      const auto below = criterion.evaluate(down);
+      const auto above = criterion->evaluate(up);
+      const auto below = criterion->evaluate(down);
       EXPECT_NEAR(exact->gradient[j], (above->value - below->value) / (2 * step), 1e-6);
       for (std::size_t k = 0; k < at.size(); ++k) {
         EXPECT_NEAR(exact->hessian(static_cast<int>(j), static_cast<int>(k)),
@@ -160,10 +174,23 @@ TEST(RemlCriterion, DoesNotDependOnTheBase) {
   for (std::size_t i = 0; i < base.size(); ++i) base[i] = std::sin(static_cast<double>(i));
   const WorkingModel about_base = model.working(y, data.weight, base);
   const std::vector<double> at{1, -1, 2, 0.5};
-  const RemlFit a = RemlCriterion(about_zero, model.design(), false).solution(at);
-  const RemlFit b = RemlCriterion(about_base, model.design(), false).solution(at);
+  const RemlFit a = Criterion(about_zero, model.design(), false)->solution(at);
+  const RemlFit b = Criterion(about_base, model.design(), false)->solution(at);
   EXPECT_NEAR(a.score, b.score, 1e-9 * std::abs(a.score));
   for (std::size_t i = 0; i < a.coef.size(); ++i) EXPECT_NEAR(a.coef[i], b.coef[i], 1e-9);
+}
+
+TEST(HostAlgebra, HasTheSameBitsOnAnyNumberOfThreads) {
+  Matrix a(131, 90);
+  Matrix b(90, 257);
+  for (std::size_t i = 0; i < a.values().size(); ++i) a.values()[i] = std::sin(static_cast<double>(3 * i));
+  for (std::size_t i = 0; i < b.values().size(); ++i) b.values()[i] = std::cos(static_cast<double>(5 * i));
+  const Matrix product = HostAlgebra(1).multiply(a, b);
+  const Matrix expected = multiply(a, b);
+  for (std::size_t i = 0; i < expected.values().size(); ++i) {
+    ASSERT_NEAR(product.values()[i], expected.values()[i], 1e-12);
+  }
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(HostAlgebra(threads).multiply(a, b), product);
 }
 
 TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
@@ -189,8 +216,11 @@ TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
                                       multiply(q, multiply_nt(second, q))};
   for (const double ratio : {1e4, 1e12, 1e20}) {
     const std::vector<double> lambda{ratio, 1};
-    const GradedPenalties graded = grade_penalties(penalties, eigenvalues, lambda);
-    const Matrix rotated = multiply_tn(graded.rotation, graded.rotation);
+    const GradedPenalties graded = grade_penalties(penalties, eigenvalues, lambda, HostAlgebra());
+    // Comparable penalties need no turn.
+    EXPECT_EQ(graded.rotation.empty(), ratio < 1e5);
+    const Matrix turn = graded.rotation.empty() ? identity(6) : graded.rotation;
+    const Matrix rotated = multiply_tn(turn, turn);
     Matrix sum(6, 6);
     double scale[6];
     for (int j = 0; j < 6; ++j) {
@@ -220,7 +250,7 @@ TEST(FitReml, TheGradientVanishesAtTheOptimum) {
     const RemlFit fit = fit_reml(working, model.design(), scale_known);
     EXPECT_TRUE(fit.converged);
     EXPECT_LT(fit.iterations, 30);
-    const auto at = RemlCriterion(working, model.design(), scale_known).evaluate(fit.log_sp);
+    const auto at = Criterion(working, model.design(), scale_known)->evaluate(fit.log_sp);
     for (const double g : at->gradient) EXPECT_NEAR(g, 0, 1e-8);
     for (const double v : symmetric_eigen(at->hessian).values) EXPECT_GT(v, -1e-8);
   }

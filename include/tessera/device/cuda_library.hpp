@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+/// One of the CUDA toolkit's libraries, opened at run time: a program that uses it this way starts, and says
+/// what it lacks, where there is no toolkit.
+///
+///     const CudaLibrary blas("cublasLt");                  // libcublasLt.so.13, …
+///     decltype(cublasLtCreate)* create = nullptr;
+///     if (!blas.find(create, "cublasLtCreate")) throw Error(ErrorCode::device_absent, blas.why_not());
+///
+/// Looked for by its names, first of the CUDA version that Tessera was built with, in the places where the
+/// system looks for libraries, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Once opened it
+/// stays open until the process ends: such libraries have threads and handlers of their own. Makes no CUDA
+/// call. Cost: milliseconds the first time.
+class CudaLibrary {
+ public:
+  /// `name` without "lib" and ".so". Never throws for a library that is not there.
+  explicit CudaLibrary(std::string_view name);
+
+  [[nodiscard]] bool found() const noexcept { return handle_ != nullptr; }
+  /// One line, if it was not found.
+  [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
+
+  /// The address of `symbol`; false if there is none, or no library.
+  template <class Function>
+  [[nodiscard]] bool find(Function*& entry, const char* symbol) const {
+    entry = reinterpret_cast<Function*>(address_of(symbol));
+    return entry != nullptr;
+  }
+
+ private:
+  [[nodiscard]] void* address_of(const char* symbol) const noexcept;
+
+  void* handle_ = nullptr;
+  std::string why_not_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/device/cuda_library.hpp>
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+#ifdef TESSERA_CUDA_MAJOR
+constexpr int preferred_major = TESSERA_CUDA_MAJOR;
+#else
+constexpr int preferred_major = 13;
+#endif
+
+std::vector<std::string> file_names(std::string_view library) {
+  const std::string name = "lib" + std::string(library) + ".so";
+  std::vector<std::string> names{name + "." + std::to_string(preferred_major)};
+  for (const int major : {13, 12}) {
+    if (major != preferred_major) names.push_back(name + "." + std::to_string(major));
+  }
+  names.push_back(name);
+  return names;
+}
+
+/// Folders of toolkits, each with a slash at its end; the first is wherever the system looks.
+std::vector<std::string> folders() {
+  std::vector<std::string> folders{""};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* home = std::getenv(variable)) folders.push_back(std::string(home) + "/lib64/");
+  }
+  folders.emplace_back("/usr/local/cuda/lib64/");
+  return folders;
+}
+
+}  // namespace
+
+CudaLibrary::CudaLibrary(std::string_view name) {
+  const std::vector<std::string> names = file_names(name);
+  for (const std::string& folder : folders()) {
+    for (const std::string& file : names) {
+      handle_ = dlopen((folder + file).c_str(), RTLD_LAZY | RTLD_LOCAL);
+      if (handle_ != nullptr) return;
+    }
+  }
+  why_not_ =
+      names.front() +
+      " is neither where libraries are looked for nor in lib64 of CUDA_HOME, CUDA_PATH or /usr/local/cuda";
+}
+
+void* CudaLibrary::address_of(const char* symbol) const noexcept {
+  return handle_ != nullptr ? dlsym(handle_, symbol) : nullptr;
+}
+
+}  // namespace tessera

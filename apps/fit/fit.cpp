@@ -4,10 +4,10 @@
 #include "build_design.hpp"
 #include "linalg.hpp"
 #include "parallel_blocks.hpp"
-#include "reml.hpp"
 #include "rows.hpp"
 #include "step_halving.hpp"
 #include "term_tests.hpp"
+#include "working_solver.hpp"
 
 #include <fmt/core.h>
 
@@ -89,38 +89,6 @@ void check_weights(const Frame& frame, const Variable& weights) {
                               weights.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1));
     }
   }
-}
-
-/// The working model in coefficients: M' (R'WR) M, block by block, since M is block diagonal.
-Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design) {
-  Matrix gram(design.coef_size, design.coef_size);
-  for (const CoefBlock& a : design.blocks) {
-    for (const CoefBlock& b : design.blocks) {
-      if (b.coef_begin > a.coef_begin) continue;
-      Matrix part(a.raw_size, b.raw_size);
-      for (int j = 0; j < b.raw_size; ++j) {
-        for (int i = 0; i < a.raw_size; ++i) part(i, j) = raw_gram(a.raw_begin + i, b.raw_begin + j);
-      }
-      const Matrix mapped = multiply(multiply_tn(a.map, part), b.map);
-      for (int j = 0; j < b.coef_size; ++j) {
-        for (int i = 0; i < a.coef_size; ++i) {
-          gram(a.coef_begin + i, b.coef_begin + j) = mapped(i, j);
-          gram(b.coef_begin + j, a.coef_begin + i) = mapped(i, j);
-        }
-      }
-    }
-  }
-  return gram;
-}
-
-std::vector<double> to_coefficients(std::span<const double> raw, const Design& design) {
-  std::vector<double> coef(static_cast<std::size_t>(design.coef_size));
-  for (const CoefBlock& block : design.blocks) {
-    const auto part = multiply_t(block.map, raw.subspan(static_cast<std::size_t>(block.raw_begin),
-                                                        static_cast<std::size_t>(block.raw_size)));
-    std::copy(part.begin(), part.end(), coef.begin() + block.coef_begin);
-  }
-  return coef;
 }
 
 std::vector<double> to_raw(std::span<const double> coef, const Design& design) {
@@ -212,6 +180,7 @@ class Iteration {
     const RawMoments moments = checked(pass_->moments());
     together(job_.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
+    solver_.emplace(job_, model_.design, options_.family.scale_is_known());
     mean_ = moments.sum_weighted_response / moments.sum_weight;
     clock.add_bytes(pass_->bytes_per_pass());
   }
@@ -229,7 +198,7 @@ class Iteration {
       solve(sums);
       if (gaussian) {
         // The working model does not depend on the coefficients: one step is the answer.
-        model_.converged = fit_.converged;
+        model_.converged = solution_.converged;
         model_.iterations = iteration;
         break;
       }
@@ -239,8 +208,8 @@ class Iteration {
       deviance = sums.deviance;
       model_.iterations = iteration;
       progress_.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, edf {:.2f}", iteration,
-                                deviance, change, edf_total_));
-      model_.converged = change < options_.tolerance * (0.1 + std::abs(deviance)) && fit_.converged;
+                                deviance, change, solution_.edf_total));
+      model_.converged = change < options_.tolerance * (0.1 + std::abs(deviance)) && solution_.converged;
       if (model_.converged || iteration >= options_.max_iterations) break;
     }
   }
@@ -255,8 +224,8 @@ class Iteration {
       if (!finite(sums)) {
         if (++faults > fault_halvings) return sums;
       } else {
-        const bool risen =
-            deviance && is_rise(*deviance + penalty_.begin, sums.deviance + penalty_.at(fraction));
+        const bool risen = deviance && is_rise(*deviance + solution_.penalty.begin,
+                                               sums.deviance + solution_.penalty.at(fraction));
         if (!risen || ++rises > rise_halvings) return sums;
       }
       fraction /= 2;
@@ -265,48 +234,31 @@ class Iteration {
     }
   }
 
-  /// Solves the working model on rank 0, and gives every rank its coefficients.
+  /// Moves the coefficients to the solution of the working model.
   void solve(const RawSums& sums) {
     PhaseClock clock(phases_, "reml");
-    const bool root = job_.comm().rank() == 0;
-    together(job_.comm(), [&] {
-      if (!root) return;
-      WorkingModel working;
-      working.gram = gram_in_coefficients(sums.gram, model_.design);
-      working.gradient = to_coefficients(sums.gradient, model_.design);
-      working.residual = sums.residual;
-      working.base = model_.coef;
-      working.rows = frame_.complete_rows;
-      fit_ = fit_reml(working, model_.design, options_.family.scale_is_known(), fit_.log_sp);
-      gram_ = std::move(working.gram);
-      penalty_ = penalty_on_line(model_.design, fit_.log_sp, model_.coef, fit_.coef);
-      model_.coef = fit_.coef;
-      edf_total_ = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
-    });
-    job_.comm().broadcast(std::span(model_.coef), 0);
-    std::array<double, 6> scalars{fit_.scale,     edf_total_,      fit_.converged ? 1.0 : 0.0,
-                                  penalty_.begin, penalty_.across, penalty_.end};
-    job_.comm().broadcast(std::span<double>(scalars), 0);
-    fit_.scale = scalars[0];
-    edf_total_ = scalars[1];
-    fit_.converged = scalars[2] != 0;
-    penalty_ = {scalars[3], scalars[4], scalars[5]};
+    auto solution = solver_->solve(sums, model_.coef, solution_.log_sp, frame_.complete_rows);
+    stop_if_fallen_back();
+    solution_ = std::move(*solution);
+    model_.coef = solution_.coef;
   }
 
   void finish() {
-    model_.scale = fit_.scale;
-    model_.edf_total = edf_total_;
+    model_.scale = solution_.scale;
+    model_.edf_total = solution_.edf_total;
+    model_.log_sp = solution_.log_sp;
     measure_fit();
     model_.aic = akaike();
     model_.verdict = to_string(job_.last_verdict());
+    solver_->bring_to_root();
     if (job_.comm().rank() != 0) return;
-    model_.reml = fit_.score;
-    model_.log_sp = fit_.log_sp;
-    model_.edf = fit_.edf;
-    model_.covariance = fit_.inverse;
+    const RemlFit& fit = solver_->fit();
+    model_.reml = fit.score;
+    model_.edf = fit.edf;
+    model_.covariance = fit.inverse;
     for (double& value : model_.covariance.values()) value *= model_.scale;
-    TermTests tests =
-        test_terms(model_.design, fit_, gram_, !options_.family.scale_is_known(), model_.residual_df());
+    TermTests tests = test_terms(model_.design, fit, solver_->gram(), !options_.family.scale_is_known(),
+                                 model_.residual_df());
     model_.coefficient_tests = std::move(tests.coefficients);
     model_.smooth_tests = std::move(tests.smooths);
   }
@@ -364,7 +316,7 @@ class Iteration {
     ReproducibleSum& saturated = sums.front();
     for (std::size_t i = 1; i < sums.size(); ++i) saturated.merge(sums[i]);
     saturated.allreduce(job_.comm());
-    return saturated.values()[0] + model_.deviance / scale + 2 * (edf_total_ + estimated);
+    return saturated.values()[0] + model_.deviance / scale + 2 * (solution_.edf_total + estimated);
   }
 
   /// Gaussian: residuals about the mean keep a large common level out of the sums of squares. A family of
@@ -426,11 +378,9 @@ class Iteration {
   Rows rows_;
   std::optional<RowPass> pass_;
   Model model_;
-  RemlFit fit_;
-  PenaltyOnLine penalty_;  ///< of the last step
-  Matrix gram_;
+  std::optional<WorkingSolver> solver_;
+  WorkingSolution solution_;  ///< of the last step
   double mean_ = 0;
-  double edf_total_ = 0;
 };
 
 }  // namespace

@@ -44,7 +44,8 @@ struct GradedPenalties {
 /// `eigenvalues` are those of the design's Penalty: their zeros say what each penalty does not touch, so that
 /// no rank is guessed from rounded numbers.
 ///
-/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the last.
+/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the
+/// last.
 [[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matrix& eigenvalues,
                                               std::span<const double> lambda, const Algebra& algebra);
 

@@ -30,8 +30,9 @@ class RemlCriterion {
     Matrix hessian;
   };
 
-  /// The arguments must outlive the criterion; `bases` are those of the design. Throws `tessera::Error(input)` if the unpenalised columns
-  /// are linearly dependent, or if there are no more rows than unpenalised coefficients.
+  /// The arguments must outlive the criterion; `bases` are those of the design. Throws
+  /// `tessera::Error(input)` if the unpenalised columns are linearly dependent, or if there are no more rows
+  /// than unpenalised coefficients.
   RemlCriterion(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
                 bool scale_known, const Algebra& algebra);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reml.hpp"
 
-#include "dense_model.hpp"
 #include "algebra.hpp"
+#include "dense_model.hpp"
 #include "linalg.hpp"
 #include "reml_criterion.hpp"
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "working_solver.hpp"
+
+#include "build_design.hpp"
+#include "linalg.hpp"
+#include "submatrix.hpp"
+
+#include <tessera/device/trace.hpp>
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace tessera::fit {
+namespace {
+
+/// Coefficients from which on a device is faster than the way there is long.
+constexpr int smallest_on_device = 384;
+
+/// The working model in coefficients: M' (R'WR) M, block by block, since M is block diagonal.
+Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
+  Matrix gram(design.coef_size, design.coef_size);
+  for (const CoefBlock& a : design.blocks) {
+    const Matrix back = transpose(a.map);
+    for (const CoefBlock& b : design.blocks) {
+      if (b.coef_begin > a.coef_begin) continue;
+      const Matrix part = submatrix(raw_gram, a.raw_begin, a.raw_size, b.raw_begin, b.raw_size);
+      const Matrix mapped = algebra.multiply(algebra.multiply(back, part), b.map);
+      assign(gram, a.coef_begin, b.coef_begin, mapped);
+      assign(gram, b.coef_begin, a.coef_begin, transpose(mapped));
+    }
+  }
+  // A block's product with itself is symmetric but for rounding.
+  for (int j = 0; j < gram.cols(); ++j) {
+    for (int i = 0; i < j; ++i) gram(j, i) = gram(i, j);
+  }
+  return gram;
+}
+
+std::vector<double> to_coefficients(std::span<const double> raw, const Design& design) {
+  std::vector<double> coef(static_cast<std::size_t>(design.coef_size));
+  for (const CoefBlock& block : design.blocks) {
+    const auto part = multiply_t(block.map, raw.subspan(static_cast<std::size_t>(block.raw_begin),
+                                                        static_cast<std::size_t>(block.raw_size)));
+    std::copy(part.begin(), part.end(), coef.begin() + block.coef_begin);
+  }
+  return coef;
+}
+
+std::size_t penalty_count(const Design& design) {
+  std::size_t count = 0;
+  for (const CoefBlock& block : design.blocks) {
+    if (block.penalty) count += block.penalty->matrices.size();
+  }
+  return count;
+}
+
+}  // namespace
+
+WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known)
+    : job_(job),
+      design_(design),
+      scale_known_(scale_known),
+      on_device_(!job.on_host() && design.coef_size >= smallest_on_device) {
+  if (!on_device_) return;
+  unit_ = job.plan(1);
+  solver_ = unit_.tiles().front().rank;
+}
+
+std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::span<const double> coef,
+                                                    std::span<const double> log_sp, std::int64_t rows) {
+  const mpi::Communicator& comm = job_.comm();
+  const bool mine = comm.rank() == solver_;
+  WorkingModel working;
+  if (mine) {
+    working.gradient = to_coefficients(sums.gradient, design_);
+    working.residual = sums.residual;
+    working.base.assign(coef.begin(), coef.end());
+    working.rows = rows;
+  }
+  // A model that has no solution has none on the CPU either: it is no fault of a device.
+  std::exception_ptr refused;
+  const auto run = [&](const Algebra& algebra) {
+    try {
+      working.gram = gram_in_coefficients(sums.gram, design_, algebra);
+      if (bases_.empty()) bases_ = penalty_bases(design_);
+      fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra);
+    } catch (const Error& fault) {
+      if (fault.code() == ErrorCode::job_fault) throw;
+      refused = std::current_exception();
+    }
+  };
+  if (on_device_) {
+    const std::vector<char> units(static_cast<std::size_t>(job_.local_range(unit_).size()));
+    static_cast<void>(job_.map<char>(
+        unit_, std::span<const char>(units),
+        [&](const Tile& tile, std::span<const char>, std::span<char>) {
+          const HostAlgebra host(job_.threads());
+          if (!blas_) blas_ = open_blas_lt(why_not_);
+          if (blas_) {
+            run(DeviceAlgebra(tile, *blas_, host));
+          } else {
+            run(host);
+          }
+        },
+        [&](const HostTile&, std::span<const char>, std::span<char>) { run(HostAlgebra(job_.threads())); }));
+    if (job_.on_host()) return std::nullopt;
+  } else if (mine) {
+    run(HostAlgebra(job_.threads()));
+  }
+
+  WorkingSolution solution;
+  together(comm, [&] {
+    if (refused) std::rethrow_exception(refused);
+    if (!mine) return;
+    gram_ = std::move(working.gram);
+    solution.coef = fit_.coef;
+    solution.log_sp = fit_.log_sp;
+    solution.penalty = penalty_on_line(design_, fit_.log_sp, coef, fit_.coef);
+  });
+  solution.coef.resize(static_cast<std::size_t>(design_.coef_size));
+  comm.broadcast(std::span(solution.coef), solver_);
+  solution.log_sp.resize(penalty_count(design_));
+  comm.broadcast(std::span(solution.log_sp), solver_);
+  std::array<double, 6> scalars{fit_.scale,
+                                std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0),
+                                fit_.converged ? 1.0 : 0.0,
+                                solution.penalty.begin,
+                                solution.penalty.across,
+                                solution.penalty.end};
+  comm.broadcast(std::span<double>(scalars), solver_);
+  solution.scale = scalars[0];
+  solution.edf_total = scalars[1];
+  solution.converged = scalars[2] != 0;
+  solution.penalty = {scalars[3], scalars[4], scalars[5]};
+  return solution;
+}
+
+void WorkingSolver::bring_to_root() {
+  if (solver_ == 0) return;
+  const mpi::Communicator& comm = job_.comm();
+  const auto bring = [&](auto& values, std::size_t size) {
+    values.resize(size);
+    comm.broadcast(std::span<double>(values), solver_);
+  };
+  const auto bring_square = [&](Matrix& matrix) {
+    if (comm.rank() != solver_) matrix = Matrix(design_.coef_size, design_.coef_size);
+    comm.broadcast(matrix.values(), solver_);
+  };
+  const auto size = static_cast<std::size_t>(design_.coef_size);
+  bring(fit_.coef, size);
+  bring(fit_.log_sp, penalty_count(design_));
+  bring(fit_.edf, size);
+  bring(fit_.edf1, size);
+  bring_square(fit_.inverse);
+  bring_square(gram_);
+  std::array<double, 3> scalars{fit_.scale, fit_.score, fit_.penalised_deviance};
+  comm.broadcast(std::span<double>(scalars), solver_);
+  fit_.scale = scalars[0];
+  fit_.score = scalars[1];
+  fit_.penalised_deviance = scalars[2];
+}
+
+}  // namespace tessera::fit

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device_algebra.hpp"
+#include "reml.hpp"
+#include "rows.hpp"
+#include "step_halving.hpp"
+
+#include <tessera/job/job.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::fit {
+
+/// What every rank learns of the solution of a working model.
+struct WorkingSolution {
+  std::vector<double> coef;
+  std::vector<double> log_sp;
+  double scale = 1;
+  double edf_total = 0;
+  bool converged = false;  ///< the smoothing parameters did
+  PenaltyOnLine penalty;   ///< between the coefficients that the step began at and `coef`
+};
+
+/// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank
+/// does it, on its threads. If the job runs on devices and the model is large, it is a pass of one unit
+/// instead: the rank whose device gets the unit solves there, and a device that fails makes the job fall
+/// back as in any other pass.
+///
+/// All members are *collective*, but for those that return a reference.
+class WorkingSolver {
+ public:
+  /// `design` must outlive the solver.
+  WorkingSolver(Job& job, const Design& design, bool scale_known);
+
+  /// The working model whose sums are `sums` at `coef`, of `rows` rows; `log_sp` is where the search for
+  /// smoothing parameters begins (empty: at a default). After a fallback, nothing. Throws what
+  /// `fit_reml` throws, on every rank.
+  [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
+                                                     std::span<const double> log_sp, std::int64_t rows);
+
+  /// All of the last solution, for rank 0: moved there if another rank solved it.
+  void bring_to_root();
+  [[nodiscard]] const RemlFit& fit() const noexcept { return fit_; }
+  /// X'WX of the last step, in coefficients.
+  [[nodiscard]] const Matrix& gram() const noexcept { return gram_; }
+
+  /// Why large products are the host's although the job runs on devices; empty: they are not.
+  [[nodiscard]] const std::string& no_device_algebra() const noexcept { return why_not_; }
+
+ private:
+  Job& job_;
+  const Design& design_;
+  bool scale_known_;
+  bool on_device_ = false;
+  Plan unit_;       ///< who solves, where that is a pass
+  int solver_ = 0;  ///< the rank that does
+  std::vector<BlockBasis> bases_;
+  std::unique_ptr<BlasLt> blas_;
+  std::string why_not_;
+  RemlFit fit_;
+  Matrix gram_;
+};
+
+}  // namespace tessera::fit

@@ -21,7 +21,7 @@ struct Hdf5Options {
 /// wanted.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no column, columns of different
-/// lengths or without a row.
+/// lengths or without a row; any file, in a build without HDF5.
 [[nodiscard]] std::unique_ptr<TableReader> open_hdf5(const tessera::mpi::Communicator& comm,
                                                      const std::string& path,
                                                      const Hdf5Options& options = {});

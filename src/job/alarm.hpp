@@ -12,7 +12,7 @@ namespace tessera {
 class Alarm {
  public:
   /// *Collective.*
-  explicit Alarm(const mpi::Communicator& comm) : comm_(mpi::Communicator::duplicate_of(comm.native())) {}
+  explicit Alarm(const mpi::Communicator& comm) : comm_(comm.duplicate()) {}
 
   /// Does not block.
   void raise();

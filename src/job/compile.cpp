@@ -63,6 +63,7 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
                 "the ranks do not compile the same \"" + source.name +
                     "\": every rank must give the same source, in the same order of calls");
 
+  const mpi::Purpose purpose(comm(), "the handing out of \"" + source.name + '"');
   std::vector<JobModule> all;
   for (const auto& [capability, builder] : builders) {
     Packed texts = made[capability];

@@ -9,7 +9,7 @@ namespace tessera {
 
 struct DeviceCollectives::State {
   /// *Collective.*
-  explicit State(CollectiveParts given) : parts(std::move(given)), ballots(*parts.comm, parts.timeout) {}
+  explicit State(CollectiveParts given) : parts(std::move(given)), ballots(*parts.comm) {}
 
   Path open(Path wanted = Path::nccl);
   template <class T>

@@ -16,8 +16,9 @@ std::string_view to_string(Policy policy) {
   return {};
 }
 
-Job::Job(const mpi::Communicator& comm, JobOptions options)
-    : state_(std::make_unique<State>(comm, std::move(options))) {
+Job::Job(const mpi::Communicator& comm, JobOptions options) {
+  const mpi::Purpose purpose(comm, "the making of the job");
+  state_ = std::make_unique<State>(comm, std::move(options));
   state_->set_up();
 }
 Job::~Job() = default;
@@ -44,7 +45,7 @@ DeviceCollectives Job::collectives() {
     parts.inventory = &state_->inventory;
     parts.pool = &state_->pool;
     parts.faults = &state_->faults;
-    parts.timeout = state_->options.vote_timeout;
+    parts.timeout = state_->options.collective_timeout;
     state_->collectives.emplace(std::move(parts));
     if (state_->lost) state_->collectives->close();
   }

@@ -4,7 +4,7 @@
 #include "device/cuda_calls.hpp"
 #include "job/attempt.hpp"
 #include "job/device_threads.hpp"
-#include "job/pause.hpp"
+#include "mpi/pause.hpp"
 
 #include <tessera/error.hpp>
 
@@ -178,7 +178,7 @@ std::optional<Verdict::Failure> NcclPath::run(const char* what, const Begin& beg
 void NcclPath::wait(const char* stage, std::chrono::milliseconds timeout,
                     std::optional<Verdict::Failure>& failure,
                     const std::function<bool(int, DeviceContext&)>& is_done) {
-  Pause pause;
+  mpi::Pause pause;
   bool rang = false;
   on_each_device(parts_, stage, failure, [&](int device, DeviceContext& context) {
     while (!rang && !is_done(device, context)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
-#include "job/roll_call.hpp"
 #include "job/state.hpp"
+#include "mpi/roll_call.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
@@ -19,7 +19,7 @@ namespace {
 /// The fault point "vote-late": longer than the others wait, or a moment if they wait for ever.
 void come_late(std::chrono::milliseconds timeout) {
   const std::chrono::milliseconds lateness =
-      timeout.count() > 0 ? timeout + 6 * RollCall::grace : std::chrono::milliseconds(50);
+      timeout.count() > 0 ? timeout + 6 * mpi::detail::RollCall::grace : std::chrono::milliseconds(50);
   std::this_thread::sleep_for(lateness);
 }
 

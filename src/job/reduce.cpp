@@ -2,6 +2,7 @@
 #include "job/state.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace tessera {
 
@@ -35,6 +36,7 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const Devic
            [&] {
              for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
            }});
+  const mpi::Purpose purpose(comm(), "the sum of pass " + std::to_string(state_->pass));
   sums.front().allreduce(comm());
   return sums.front().values();
 }

@@ -18,8 +18,9 @@ void check(const JobOptions& options) {
   if (options.threads < 0)
     throw Error(ErrorCode::usage, "JobOptions::threads is " + std::to_string(options.threads) +
                                       ": give a number of threads, or 0 for as many as there are");
-  if (options.vote_timeout.count() < 0)
-    throw Error(ErrorCode::usage, "JobOptions::vote_timeout is negative: give a time, or 0 for no limit");
+  if (options.collective_timeout.count() < 0)
+    throw Error(ErrorCode::usage,
+                "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
   if (options.score_model == ScoreModel::measured && !options.measure)
     throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
 }
@@ -77,12 +78,14 @@ Probe look_around(Policy policy, const fault::Faults& faults, int rank, Attempt&
 
 Claim agree_who_drives(const mpi::Communicator& comm, const Probe& here, bool allow_sharing) {
   const TraceRange range("claim");
+  const mpi::Purpose purpose(comm, "the claim of devices");
   return claim(comm, here, allow_sharing);
 }
 
 Inventory take_stock(const mpi::Communicator& comm, const Probe& here, const Claim& mine,
                      std::span<const std::uint64_t> scores) {
   const TraceRange range("inventory");
+  const mpi::Purpose purpose(comm, "the inventory");
   return gather_inventory(comm, here, mine, scores);
 }
 
@@ -169,12 +172,13 @@ void Job::State::set_up() {
   const Ballot decided =
       ballots.vote(attempt.ballot(),
                    signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
-                                 options.allow_sharing ? 1 : 0, options.vote_timeout.count()}),
+                                 options.allow_sharing ? 1 : 0, options.collective_timeout.count()}),
                    inventory, "the vote on the hardware");
   if (decided.outcome == Outcome::fatal || decided.outcome == Outcome::disagreement)
-    attempt.end(decided, "the setting up of the job",
-                "the ranks were given different job options: policy, score model, sharing and vote timeout "
-                "must agree");
+    attempt.end(
+        decided, "the setting up of the job",
+        "the ranks were given different job options: policy, score model, sharing and collective timeout "
+        "must agree");
   threads = options.threads > 0 ? options.threads : fair_threads(inventory, comm.rank());
   absence = absence_of(inventory);
 

@@ -30,9 +30,9 @@ struct DrivenDevice {
 /// What a job knows, and the steps that its passes are made of.
 struct Job::State {
   State(const mpi::Communicator& from, JobOptions chosen)
-      : comm(mpi::Communicator::duplicate_of(from.native())),
+      : comm(from.duplicate(chosen.collective_timeout)),
         options(std::move(chosen)),
-        ballots(comm, options.vote_timeout),
+        ballots(comm),
         modules(std::make_shared<ModuleCache>(options.modules)) {}
 
   mpi::Communicator comm;

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/vote.hpp"
 
-#include "job/pause.hpp"
-#include "job/roll_call.hpp"
-
-#include <tessera/error.hpp>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,10 +8,6 @@
 
 namespace tessera {
 namespace {
-
-void check(int code, const char* call) {
-  if (code != MPI_SUCCESS) throw Error(ErrorCode::job_fault, std::string(call) + " failed in a vote");
-}
 
 /// The order of ballots: the graver outcome first, then the lower rank.
 std::int64_t key_of(Outcome outcome, int rank) {
@@ -61,26 +52,12 @@ std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
   return static_cast<std::int64_t>(hash);
 }
 
-BallotBox::BallotBox(const mpi::Communicator& comm, std::chrono::milliseconds timeout)
-    : comm_(mpi::Communicator::duplicate_of(comm.native())), timeout_(timeout) {}
-
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
                        const std::string& what) {
-  ++votes_;
+  const mpi::Purpose purpose(comm_, what);
   // The least of a number and of its complement are its bounds over all ranks.
   std::array<std::int64_t, 3> least = {key_of(mine.outcome, comm_.rank()), signature, ~signature};
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_INT64_T, MPI_MIN,
-                       comm_.native(), &request),
-        "MPI_Iallreduce");
-  RollCall roll_call(comm_, inventory.ranks(), votes_, timeout_, what);
-  Pause pause;
-  for (int done = 0;;) {
-    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done != 0) break;
-    if (pause.is_long()) roll_call.step();
-    pause();
-  }
+  comm_.allreduce(std::span<std::int64_t>(least), mpi::Reduction::min);
 
   Ballot decided;
   if (least[1] != ~least[2]) {

@@ -29,22 +29,20 @@ struct Ballot {
 /// The votes of one job: on each, all ranks agree on the gravest outcome and its lowest rank.
 class BallotBox {
  public:
-  /// *Collective.* `timeout` 0: a vote may take for ever.
-  BallotBox(const mpi::Communicator& comm, std::chrono::milliseconds timeout);
+  /// *Collective.* Votes have the timeout of `comm`.
+  explicit BallotBox(const mpi::Communicator& comm) : comm_(comm.duplicate()) {}
 
   /// *Collective.* Returns the same ballot on every rank. `signature` stands for what must be the same on
-  /// all of them; if it is not, they disagree, whatever else they brought. A vote that does not complete
-  /// in time ends the job (see `RollCall`); `inventory` gives the ranks their host names, `what` the vote
-  /// its own. Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
+  /// all of them; if it is not, they disagree, whatever else they brought. `inventory` gives the
+  /// ranks their host names, `what` the vote its own. Cost: one allreduce of 24 bytes, and a broadcast if a
+  /// rank failed.
   [[nodiscard]] Ballot vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
                             const std::string& what);
 
-  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return comm_.timeout(); }
 
  private:
-  mpi::Communicator comm_;  // of its own, so that no other message is taken for one of a roll call
-  std::chrono::milliseconds timeout_;
-  std::int64_t votes_ = 0;
+  mpi::Communicator comm_;  // of its own, so that no other collective is taken for a vote
 };
 
 /// A number that differs, most probably, if any of `values` does (FNV-1a).

@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mpi/check.hpp"
+#include "mpi/family.hpp"
+#include "mpi/pause.hpp"
+#include "mpi/roll_call.hpp"
+
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 namespace tessera::mpi {
 namespace {
 
-void require(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL)
+using detail::check;
+
+/// The communicator for MPI, which must not be empty.
+MPI_Comm handle_of(const Communicator& comm) {
+  if (comm.native() == MPI_COMM_NULL)
     throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
-}
-
-void check(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = "unknown error";
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  throw Error(ErrorCode::job_fault, std::string(call) + " failed: " + text);
-}
-
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  return rank;
-}
-
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  return size;
+  return comm.native();
 }
 
 MPI_Op operation(Reduction how) {
@@ -69,55 +59,74 @@ namespace detail {
 
 static_assert(sizeof(std::size_t) == sizeof(std::uint64_t), "sizes travel as 64-bit integers");
 
-void allreduce(MPI_Comm comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "unknown error";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw Error(ErrorCode::job_fault, std::string(call) + " failed: " + text);
+}
+
+void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
                std::size_t piece) {
-  require(comm);
+  const MPI_Comm native = handle_of(comm);
   int type_bytes = 0;
   check(MPI_Type_size(type, &type_bytes), "MPI_Type_size");
   in_pieces(count, piece, [&](std::size_t offset, int elements) {
-    check(MPI_Allreduce(MPI_IN_PLACE, static_cast<std::byte*>(data) + offset * type_bytes, elements, type,
-                        operation(how), comm),
-          "MPI_Allreduce");
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, static_cast<std::byte*>(data) + offset * type_bytes, elements, type,
+                         operation(how), native, &request),
+          "MPI_Iallreduce");
+    comm.wait(request, "an allreduce", static_cast<std::size_t>(elements) * type_bytes);
   });
 }
 
-void broadcast_bytes(MPI_Comm comm, void* data, std::size_t bytes, int root, std::size_t piece) {
-  require(comm);
+void broadcast_bytes(const Communicator& comm, void* data, std::size_t bytes, int root, std::size_t piece) {
+  const MPI_Comm native = handle_of(comm);
   in_pieces(bytes, piece, [&](std::size_t offset, int count) {
-    check(MPI_Bcast(static_cast<std::byte*>(data) + offset, count, MPI_BYTE, root, comm), "MPI_Bcast");
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibcast(static_cast<std::byte*>(data) + offset, count, MPI_BYTE, root, native, &request),
+          "MPI_Ibcast");
+    comm.wait(request, "a broadcast", static_cast<std::size_t>(count));
   });
 }
 
-std::vector<std::size_t> gathered_offsets(MPI_Comm comm, std::size_t my_bytes) {
-  require(comm);
-  std::vector<std::size_t> counts(size_of(comm));
-  check(MPI_Allgather(&my_bytes, 1, MPI_UINT64_T, counts.data(), 1, MPI_UINT64_T, comm), "MPI_Allgather");
+std::vector<std::size_t> gathered_offsets(const Communicator& comm, std::size_t my_bytes) {
+  const MPI_Comm native = handle_of(comm);
+  std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size()));
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(&my_bytes, 1, MPI_UINT64_T, counts.data(), 1, MPI_UINT64_T, native, &request),
+        "MPI_Iallgather");
+  comm.wait(request, "an allgather");
   return offsets_from(counts);
 }
 
-void allgatherv_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<const std::size_t> offsets,
-                      std::byte* out, std::size_t piece) {
-  require(comm);
+void allgatherv_bytes(const Communicator& comm, std::span<const std::byte> mine,
+                      std::span<const std::size_t> offsets, std::byte* out, std::size_t piece) {
+  const MPI_Comm native = handle_of(comm);
   const auto ranks = offsets.size() - 1;
   if (offsets.back() <= piece) {
     std::vector<std::size_t> counts(ranks);
     for (std::size_t r = 0; r < ranks; ++r) counts[r] = offsets[r + 1] - offsets[r];
-    check(MPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, out, as_ints(counts).data(),
-                         as_ints(offsets).data(), MPI_BYTE, comm),
-          "MPI_Allgatherv");
+    const auto int_counts = as_ints(counts);
+    const auto int_offsets = as_ints(offsets);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, out, int_counts.data(),
+                          int_offsets.data(), MPI_BYTE, native, &request),
+          "MPI_Iallgatherv");
+    comm.wait(request, "an allgather", offsets.back());
     return;
   }
   // Displacements would not fit: every rank in turn broadcasts its part.
-  const auto rank = static_cast<std::size_t>(rank_in(comm));
-  std::copy(mine.begin(), mine.end(), out + offsets[rank]);
+  std::copy(mine.begin(), mine.end(), out + offsets[static_cast<std::size_t>(comm.rank())]);
   for (std::size_t r = 0; r < ranks; ++r)
     broadcast_bytes(comm, out + offsets[r], offsets[r + 1] - offsets[r], static_cast<int>(r), piece);
 }
 
-std::vector<std::size_t> incoming_counts(MPI_Comm comm, std::span<const std::size_t> counts,
+std::vector<std::size_t> incoming_counts(const Communicator& comm, std::span<const std::size_t> counts,
                                          std::size_t total) {
-  require(comm);
-  const auto ranks = static_cast<std::size_t>(size_of(comm));
+  const MPI_Comm native = handle_of(comm);
+  const auto ranks = static_cast<std::size_t>(comm.size());
   if (counts.size() != ranks)
     throw Error(ErrorCode::usage, "alltoallv needs a count for each of " + std::to_string(ranks) +
                                       " ranks, not " + std::to_string(counts.size()));
@@ -125,93 +134,147 @@ std::vector<std::size_t> incoming_counts(MPI_Comm comm, std::span<const std::siz
     throw Error(ErrorCode::usage, "alltoallv counts add up to " + std::to_string(sum) + ", but " +
                                       std::to_string(total) + " elements are given");
   std::vector<std::size_t> incoming(ranks);
-  check(MPI_Alltoall(counts.data(), 1, MPI_UINT64_T, incoming.data(), 1, MPI_UINT64_T, comm), "MPI_Alltoall");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ialltoall(counts.data(), 1, MPI_UINT64_T, incoming.data(), 1, MPI_UINT64_T, native, &request),
+        "MPI_Ialltoall");
+  comm.wait(request, "an alltoall");
   return incoming;
 }
 
-void alltoallv_bytes(MPI_Comm comm, const std::byte* outgoing, std::span<const std::size_t> counts,
+void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::span<const std::size_t> counts,
                      std::span<const std::size_t> incoming, std::byte* out, std::size_t piece) {
-  require(comm);
+  const MPI_Comm native = handle_of(comm);
   const auto send_offsets = offsets_from(counts);
   const auto receive_offsets = offsets_from(incoming);
   // Which way to go must be the same decision on every rank.
   std::uint64_t largest = std::max(send_offsets.back(), receive_offsets.back());
   allreduce(comm, &largest, 1, MPI_UINT64_T, Reduction::max);
+  MPI_Request request = MPI_REQUEST_NULL;
   if (largest <= piece) {
-    check(MPI_Alltoallv(outgoing, as_ints(counts).data(), as_ints(send_offsets).data(), MPI_BYTE, out,
-                        as_ints(incoming).data(), as_ints(receive_offsets).data(), MPI_BYTE, comm),
-          "MPI_Alltoallv");
+    const auto int_counts = as_ints(counts);
+    const auto int_send_offsets = as_ints(send_offsets);
+    const auto int_incoming = as_ints(incoming);
+    const auto int_receive_offsets = as_ints(receive_offsets);
+    check(MPI_Ialltoallv(outgoing, int_counts.data(), int_send_offsets.data(), MPI_BYTE, out,
+                         int_incoming.data(), int_receive_offsets.data(), MPI_BYTE, native, &request),
+          "MPI_Ialltoallv");
+    comm.wait(request, "an alltoall", largest);
     return;
   }
-  // Displacements would not fit: in step s each rank sends to the one s above and receives from the
-  // one s below, piece by piece; the side that has no more to give or take meets MPI_PROC_NULL.
+  // Displacements would not fit: in step s each rank sends to the one s above and receives from the one s
+  // below, piece by piece, in as many pieces on every rank; a side that has no more to give or take meets
+  // MPI_PROC_NULL.
   const auto ranks = counts.size();
-  const auto rank = static_cast<std::size_t>(rank_in(comm));
+  const auto rank = static_cast<std::size_t>(comm.rank());
   for (std::size_t step = 0; step < ranks; ++step) {
     const auto to = (rank + step) % ranks;
     const auto from = (rank + ranks - step) % ranks;
-    in_pieces(std::max(counts[to], incoming[from]), piece, [&](std::size_t offset, int) {
+    in_pieces(largest, piece, [&](std::size_t offset, int) {
       const auto part = [&](std::size_t all) {
         return offset < all ? static_cast<int>(std::min(piece, all - offset)) : 0;
       };
       const int send = part(counts[to]);
       const int receive = part(incoming[from]);
-      check(MPI_Sendrecv(outgoing + send_offsets[to] + (send > 0 ? offset : 0), send, MPI_BYTE,
-                         send > 0 ? static_cast<int>(to) : MPI_PROC_NULL, 0,
-                         out + receive_offsets[from] + (receive > 0 ? offset : 0), receive, MPI_BYTE,
-                         receive > 0 ? static_cast<int>(from) : MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE),
-            "MPI_Sendrecv");
+      MPI_Request sending = MPI_REQUEST_NULL;
+      check(MPI_Irecv(out + receive_offsets[from] + (receive > 0 ? offset : 0), receive, MPI_BYTE,
+                      receive > 0 ? static_cast<int>(from) : MPI_PROC_NULL, 0, native, &request),
+            "MPI_Irecv");
+      check(MPI_Isend(outgoing + send_offsets[to] + (send > 0 ? offset : 0), send, MPI_BYTE,
+                      send > 0 ? static_cast<int>(to) : MPI_PROC_NULL, 0, native, &sending),
+            "MPI_Isend");
+      comm.wait(request, "an alltoall", static_cast<std::size_t>(receive));
+      comm.wait(sending, "an alltoall", static_cast<std::size_t>(send));
     });
   }
 }
 
 }  // namespace detail
 
-Communicator::Communicator(MPI_Comm owned) : comm_(owned) {
-  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  rank_ = rank_in(comm_);
-  size_ = size_of(comm_);
+Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
+                           std::chrono::milliseconds timeout)
+    : self_{.comm = owned, .family = std::move(family), .id = id, .timeout = timeout} {
+  check(MPI_Comm_set_errhandler(owned, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(owned, &self_.rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(owned, &self_.size), "MPI_Comm_size");
 }
 
 Communicator Communicator::duplicate_of(MPI_Comm other) {
-  require(other);
+  if (other == MPI_COMM_NULL) throw Error(ErrorCode::usage, "MPI_COMM_NULL has no duplicate");
   MPI_Comm duplicate = MPI_COMM_NULL;
   check(MPI_Comm_dup(other, &duplicate), "MPI_Comm_dup");
-  return Communicator(duplicate);
+  return {duplicate, std::make_shared<detail::Family>(other), 0, std::chrono::milliseconds::zero()};
 }
 
-Communicator::Communicator(Communicator&& other) noexcept
-    : comm_(std::exchange(other.comm_, MPI_COMM_NULL)),
-      rank_(std::exchange(other.rank_, 0)),
-      size_(std::exchange(other.size_, 1)) {}
+Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Comm_idup(handle_of(*this), &duplicate, &request), "MPI_Comm_idup");
+  wait(request, "a duplication", 0, timeout);
+  return {duplicate, self_.family, id_of_child(0), timeout};
+}
+
+Communicator::Communicator(Communicator&& other) noexcept : self_(std::exchange(other.self_, {})) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
   // What this one owned goes with `old` at the end of the statement, also on self-assignment.
   Communicator old(std::move(other));
-  std::swap(comm_, old.comm_);
-  std::swap(rank_, old.rank_);
-  std::swap(size_, old.size_);
+  std::swap(self_, old.self_);
   return *this;
 }
 
 Communicator::~Communicator() {
-  if (comm_ == MPI_COMM_NULL) return;
+  if (self_.comm == MPI_COMM_NULL) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;  // MPI has released it
-  if (MPI_Comm_free(&comm_) != MPI_SUCCESS) std::fputs("tessera: MPI_Comm_free failed\n", stderr);
+  if (MPI_Comm_free(&self_.comm) != MPI_SUCCESS) std::fputs("tessera: MPI_Comm_free failed\n", stderr);
 }
 
 Communicator Communicator::split(int color) const {
-  require(comm_);
+  // MPI has no split that can be waited for: once all are here it takes but a moment.
+  barrier("a split");
   MPI_Comm part = MPI_COMM_NULL;
-  check(MPI_Comm_split(comm_, color, rank_, &part), "MPI_Comm_split");
-  return Communicator(part);
+  check(MPI_Comm_split(native(), color, rank(), &part), "MPI_Comm_split");
+  return {part, self_.family, id_of_child(color + std::uint64_t{1}), timeout()};
+}
+
+std::uint64_t Communicator::id_of_child(std::uint64_t which) const noexcept {
+  std::uint64_t id = self_.id;
+  for (const std::uint64_t value : {static_cast<std::uint64_t>(self_.waits), which})
+    id = (id ^ value) * 0x100000001b3u + 0xcbf29ce484222325u;
+  return id;
 }
 
 void Communicator::barrier() const {
-  require(comm_);
-  check(MPI_Barrier(comm_), "MPI_Barrier");
+  barrier("a barrier");
+}
+
+void Communicator::barrier(std::string_view kind) const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(handle_of(*this), &request), "MPI_Ibarrier");
+  wait(request, kind);
+}
+
+void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
+                        std::chrono::milliseconds timeout) const {
+  ++self_.waits;
+  // MPI moves a large transfer on only while it is looked at: at 500 MB/s it is over when naps begin.
+  Pause pause(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
+  const auto start = Pause::Clock::now();
+  std::optional<detail::RollCall> roll_call;
+  for (int done = 0;;) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) return;
+    if (pause.is_long()) {
+      if (!roll_call) {
+        const auto& purposes = self_.family->purposes;
+        const detail::Place here(self_.id, self_.waits, kind, purposes.empty() ? "" : purposes.back());
+        roll_call.emplace(*self_.family, native(), here, timeout, start);
+      }
+      roll_call->step();
+    }
+    pause();
+  }
 }
 
 std::vector<std::string> Communicator::allgather_text(std::string_view mine) const {
@@ -226,17 +289,26 @@ std::vector<std::string> Communicator::allgather_text(std::string_view mine) con
 
 std::string Communicator::broadcast_text(std::string_view text, int root) const {
   std::uint64_t length = text.size();
-  detail::broadcast_bytes(comm_, &length, sizeof length, root);
-  std::string out = rank_ == root ? std::string(text) : std::string(length, '\0');
-  detail::broadcast_bytes(comm_, out.data(), out.size(), root);
+  detail::broadcast_bytes(*this, &length, sizeof length, root);
+  std::string out = rank() == root ? std::string(text) : std::string(length, '\0');
+  detail::broadcast_bytes(*this, out.data(), out.size(), root);
   return out;
 }
 
 std::int64_t Communicator::exclusive_sum(std::int64_t value) const {
-  require(comm_);
   std::int64_t below = 0;
-  check(MPI_Exscan(&value, &below, 1, MPI_INT64_T, MPI_SUM, comm_), "MPI_Exscan");
-  return rank_ == 0 ? 0 : below;  // MPI leaves rank 0's result undefined
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iexscan(&value, &below, 1, MPI_INT64_T, MPI_SUM, handle_of(*this), &request), "MPI_Iexscan");
+  wait(request, "an exclusive sum");
+  return rank() == 0 ? 0 : below;  // MPI leaves rank 0's result undefined
+}
+
+Purpose::Purpose(const Communicator& comm, std::string what) : family_(comm.self_.family) {
+  if (family_) family_->purposes.push_back(std::move(what));
+}
+
+Purpose::~Purpose() {
+  if (family_) family_->purposes.pop_back();
 }
 
 void abort_job(std::string_view message, int status) {

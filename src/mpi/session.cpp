@@ -2,6 +2,9 @@
 #include <tessera/error.hpp>
 #include <tessera/mpi/session.hpp>
 
+#include <cstdio>
+#include <exception>
+
 namespace tessera::mpi {
 namespace {
 
@@ -39,10 +42,20 @@ Session::Session(int& argc, char**& argv)
     : owns_mpi_(initialise(argc, argv)), world_(Communicator::duplicate_of(MPI_COMM_WORLD)) {}
 
 Session::~Session() {
-  world_ = Communicator();  // while MPI is still there
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (owns_mpi_ && finalized == 0) MPI_Finalize();
+  const bool ends_mpi = owns_mpi_ && finalized == 0;
+  if (ends_mpi) {
+    // MPI_Finalize waits for every rank, and for ever.
+    try {
+      const Purpose purpose(world_, "the end of the program");
+      world_.barrier();
+    } catch (const std::exception& fault) {
+      std::fprintf(stderr, "tessera: at the end of the program: %s\n", fault.what());
+    }
+  }
+  world_ = Communicator();  // while MPI is still there
+  if (ends_mpi) MPI_Finalize();
 }
 
 }  // namespace tessera::mpi

@@ -226,7 +226,7 @@ TEST_F(Faults, AnExceptionOfTheHostFunctionOnASimulatedDeviceIsTheTilesAndThenTh
 TEST_F(Faults, ARankThatIsLateWithoutATimeoutIsWaitedFor) {
   const ScopedVariable variable("TESSERA_FAULT", "vote-late@rank0");
   JobOptions options;
-  options.vote_timeout = std::chrono::milliseconds::zero();
+  options.collective_timeout = std::chrono::milliseconds::zero();
   Job job(comm_, options);
   const Plan plan = job.plan(100);
   EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));

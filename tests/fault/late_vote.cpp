@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   tessera::JobOptions options;
   options.policy = tessera::Policy::cpu;
   options.threads = 1;
-  options.vote_timeout = std::chrono::milliseconds(300);
+  options.collective_timeout = std::chrono::milliseconds(300);
   tessera::Job job(session.world(), options);
   const auto plan = job.plan(100);
   const std::vector<double> units(static_cast<std::size_t>(job.local_range(plan).size()), 1.0);

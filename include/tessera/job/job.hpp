@@ -48,8 +48,10 @@ struct JobOptions {
   /// Host threads of this rank for the CPU function; 0: as many as the rank may use, shared fairly with
   /// the other ranks of its node where they are allowed the same cores.
   int threads = 0;
-  /// How long a vote may take before the job is ended with the names of the missing ranks; 0: for ever.
-  std::chrono::milliseconds vote_timeout = std::chrono::minutes(30);
+  /// How long a collective of the job may take, from when a rank comes to it, before the job is ended with
+  /// the names of the ranks that are missing (see `mpi::Communicator`); 0: for ever. The making of the job,
+  /// votes, sums and the caller's own collectives over `comm()` are bounded by it.
+  std::chrono::milliseconds collective_timeout = std::chrono::minutes(30);
   /// Where kernels that are compiled at run time are kept, and who compiles them.
   ModuleCacheOptions modules;
 };
@@ -89,8 +91,8 @@ struct JobModule {
 ///   plan): rethrown on its rank after all ranks have agreed that the pass failed; the other ranks
 ///   throw `Error(job_fault)` naming that rank. If ranks pass different plans, every rank throws
 ///   `Error(usage)`.
-/// - A rank that does not come to the vote within `JobOptions::vote_timeout`: a line on standard error
-///   names it and its node, and the job is ended with status 6.
+/// - A rank that does not come to a vote or a sum within `JobOptions::collective_timeout`: a line on standard
+///   error names it and its node, and the job is ended with status 6.
 class Job {
  public:
   /// Probes, claims and takes stock. *Collective.* Makes no CUDA call, unless the caller has initialised

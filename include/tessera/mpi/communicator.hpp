@@ -3,9 +3,11 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
@@ -19,27 +21,32 @@ namespace tessera::mpi {
 /// How `Communicator::allreduce` combines values.
 enum class Reduction { sum, min, max };
 
+class Communicator;
+
 namespace detail {
+class Family;
+
 /// MPI counts are `int`: what is larger is cut into pieces of this many elements.
 inline constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
 
-void allreduce(MPI_Comm comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
+void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
                std::size_t piece = largest_piece);
-void broadcast_bytes(MPI_Comm comm, void* data, std::size_t bytes, int root,
+void broadcast_bytes(const Communicator& comm, void* data, std::size_t bytes, int root,
                      std::size_t piece = largest_piece);
 
 /// Where each rank's bytes lie once gathered: one more offset than there are ranks.
-std::vector<std::size_t> gathered_offsets(MPI_Comm comm, std::size_t my_bytes);
+std::vector<std::size_t> gathered_offsets(const Communicator& comm, std::size_t my_bytes);
 /// `out` holds `offsets.back()` bytes.
-void allgatherv_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<const std::size_t> offsets,
-                      std::byte* out, std::size_t piece = largest_piece);
+void allgatherv_bytes(const Communicator& comm, std::span<const std::byte> mine,
+                      std::span<const std::size_t> offsets, std::byte* out,
+                      std::size_t piece = largest_piece);
 
 /// What each rank sends to this one, given what this one sends to each. Throws `Error(usage)` unless
 /// `counts` has one element a rank and adds up to `total`.
-std::vector<std::size_t> incoming_counts(MPI_Comm comm, std::span<const std::size_t> counts,
+std::vector<std::size_t> incoming_counts(const Communicator& comm, std::span<const std::size_t> counts,
                                          std::size_t total);
 /// `out` holds the sum of `incoming` bytes.
-void alltoallv_bytes(MPI_Comm comm, const std::byte* outgoing, std::span<const std::size_t> counts,
+void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::span<const std::size_t> counts,
                      std::span<const std::size_t> incoming, std::byte* out,
                      std::size_t piece = largest_piece);
 
@@ -69,12 +76,28 @@ MPI_Datatype datatype() {
 /// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI failure throws
 /// `Error(job_fault)` with MPI's own words; a call on an empty (default-made or moved-from)
 /// communicator throws `Error(usage)`. Not thread-safe: call from the thread that made the session.
+///
+/// A collective to which not all ranks come would wait for ever. With a timeout, it ends the job instead
+/// (exit status 6), with a line on standard error that names the ranks that are missing, or in another
+/// collective, and their nodes:
+///
+///     tessera: rank 2 (node7) did not come to the vote of pass 1 within 1800 s: the job is ended
+///
+/// A rank is missing if it is dead, stopped, cut off or still at work elsewhere; how long it may be is for
+/// the program to say. Duplicates and parts know each other: a rank that waits in one of them answers for
+/// where it is, and ranks are named as they count in the communicator from which all descend. While it waits,
+/// a rank gives its core away. Cost beside MPI's own blocking call, 8 bytes between 2 ranks of one node: 1.6
+/// us for 0.9 us.
 class Communicator {
  public:
   Communicator() = default;
 
-  /// A private duplicate of `other`, so that the library's messages never meet the caller's. *Collective.*
+  /// A private duplicate of `other`, so that the library's messages never meet the caller's. It has no
+  /// timeout. *Collective*, and itself without a timeout.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
+  /// A duplicate of this one, with a timeout of its own, within which it must be made. *Collective.*
+  [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;
+  [[nodiscard]] Communicator duplicate() const { return duplicate(timeout()); }
 
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&& other) noexcept;
@@ -82,9 +105,14 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  [[nodiscard]] int rank() const noexcept { return rank_; }
-  [[nodiscard]] int size() const noexcept { return size_; }
-  [[nodiscard]] MPI_Comm native() const noexcept { return comm_; }
+  [[nodiscard]] int rank() const noexcept { return self_.rank; }
+  [[nodiscard]] int size() const noexcept { return self_.size; }
+  [[nodiscard]] MPI_Comm native() const noexcept { return self_.comm; }
+
+  /// How long a collective may take from when this rank comes to it, and one of the duplicates and parts that
+  /// are made from now on; 0, as at first: for ever. Give it on every rank.
+  void set_timeout(std::chrono::milliseconds timeout) noexcept { self_.timeout = timeout; }
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return self_.timeout; }
 
   /// The ranks that give the same color, ordered by their rank here. *Collective.*
   [[nodiscard]] Communicator split(int color) const;
@@ -96,12 +124,12 @@ class Communicator {
   /// `double` depend on the number of ranks: use `ReproducibleSum` where bits matter.
   template <class T>
   void allreduce(std::span<T> values, Reduction how) const {
-    detail::allreduce(comm_, values.data(), values.size(), detail::datatype<T>(), how);
+    detail::allreduce(*this, values.data(), values.size(), detail::datatype<T>(), how);
   }
   template <class T>
   requires std::is_arithmetic_v<T>
   [[nodiscard]] T allreduce(T value, Reduction how) const {
-    detail::allreduce(comm_, &value, 1, detail::datatype<T>(), how);
+    detail::allreduce(*this, &value, 1, detail::datatype<T>(), how);
     return value;
   }
 
@@ -118,9 +146,9 @@ class Communicator {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> allgatherv(std::span<const T> mine,
                                           std::vector<std::size_t>* offsets = nullptr) const {
-    auto byte_offsets = detail::gathered_offsets(comm_, mine.size_bytes());
+    auto byte_offsets = detail::gathered_offsets(*this, mine.size_bytes());
     std::vector<T> all(byte_offsets.back() / sizeof(T));
-    detail::allgatherv_bytes(comm_, std::as_bytes(mine), byte_offsets,
+    detail::allgatherv_bytes(*this, std::as_bytes(mine), byte_offsets,
                              std::as_writable_bytes(std::span(all)).data());
     if (offsets != nullptr) {
       for (auto& offset : byte_offsets) offset /= sizeof(T);
@@ -138,14 +166,14 @@ class Communicator {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> alltoallv(std::span<const T> outgoing,
                                          std::span<const std::size_t> counts) const {
-    const auto incoming = detail::incoming_counts(comm_, counts, outgoing.size());
+    const auto incoming = detail::incoming_counts(*this, counts, outgoing.size());
     std::vector<T> received(std::reduce(incoming.begin(), incoming.end()));
     const auto in_bytes = [](std::span<const std::size_t> elements) {
       std::vector<std::size_t> bytes(elements.begin(), elements.end());
       for (auto& count : bytes) count *= sizeof(T);
       return bytes;
     };
-    detail::alltoallv_bytes(comm_, std::as_bytes(outgoing).data(), in_bytes(counts), in_bytes(incoming),
+    detail::alltoallv_bytes(*this, std::as_bytes(outgoing).data(), in_bytes(counts), in_bytes(incoming),
                             std::as_writable_bytes(std::span(received)).data());
     return received;
   }
@@ -154,7 +182,7 @@ class Communicator {
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void broadcast(std::span<T> values, int root) const {
-    detail::broadcast_bytes(comm_, values.data(), values.size_bytes(), root);
+    detail::broadcast_bytes(*this, values.data(), values.size_bytes(), root);
   }
 
   /// *Collective.* The text of rank `root` on every rank.
@@ -163,12 +191,50 @@ class Communicator {
   /// *Collective.* The sum of `value` over the ranks below this one; 0 on rank 0.
   [[nodiscard]] std::int64_t exclusive_sum(std::int64_t value) const;
 
- private:
-  explicit Communicator(MPI_Comm owned);
+  /// *Collective.* Waits for a non-blocking collective of the caller's own over `native()`, to which
+  /// `timeout()` then applies too. `kind` is what to call it ("a scan"); of how many bytes it is decides for
+  /// how long it is looked at without a nap.
+  void wait(MPI_Request& request, std::string_view kind, std::size_t bytes = 0) const {
+    wait(request, kind, bytes, timeout());
+  }
 
-  MPI_Comm comm_ = MPI_COMM_NULL;
-  int rank_ = 0;
-  int size_ = 1;
+ private:
+  friend class Purpose;
+
+  Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
+               std::chrono::milliseconds timeout);
+  void barrier(std::string_view kind) const;
+  void wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
+            std::chrono::milliseconds timeout) const;
+  [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;
+
+  struct Self {
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank = 0;
+    int size = 1;
+    std::shared_ptr<detail::Family> family;  // of all that descend from the same
+    std::uint64_t id = 0;                    // among them, the same on every rank
+    std::chrono::milliseconds timeout{};
+    mutable std::int64_t waits = 0;  // numbers the collectives
+  };
+  Self self_;
+};
+
+/// Says what the collectives of this rank are for while it lives, in the line that ends a job whose ranks do
+/// not all come to one:
+///
+///     const mpi::Purpose purpose(comm, "the exchange of halos");
+///
+/// An inner one counts before an outer one. It holds for all duplicates and parts of `comm`. Not collective.
+class Purpose {
+ public:
+  Purpose(const Communicator& comm, std::string what);
+  ~Purpose();
+  Purpose(const Purpose&) = delete;
+  Purpose& operator=(const Purpose&) = delete;
+
+ private:
+  std::shared_ptr<detail::Family> family_;
 };
 
 /// Ends the whole job at once with `message` on standard error and exit status `status`. For faults

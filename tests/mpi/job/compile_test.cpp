@@ -22,7 +22,7 @@ class CompileTest : public ::testing::Test {
   Job make_job(const std::filesystem::path& directory = {}) {
     JobOptions options;
     options.modules = {.compiler = compiler_, .directory = directory};
-    options.vote_timeout = std::chrono::minutes(1);
+    options.collective_timeout = std::chrono::minutes(1);
     return Job(comm_, options);
   }
 

@@ -167,7 +167,7 @@ TEST(JobOptionsMisuse, IsRefusedOnEveryRank) {
   JobOptions negative_threads;
   negative_threads.threads = -1;
   JobOptions negative_timeout;
-  negative_timeout.vote_timeout = std::chrono::milliseconds(-1);
+  negative_timeout.collective_timeout = std::chrono::milliseconds(-1);
   JobOptions nothing_to_measure;
   nothing_to_measure.score_model = ScoreModel::measured;
   for (const auto& options : {negative_threads, negative_timeout, nothing_to_measure})

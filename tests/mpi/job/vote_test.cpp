@@ -35,7 +35,7 @@ class Votes : public ::testing::Test {
   }
 
   mpi::Communicator comm_ = world();
-  BallotBox box_{comm_, std::chrono::minutes(1)};
+  BallotBox box_{comm_};
   Inventory inventory_ = hosts(comm_.size());
 };
 

@@ -5,16 +5,20 @@
 #include <chrono>
 #include <thread>
 
-namespace tessera {
+namespace tessera::mpi {
 
-/// Gives the core away while waiting: at first for a moment, since most waits are over in microseconds, then
-/// for longer, since other ranks and their threads may need it.
+/// Waits a little longer from call to call: at first not at all, since most waits are over in microseconds,
+/// then giving the core away for a moment, then for longer, since other ranks and their threads may need it.
 class Pause {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// `lively`: how long to come back at once, for what moves only while this rank looks at it.
+  explicit Pause(Clock::duration lively = std::chrono::milliseconds(1)) : lively_(lively) {}
+
   void operator()() {
-    if (waited() < std::chrono::milliseconds(1)) {
+    if (++calls_ < calls_before_yielding) return;
+    if (waited() < lively_) {
       std::this_thread::yield();
       return;
     }
@@ -26,8 +30,12 @@ class Pause {
   [[nodiscard]] Clock::duration waited() const { return Clock::now() - start_; }
 
  private:
+  static constexpr int calls_before_yielding = 100;
+
   Clock::time_point start_ = Clock::now();
+  Clock::duration lively_;
+  int calls_ = 0;
   std::chrono::microseconds nap_{1};
 };
 
-}  // namespace tessera
+}  // namespace tessera::mpi

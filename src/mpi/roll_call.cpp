@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/roll_call.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/mpi/communicator.hpp>
+
+#include <algorithm>
+
+namespace tessera::mpi::detail {
+namespace {
+
+constexpr int question = 0;
+constexpr int reply = 1;
+
+/// At most so many ranks are named.
+constexpr std::size_t named_at_most = 16;
+
+/// How much later than rank 0 a rank begins to ask: less than a message may take between neighbours, but so
+/// that a thousand ranks do not all ask at once where the lowest hundred are gone.
+std::chrono::milliseconds lateness_of(int rank) {
+  return std::min(rank, 1000) * std::chrono::milliseconds(50);
+}
+
+std::string seconds(std::chrono::milliseconds time) {
+  const auto ms = time.count();
+  if (ms % 1000 == 0) return std::to_string(ms / 1000) + " s";
+  return std::to_string(ms) + " ms";
+}
+
+/// `name_of(rank)` for each of the first ranks, and how many more there are.
+template <class NameOf>
+std::string listed(const std::vector<int>& ranks, NameOf&& name_of) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(ranks.size(), named_at_most); ++i)
+    names += (i > 0 ? ", " : "") + name_of(ranks[i]);
+  if (ranks.size() > named_at_most)
+    names += " and " + std::to_string(ranks.size() - named_at_most) + " more ranks";
+  return names;
+}
+
+}  // namespace
+
+RollCall::RollCall(Family& family, MPI_Comm comm, const Place& here, std::chrono::milliseconds timeout,
+                   Clock::time_point start)
+    : family_(family),
+      comm_(comm),
+      here_(std::make_shared<Letter>(Letter{0, here})),
+      timeout_(timeout),
+      deadline_(start + timeout + lateness_of(family.rank())) {}
+
+void RollCall::step() {
+  const auto now = Clock::now();
+  answer(now);
+  if (began_) {
+    collect();
+    judge(now);
+  } else if (timeout_.count() > 0 && now >= deadline_) {
+    begin(now);
+  }
+}
+
+void RollCall::answer(Clock::time_point now) {
+  while (const auto asked = family_.receive(question)) {
+    family_.send(asked->from, reply, std::make_shared<Letter>(Letter{asked->letter.call, here_->place}));
+    if (began_ && asked->from > family_.rank()) continue;
+    // That rank ends the job at most two graces after it asked.
+    began_.reset();
+    deadline_ = std::max(deadline_, now + 3 * grace);
+  }
+}
+
+void RollCall::begin(Clock::time_point now) {
+  began_ = now;
+  members_ = family_.ranks_of(comm_);
+  std::erase(members_, family_.rank());
+  where_.assign(static_cast<std::size_t>(family_.size()), std::nullopt);
+  here_ = std::make_shared<Letter>(Letter{family_.next_call(), here_->place});
+  for (const int rank : members_) family_.send(rank, question, here_);
+}
+
+void RollCall::collect() {
+  while (const auto answered = family_.receive(reply)) {
+    if (answered->letter.call == here_->call)
+      where_[static_cast<std::size_t>(answered->from)] = answered->letter.place;
+  }
+}
+
+void RollCall::judge(Clock::time_point now) const {
+  if (now - *began_ < grace) return;
+  const auto place_of = [&](int rank) -> const std::optional<Place>& {
+    return where_[static_cast<std::size_t>(rank)];
+  };
+  const Place& here = here_->place;
+  const auto not_there = [&](auto&& is_not) {
+    std::vector<int> ranks;
+    std::ranges::copy_if(members_, std::back_inserter(ranks), is_not);
+    return ranks;
+  };
+
+  const auto missing = not_there([&](int rank) { return !place_of(rank); });
+  if (!missing.empty())
+    end(listed(missing, [&](int rank) { return family_.name_of(rank); }) + " did not come to " + here.name() +
+        " within " + seconds(timeout_) + ": ");
+
+  const auto elsewhere = not_there([&](int rank) { return !place_of(rank)->is(here); });
+  if (!elsewhere.empty())
+    end(listed(elsewhere,
+               [&](int rank) { return family_.name_of(rank) + " is in " + place_of(rank)->full_name(); }) +
+        ", but " + family_.name_of(family_.rank()) + " has waited " + seconds(timeout_) + " in " +
+        here.full_name() + ": every rank must make the same collective calls in the same order; ");
+
+  // Everybody is here, so the collective is about to complete, unless MPI has lost a message of it.
+  if (now - *began_ > 2 * grace)
+    end("every rank came to " + here.name() +
+        ", but it does not complete: check the network and the MPI library; ");
+}
+
+void RollCall::end(const std::string& what_is_wrong) const {
+  abort_job(what_is_wrong + "the job is ended", exit_status(ErrorCode::job_fault));
+}
+
+}  // namespace tessera::mpi::detail

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "mpi/family.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::mpi::detail {
+
+/// Finds out which ranks a collective waits for in vain, and ends the job with their names.
+///
+/// Each rank that waits in a collective calls `step` again and again. A rank whose time is up asks the others
+/// of its communicator where they are, and every rank that waits in a collective, be it another one, answers.
+/// After a grace the rank that asked names those that did not answer, or, if all did, those that are
+/// elsewhere, and aborts the job with status 6. Ranks ask one after another, the lowest first, and one that
+/// was asked leaves it to the lower one, so that one speaks for all. A collective that completes during the
+/// roll call counts: ranks that arrive within the grace save the job. Nothing is ever waited for.
+class RollCall {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// How long to wait for answers: what a message may take in a job that is very busy.
+  static constexpr std::chrono::seconds grace{2};
+
+  /// `start`: when this rank came to the collective at `here`; `timeout` 0: its time is never up.
+  RollCall(Family& family, MPI_Comm comm, const Place& here, std::chrono::milliseconds timeout,
+           Clock::time_point start);
+
+  /// Asks, answers, or ends the job, as the time demands. Does not block.
+  void step();
+
+ private:
+  void answer(Clock::time_point now);
+  void begin(Clock::time_point now);
+  void collect();
+  void judge(Clock::time_point now) const;
+  [[noreturn]] void end(const std::string& what_is_wrong) const;
+
+  Family& family_;
+  MPI_Comm comm_;
+  std::shared_ptr<const Letter> here_;
+  std::chrono::milliseconds timeout_;
+  Clock::time_point deadline_;
+  std::optional<Clock::time_point> began_;   // this rank asks
+  std::vector<int> members_;                 // that it asks, by their rank of the family
+  std::vector<std::optional<Place>> where_;  // the answers, by rank of the family
+};
+
+}  // namespace tessera::mpi::detail

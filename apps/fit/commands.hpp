@@ -30,6 +30,7 @@ struct FitCommand {
   bool allow_sharing = false;
   int threads = 0;
   std::int64_t block_rows = FitOptions{}.block_rows;
+  bool no_residuals = false;
   std::string out = "model.json";
   std::string run_report;
 

@@ -4,6 +4,7 @@
 #include "build_design.hpp"
 #include "linalg.hpp"
 #include "parallel_blocks.hpp"
+#include "residual_sample.hpp"
 #include "rows.hpp"
 #include "step_halving.hpp"
 #include "term_tests.hpp"
@@ -249,6 +250,7 @@ class Iteration {
     model_.log_sp = solution_.log_sp;
     measure_fit();
     model_.aic = akaike();
+    model_.outline = outline();
     model_.verdict = to_string(job_.last_verdict());
     solver_->bring_to_root();
     if (job_.comm().rank() != 0) return;
@@ -317,6 +319,12 @@ class Iteration {
     for (std::size_t i = 1; i < sums.size(); ++i) saturated.merge(sums[i]);
     saturated.allreduce(job_.comm());
     return saturated.values()[0] + model_.deviance / scale + 2 * (solution_.edf_total + estimated);
+  }
+
+  DataOutline outline() {
+    PhaseClock clock(phases_, "outline");
+    return outline_of(job_.comm(), job_.threads(), rows_, to_raw(model_.coef, model_.design),
+                      options_.residuals);
   }
 
   /// Gaussian: residuals about the mean keep a large common level out of the sums of squares. A family of

@@ -64,6 +64,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--block-rows", block_rows, "Rows in which the order of additions is fixed")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
+  command->add_flag("--no-residuals", no_residuals, "Keep no residuals of sampled rows in the model");
   command->add_option("--out", out, "Where the model goes")->capture_default_str();
   command->add_option("--run-report", run_report, "Where a report of the run goes (JSON)");
   return command;
@@ -79,6 +80,7 @@ int FitCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] { options.family = chosen_family(family); });
   options.weights = weights;
   options.block_rows = block_rows;
+  options.residuals = !no_residuals;
   for (const std::string& text : knots) options.knots.insert(parse_knots(text));
 
   // A place that cannot be written is better found before the work than after it.

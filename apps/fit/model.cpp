@@ -56,6 +56,17 @@ Json terms_json(const Model& model) {
   return terms;
 }
 
+Json outline_json(const DataOutline& outline) {
+  Json variables = Json::array();
+  for (const VariableOutline& variable : outline.variables) {
+    variables.push_back(
+        {{"name", variable.name}, {"min", variable.min}, {"max", variable.max}, {"counts", variable.counts}});
+  }
+  return {{"variables", std::move(variables)},
+          {"linear_predictor", outline.linear_predictor},
+          {"deviance_residual", outline.deviance_residual}};
+}
+
 Json to_json(const Model& model) {
   Json json{{"format", format_name},
             {"version", format_version},
@@ -92,6 +103,7 @@ Json to_json(const Model& model) {
   }
   json["parametric"] = std::move(tests);
   json["edf"] = model.edf;
+  json["outline"] = outline_json(model.outline);
   json["design"] = Json(to_json(model.design));
   return json;
 }
@@ -99,6 +111,25 @@ Json to_json(const Model& model) {
 /// JSON has no infinities and no NaN: they are written as null.
 double number(const Json& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+std::vector<double> numbers(const Json& values) {
+  std::vector<double> out;
+  out.reserve(values.size());
+  for (const Json& value : values) out.push_back(number(value));
+  return out;
+}
+
+DataOutline outline_from(const Json& json) {
+  DataOutline outline;
+  for (const Json& variable : json.at("variables")) {
+    outline.variables.push_back({variable.at("name").get<std::string>(), number(variable.at("min")),
+                                 number(variable.at("max")),
+                                 variable.at("counts").get<std::vector<std::int64_t>>()});
+  }
+  outline.linear_predictor = numbers(json.at("linear_predictor"));
+  outline.deviance_residual = numbers(json.at("deviance_residual"));
+  return outline;
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -157,6 +188,10 @@ Model from_json(const Json& json, const std::string& path) {
                                        number(test.at("p_value"))});
   }
   model.edf = json.at("edf").get<std::vector<double>>();
+  if (json.contains("outline")) model.outline = outline_from(json.at("outline"));
+  if (model.outline.linear_predictor.size() != model.outline.deviance_residual.size()) {
+    refuse(path, "has another number of linear predictors than of residuals");
+  }
   const Json& covariance = json.at("covariance");
   if (covariance.contains("file")) {
     const auto beside = std::filesystem::path(path).parent_path() / covariance.at("file").get<std::string>();

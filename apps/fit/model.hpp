@@ -2,6 +2,7 @@
 #pragma once
 
 #include "any_family.hpp"
+#include "data_outline.hpp"
 #include "design.hpp"
 #include "matrix.hpp"
 
@@ -30,7 +31,7 @@ struct SmoothTest {
   double p_value = 0;
 };
 
-/// A fitted model: all that predicting and summarising need. It does not hold a row of the data.
+/// A fitted model: all that predicting, summarising and plotting need. It does not hold a row of the data.
 struct Model {
   std::string formula;
   AnyFamily family;
@@ -54,6 +55,7 @@ struct Model {
   std::vector<CoefficientTest> coefficient_tests;
   std::vector<SmoothTest> smooth_tests;
   std::string verdict;  ///< where it was computed
+  DataOutline outline;  ///< for the plots of a report
 
   [[nodiscard]] double block_edf(const CoefBlock& block) const;
   [[nodiscard]] double residual_df() const { return static_cast<double>(rows) - edf_total; }
@@ -63,6 +65,9 @@ struct Model {
 /// Writes model.json whole or not at all. A covariance of more than `inline_limit` coefficients goes to
 /// PATH.cov beside it as raw little-endian doubles, column by column. Numbers read back to the same
 /// bits. Throws `tessera::Error(input)` if a file cannot be written.
+///
+/// The file's version counts changes that an older program would read wrongly. What a reader can do without,
+/// as `Model::outline`, is added in place: older programs pass over it, and this one reads files without it.
 void save_model(const Model& model, const std::string& path, int inline_limit = 512);
 
 /// Reads a model.json. Throws `tessera::Error(input)`: no such file, not a model, a newer format, a

@@ -33,6 +33,13 @@ std::vector<std::uint64_t> bits_of(const Model& model) {
                                  model.null_deviance, model.aic, model.r_squared_adjusted});
   numbers.insert(numbers.end(), model.log_sp.begin(), model.log_sp.end());
   numbers.insert(numbers.end(), model.covariance.values().begin(), model.covariance.values().end());
+  for (const auto* sample : {&model.outline.linear_predictor, &model.outline.deviance_residual}) {
+    numbers.insert(numbers.end(), sample->begin(), sample->end());
+  }
+  for (const VariableOutline& variable : model.outline.variables) {
+    numbers.insert(numbers.end(), {variable.min, variable.max});
+    numbers.insert(numbers.end(), variable.counts.begin(), variable.counts.end());
+  }
   std::vector<std::uint64_t> bits;
   bits.reserve(numbers.size());
   for (const double number : numbers) bits.push_back(std::bit_cast<std::uint64_t>(number));

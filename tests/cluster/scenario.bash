@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# scenario.bash BINARY_DIR WORK_DIR SCENARIO [ARGUMENT...]: the first process in the namespaces that run.bash makes,
+# and the head node of the cluster. It starts the cluster and runs the scenario; when it ends, the kernel ends all
+# the rest.
+set -Eeuo pipefail
+binaries=$1 work=$2 scenario=$3
+shift 3
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+source "$here/cluster.bash"
+source "$here/jobs.bash"
+
+trap 'echo "FAILED: line $LINENO of ${BASH_SOURCE[0]##*/}: $BASH_COMMAND" >&2' ERR
+trap 'status=$?; ((status == 0)) || tail --lines=25 "${log:-/dev/null}" $cluster/log/slurmctld.log 2>/dev/null' EXIT
+cluster_start
+source "$here/scenarios/$scenario.bash" "$@"

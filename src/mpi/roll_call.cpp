@@ -106,7 +106,7 @@ void RollCall::judge(Clock::time_point now) const {
   if (!elsewhere.empty())
     end(listed(elsewhere,
                [&](int rank) { return family_.name_of(rank) + " is in " + place_of(rank)->full_name(); }) +
-        ", but " + family_.name_of(family_.rank()) + " has waited " + seconds(timeout_) + " in " +
+        ", but " + family_.name_of(family_.rank()) + " has waited " + seconds(timeout_) + " for " +
         here.full_name() + ": every rank must make the same collective calls in the same order; ");
 
   // Everybody is here, so the collective is about to complete, unless MPI has lost a message of it.

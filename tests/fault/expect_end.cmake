@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs LAUNCH PROGRAM with TESSERA_FAULT=FAULT ("none": unset) and fails unless it ends with EXIT_STATUS,
-# within a minute, and exactly one line of its output matches LINE.
+# within a minute, exactly one line of its output matches LINE, and a "process N" that the output speaks of is
+# dead half a minute later at most.
 if(FAULT STREQUAL "none")
   unset(ENV{TESSERA_FAULT})
 else()
@@ -12,8 +13,23 @@ message("${output}")
 if(NOT status STREQUAL EXIT_STATUS)
   message(FATAL_ERROR "the job ended with \"${status}\", not ${EXIT_STATUS}")
 endif()
-string(REGEX MATCHALL "${LINE}" matches "${output}")
+string(REPLACE ";" "," lines "${output}")
+string(REGEX MATCHALL "${LINE}" matches "${lines}")
 list(LENGTH matches count)
 if(NOT count EQUAL 1)
   message(FATAL_ERROR "${count} lines match: ${LINE}")
+endif()
+if(output MATCHES "process ([0-9]+)")
+  set(process /proc/${CMAKE_MATCH_1}/status)
+  foreach(second RANGE 30)
+    set(state gone)
+    if(EXISTS ${process})
+      execute_process(COMMAND cat ${process} OUTPUT_VARIABLE state ERROR_QUIET)
+    endif()
+    if(NOT state MATCHES "State:\t[^ZX]")
+      return()
+    endif()
+    execute_process(COMMAND ${CMAKE_COMMAND} -E sleep 1)
+  endforeach()
+  message(FATAL_ERROR "${process} is still there: ${state}")
 endif()

@@ -59,4 +59,15 @@ struct SummaryCommand {
   [[nodiscard]] int run(const mpi::Session& session) const;
 };
 
+/// `tessera-fit report`
+struct ReportCommand {
+  std::string model;
+  std::string run_report;
+  std::string y_scale = "same";
+  std::string out = "report.html";
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(const mpi::Session& session) const;
+};
+
 }  // namespace tessera::fit

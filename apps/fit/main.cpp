@@ -34,9 +34,11 @@ int main(int argc, char** argv) {
   FitCommand fit;
   PredictCommand predict;
   SummaryCommand summary;
+  ReportCommand report;
   const CLI::App* fit_app = fit.add_to(app);
   const CLI::App* predict_app = predict.add_to(app);
   summary.add_to(app);
+  const CLI::App* report_app = report.add_to(app);
 
   app.footer(
       apps::footer("0 answer; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault"));
@@ -57,6 +59,7 @@ int main(int argc, char** argv) {
   try {
     if (fit_app->parsed()) return fit.run(session);
     if (predict_app->parsed()) return predict.run(session);
+    if (report_app->parsed()) return report.run(session);
     return summary.run(session);
   } catch (const Error& fault) {
     complain(session, fault.what());

@@ -25,7 +25,7 @@ std::string p_text(double p) {
 }
 
 /// A table whose first column is left-aligned and the others right-aligned.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string aligned(const TextTable& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {
     for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
@@ -43,38 +43,43 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 
 }  // namespace
 
-std::string summary_text(const Model& model) {
+TextTable coefficient_table(const Model& model) {
   const bool estimated = !model.family.scale_is_known();
+  TextTable rows{{"", "Estimate", "Std. Error", estimated ? "t value" : "z value",
+                  estimated ? "Pr(>|t|)" : "Pr(>|z|)", ""}};
+  for (const auto& test : model.coefficient_tests) {
+    rows.push_back({test.name, fmt::format("{:.6g}", test.estimate),
+                    fmt::format("{:.4g}", test.standard_error), fmt::format("{:.3f}", test.statistic),
+                    p_text(test.p_value), std::string(stars(test.p_value))});
+  }
+  return rows;
+}
+
+TextTable smooth_table(const Model& model) {
+  TextTable rows{{"", "edf", "Ref.df", model.family.scale_is_known() ? "Chi.sq" : "F", "p-value", ""}};
+  for (const auto& test : model.smooth_tests) {
+    rows.push_back({test.label, fmt::format("{:.3f}", test.edf), fmt::format("{:.3f}", test.reference_df),
+                    fmt::format("{:.3f}", test.statistic), p_text(test.p_value),
+                    std::string(stars(test.p_value))});
+  }
+  return rows;
+}
+
+std::string summary_text(const Model& model) {
   std::string out;
   auto to = std::back_inserter(out);
   fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", model.family.name(),
                  model.family.link_text(), model.formula);
 
   bool any_stars = false;
-  const auto mark = [&](double p) {
-    any_stars = any_stars || !stars(p).empty();
-    return std::string(stars(p));
+  const auto print = [&](const char* title, const TextTable& rows) {
+    if (rows.size() == 1) return;
+    fmt::format_to(to, "\n{}:\n{}", title, aligned(rows));
+    any_stars = any_stars ||
+                std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.back().empty(); });
   };
-  if (!model.coefficient_tests.empty()) {
-    std::vector<std::vector<std::string>> rows{{"", "Estimate", "Std. Error",
-                                                estimated ? "t value" : "z value",
-                                                estimated ? "Pr(>|t|)" : "Pr(>|z|)", ""}};
-    for (const auto& test : model.coefficient_tests) {
-      rows.push_back({test.name, fmt::format("{:.6g}", test.estimate),
-                      fmt::format("{:.4g}", test.standard_error), fmt::format("{:.3f}", test.statistic),
-                      p_text(test.p_value), mark(test.p_value)});
-    }
-    fmt::format_to(to, "\nParametric coefficients:\n{}", table(rows));
-  }
-  if (!model.smooth_tests.empty()) {
-    std::vector<std::vector<std::string>> rows{
-        {"", "edf", "Ref.df", estimated ? "F" : "Chi.sq", "p-value", ""}};
-    for (const auto& test : model.smooth_tests) {
-      rows.push_back({test.label, fmt::format("{:.3f}", test.edf), fmt::format("{:.3f}", test.reference_df),
-                      fmt::format("{:.3f}", test.statistic), p_text(test.p_value), mark(test.p_value)});
-    }
-    fmt::format_to(to, "\nApproximate significance of smooth terms:\n{}", table(rows));
-  }
+  print("Parametric coefficients", coefficient_table(model));
+  print("Approximate significance of smooth terms", smooth_table(model));
   if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
 
   fmt::format_to(to, "\nR-sq.(adj) = {:6.3g}   Deviance explained = {:.3g}%\n", model.r_squared_adjusted,

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.hpp"
+#include "output.hpp"
+#include "report/page.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+namespace tessera::fit {
+
+CLI::App* ReportCommand::add_to(CLI::App& program) {
+  CLI::App* command =
+      program.add_subcommand("report", "Write a page with the plots and checks of a model (HTML)");
+  command->add_option("MODEL", model, "model.json of a fit")->required();
+  command->add_option("--run-report", run_report, "Report of the run that fitted it, for its plan and times");
+  command->add_option("--y-scale", y_scale, "Vertical axes of curves: the same for all, or each its own")
+      ->check(CLI::IsMember({"same", "own"}))
+      ->capture_default_str();
+  command->add_option("--out", out, "Where the page goes")->capture_default_str();
+  return command;
+}
+
+int ReportCommand::run(const mpi::Session& session) const {
+  together(session.world(), [&] {
+    if (!session.is_root()) return;
+    OutputFile file(out);
+    const Model fitted = load_model(model);
+    PageOptions options;
+    options.same_y_scale = y_scale == "same";
+    if (!run_report.empty()) options.run = load_run_record(run_report);
+    file.write(report_page(fitted, options));
+    file.commit();
+    fmt::print(stderr, "Report written to {}\n", out);
+  });
+  return EXIT_SUCCESS;
+}
+
+}  // namespace tessera::fit

@@ -15,7 +15,7 @@ endif()
 
 function(check program)
   execute_process(COMMAND ${program} OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE COMMAND_ERROR_IS_FATAL ANY)
-  if(NOT output MATCHES "^tessera [0-9.]+: 3 tiles; an error was caught: ")
+  if(NOT output MATCHES "^tessera [0-9.]+: 3 tiles, 2 of rank 0; an error was caught: ")
     message(FATAL_ERROR "${program} printed: ${output}")
   endif()
   execute_process(COMMAND ldd ${program} OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)

@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
   try {
     (void)tessera::Plan::over_devices(-1, scores, ranks);
   } catch (const tessera::Error& error) {
-    std::printf("tessera %s: %zu tiles; an error was caught: %s\n", tessera::version, plan.tiles().size(),
-                error.what());
+    std::printf("tessera %s: %zu tiles, %zu of rank 0; an error was caught: %s\n", tessera::version,
+                plan.tiles().size(), plan.tiles_of(0).size(), error.what());
     return 0;
   }
   return 1;

@@ -4,6 +4,7 @@
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <toml++/toml.h>
 #include <algorithm>

@@ -39,7 +39,10 @@ void Progress::now(std::string_view text) {
 void Progress::note(std::string_view text) {
   if (!loud_) return;
   clear_line();
-  fmt::print(stream_, "{:%Y-%m-%d %H:%M:%S}  {}\n", fmt::localtime(std::time(nullptr)), text);
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  fmt::print(stream_, "{:%Y-%m-%d %H:%M:%S}  {}\n", local, text);
   std::fflush(stream_);
 }
 

@@ -19,43 +19,92 @@ class Tessera(CMakePackage, CudaPackage):
     version("main", branch="main")
 
     variant("apps", default=True, description="Build tessera-info, tessera-fit and tessera-bench")
-
+    variant("hdf5", default=True, when="+apps", description="Let tessera-fit read tables in HDF5")
     variant("nccl", default=False, when="+cuda", description="Sum and broadcast between GPUs by NCCL")
+    variant("shared", default=True, description="Install the shared library alone; else the static one too")
+    variant("tests", default=False, description="Build the tests, and the fault points that some of them need")
 
     generator("ninja")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
-    depends_on("pkgconfig", type=("build", "run"))
-    depends_on("mpi")
-    depends_on("hwloc@2.5:")
+    depends_on("pkgconfig", type="build")
+    depends_on("pkgconfig", type="run", when="~shared")  # find_package(tessera) asks it for hwloc
+    depends_on("mpi@3:")
+    depends_on("hwloc@2.9: +pci")
     depends_on("googletest@1.12:", type="test")
+    depends_on("googletest@1.12:", type="build", when="+tests")
 
     with when("+apps"):
         depends_on("blas")
         depends_on("lapack")
         depends_on("cli11@2.1:", type="build")
         depends_on("fmt@9:")
-        depends_on("hdf5@1.10:")
+        depends_on("hdf5@1.10:", when="+hdf5")
         depends_on("nlohmann-json@3.11:", type="build")
         depends_on("tomlplusplus@3:")
         depends_on("zlib-api")
 
     with when("+cuda"):
         depends_on("cuda@12:")
+        depends_on("hwloc +nvml")
         depends_on("nccl@2.14:", when="+nccl")
         conflicts("cuda_arch=none", msg="Name the GPUs to build for, e.g. cuda_arch=90")
+    for arch in CudaPackage.cuda_arch_values:
+        depends_on(f"nccl cuda_arch={arch}", when=f"+nccl cuda_arch={arch}")
 
     conflicts("%gcc@:11", msg="Tessera is written in C++20: use GCC 12 or later")
+    conflicts("^openblas +ilp64", msg="Tessera calls BLAS and LAPACK with integers of 32 bits")
 
     def cmake_args(self):
         args = [
+            self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define_from_variant("TESSERA_ENABLE_CUDA", "cuda"),
             self.define_from_variant("TESSERA_ENABLE_NCCL", "nccl"),
             self.define_from_variant("TESSERA_ENABLE_APPS", "apps"),
-            self.define("TESSERA_ENABLE_TESTS", self.run_tests),
+            self.define_from_variant("TESSERA_ENABLE_HDF5", "hdf5"),
+            self.define("TESSERA_ENABLE_TESTS", self.run_tests or self.spec.satisfies("+tests")),
+            self.define_from_variant("TESSERA_ENABLE_FAULTS", "tests"),
         ]
+        if self.spec.satisfies("+apps"):
+            args.append(self.define("BLAS_LIBRARIES", self.spec["blas"].libs))
+            args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + self.spec["blas"].libs))
         if self.spec.satisfies("+cuda"):
             args.append(self.builder.define_cuda_architectures(self))
         return args
+
+    def check(self):
+        """Tests of a build: the parts alone, and one job of two ranks. `ctest` runs all, for minutes."""
+        with working_dir(self.builder.build_directory):
+            ctest("--output-on-failure", "-j", str(make_jobs), "-L", "^unit$")
+            ctest("--output-on-failure", "-R", r"^job_passes\.np2$", "--no-tests=error")
+
+    def mpirun(self, *command, **options):
+        """Runs `command` on two ranks, and returns what it prints."""
+        launchers = ("mpirun", "mpiexec", "srun")
+        launch = which(*launchers, path=[self.spec["mpi"].prefix.bin]) or which(*launchers, required=True)
+        return launch("-n", "2", *command, output=str.split, error=str.split, **options)
+
+    def test_probe(self):
+        """every rank finds the other, and what it may use"""
+        if self.spec.satisfies("~apps"):
+            raise SkipTest("The programs are installed with +apps")
+        check_outputs("2 ranks", self.mpirun(self.prefix.bin.join("tessera-info")))
+
+    def test_fit(self):
+        """a model is fitted to the table that is installed"""
+        if self.spec.satisfies("~apps"):
+            raise SkipTest("The programs are installed with +apps")
+        table = join_path(self.prefix.share.tessera.examples.diamonds, "diamonds.csv.gz")
+        formula = 'lprice ~ cut + s(lcarat, bs="ps", k=20)'
+        output = self.mpirun(self.prefix.bin.join("tessera-fit"), "fit", table, "--formula", formula)
+        check_outputs(["s(lcarat)", "Model written to model.json"], output)
+
+    def test_consumer(self):
+        """a program of its own is built against the installation, and runs under MPI"""
+        source = self.prefix.share.tessera.examples.squares
+        cmake = self.spec["cmake"].command
+        cmake("-S", source, "-B", "squares", self.define("CMAKE_PREFIX_PATH", self.prefix))
+        cmake("--build", "squares")
+        check_outputs("squares here, computed on", self.mpirun(join_path("squares", "squares")))

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# spack.bash ROOT [SPEC]: installs what is committed in ROOT with the Spack in $SPACK_ROOT, from a mirror of its
+# sources and with its tests; runs the stand-alone tests of the installed package; and concretizes the
+# environments. What Tessera is built with is the system's. Spack's own packages are those of the checkout of
+# spack-packages in $TESSERA_SPACK_PACKAGES, or else those that Spack fetches. The user's Spack is left as it is.
+set -euo pipefail
+root=$1
+spec=${2-tessera}
+if [[ -z ${SPACK_ROOT-} ]]; then
+  echo "SKIPPED: SPACK_ROOT names no Spack"
+  exit 77
+fi
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/tessera-spack-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+unset SPACK_DISABLE_LOCAL_CONFIG # it would leave out the configuration below too
+export SPACK_USER_CONFIG_PATH=$work/config SPACK_SYSTEM_CONFIG_PATH=$work/none SPACK_USER_CACHE_PATH=$work/cache
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+mkdir -p "$work"/{config,system}
+spack() {
+  echo "== spack $*" >&2
+  "$SPACK_ROOT/bin/spack" --color never "$@"
+}
+fail() {
+  echo "spack.bash: $*" >&2
+  exit 1
+}
+
+cat >"$work/config/config.yaml" <<END
+config:
+  install_tree: {root: $work/store}
+  build_stage: [$work/stage]
+  test_stage: $work/test
+  source_cache: $work/sources
+  misc_cache: $work/misc
+  build_jobs: ${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+END
+if [[ -n ${TESSERA_SPACK_PACKAGES-} ]]; then
+  cat >"$work/config/repos.yaml" <<END
+repos:
+  builtin: $TESSERA_SPACK_PACKAGES/repos/spack_repo/builtin
+END
+fi
+
+# The system's packages, of which Spack itself finds only some: "name module" for those that pkg-config knows.
+external() {
+  [[ -n $2 ]] || fail "the system has no $1"
+  echo "  $1: {buildable: false, externals: [{spec: \"$1@$2\", prefix: ${3:-/usr}}]}" # not every pkg-config file has a prefix
+}
+{
+  echo "packages:"
+  while read -r name module; do
+    external "$name" "$(pkg-config --modversion "$module")" "$(pkg-config --variable=prefix "$module")"
+  done <<END
+cli11 CLI11
+fmt fmt
+googletest gtest
+hdf5 hdf5
+hwloc hwloc
+nlohmann-json nlohmann_json
+openblas openblas
+tomlplusplus tomlplusplus
+zlib zlib
+END
+  version() { grep -oE '[0-9]+(\.[0-9]+)+' | head -1; }
+  for program in cmake ninja pkgconf; do
+    path=$(command -v $program)
+    external $program "$($program --version | version)" "${path%/bin/*}"
+  done
+  path=$(command -v mpirun)
+  external openmpi "$(mpirun --version | version)" "${path%/bin/*}"
+} >"$work/system/packages.yaml"
+cat "$work/system/packages.yaml"
+spack compiler find
+
+# The mirror is all there is of the sources: the repository that it was made from is taken away.
+git clone --quiet "$root" "$work/source"
+git -C "$work/source" checkout --quiet -B main "$(git -C "$root" rev-parse HEAD)"
+spack repo add "$work/source/spack/spack_repo/tessera"
+spack -C "$work/system" mirror create --directory "$work/mirror" tessera
+rm -rf "$work/source/.git"
+echo "mirrors:: {tessera: {url: \"file://$work/mirror\", binary: false}}" >"$work/config/mirrors.yaml"
+
+spack -C "$work/system" install --test=root --show-log-on-error "$spec"
+spack test run --alias tessera tessera || { spack test results --logs tessera; exit 1; }
+spack test results tessera
+
+# A conflict is told by its message.
+message=$(spack spec tessera +cuda 2>&1) && fail "tessera +cuda without cuda_arch was concretized"
+[[ $message == *"Name the GPUs to build for, e.g. cuda_arch=90"* ]] || fail "tessera +cuda without cuda_arch: $message"
+
+# Each environment, with nothing but a compiler of the system's.
+for environment in cpu cuda; do
+  spack -e "$work/source/spack/environments/$environment" concretize
+done
+grep -q '"nvml":true' "$work/source/spack/environments/cuda/spack.lock" || fail "hwloc of the environment cuda has no NVML"

@@ -13,6 +13,7 @@ enum class ErrorCode {
   not_converged,  ///< an iteration ended without an answer
   device_absent,  ///< a device was required and there is none
   job_fault,      ///< the job as a whole cannot go on: a lost rank, MPI or CUDA misbehaving
+  interrupted,    ///< the job was asked to stop (`StopRequest`): the same command goes on
 };
 
 /// Misuse or unusable input. The message is one line that says what, where and what to do.
@@ -29,7 +30,8 @@ class Error : public std::runtime_error {
 };
 
 /// The exit status that every Tessera program uses for an error of this kind:
-/// 2 usage, 3 input, 4 not converged, 5 device required but absent, 6 job fault.
+/// 2 usage, 3 input, 4 not converged, 5 device required but absent, 6 job fault, 75 interrupted (sysexits'
+/// EX_TEMPFAIL: try again).
 [[nodiscard]] constexpr int exit_status(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::usage: return 2;
@@ -37,6 +39,7 @@ class Error : public std::runtime_error {
     case ErrorCode::not_converged: return 4;
     case ErrorCode::device_absent: return 5;
     case ErrorCode::job_fault: return 6;
+    case ErrorCode::interrupted: return 75;
   }
   return 6;
 }

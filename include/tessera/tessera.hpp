@@ -9,6 +9,7 @@
 #include <tessera/error.hpp>
 #include <tessera/job/device_collectives.hpp>
 #include <tessera/job/job.hpp>
+#include <tessera/job/stop_request.hpp>
 #include <tessera/memory/arena.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 #include <tessera/mpi/session.hpp>

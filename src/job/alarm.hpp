@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-/// Tells the ranks that wait for their devices that another rank has failed, so that they need not wait until
-/// their time is up. All messages are empty, and never waited for.
+/// Tells the ranks that wait or work that another rank has something to say (that it failed, that it was
+/// asked to stop), so that they need not go on until their time is up. All messages are empty, and never
+/// waited for.
 class Alarm {
  public:
   /// *Collective.*

@@ -25,6 +25,10 @@ class Attempt {
 
   void fatal(std::exception_ptr thrown);
   void device_failed(Verdict::Failure failure);
+  /// The work was cut short because the job is to stop.
+  void cut_short() noexcept {
+    if (ok()) ballot_.outcome = Outcome::stopped;
+  }
 
   [[nodiscard]] bool ok() const noexcept { return ballot_.outcome == Outcome::success; }
   [[nodiscard]] const Ballot& ballot() const noexcept { return ballot_; }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "job/host_pass.hpp"
 #include "job/state.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
+
+#include <algorithm>
+#include <functional>
 
 namespace tessera {
 namespace {
@@ -36,20 +40,25 @@ TileMemory DrivenDevice::memory(BufferPool& buffers, const DeviceContext& contex
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const auto tiles = plan.tiles_of(comm.rank());
   try {
-    std::vector<std::optional<Verdict::Failure>> failures(tiles.size());
+    std::vector<TileEnd> ends(tiles.size());
     std::vector<int> devices(tiles.size());
     std::vector<std::size_t> tile_of(pool.size());
     for (std::size_t i = 0; i < tiles.size(); ++i) {
       devices[i] = tiles[i].device;
       tile_of[static_cast<std::size_t>(devices[i])] = i;
     }
-    device_threads->run(devices, [&](int device) {
+    const std::function<void(int)> compute = [&](int device) {
       const std::size_t i = tile_of[static_cast<std::size_t>(device)];
-      failures[i] = compute_tile(plan, tiles[i], work);
-    });
-    for (auto& failure : failures) {
-      if (failure) attempt.device_failed(std::move(*failure));
+      ends[i] = compute_tile(plan, tiles[i], work);
+    };
+    if (options.stop == nullptr)
+      device_threads->run(devices, compute);
+    else
+      device_threads->run(devices, compute, [&] { options.stop->look(); });
+    for (TileEnd& end : ends) {
+      if (end.failure) attempt.device_failed(std::move(*end.failure));
     }
+    if (std::ranges::any_of(ends, &TileEnd::cut_short)) attempt.cut_short();
   } catch (...) {  // the system has no more threads or memory, and no tile was begun
     Verdict::Failure failure;
     failure.stage = "bind";
@@ -58,8 +67,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
   }
 }
 
-std::optional<Verdict::Failure> Job::State::compute_tile(const Plan& plan, const PlannedTile& planned,
-                                                         const Pass& work) {
+TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work) {
   const int device = planned.device;
   const TraceRange range("tile", device);
   const auto all = inventory.devices_of(comm.rank());
@@ -80,13 +88,17 @@ std::optional<Verdict::Failure> Job::State::compute_tile(const Plan& plan, const
 
     failure.stage = "allocate";
     faults.throw_if_hit(fault::Stage::allocate, device, pass);
-    const std::int64_t step =
+    std::int64_t step =
         units_at_once(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
+    // The host does the work here, and at its pace.
+    if (info.simulated && options.stop != nullptr)
+      step = std::min(step, stoppable_step(planned.units.size(), plan.block(), 1));
 
     BufferPool& pooled = buffers.pool_at(place);
 
     failure.stage = "tile";
     for (Range part{planned.units.begin, planned.units.begin}; part.end < planned.units.end;) {
+      if (options.stop != nullptr && options.stop->made()) return {.failure = {}, .cut_short = true};
       part.begin = part.end;
       part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
       Tile tile(part, planned.units, device, info, context.stream(), own.memory(pooled, context));
@@ -104,14 +116,14 @@ std::optional<Verdict::Failure> Job::State::compute_tile(const Plan& plan, const
       if (tile.failed()) {
         drain(context);
         failure.reason = tile.reason();
-        return failure;
+        return {.failure = std::move(failure)};
       }
       context.synchronize();
     }
-    return std::nullopt;
+    return {};
   } catch (...) {
     failure.reason = reason_of(std::current_exception());
-    return failure;
+    return {.failure = std::move(failure)};
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/device_threads.hpp"
 
+#include "mpi/pause.hpp"
+
 #include <tessera/error.hpp>
 
 #include <algorithm>
@@ -60,7 +62,8 @@ void DeviceThreads::serve(int device) {
   }
 }
 
-void DeviceThreads::run(std::span<const int> devices, const std::function<void(int)>& work) {
+void DeviceThreads::run(std::span<const int> devices, const std::function<void(int)>& work,
+                        const std::function<void()>& meanwhile) {
   if (devices.empty()) return;
   for (const int device : devices) start(device);
   for (std::size_t place = 0; place < devices.size(); ++place)
@@ -69,6 +72,7 @@ void DeviceThreads::run(std::span<const int> devices, const std::function<void(i
   work_ = &work;
   running_.store(static_cast<std::uint32_t>(devices.size()), std::memory_order_release);
   wake(0);
+  for (mpi::Pause pause; meanwhile && running_.load(std::memory_order_acquire) != 0; pause()) meanwhile();
   for (std::uint32_t left = 0; (left = running_.load(std::memory_order_acquire)) != 0;)
     running_.wait(left, std::memory_order_acquire);
 }

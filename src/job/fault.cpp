@@ -13,14 +13,20 @@
 namespace tessera::fault {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 8> stages = {{{"probe", Stage::probe},
-                                                                       {"claim", Stage::claim},
-                                                                       {"bind", Stage::bind},
-                                                                       {"allocate", Stage::allocate},
-                                                                       {"throw", Stage::throwing},
-                                                                       {"fail", Stage::failing},
-                                                                       {"nccl", Stage::nccl},
-                                                                       {"vote-late", Stage::vote_late}}};
+constexpr std::array<std::pair<std::string_view, Stage>, 13> stages = {
+    {{"probe", Stage::probe},
+     {"claim", Stage::claim},
+     {"bind", Stage::bind},
+     {"allocate", Stage::allocate},
+     {"throw", Stage::throwing},
+     {"fail", Stage::failing},
+     {"nccl", Stage::nccl},
+     {"vote-late", Stage::vote_late},
+     {"signal", Stage::signal},
+     {"kill", Stage::kill},
+     {"checkpoint-write", Stage::checkpoint_write},
+     {"checkpoint-swap", Stage::checkpoint_swap},
+     {"checkpoint-full", Stage::checkpoint_full}}};
 
 /// Takes `prefix` off the front of `text` if it is there.
 bool skip(std::string_view& text, std::string_view prefix) {
@@ -71,9 +77,11 @@ std::vector<Point> parse(std::string_view text) {
     const std::string_view entry = trimmed(text.substr(0, comma));
     const std::optional<Point> point = parse_point(entry);
     if (!point)
-      throw Error(ErrorCode::usage, "TESSERA_FAULT: cannot read \"" + std::string(entry) +
-                                        "\": an entry is stage@rankR[.deviceD][:passN], the stage one of "
-                                        "probe, claim, bind, allocate, throw, fail, nccl, vote-late");
+      throw Error(ErrorCode::usage,
+                  "TESSERA_FAULT: cannot read \"" + std::string(entry) +
+                      "\": an entry is stage@rankR[.deviceD][:passN], the stage one of "
+                      "probe, claim, bind, allocate, throw, fail, nccl, vote-late, signal, kill, "
+                      "checkpoint-write, checkpoint-swap, checkpoint-full");
     points.push_back(*point);
     if (comma == std::string_view::npos) return points;
     text.remove_prefix(comma + 1);

@@ -25,6 +25,12 @@ enum class Stage {
   failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
   nccl,       ///< the rank cannot open NCCL
   vote_late,  ///< "vote-late": the rank comes late to the vote; `device` does not matter
+  signal,     ///< the rank sends itself SIGUSR1 as the pass begins
+  kill,       ///< the rank dies of SIGKILL as the pass begins
+  // `pass` counts the saves of a checkpoint here, from 1.
+  checkpoint_write,  ///< "checkpoint-write": the writer dies with half of the state written
+  checkpoint_swap,   ///< "checkpoint-swap": it dies with the new state beside the old one
+  checkpoint_full,   ///< "checkpoint-full": the disk is full
 };
 
 [[nodiscard]] std::string_view to_string(Stage stage);

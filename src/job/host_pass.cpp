@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
 
+#include <tessera/job/stop_request.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -15,29 +17,45 @@ namespace {
 /// be worth a call.
 constexpr std::int64_t parts_per_thread = 16;
 
-std::int64_t units_of_a_part(std::int64_t units, std::int64_t block, int threads) {
-  if (threads == 1) return units;
+/// The same where a thread must see soon that it is to stop: of a pass of ten minutes, some two seconds.
+constexpr std::int64_t stoppable_parts_per_thread = 256;
+
+std::int64_t units_of_a_part(std::int64_t units, std::int64_t block, std::int64_t parts) {
   const std::int64_t blocks = (units - 1) / block + 1;
-  return std::max<std::int64_t>(1, blocks / (threads * parts_per_thread)) * block;
+  return std::max<std::int64_t>(1, blocks / parts) * block;
+}
+
+std::int64_t step_of(std::int64_t units, std::int64_t block, int threads, bool stoppable) {
+  if (stoppable) return stoppable_step(units, block, threads);
+  return threads == 1 ? units : units_of_a_part(units, block, threads * parts_per_thread);
 }
 
 }  // namespace
 
-void compute_on_host(Range range, std::int64_t block, int threads,
-                     const std::function<void(const HostTile&)>& work) {
-  if (range.empty()) return;
-  const std::int64_t step = units_of_a_part(range.size(), block, threads);
+std::int64_t stoppable_step(std::int64_t units, std::int64_t block, int threads) noexcept {
+  return units_of_a_part(units, block, threads * stoppable_parts_per_thread);
+}
+
+bool compute_on_host(Range range, std::int64_t block, int threads,
+                     const std::function<void(const HostTile&)>& work, StopRequest* stop) {
+  if (range.empty()) return true;
+  const std::int64_t step = step_of(range.size(), block, threads, stop != nullptr);
   const std::int64_t parts = (range.size() - 1) / step + 1;
   std::atomic<std::int64_t> next = 0;
-  std::atomic<bool> stop = false;
+  std::atomic<bool> failed = false;
   std::mutex failing;
   std::int64_t failed_part = parts;
   std::exception_ptr thrown;
 
+  const auto told_to_stop = [&](int thread) {
+    if (stop == nullptr) return false;
+    if (thread == 0) stop->look();
+    return stop->made();
+  };
   const auto take_parts = [&](int thread) {
     // Parts are handed out in order and each that is handed out is computed, so the earliest part
     // that can fail always does.
-    while (!stop.load(std::memory_order_relaxed)) {
+    while (!failed.load(std::memory_order_relaxed) && !told_to_stop(thread)) {
       const std::int64_t part = next.fetch_add(1, std::memory_order_relaxed);
       if (part >= parts) return;
       const std::int64_t begin = range.begin + part * step;
@@ -51,7 +69,7 @@ void compute_on_host(Range range, std::int64_t block, int threads,
           failed_part = part;
           thrown = std::current_exception();
         }
-        stop = true;
+        failed = true;
       }
     }
   };
@@ -64,6 +82,7 @@ void compute_on_host(Range range, std::int64_t block, int threads,
     take_parts(0);
   }
   if (thrown) std::rethrow_exception(thrown);
+  return next.load(std::memory_order_relaxed) >= parts;
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <tessera/error.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <thread>
 
 namespace tessera {
@@ -55,7 +56,16 @@ Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& wo
   return ballots.vote(attempt.ballot(), signature, inventory, "the vote of " + pass_name());
 }
 
+void Job::State::stop_if_agreed() const {
+  if (options.stop != nullptr && options.stop->agreed())
+    throw Error(ErrorCode::interrupted, "stopped by " + options.stop->cause());
+}
+
 void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) const {
+  if (decided.outcome == Outcome::stopped) {
+    (void)options.stop->agree();
+    stop_if_agreed();
+  }
   attempt.end(decided, pass_name(),
               "the ranks do not make the same call in " + pass_name() +
                   ": every rank must call the same verbs in the same order, with the same plan and width");
@@ -95,7 +105,10 @@ Verdict Job::State::verdict_of_host() const {
 void Job::run(const Plan& plan, const Pass& pass) {
   State& state = *state_;
   state.refuse_if_gpu_is_required();
+  state.stop_if_agreed();
   ++state.pass;
+  if (state.faults.hit(fault::Stage::signal, std::nullopt, state.pass)) (void)std::raise(SIGUSR1);
+  if (state.faults.hit(fault::Stage::kill, std::nullopt, state.pass)) (void)std::raise(SIGKILL);
   const TraceRange range("pass", state.pass);
   const bool on_devices = runs_on_devices(plan);
 
@@ -122,7 +135,8 @@ void Job::run(const Plan& plan, const Pass& pass) {
 
   attempt.run([&] {
     const TraceRange host("host");
-    compute_on_host(local_range(plan), plan.block(), threads(), pass.on_host);
+    if (!compute_on_host(local_range(plan), plan.block(), threads(), pass.on_host, state.options.stop))
+      attempt.cut_short();
   });
   attempt.run(pass.finish);
   const Ballot decided = state.vote(attempt, plan, pass);

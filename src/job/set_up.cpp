@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-void check(const JobOptions& options) {
+void check(const JobOptions& options, int ranks) {
   if (options.threads < 0)
     throw Error(ErrorCode::usage, "JobOptions::threads is " + std::to_string(options.threads) +
                                       ": give a number of threads, or 0 for as many as there are");
@@ -23,6 +23,9 @@ void check(const JobOptions& options) {
                 "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
   if (options.score_model == ScoreModel::measured && !options.measure)
     throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
+  if (options.stop != nullptr && options.stop->ranks() != ranks)
+    throw Error(ErrorCode::usage, "JobOptions::stop was made over " + std::to_string(options.stop->ranks()) +
+                                      " ranks, the job has " + std::to_string(ranks));
 }
 
 std::string host_name() {
@@ -159,7 +162,7 @@ std::string absence_of(const Inventory& inventory) {
 void Job::State::set_up() {
   Attempt attempt;
   attempt.run([&] {
-    check(options);
+    check(options, comm.size());
     faults = fault::Faults::from_environment(comm.rank());
   });
   const Probe here = look_around(options.policy, faults, comm.rank(), attempt);
@@ -172,13 +175,14 @@ void Job::State::set_up() {
   const Ballot decided =
       ballots.vote(attempt.ballot(),
                    signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
-                                 options.allow_sharing ? 1 : 0, options.collective_timeout.count()}),
+                                 options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
+                                 options.stop != nullptr ? 1 : 0}),
                    inventory, "the vote on the hardware");
   if (decided.outcome == Outcome::fatal || decided.outcome == Outcome::disagreement)
     attempt.end(
         decided, "the setting up of the job",
-        "the ranks were given different job options: policy, score model, sharing and collective timeout "
-        "must agree");
+        "the ranks were given different job options: policy, score model, sharing, collective timeout "
+        "and whether there is a stop request must agree");
   threads = options.threads > 0 ? options.threads : fair_threads(inventory, comm.rank());
   absence = absence_of(inventory);
 

@@ -8,6 +8,7 @@
 #include "job/vote.hpp"
 
 #include <tessera/job/job.hpp>
+#include <tessera/job/stop_request.hpp>
 #include <tessera/memory/arena.hpp>
 #include <tessera/memory/buffer_pools.hpp>
 #include <tessera/memory/workspace_pool.hpp>
@@ -27,13 +28,21 @@ struct DrivenDevice {
   [[nodiscard]] TileMemory memory(BufferPool& buffers, const DeviceContext& context);
 };
 
+/// How a tile's work ended: well, where it has no failure and was not cut short.
+struct TileEnd {
+  std::optional<Verdict::Failure> failure;
+  bool cut_short = false;  ///< the job is to stop
+};
+
 /// What a job knows, and the steps that its passes are made of.
 struct Job::State {
   State(const mpi::Communicator& from, JobOptions chosen)
       : comm(from.duplicate(chosen.collective_timeout)),
         options(std::move(chosen)),
-        ballots(comm),
-        modules(std::make_shared<ModuleCache>(options.modules)) {}
+        ballots(comm, options.stop),
+        modules(std::make_shared<ModuleCache>(options.modules)) {
+    if (options.stop != nullptr) comm.set_meanwhile([stop = options.stop] { stop->look(); });
+  }
 
   mpi::Communicator comm;
   JobOptions options;
@@ -65,7 +74,10 @@ struct Job::State {
   /// The vote of this pass. *Collective.*
   [[nodiscard]] Ballot vote(const Attempt& attempt, const Plan& plan, const Pass& work);
 
-  /// Ends the pass with an exception, as the vote decided.
+  /// Throws `Error(interrupted)` if all ranks have agreed to stop.
+  void stop_if_agreed() const;
+
+  /// Ends the pass with an exception, as the vote decided. *Collective.*
   [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided) const;
 
   /// From here on the job is on the CPU. Throws `Error(device_absent)` under `Policy::gpu`.
@@ -77,8 +89,7 @@ struct Job::State {
 
  private:
   [[nodiscard]] std::string pass_name() const { return "pass " + std::to_string(pass); }
-  [[nodiscard]] std::optional<Verdict::Failure> compute_tile(const Plan& plan, const PlannedTile& planned,
-                                                             const Pass& work);
+  [[nodiscard]] TileEnd compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work);
 };
 
 }  // namespace tessera

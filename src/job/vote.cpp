@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/vote.hpp"
 
+#include <tessera/job/stop_request.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -50,6 +52,10 @@ std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
     }
   }
   return static_cast<std::int64_t>(hash);
+}
+
+BallotBox::BallotBox(const mpi::Communicator& comm, StopRequest* stop) : comm_(comm.duplicate()) {
+  if (stop != nullptr) comm_.set_meanwhile([stop] { stop->look(); });
 }
 
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,

@@ -12,9 +12,12 @@
 
 namespace tessera {
 
+class StopRequest;
+
 /// What one rank brings to a vote, and what the vote decides for all.
 enum class Outcome : std::int64_t {
   fatal,          ///< the pass cannot be done on the CPU either: it ends with an exception on every rank
+  stopped,        ///< the rank cut its work short, as it or another was asked to (`StopRequest`)
   device_failed,  ///< the whole job falls back
   success,
   disagreement,  ///< only as a decision: the ranks did not vote on the same thing
@@ -29,8 +32,9 @@ struct Ballot {
 /// The votes of one job: on each, all ranks agree on the gravest outcome and its lowest rank.
 class BallotBox {
  public:
-  /// *Collective.* Votes have the timeout of `comm`.
-  explicit BallotBox(const mpi::Communicator& comm) : comm_(comm.duplicate()) {}
+  /// *Collective.* Votes have the timeout of `comm`. Ranks that wait in a vote look after `stop`, where there
+  /// is one, so that a request that reaches them reaches those that still work.
+  explicit BallotBox(const mpi::Communicator& comm, StopRequest* stop = nullptr);
 
   /// *Collective.* Returns the same ballot on every rank. `signature` stands for what must be the same on
   /// all of them; if it is not, they disagree, whatever else they brought. `inventory` gives the

@@ -272,6 +272,7 @@ void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t
         roll_call.emplace(*self_.family, native(), here, timeout, start);
       }
       roll_call->step();
+      if (self_.meanwhile) self_.meanwhile();
     }
     pause();
   }

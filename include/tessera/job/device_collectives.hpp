@@ -44,7 +44,8 @@ namespace tessera {
 /// - ranks that do not make the same call: `Error(usage)`; nothing has been changed;
 /// - a device, or NCCL, that fails in the middle: `Error(job_fault)` naming rank, device and reason; what the
 ///   arrays hold is not defined. If it was NCCL, the hosts carry the data from then on;
-/// - a rank that does not come: as in a pass, the job is ended with its name (`JobOptions::collective_timeout`).
+/// - a rank that does not come: as in a pass, the job is ended with its name
+/// (`JobOptions::collective_timeout`).
 ///
 /// Cost: two votes (allreduces of 24 bytes) beside the operation itself; through the hosts, a copy to and one
 /// from each device and an MPI_Allreduce, with memory for two arrays on the host.

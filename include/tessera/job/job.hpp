@@ -23,6 +23,7 @@
 namespace tessera {
 
 class DeviceCollectives;
+class StopRequest;
 
 /// Which hardware a job may use.
 enum class Policy {
@@ -54,6 +55,10 @@ struct JobOptions {
   std::chrono::milliseconds collective_timeout = std::chrono::minutes(30);
   /// Where kernels that are compiled at run time are kept, and who compiles them.
   ModuleCacheOptions modules;
+  /// What may ask the job to stop (<tessera/job/stop_request.hpp>): null on every rank, or on none. Made over
+  /// the job's ranks, and outlives the job. Passes are then cut into more parts, and ranks look after it
+  /// between them.
+  StopRequest* stop = nullptr;
 };
 
 /// What one kind of device of the job got out of `Job::compile`.
@@ -91,6 +96,9 @@ struct JobModule {
 ///   plan): rethrown on its rank after all ranks have agreed that the pass failed; the other ranks
 ///   throw `Error(job_fault)` naming that rank. If ranks pass different plans, every rank throws
 ///   `Error(usage)`.
+/// - A request to stop (`JobOptions::stop`), on any rank: host functions end with the part at hand, devices
+///   with theirs, and every rank throws `Error(interrupted)` with its cause, then and in any later pass. A
+///   pass that every rank had completed is a result like any other.
 /// - A rank that does not come to a vote or a sum within `JobOptions::collective_timeout`: a line on standard
 ///   error names it and its node, and the job is ended with status 6.
 class Job {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -114,6 +115,11 @@ class Communicator {
   void set_timeout(std::chrono::milliseconds timeout) noexcept { self_.timeout = timeout; }
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return self_.timeout; }
 
+  /// What this rank does again and again while it waits in a collective of this communicator, once it has
+  /// waited for a millisecond; not in one of a duplicate or part. It must not block, nor throw, nor use this
+  /// communicator.
+  void set_meanwhile(std::function<void()> work) noexcept { self_.meanwhile = std::move(work); }
+
   /// The ranks that give the same color, ordered by their rank here. *Collective.*
   [[nodiscard]] Communicator split(int color) const;
 
@@ -215,6 +221,7 @@ class Communicator {
     std::shared_ptr<detail::Family> family;  // of all that descend from the same
     std::uint64_t id = 0;                    // among them, the same on every rank
     std::chrono::milliseconds timeout{};
+    std::function<void()> meanwhile{};
     mutable std::int64_t waits = 0;  // numbers the collectives
   };
   Self self_;

@@ -65,6 +65,16 @@ TEST_F(Votes, FatalOutweighsALowerRanksDevice) {
   EXPECT_EQ(decided.failure.rank, last);
 }
 
+TEST_F(Votes, AStopIsGraverThanADeviceAndLessThanAnError) {
+  const int last = comm_.size() - 1;
+  if (last == 0) GTEST_SKIP() << "one rank brings one outcome";
+  EXPECT_EQ(vote(mine(Outcome::stopped, {last})).outcome, Outcome::stopped);
+  for (const auto& [other, decided] :
+       {std::pair(Outcome::device_failed, Outcome::stopped), std::pair(Outcome::fatal, Outcome::fatal)}) {
+    EXPECT_EQ(vote(mine(comm_.rank() == last ? Outcome::stopped : other, {0, last})).outcome, decided);
+  }
+}
+
 TEST_F(Votes, DifferentSignaturesAreADisagreementOnEveryRank) {
   if (comm_.size() == 1) GTEST_SKIP() << "one rank cannot disagree";
   for (const std::int64_t other : {std::int64_t{8}, std::int64_t{-1}, std::int64_t{1} << 62}) {

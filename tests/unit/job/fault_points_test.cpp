@@ -16,11 +16,23 @@ Point point(Stage stage, std::optional<int> rank, std::optional<int> device, std
 
 TEST(FaultGrammar, ReadsEveryStage) {
   const auto points = parse(
-      "probe@rank0,claim@rank1,bind@rank2,allocate@rank3,throw@rank4,fail@rank5,nccl@rank6,vote-late@rank7");
-  ASSERT_EQ(points.size(), 8u);
-  const Stage stages[] = {Stage::probe,    Stage::claim,   Stage::bind, Stage::allocate,
-                          Stage::throwing, Stage::failing, Stage::nccl, Stage::vote_late};
-  for (int i = 0; i < 8; ++i)
+      "probe@rank0,claim@rank1,bind@rank2,allocate@rank3,throw@rank4,fail@rank5,nccl@rank6,vote-late@rank7,"
+      "signal@rank8,kill@rank9,checkpoint-write@rank10,checkpoint-swap@rank11,checkpoint-full@rank12");
+  ASSERT_EQ(points.size(), 13u);
+  const Stage stages[] = {Stage::probe,
+                          Stage::claim,
+                          Stage::bind,
+                          Stage::allocate,
+                          Stage::throwing,
+                          Stage::failing,
+                          Stage::nccl,
+                          Stage::vote_late,
+                          Stage::signal,
+                          Stage::kill,
+                          Stage::checkpoint_write,
+                          Stage::checkpoint_swap,
+                          Stage::checkpoint_full};
+  for (int i = 0; i < 13; ++i)
     EXPECT_EQ(points[static_cast<std::size_t>(i)], point(stages[i], i, std::nullopt, std::nullopt));
 }
 

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/stop_request.hpp>
+
+#include "job/alarm.hpp"
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Signals are the process's, and a handler can reach nothing but globals.
+std::atomic<int> caught_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait for a lock");
+std::atomic<bool> signals_are_taken = false;
+
+extern "C" void catch_signal(int signal) {
+  int none = 0;
+  caught_signal.compare_exchange_strong(none, signal);
+}
+
+/// Owns the handlers of some signals, and restores those before it.
+class SignalHandlers {
+ public:
+  explicit SignalHandlers(const std::vector<int>& signals) {
+    if (signals.empty()) return;
+    if (signals_are_taken.exchange(true))
+      throw Error(ErrorCode::usage, "another StopRequest catches signals: only one can, at a time");
+    caught_signal = 0;
+    owner_ = true;
+    struct sigaction ours {};
+    ours.sa_handler = &catch_signal;
+    ours.sa_flags = SA_RESTART;
+    sigemptyset(&ours.sa_mask);
+    for (const int signal : signals) {
+      struct sigaction before {};
+      if (sigaction(signal, &ours, &before) != 0) {
+        restore();
+        throw Error(ErrorCode::usage, "signal " + std::to_string(signal) + " cannot be caught");
+      }
+      before_.emplace_back(signal, before);
+    }
+  }
+  ~SignalHandlers() { restore(); }
+  SignalHandlers(const SignalHandlers&) = delete;
+  SignalHandlers& operator=(const SignalHandlers&) = delete;
+
+  [[nodiscard]] int caught() const noexcept { return owner_ ? caught_signal.load() : 0; }
+
+ private:
+  void restore() noexcept {
+    for (auto last = before_.rbegin(); last != before_.rend(); ++last)
+      sigaction(last->first, &last->second, nullptr);
+    before_.clear();
+    if (std::exchange(owner_, false)) signals_are_taken = false;
+  }
+
+  bool owner_ = false;
+  std::vector<std::pair<int, struct sigaction>> before_;
+};
+
+std::string name_of(int signal) {
+  switch (signal) {
+    case SIGUSR1: return "SIGUSR1";
+    case SIGUSR2: return "SIGUSR2";
+    case SIGTERM: return "SIGTERM";
+    case SIGINT: return "SIGINT";
+    case SIGHUP: return "SIGHUP";
+    default: return "signal " + std::to_string(signal);
+  }
+}
+
+std::string seconds(std::chrono::milliseconds time) {
+  const auto ms = time.count();
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+
+const StopOptions& checked(const StopOptions& options) {
+  if (options.time_limit.count() < 0)
+    throw Error(ErrorCode::usage, "StopOptions::time_limit is negative: give a time, or 0 for no limit");
+  return options;
+}
+
+}  // namespace
+
+struct StopRequest::State {
+  State(const mpi::Communicator& from, const StopOptions& chosen)
+      : options(checked(chosen)),
+        handlers(options.signals),
+        comm(from.duplicate()),
+        waiting(from.duplicate()),
+        alarm(comm) {}
+
+  /// Why this rank itself was asked; empty if it was not.
+  [[nodiscard]] std::string own_cause() const {
+    const std::string here = " on rank " + std::to_string(comm.rank());
+    if (const int signal = handlers.caught(); signal != 0) return name_of(signal) + here;
+    {
+      const std::lock_guard lock(mutex);
+      if (!requested.empty()) return requested + here;
+    }
+    return time_is_up() ? "the time limit of " + seconds(options.time_limit) : std::string();
+  }
+  [[nodiscard]] bool time_is_up() const noexcept {
+    return options.time_limit.count() > 0 && Clock::now() - start >= options.time_limit;
+  }
+
+  StopOptions options;
+  SignalHandlers handlers;
+  mpi::Communicator comm;
+  mpi::Communicator waiting;  // of `wait_for_all`, whose ranks look while they wait
+  Alarm alarm;
+  Clock::time_point start = Clock::now();
+  mutable std::mutex mutex;
+  std::string requested;  // by the application; under the mutex
+  mutable std::atomic<bool> made = false;
+  bool spread = false;  // this rank has told the others, or another has told it
+  bool agreed = false;
+  std::string cause;
+};
+
+StopRequest::StopRequest(const mpi::Communicator& comm, StopOptions options)
+    : state_(std::make_unique<State>(comm, options)) {
+  state_->waiting.set_meanwhile([this] { look(); });
+}
+StopRequest::~StopRequest() = default;
+
+void StopRequest::request(std::string cause) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->requested.empty()) state_->requested = cause.empty() ? "the application" : std::move(cause);
+  }
+  state_->made = true;
+}
+
+bool StopRequest::made() const noexcept {
+  const State& state = *state_;
+  if (state.made.load(std::memory_order_relaxed)) return true;
+  if (state.handlers.caught() == 0 && !state.time_is_up()) return false;
+  state.made = true;
+  return true;
+}
+
+void StopRequest::look() {
+  State& state = *state_;
+  if (state.spread || state.agreed) return;
+  // Who has been told need not tell: the rank that did tells everybody.
+  if (state.alarm.rang()) {
+    state.made = true;
+    state.spread = true;
+  } else if (made()) {
+    state.alarm.raise();
+    state.spread = true;
+  }
+}
+
+void StopRequest::wait_for_all() {
+  state_->waiting.barrier();
+}
+
+bool StopRequest::agree() {
+  State& state = *state_;
+  if (state.agreed) return true;
+  const auto& comm = state.comm;
+  if (comm.allreduce<std::int32_t>(made() ? 1 : 0, mpi::Reduction::max) == 0) return false;
+  state.made = true;
+  state.agreed = true;
+  state.alarm.reset();
+  const std::string mine = state.own_cause();
+  const int first =
+      comm.allreduce<std::int32_t>(mine.empty() ? comm.size() : comm.rank(), mpi::Reduction::min);
+  state.cause = comm.broadcast_text(mine, std::min(first, comm.size() - 1));
+  return true;
+}
+
+bool StopRequest::agreed() const noexcept {
+  return state_->agreed;
+}
+const std::string& StopRequest::cause() const noexcept {
+  return state_->cause;
+}
+int StopRequest::ranks() const noexcept {
+  return state_->comm.size();
+}
+
+}  // namespace tessera

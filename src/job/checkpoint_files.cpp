@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/checkpoint_files.hpp"
+
+#include <tessera/error.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <span>
+#include <system_error>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const char* what) {
+  throw std::system_error(errno, std::generic_category(), path + ": " + what);
+}
+
+/// A file descriptor that is closed.
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~Descriptor() { (void)close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
+  [[nodiscard]] bool write(std::string_view bytes) const noexcept {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(number_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+  /// Some file systems have nothing to flush, and say so.
+  [[nodiscard]] bool flush() const noexcept { return ::fsync(number_) == 0 || errno == EINVAL; }
+  [[nodiscard]] bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+  [[nodiscard]] ssize_t read(std::span<char> buffer) const noexcept {
+    return ::read(number_, buffer.data(), buffer.size());
+  }
+
+ private:
+  int number_;
+};
+
+std::string host_and_process() {
+  std::array<char, 256> name{};
+  (void)::gethostname(name.data(), name.size() - 1);
+  return std::string(name.data()) + ", process " + std::to_string(::getpid());
+}
+
+std::string new_token() {
+  std::random_device random;
+  std::string token;
+  for (int i = 0; i < 16; ++i) token += "0123456789abcdef"[random() % 16];
+  return token;
+}
+
+}  // namespace
+
+std::optional<std::string> read_if_there(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
+  const auto refuse = [&] {
+    throw Error(ErrorCode::input, path + ": cannot be read: " + std::generic_category().message(errno));
+  };
+  if (!file.is_open()) {
+    if (errno == ENOENT) return std::nullopt;
+    refuse();
+  }
+  std::string text;
+  std::array<char, 65536> buffer{};
+  for (;;) {
+    const ssize_t got = file.read(buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse();
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+CheckpointFiles::CheckpointFiles(std::string path)
+    : path_(std::move(path)),
+      folder_(std::filesystem::path(path_).parent_path().string()),
+      token_(new_token()) {
+  if (folder_.empty()) folder_ = ".";
+}
+
+CheckpointFiles::~CheckpointFiles() {
+  if (generation_ == 0) return;
+  ::unlink(temporary().c_str());
+  // That of a later start with the same number, after all was removed, is not this one's.
+  try {
+    const auto held = read_if_there(file_of(generation_));
+    if (held && held->find(token_) != std::string::npos) ::unlink(file_of(generation_).c_str());
+  } catch (...) {
+    // It stays: the next start takes a later one.
+  }
+}
+
+std::string CheckpointFiles::file_of(std::int64_t generation) const {
+  return path_ + ".generation-" + std::to_string(generation);
+}
+std::string CheckpointFiles::temporary() const {
+  return file_of(generation_) + '.' + token_ + ".new";
+}
+
+std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(folder_.c_str()), &::closedir);
+  if (!folder) fail(folder_, "cannot be listed");
+  const std::string prefix = std::filesystem::path(path_).filename().string() + ".generation-";
+  std::vector<Entry> found;
+  for (errno = 0; const dirent* one = ::readdir(folder.get()); errno = 0) {
+    const std::string_view name = one->d_name;
+    if (!name.starts_with(prefix)) continue;
+    Entry entry;
+    const char* const last = name.data() + name.size();
+    const auto [end, failed] = std::from_chars(name.data() + prefix.size(), last, entry.generation);
+    entry.temporary = end != last;
+    if (failed != std::errc{} || (entry.temporary && *end != '.')) continue;
+    entry.path = folder_ + '/' + std::string(name);
+    found.push_back(std::move(entry));
+  }
+  if (errno != 0) fail(folder_, "cannot be listed");
+  return found;
+}
+
+void CheckpointFiles::take_generation(std::int64_t at_least) {
+  try {
+    const auto newest_of = [](const std::vector<Entry>& all) {
+      std::int64_t newest = 0;
+      for (const Entry& entry : all) {
+        if (!entry.temporary) newest = std::max(newest, entry.generation);
+      }
+      return newest;
+    };
+    for (;;) {
+      generation_ = std::max(newest_of(entries()) + 1, at_least);
+      const std::string path = file_of(generation_);
+      Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
+      if (!file.is_open() && errno == EEXIST) continue;  // another start was sooner
+      const std::string text = host_and_process() + '\n' + token_ + '\n';
+      if (!file.is_open() || !file.write(text) || !file.flush() || !file.close())
+        fail(path, "cannot be written");
+      const std::vector<Entry> all = entries();
+      if (newest_of(all) > generation_) {
+        ::unlink(path.c_str());
+        continue;
+      }
+      for (const Entry& entry : all) {
+        if (entry.temporary) ::unlink(entry.path.c_str());
+      }
+      return;
+    }
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::input, error.what());
+  }
+}
+
+void CheckpointFiles::forget_older() noexcept {
+  try {
+    for (const Entry& entry : entries()) {
+      if (entry.generation < generation_) ::unlink(entry.path.c_str());
+    }
+  } catch (const std::exception&) {
+    // They do no harm.
+  }
+}
+
+std::string CheckpointFiles::overrun() const {
+  for (const Entry& entry : entries()) {
+    if (entry.temporary || entry.generation <= generation_) continue;
+    const std::string holder = read_if_there(entry.path).value_or("");
+    return "a later start of the job has taken over " + path_ + " (" + holder.substr(0, holder.find('\n')) +
+           ')';
+  }
+  const auto own = read_if_there(file_of(generation_));
+  if (own && own->find(token_) != std::string::npos) return {};
+  return "a later start of the job has taken over " + path_ + ", or its files were removed";
+}
+
+void CheckpointFiles::write_temporary(std::string_view bytes, const fault::Faults& faults, int save) const {
+  const std::string path = temporary();
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file.is_open()) fail(path_, "cannot be written");
+  if (faults.hit(fault::Stage::checkpoint_write, std::nullopt, save)) {
+    (void)file.write(bytes.substr(0, bytes.size() / 2));
+    (void)std::raise(SIGKILL);
+  }
+  if (faults.hit(fault::Stage::checkpoint_full, std::nullopt, save)) {
+    (void)file.write(bytes.substr(0, bytes.size() / 2));
+    errno = ENOSPC;
+    fail(path_, "cannot be written");
+  }
+  if (!file.write(bytes) || !file.flush() || !file.close()) fail(path_, "cannot be written");
+}
+
+void CheckpointFiles::swap(bool keep_previous, const fault::Faults& faults, int save) const {
+  const std::string aside = temporary() + ".previous";
+  if (keep_previous) {
+    // By a link, so that there is a state under its name at every moment; by a rename where there are no
+    // links.
+    if (::link(path_.c_str(), aside.c_str()) == 0) {
+      const bool moved = ::rename(aside.c_str(), previous_path().c_str()) == 0;
+      const int reason = errno;
+      ::unlink(aside.c_str());  // a rename of one file onto itself leaves both names
+      errno = reason;
+      if (!moved) fail(previous_path(), "cannot be written");
+    } else if (errno != ENOENT && ::rename(path_.c_str(), previous_path().c_str()) != 0 && errno != ENOENT) {
+      fail(previous_path(), "cannot be written");
+    }
+  }
+  if (faults.hit(fault::Stage::checkpoint_swap, std::nullopt, save)) (void)std::raise(SIGKILL);
+  if (::rename(temporary().c_str(), path_.c_str()) != 0) fail(path_, "cannot be written");
+  const Descriptor folder(folder_, O_RDONLY | O_DIRECTORY);
+  if (!folder.is_open() || !folder.flush()) fail(folder_, "cannot be written");
+}
+
+std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, const fault::Faults& faults,
+                                   int save) {
+  std::string problem;
+  std::string newer;
+  try {
+    write_temporary(bytes, faults, save);
+    newer = overrun();
+    if (newer.empty()) {
+      swap(keep_previous, faults, save);
+      return {};
+    }
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  ::unlink(temporary().c_str());
+  if (newer.empty()) {
+    // The temporary file may be gone because a later start removed it.
+    try {
+      newer = overrun();
+    } catch (const std::exception&) {
+      // The problem is the file system's.
+    }
+  }
+  if (!newer.empty()) throw Error(ErrorCode::job_fault, newer + ": this one ends, and has replaced nothing");
+  return problem;
+}
+
+void CheckpointFiles::remove() noexcept {
+  try {
+    if (!overrun().empty()) return;
+    ::unlink(previous_path().c_str());
+    ::unlink(path_.c_str());
+    for (const Entry& entry : entries()) ::unlink(entry.path.c_str());
+    generation_ = 0;
+  } catch (const std::exception&) {
+    // What cannot be listed is not removed.
+  }
+}
+
+}  // namespace tessera

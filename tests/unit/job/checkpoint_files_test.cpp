@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/checkpoint_files.hpp"
+
+#include "job/checkpoint_format.hpp"
+
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Fingerprint print = {{"formula", "y ~ x"}, {"rows", "100"}};
+
+CheckpointRefusal refusal_of(std::string_view bytes, const Fingerprint& expected = print) {
+  auto unpacked = unpack_checkpoint(bytes, expected);
+  if (auto* refusal = std::get_if<CheckpointRefusal>(&unpacked)) return *refusal;
+  ADD_FAILURE() << "it was used: " << std::get<StoredState>(unpacked).state;
+  return {};
+}
+
+using Kind = CheckpointRefusal::Kind;
+
+TEST(CheckpointFormat, GivesBackAnyState) {
+  for (const std::string& state : {std::string(), std::string("a state"), std::string("\0\n\xff 7", 5)}) {
+    const auto unpacked = unpack_checkpoint(pack_checkpoint({7, state}, print), print);
+    ASSERT_TRUE(std::holds_alternative<StoredState>(unpacked)) << state;
+    EXPECT_EQ(std::get<StoredState>(unpacked).state, state);
+    EXPECT_EQ(std::get<StoredState>(unpacked).generation, 7);
+  }
+}
+
+TEST(CheckpointFormat, NeverTakesAnotherByteForWhole) {
+  const std::string whole = pack_checkpoint({7, "a state"}, print);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const int flip : {1, 2, 0x20, 0x80, 0xff}) {
+      std::string torn = whole;
+      torn[at] = static_cast<char>(torn[at] ^ flip);
+      const auto unpacked = unpack_checkpoint(torn, print);
+      ASSERT_TRUE(std::holds_alternative<CheckpointRefusal>(unpacked)) << at << ' ' << flip;
+      // Behind the first line there is no doubt what it is.
+      if (at >= whole.find('\n')) {
+        EXPECT_EQ(std::get<CheckpointRefusal>(unpacked).kind, Kind::torn) << at;
+      }
+    }
+  }
+}
+
+TEST(CheckpointFormat, ABeginningOrMoreIsTorn) {
+  const std::string whole = pack_checkpoint({7, "a state"}, print);
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ(refusal_of(whole.substr(0, size)).kind, Kind::torn) << size;
+  EXPECT_EQ(refusal_of(whole + "\n").kind, Kind::torn);
+  EXPECT_EQ(refusal_of(whole + whole).kind, Kind::torn);
+  EXPECT_EQ(refusal_of(whole.substr(0, whole.size() / 2) + std::string(whole.size() / 2, '\0')).kind,
+            Kind::torn);
+}
+
+TEST(CheckpointFormat, AnotherFingerprintIsForeignAndSaysWhatDiffers) {
+  const auto refusal =
+      refusal_of(pack_checkpoint({7, "a state"}, {{"formula", "y ~ z"}, {"rows", "100"}, {"old", "1"}}));
+  EXPECT_EQ(refusal.kind, Kind::foreign);
+  EXPECT_NE(
+      refusal.why.find("formula is \"y ~ z\" there and \"y ~ x\" here, old is \"1\" there and not given "
+                       "here"),
+      std::string::npos)
+      << refusal.why;
+  EXPECT_EQ(refusal.why.find("rows"), std::string::npos) << refusal.why;
+  EXPECT_EQ(refusal_of(pack_checkpoint({7, "a"}, {print[1], print[0]})).kind, Kind::foreign);
+  // A value cannot pass for another's end.
+  EXPECT_EQ(refusal_of(pack_checkpoint({7, "a"}, {{"formula", "y ~ x\n4 rows\n3 100"}})).kind, Kind::foreign);
+}
+
+TEST(CheckpointFormat, OtherFilesAndNewerFormatsAreNamed) {
+  EXPECT_EQ(refusal_of("y,x\n1,2\n").kind, Kind::foreign);
+  EXPECT_NE(refusal_of("y,x\n1,2\n").why.find("is no checkpoint"), std::string::npos);
+  const auto newer = refusal_of("tessera checkpoint 2\nwhat will be");
+  EXPECT_EQ(newer.kind, Kind::newer);
+  EXPECT_NE(newer.why.find("format 2"), std::string::npos) << newer.why;
+}
+
+/// A folder of its own for each test.
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tessera-checkpoint-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::string path() const { return (folder_ / "c").string(); }
+  [[nodiscard]] std::string text(const std::string& ending = {}) const {
+    return read_if_there(path() + ending).value_or("nothing");
+  }
+  [[nodiscard]] std::set<std::string> names() const {
+    std::set<std::string> all;
+    for (const auto& entry : fs::directory_iterator(folder_)) all.insert(entry.path().filename());
+    return all;
+  }
+  static std::string write(CheckpointFiles& files, std::string_view bytes, const char* fault = "",
+                           bool keep_previous = true) {
+    return files.write(bytes, keep_previous, fault::Faults(fault::parse(fault), 0), 1);
+  }
+
+  fs::path folder_;
+};
+
+using Names = std::set<std::string>;
+
+TEST_F(Files, KeepTheStateAndTheOneBefore) {
+  {
+    CheckpointFiles files(path());
+    files.take_generation(1);
+    EXPECT_EQ(files.generation(), 1);
+    EXPECT_EQ(write(files, "one"), "");
+    EXPECT_EQ(text(), "one");
+    EXPECT_EQ(text(".previous"), "nothing");
+    EXPECT_EQ(write(files, "two"), "");
+    EXPECT_EQ(write(files, "three"), "");
+    EXPECT_EQ(text(), "three");
+    EXPECT_EQ(text(".previous"), "two");
+    EXPECT_EQ(names(), (Names{"c", "c.previous", "c.generation-1"}));
+    EXPECT_EQ(write(files, "four", "", false), "");
+    EXPECT_EQ(text(".previous"), "two");
+  }
+  EXPECT_EQ(names(), (Names{"c", "c.previous"}));
+  CheckpointFiles files(path());
+  files.take_generation(5);
+  EXPECT_EQ(files.generation(), 5);
+  files.remove();
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(Files, MayLieInTheCurrentFolder) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  CheckpointFiles files("c");
+  files.take_generation(1);
+  EXPECT_EQ(write(files, "one"), "");
+  fs::current_path(before);
+  EXPECT_EQ(text(), "one");
+}
+
+TEST_F(Files, AnOlderStartReplacesNothing) {
+  CheckpointFiles older(path());
+  older.take_generation(1);
+  ASSERT_EQ(write(older, "old"), "");
+  CheckpointFiles newer(path());
+  newer.take_generation(1);
+  EXPECT_EQ(newer.generation(), 2);
+  const auto expect_overrun = [&] {
+    const Names before = names();
+    const std::string state = text();
+    try {
+      (void)write(older, "too late");
+      ADD_FAILURE() << "it was written";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::job_fault);
+      EXPECT_NE(std::string(error.what()).find("a later start of the job has taken over " + path()),
+                std::string::npos)
+          << error.what();
+    }
+    EXPECT_EQ(names(), before);
+    EXPECT_EQ(text(), state);
+  };
+  expect_overrun();
+  newer.forget_older();
+  expect_overrun();
+  EXPECT_EQ(write(newer, "new"), "");
+  expect_overrun();
+  older.remove();
+  EXPECT_EQ(text(), "new");
+  newer.remove();
+  expect_overrun();
+  EXPECT_EQ(names(), Names{});
+  // Another job begins, with the number that the old one had.
+  CheckpointFiles another(path());
+  another.take_generation(1);
+  EXPECT_EQ(another.generation(), 1);
+  expect_overrun();
+  EXPECT_EQ(write(another, "another"), "");
+}
+
+TEST_F(Files, AStartMakesWhatAnOlderOneHasUnderWayFail) {
+  CheckpointFiles older(path());
+  older.take_generation(1);
+  ASSERT_EQ(write(older, "old"), "");
+  // As if it were held up just before its rename, having seen that it is the newest.
+  const std::string under_way = path() + ".generation-1.0123456789abcdef.new";
+  std::ofstream(under_way) << "older";
+  CheckpointFiles newer(path());
+  newer.take_generation(1);
+  EXPECT_FALSE(fs::exists(under_way));
+}
+
+TEST_F(Files, AFullDiskLeavesTheStateBefore) {
+  CheckpointFiles files(path());
+  files.take_generation(1);
+  ASSERT_EQ(write(files, "one"), "");
+  const std::string problem = write(files, "two", "checkpoint-full@rank0");
+  EXPECT_EQ(problem, path() + ": cannot be written: No space left on device");
+  EXPECT_EQ(text(), "one");
+  EXPECT_EQ(names(), (Names{"c", "c.generation-1"}));
+  EXPECT_EQ(write(files, "two"), "");
+  EXPECT_EQ(text(), "two");
+}
+
+TEST_F(Files, AFolderThatIsNotThereIsNamed) {
+  CheckpointFiles files(path() + "/no/c");
+  try {
+    files.take_generation(1);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    EXPECT_NE(std::string(error.what()).find("/no: cannot be listed: No such file"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(Files, AWriterThatDiesLeavesAState) {
+  ::testing::GTEST_FLAG(death_test_style) = "fast";
+  const auto start_and_write = [&](std::string_view bytes, const char* fault) {
+    CheckpointFiles files(path());
+    files.take_generation(1);
+    (void)write(files, bytes, fault);
+  };
+  EXPECT_EXIT(start_and_write("one", "checkpoint-write@rank0"), ::testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(text(), "nothing");
+  start_and_write("one", "");
+  start_and_write("two", "");
+  EXPECT_EXIT(start_and_write("three", "checkpoint-write@rank0"), ::testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(text(), "two");
+  EXPECT_EQ(text(".previous"), "one");
+  EXPECT_EXIT(start_and_write("three", "checkpoint-swap@rank0"), ::testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(text(), "two");
+  EXPECT_EQ(text(".previous"), "two");
+  EXPECT_EQ(names().size(), 6U);  // two generations and two temporary files besides
+  {
+    CheckpointFiles files(path());
+    files.take_generation(1);
+    files.forget_older();
+    EXPECT_EQ(write(files, "three"), "");
+  }
+  EXPECT_EQ(names(), (Names{"c", "c.previous"}));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -33,6 +33,9 @@ struct FitCommand {
   bool no_residuals = false;
   std::string out = "model.json";
   std::string run_report;
+  int max_iterations = FitOptions{}.max_iterations;
+  std::string checkpoint;
+  double time_limit = 0;
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(const mpi::Session& session) const;

@@ -2,6 +2,7 @@
 #include "fit.hpp"
 
 #include "build_design.hpp"
+#include "fit_keeper.hpp"
 #include "linalg.hpp"
 #include "parallel_blocks.hpp"
 #include "residual_sample.hpp"
@@ -119,7 +120,7 @@ constexpr int fault_halvings = 30;
 class Iteration {
  public:
   Iteration(Job& job, const Plan& plan, Frame frame, const Formula& formula, const FitOptions& options,
-            Progress& progress, std::vector<PhaseTime>& phases)
+            Progress& progress, std::vector<PhaseTime>& phases, const FitControl& control)
       : job_(job),
         plan_(plan),
         frame_(std::move(frame)),
@@ -127,6 +128,7 @@ class Iteration {
         options_(options),
         progress_(progress),
         phases_(phases),
+        control_(control),
         began_on_host_(job.on_host()) {}
 
   Model run() {
@@ -181,20 +183,43 @@ class Iteration {
     const RawMoments moments = checked(pass_->moments());
     together(job_.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
-    solver_.emplace(job_, model_.design, options_.family.scale_is_known());
+    solver_.emplace(job_, model_.design, options_.family.scale_is_known(), plan_.on_devices());
     mean_ = moments.sum_weighted_response / moments.sum_weight;
     clock.add_bytes(pass_->bytes_per_pass());
   }
 
+  /// The sums that the first iteration of this run begins with; `done` iterations were another run's.
+  RawSums begin(int& done) {
+    model_.coef.assign(static_cast<std::size_t>(model_.design.coef_size), 0.0);
+    if (const FitState* state = resumed()) {
+      if (state->coef.size() != model_.coef.size())
+        throw Error(ErrorCode::input,
+                    fmt::format("{} has {} coefficients, and the model {}: remove it",
+                                control_.keeper->path(), state->coef.size(), model_.coef.size()));
+      done = state->iteration;
+      model_.coef = state->coef;
+      solution_.log_sp = state->log_sp;
+      return step(model_.coef);
+    }
+    const bool has_start = options_.family.kind != Family::gaussian && !options_.family.custom;
+    if (has_start) return start();
+    begin_at_the_mean();
+    return step(model_.coef);
+  }
+  [[nodiscard]] const FitState* resumed() const {
+    if (control_.keeper == nullptr || !control_.keeper->resumed()) return nullptr;
+    const FitState& state = *control_.keeper->resumed();
+    return state.iteration > 0 ? &state : nullptr;
+  }
+
   /// Performance iteration: a working linear model at each step, its smoothing parameters by REML.
   void iterate() {
-    model_.coef.assign(static_cast<std::size_t>(model_.design.coef_size), 0.0);
     const bool gaussian = options_.family.kind == Family::gaussian;
-    if (gaussian || options_.family.custom) begin_at_the_mean();
-    RawSums sums = gaussian || options_.family.custom ? step(model_.coef) : start();
+    int done = 0;
+    RawSums sums = begin(done);
     require_finite(sums);
     double deviance = sums.deviance;
-    for (int iteration = 1;; ++iteration) {
+    for (int iteration = done + 1;; ++iteration) {
       const std::vector<double> previous = model_.coef;
       solve(sums);
       if (gaussian) {
@@ -212,6 +237,14 @@ class Iteration {
                                 deviance, change, solution_.edf_total));
       model_.converged = change < options_.tolerance * (0.1 + std::abs(deviance)) && solution_.converged;
       if (model_.converged || iteration >= options_.max_iterations) break;
+      // What the last iteration leaves is not kept: it is the model, and another run begins before it.
+      if (control_.keeper != nullptr)
+        control_.keeper->keep({.iteration = iteration,
+                               .deviance = deviance,
+                               .coef = model_.coef,
+                               .log_sp = solution_.log_sp,
+                               .place = {},
+                               .fallback = {}});
     }
   }
 
@@ -252,6 +285,8 @@ class Iteration {
     model_.aic = akaike();
     model_.outline = outline();
     model_.verdict = to_string(job_.last_verdict());
+    if (control_.keeper != nullptr && !control_.keeper->fallback().empty())
+      model_.verdict = control_.keeper->fallback();
     solver_->bring_to_root();
     if (job_.comm().rank() != 0) return;
     const RemlFit& fit = solver_->fit();
@@ -382,6 +417,7 @@ class Iteration {
   const FitOptions& options_;
   Progress& progress_;
   std::vector<PhaseTime>& phases_;
+  const FitControl& control_;
   bool began_on_host_;
   Rows rows_;
   std::optional<RowPass> pass_;
@@ -411,27 +447,30 @@ FrameRequest request_for(const Formula& formula, const FitOptions& options) {
 }
 
 Model fit_frame(Job& job, const Plan& plan, Frame frame, const Formula& formula, const FitOptions& options,
-                Progress& progress, std::vector<PhaseTime>& phases) {
-  return Iteration(job, plan, std::move(frame), formula, options, progress, phases).run();
+                Progress& progress, std::vector<PhaseTime>& phases, const FitControl& control) {
+  return Iteration(job, plan, std::move(frame), formula, options, progress, phases, control).run();
 }
 
 Model fit_file(Job& job, const std::string& path, const Formula& formula, const FitOptions& options,
-               Progress& progress, std::vector<PhaseTime>& phases, Plan& plan) {
+               Progress& progress, std::vector<PhaseTime>& phases, Plan& plan, const FitControl& control) {
   for (;;) {
     Frame frame;
     {
       PhaseClock clock(phases, "read");
       progress.now("counting the rows of " + path);
       const auto table = open_table(job.comm(), path);
-      plan = job.plan(table->rows(), options.block_rows);
+      const bool stays_on_host = control.keeper != nullptr && !control.keeper->fallback().empty();
+      plan = stays_on_host ? Plan::over_hosts(table->rows(), job.comm().size(), options.block_rows)
+                           : job.plan(table->rows(), options.block_rows);
       progress.now(fmt::format("reading {} rows of {}", table->rows(), path));
       frame = table->read(job.comm(), request_for(formula, options), job.local_range(plan));
       clock.add_bytes(job.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
     }
     try {
-      return fit_frame(job, plan, std::move(frame), formula, options, progress, phases);
+      return fit_frame(job, plan, std::move(frame), formula, options, progress, phases, control);
     } catch (const FellBack&) {
       progress.note(to_string(job.last_verdict()) + "; starting over on the CPU");
+      if (control.keeper != nullptr) control.keeper->keep_fallback();
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "progress.hpp"
 
 #include <tessera/job/job.hpp>
+#include <tessera/job/stop_request.hpp>
 
 #include <cstdint>
 #include <map>
@@ -23,6 +24,14 @@ struct FitOptions {
   bool residuals = true;     ///< keep the residuals of a sample of the rows in the model, for a report
   double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|)
   int max_iterations = 200;
+};
+
+class FitKeeper;
+
+/// What a fit may be given beside its data, the same on every rank; null: it does without.
+struct FitControl {
+  FitKeeper* keeper = nullptr;           ///< keeps its state after every iteration, and knows where to begin
+  tessera::StopRequest* stop = nullptr;  ///< that of the job: looked after outside passes too
 };
 
 /// Where the time of a fit went, for the run report.
@@ -43,18 +52,18 @@ struct FellBack {};
 /// Fits the model to rows that are in memory: this rank's part of `plan`, whose block is the unit of
 /// reproducibility. *Collective.* The model is complete on rank 0; the other ranks get its coefficients
 /// and scalars. Throws the same `tessera::Error` on every rank; `FellBack` as it says; a model that has not
-/// converged is returned with `converged` false.
+/// converged is returned with `converged` false. With a stop request, `Error(interrupted)`.
 ///
 /// Performance iteration with fast REML, as mgcv's `bam(method = "fREML")`, with its halving of steps that
 /// overshoot (step_halving.hpp): Wood, Goude and Shaw, "Generalized additive models for large data sets",
 /// Applied Statistics 64 (2015); Wood et al., JASA 112 (2017).
 [[nodiscard]] Model fit_frame(tessera::Job& job, const tessera::Plan& plan, Frame frame,
                               const Formula& formula, const FitOptions& options, Progress& progress,
-                              std::vector<PhaseTime>& phases);
+                              std::vector<PhaseTime>& phases, const FitControl& control = {});
 
 /// Reads the table and fits; starts over on the CPU where a device fails. *Collective.*
 [[nodiscard]] Model fit_file(tessera::Job& job, const std::string& path, const Formula& formula,
                              const FitOptions& options, Progress& progress, std::vector<PhaseTime>& phases,
-                             tessera::Plan& plan);
+                             tessera::Plan& plan, const FitControl& control = {});
 
 }  // namespace tessera::fit

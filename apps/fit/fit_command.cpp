@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build_design.hpp"
 #include "commands.hpp"
+#include "fit_keeper.hpp"
 #include "output.hpp"
 #include "run_report.hpp"
 #include "summary.hpp"
@@ -9,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <tessera/tessera.hpp>
@@ -65,6 +67,16 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
   command->add_flag("--no-residuals", no_residuals, "Keep no residuals of sampled rows in the model");
+  command->add_option("--max-iterations", max_iterations, "Iterations after which the fit has not converged")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--checkpoint", checkpoint,
+                      "Keep the state here after every iteration; the same command goes on from it");
+  command
+      ->add_option("--time-limit", time_limit,
+                   "Stop after so many seconds, as at SIGUSR1 or SIGTERM, with status 75; 0: no limit")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
   command->add_option("--out", out, "Where the model goes")->capture_default_str();
   command->add_option("--run-report", run_report, "Where a report of the run goes (JSON)");
   return command;
@@ -74,6 +86,10 @@ int FitCommand::run(const mpi::Session& session) const {
   const bool root = session.is_root();
   Progress progress(root, stderr);
   const auto start = std::chrono::steady_clock::now();
+  StopOptions stop_options;
+  stop_options.time_limit =
+      std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * time_limit)));
+  StopRequest stop(session.world(), stop_options);
 
   const Formula parsed = parse_formula(formula);
   FitOptions options;
@@ -81,7 +97,12 @@ int FitCommand::run(const mpi::Session& session) const {
   options.weights = weights;
   options.block_rows = block_rows;
   options.residuals = !no_residuals;
+  options.max_iterations = max_iterations;
   for (const std::string& text : knots) options.knots.insert(parse_knots(text));
+
+  if (!checkpoint.empty() && (checkpoint == out || checkpoint == run_report || checkpoint == data))
+    throw Error(ErrorCode::usage,
+                "--checkpoint " + checkpoint + " is a file of another use: give it a name of its own");
 
   // A place that cannot be written is better found before the work than after it.
   together(session.world(), [&] {
@@ -95,6 +116,7 @@ int FitCommand::run(const mpi::Session& session) const {
   job_options.score_model = score_model == "spec" ? ScoreModel::spec : ScoreModel::throughput;
   job_options.allow_sharing = allow_sharing;
   job_options.threads = threads;
+  job_options.stop = &stop;
 
   std::vector<PhaseTime> phases;
   Job job(session.world(), job_options);
@@ -102,22 +124,39 @@ int FitCommand::run(const mpi::Session& session) const {
       {"hardware", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0});
   progress.note(fmt::format("{} on {}; {}", counted(session.world().size(), "rank"),
                             counted(job.inventory().nodes(), "node"), planned(job)));
+  Fingerprint fingerprint;
+  together(session.world(), [&] {
+    if (root && !checkpoint.empty()) fingerprint = fingerprint_of(data, parsed, options);
+  });
+  FitKeeper keeper(job, checkpoint, fingerprint, device == "gpu", progress);
   Plan plan;
-  const Model model = fit_file(job, data, parsed, options, progress, phases, plan);
+  const Model model = [&] {
+    try {
+      return fit_file(job, data, parsed, options, progress, phases, plan, {&keeper, &stop});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::interrupted) throw;
+    }
+    (void)stop.agree();
+    keeper.stop(stop.cause());
+  }();
 
   together(session.world(), [&] {
     if (!root) return;
     save_model(model, out);
     if (!run_report.empty()) save_run_report(job, plan, phases, run_report);
   });
+  if (model.converged) keeper.answered();
   if (root) {
     progress.note(fmt::format(
         "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     fmt::print("{}\nModel written to {}\n", summary_text(model), out);
     if (!model.converged) {
-      fmt::print(stderr, "tessera-fit: not converged after {} iterations: the last state is in {}\n",
-                 model.iterations, out);
+      fmt::print(stderr, "tessera-fit: not converged after {}: the last state is in {}{}\n",
+                 counted(model.iterations, "iteration"), out,
+                 keeper.kept() ? fmt::format("; with more --max-iterations the same command goes on from {}",
+                                             checkpoint)
+                               : std::string());
     }
   }
   return model.converged ? EXIT_SUCCESS : status_not_converged;

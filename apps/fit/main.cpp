@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
   const CLI::App* report_app = report.add_to(app);
 
   app.footer(
-      apps::footer("0 answer; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault"));
+      apps::footer("0 answer; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault; "
+                   "75 interrupted, the same command goes on"));
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
   mpi::Session session(argc, argv);

@@ -61,11 +61,11 @@ std::size_t penalty_count(const Design& design) {
 
 }  // namespace
 
-WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known)
+WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices)
     : job_(job),
       design_(design),
       scale_known_(scale_known),
-      on_device_(!job.on_host() && design.coef_size >= smallest_on_device) {
+      on_device_(may_use_devices && !job.on_host() && design.coef_size >= smallest_on_device) {
   if (!on_device_) return;
   unit_ = job.plan(1);
   solver_ = unit_.tiles().front().rank;

@@ -35,8 +35,9 @@ struct WorkingSolution {
 /// All members are *collective*, but for those that return a reference.
 class WorkingSolver {
  public:
-  /// `design` must outlive the solver.
-  WorkingSolver(Job& job, const Design& design, bool scale_known);
+  /// `design` must outlive the solver. `may_use_devices`: false for a fit whose rows are the hosts' although
+  /// the job has devices.
+  WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices = true);
 
   /// The working model whose sums are `sums` at `coef`, of `rows` rows; `log_sp` is where the search for
   /// smoothing parameters begins (empty: at a default). After a fallback, nothing. Throws what

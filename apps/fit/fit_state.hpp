@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "formula.hpp"
+
+#include <tessera/job/checkpoint.hpp>
+#include <tessera/job/job.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::fit {
+
+struct FitOptions;
+
+/// Where a fit stands after an outer iteration: all that the next one needs beside the data.
+struct FitState {
+  int iteration = 0;           ///< the last that is done; 0: the fit is to begin, on `place`
+  double deviance = 0;         ///< at `coef`
+  std::vector<double> coef;    ///< empty if `iteration` is 0
+  std::vector<double> log_sp;  ///< where the next search for smoothing parameters begins
+  std::string place;           ///< the kind of hardware whose bits these are: `place_of`
+  std::string fallback;        ///< the verdict, if a device failed: the fit stays on the CPU; else empty
+
+  friend bool operator==(const FitState&, const FitState&) = default;
+};
+
+/// As JSON whose numbers read back to the same bits.
+[[nodiscard]] std::string to_text(const FitState& state);
+/// Of what `to_text` gave. Throws `Error(input)` for anything else.
+[[nodiscard]] FitState state_from(std::string_view text);
+
+/// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
+[[nodiscard]] std::string place_of(const tessera::Job& job);
+
+/// All that changes a model: program, formula, family, weights, knots, block rows; size, time and a sample of
+/// the data file. Throws `Error(input)` if the file cannot be read. Not collective; reads at most 4 MiB.
+[[nodiscard]] Fingerprint fingerprint_of(const std::string& data, const Formula& formula,
+                                         const FitOptions& options);
+
+}  // namespace tessera::fit

@@ -71,8 +71,7 @@ std::string place_of(const Job& job) {
   if (job.on_host()) return "the CPU";
   std::set<std::string> kinds;
   for (const InventoryDevice& device : job.inventory().devices()) {
-    kinds.insert(fmt::format("{}{} ({}.{})", device.simulated ? "simulated " : "", device.name,
-                             device.capability.major, device.capability.minor));
+    kinds.insert(fmt::format("{} ({}.{})", device.name, device.capability.major, device.capability.minor));
   }
   return fmt::format("{}", fmt::join(kinds, ", "));
 }

@@ -166,6 +166,92 @@ TEST_F(Program, AFaultInAnyPassGivesTheBitsOfTheCpu) {
   }
 }
 
+/// A command that has a state to keep, and the model that it gives when nothing stops it.
+struct Stopped {
+  const char* name;
+  const char* family;
+  const char* formula;
+  const char* devices;  ///< simulated ones
+  const char* fault;    ///< of the fit that is stopped and of the one that is not
+  bool keeps = true;    ///< it has more than one iteration
+};
+
+class StoppedFit : public Program, public ::testing::WithParamInterface<Stopped> {
+ protected:
+  [[nodiscard]] ProgramResult go(const std::string& out, const std::string& faults, int ranks,
+                                 const std::string& more) const {
+    const Stopped& fit = GetParam();
+    return run(std::string("TESSERA_SIMULATE='") + fit.devices + "' TESSERA_FAULT='" + faults + "' " +
+               TESSERA_MPIRUN + " " + std::to_string(ranks) + " " TESSERA_FIT " fit " + path("data.csv") +
+               " --formula '" + fit.formula + "' --family " + fit.family +
+               " --threads 1 --block-rows 16 --out " + path(out) + " " + more);
+  }
+};
+
+TEST_P(StoppedFit, GoesOnWithTheSameBits) {
+  const std::string fault = GetParam().fault;
+  const std::string faults = fault.empty() ? "" : fault + ",";
+  ASSERT_EQ(go("whole.json", fault, 2, "").status, 0);
+  const std::string keep = "--checkpoint " + path("state");
+  const auto stopped =
+      go("model.json", faults + (fault.empty() ? "signal@rank1:pass4" : "signal@rank1:pass7"), 2, keep);
+  EXPECT_EQ(stopped.status, 75) << stopped.err;
+  EXPECT_NE(stopped.err.find("stopped by SIGUSR1 on rank 1"), std::string::npos) << stopped.err;
+  EXPECT_EQ(fs::exists(path("state")), GetParam().keeps);
+  EXPECT_FALSE(fs::exists(path("model.json")));
+  if (!GetParam().keeps) {
+    EXPECT_EQ(go("model.json", fault, 2, keep).status, 0);
+  } else {
+    // Killed with half of a state written, and with the new state beside the old one.
+    EXPECT_NE(go("model.json", "checkpoint-write@rank0:pass1", 1, keep).status, 0);
+    EXPECT_NE(go("model.json", "checkpoint-swap@rank0:pass1", 1, keep).status, 0);
+    const auto whole = go("model.json", "checkpoint-full@rank0:pass1", 2, keep);
+    EXPECT_EQ(whole.status, 0) << whole.err;
+    EXPECT_NE(whole.err.find("resuming after iteration "), std::string::npos) << whole.err;
+    EXPECT_NE(whole.err.find("No space left on device"), std::string::npos) << whole.err;
+  }
+  // The verdict of a fit on devices counts them, and the ranks are two in both.
+  EXPECT_EQ(read("model.json"), read("whole.json"));
+  for (const auto& entry : fs::directory_iterator(folder_))
+    EXPECT_FALSE(entry.path().filename().string().starts_with("state")) << entry.path();
+}
+
+constexpr const char* no_device = "rank9:T4";
+constexpr const char* two_smooths = "exp(y) ~ f + s(x, bs=\"ps\", k=12) + s(z, bs=\"cr\", k=8)";
+INSTANTIATE_TEST_SUITE_P(
+    Families, StoppedFit,
+    ::testing::Values(Stopped{"Gamma", "gamma", two_smooths, no_device, ""},
+                      Stopped{"Poisson", "poisson", "few ~ s(x, bs=\"ps\", k=12)", no_device, ""},
+                      Stopped{"Binomial", "binomial", "I(few/3) ~ s(z, bs=\"cr\", k=8)", no_device, ""},
+                      Stopped{"GammaOnDevices", "gamma", two_smooths, "*:H200", ""},
+                      Stopped{"GammaThatFallsBack", "gamma", two_smooths, "*:H200", "throw@rank1:pass3"},
+                      Stopped{"Gaussian", "gaussian", "y ~ s(x, bs=\"ps\", k=12)", no_device, "", false}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST_F(Program, AFitThatHasNotConvergedKeepsItsState) {
+  const std::string formula = "exp(y) ~ f + s(x, bs=\"ps\", k=12)";
+  const std::string keep = "--family gamma --checkpoint " + path("state");
+  const auto ended = fit("data.csv", formula, keep + " --max-iterations 3", 2);
+  EXPECT_EQ(ended.status, 4) << ended.err;
+  EXPECT_NE(ended.err.find("not converged after 3 iterations"), std::string::npos) << ended.err;
+  EXPECT_TRUE(fs::exists(path("state")));
+  const auto other = fit("data.csv", "exp(y) ~ s(x, bs=\"ps\", k=12)", keep);
+  EXPECT_EQ(other.status, 3) << other.err;
+  EXPECT_NE(other.err.find("formula is \"exp(y) ~ f + s("), std::string::npos) << other.err;
+  EXPECT_EQ(fit("data.csv", formula, keep).status, 0);
+  EXPECT_FALSE(fs::exists(path("state")));
+  const std::string resumed = read("model.json");
+  ASSERT_EQ(fit("data.csv", formula, "--family gamma", 3).status, 0);
+  EXPECT_EQ(resumed, read("model.json"));
+}
+
+TEST_F(Program, ATimeLimitIsStatus75) {
+  const auto result =
+      fit("data.csv", "exp(y) ~ s(x, bs=\"ps\", k=12)", "--family gamma --time-limit 0.001", 2);
+  EXPECT_EQ(result.status, 75) << result.err;
+  EXPECT_NE(result.err.find("stopped by the time limit of 1 ms"), std::string::npos) << result.err;
+}
+
 TEST_F(Program, APolicyWithoutItsDeviceIsStatus5) {
   const auto result = run("TESSERA_SIMULATE='rank9:T4' " TESSERA_FIT " fit " + path("data.csv") +
                           " --formula 'y ~ s(x, bs=\"ps\", k=12)' --device gpu --out " + path("model.json"));

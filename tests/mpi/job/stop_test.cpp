@@ -85,7 +85,7 @@ TEST_P(Stops, ASignalOnOneRankCutsThePassOfAll) {
   EXPECT_EQ(done_, 0);
 }
 
-TEST_P(Stops, ARankThatWaitsInTheVoteTellsThoseThatWork) {
+TEST_P(Stops, ARankThatIsDoneTellsThoseThatWork) {
   if (comm_.size() == 1) GTEST_SKIP() << "needs a rank that waits for another";
   Job job = make_job();
   const std::int64_t all = job.local_range(job.plan(units_per_rank * comm_.size())).size();

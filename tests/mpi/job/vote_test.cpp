@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/vote.hpp"
 
+#include <tessera/job/stop_request.hpp>
+
 #include "mpi/job/job_testing.hpp"
 
 #include <set>
@@ -73,6 +75,16 @@ TEST_F(Votes, AStopIsGraverThanADeviceAndLessThanAnError) {
        {std::pair(Outcome::device_failed, Outcome::stopped), std::pair(Outcome::fatal, Outcome::fatal)}) {
     EXPECT_EQ(vote(mine(comm_.rank() == last ? Outcome::stopped : other, {0, last})).outcome, decided);
   }
+}
+
+TEST_F(Votes, RanksThatWaitSpreadARequestToStop) {
+  StopRequest stop(comm_, {.signals = {}});
+  BallotBox box(comm_, &stop);
+  if (comm_.rank() == comm_.size() - 1) stop.request("the last rank");
+  // Rank 0 does not come to the vote before it has heard.
+  while (comm_.rank() == 0 && !stop.made()) stop.look();
+  EXPECT_EQ(box.vote({}, 7, inventory_, "a vote").outcome, Outcome::success);
+  EXPECT_TRUE(stop.agree());
 }
 
 TEST_F(Votes, DifferentSignaturesAreADisagreementOnEveryRank) {

@@ -13,6 +13,44 @@ job_is() { [[ $(job_field "$1" JobState) == $2 ]]; }
 job_has_ended() { [[ $(job_field "$1" JobState) =~ ^(COMPLETED|FAILED|TIMEOUT|CANCELLED|NODE_FAIL|BOOT_FAIL)$ ]]; }
 log_says() { grep -q -- "$1" "$log" 2>/dev/null; }
 
+# prepare_fit: as a user would, from a script of Tessera's a script for a table of one's own, `fit.sbatch`; and the
+# model that it has to give, from one rank that nobody disturbs. The fit takes a dozen iterations of some 0.1 s.
+prepare_fit() {
+  local formula='y ~ g + s(x, bs="ps", k=20) + s(z, bs="ps", k=20) + s(v, bs="ps", k=20) + s(w, bs="ps", k=20)'
+  awk 'function uniform() { seed = (seed * 69069 + 1) % 4294967296; return seed / 4294967296 }
+    BEGIN {
+      seed = 20240229
+      print "y,x,z,v,w,g"
+      for (row = 0; row < 150000; ++row) {
+        x = uniform(); z = uniform(); v = uniform(); w = uniform(); g = int(4 * uniform())
+        mean = 1 / (1 + exp(3 - 8 * sin(6 * x) * z - 6 * (v - 0.5) ^ 2 + 2 * w - 3 * g))
+        printf "%d,%.6f,%.6f,%.6f,%.6f,g%d\n", uniform() < mean, x, z, v, w, g
+      }
+    }' >table.csv
+  sed -e 's|^data=.*|data=table.csv|' -e "s|^formula=.*|formula='$formula'|" -e 's|--device cpu|& --family binomial|' \
+    "$scripts/fit-cpu.sbatch" >fit.sbatch
+  tessera-fit fit table.csv --formula "$formula" --family binomial --device cpu --out expected.json \
+    >/dev/null 2>expected.log
+}
+
+# freeze ITERATION: stops all ranks where they are once the log says that this iteration is done; thaw: go on.
+freeze() {
+  await 60 log_says "iteration $1:"
+  pkill -STOP --exact tessera-fit
+  ! log_says 'the model is in' || fail "the fit was over before it could be disturbed"
+}
+thaw() { pkill -CONT --exact tessera-fit || true; }
+
+# The job ends, by itself, with the model that an undisturbed run gives; and nothing of it is left on any node.
+expect_model() {
+  await "${1:-120}" job_has_ended "$job"
+  job_is "$job" COMPLETED || fail "job $job is $(job_field "$job" JobState)"
+  same_model "model.$job.json"
+  expect_quiet
+}
+same_model() { diff <(grep -v '"verdict"' expected.json) <(grep -v '"verdict"' "$1") >&2; }
+job_has_resumed() { log_says "resuming after iteration"; }
+
 # 30 s after its end no process of a job is left, where nodes are on and reached by Slurm.
 expect_quiet() {
   local node

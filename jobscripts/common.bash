@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the job scripts share; sourced by them. `run` starts a program on all ranks of the job; `fit` starts
+# tessera-fit and ends the script: with a model; or by putting the job back into the queue, where it goes on from
+# its checkpoint; or with a reason why there is no model.
+#
+#   TESSERA_LAUNCHER   srun, mpirun, or a command line of your own, e.g. "mpiexec -n 8". Left out, it is srun in a
+#                      job of Slurm that has the PMIx plugin, and mpirun elsewhere.
+#   SLURM_MPI_TYPE     Slurm's own: its plugin for another MPI than Open MPI; pmix where it is not set
+set -euo pipefail
+
+# In a checkout or in an installed tree, the examples are beside this folder, and the programs in one of these.
+examples=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/examples
+PATH=$PATH:${examples%/*}/../../bin:${examples%/*}/build/default/bin
+
+if [[ -n ${SLURM_ARRAY_JOB_ID-} ]]; then
+  job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+else
+  job=${SLURM_JOB_ID:-${PBS_JOBID:-${FLUX_JOB_ID:-local}}}
+fi
+threads=${SLURM_CPUS_PER_TASK:-${OMP_NUM_THREADS:-1}}
+
+say() { echo "$(date '+%F %T')  $*" >&2; }
+
+# end STATUS TEXT: the last line of the log.
+end() {
+  say "job $job: $2"
+  exit "$1"
+}
+
+# How programs are started: `launcher` and its arguments.
+choose_launcher() {
+  local choice=${TESSERA_LAUNCHER-}
+  if [[ -z $choice ]]; then
+    choice=mpirun
+    [[ -n ${SLURM_JOB_ID-} && $(srun --mpi=list 2>&1) == *pmix* ]] && choice=srun
+  fi
+  case $choice in
+    srun)
+      # srun itself does not take --cpus-per-task from the job. A rank that ends with a status of its own is no
+      # reason to kill the others, which end with the same status; one that is killed is, and PMIx sees to that.
+      launcher=(srun "--mpi=${SLURM_MPI_TYPE:-pmix}" "--cpus-per-task=$threads" --cpu-bind=cores
+        --kill-on-bad-exit=0 --wait=60)
+      ;;
+    mpirun)
+      [[ -z ${SLURM_GPUS_PER_TASK-}${SLURM_GPUS-} || ${SLURM_NNODES:-1} == 1 ]] ||
+        end 2 'under mpirun ask for GPUs by --gpus-per-node: Slurm gives its daemons a GPU as if each were a rank'
+      # A cable that is cut is noticed after some 10 s.
+      launcher=(mpirun --mca oob_tcp_keepalive_time 5 --mca oob_tcp_keepalive_intvl 2 --mca oob_tcp_keepalive_probes 3)
+      # A rank that has a node to itself has all cores that the job has there.
+      if [[ ${SLURM_NTASKS:-1} == "${SLURM_NNODES:-1}" ]]; then
+        launcher+=(--bind-to none)
+      else
+        launcher+=(--map-by "slot:PE=$threads" --bind-to core:overload-allowed)
+      fi
+      ;;
+    *) read -ra launcher <<<"$choice" ;;
+  esac
+}
+
+# run COMMAND...: on all ranks; its exit status. What it says on standard error is kept in the file `messages` too.
+# A signal to this shell is passed on as SIGUSR1, which srun and mpirun give to every rank; at SIGTERM mpirun would
+# kill them.
+run() {
+  local pid copy status=0
+  exec {copy}> >(exec tee "$messages" >&2)
+  local tee=$!
+  "${launcher[@]}" "$@" 2>&"$copy" {copy}>&- &
+  pid=$!
+  exec {copy}>&-
+  while :; do
+    caught=
+    [[ -z $signal ]] || kill -USR1 "$pid" 2>/dev/null || true
+    wait "$pid" && status=0 || status=$?
+    [[ -n $caught ]] || break
+  done
+  wait "$tee" || true
+  return "$status"
+}
+signal= caught=
+trap 'signal=USR1 caught=yes; say "SIGUSR1: asking the ranks to stop"' USR1
+trap 'signal=TERM caught=yes; say "SIGTERM: asking the ranks to stop"' TERM
+messages=$(mktemp)
+trap 'rm -f "$messages"' EXIT
+
+# fit DATA OPTION...: the model goes to model.JOB.json in the folder that the job was submitted from.
+fit() {
+  local model=model.$job.json checkpoint=model.$job.checkpoint resumes=model.$job.resumes status try
+  for try in 1 2 3; do
+    status=0
+    run tessera-fit fit "$@" --threads "$threads" --out "$model" --run-report "run.$job.json" \
+      --checkpoint "$checkpoint" || status=$?
+    # The job that is back in the queue has the id that it had, and Slurm may have left the socket of its first step
+    # where the node was lost; the next step has a socket of its own.
+    ((status == 137)) && grep -q 'Address already in use' "$messages" || break
+    say "a socket of the lost step is in the way; trying again"
+  done
+
+  case $status in
+    0) rm -f "$resumes"; end 0 "the model is in $model" ;;
+    2 | 3 | 5) end $status 'no model; the reason is above' ;;
+    4) end 4 "not converged; the last state is in $model" ;;
+  esac
+  # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
+  # mpirun, 128 + the signal's number where a rank was killed.
+  grep -o 'resuming after iteration [0-9]*' "$messages" >>"$resumes" || echo 'from the start' >>"$resumes"
+  [[ $signal != TERM ]] || end $status "told to end; 'scontrol requeue $job' goes on from $checkpoint"
+  if (($(tail -n 3 "$resumes" | uniq -c | awk '{ print $1 }' | tail -n 1) == 3)); then
+    end $status "no model: three runs came no further ($(tail -n 1 "$resumes"), exit status $status)"
+  fi
+  if [[ -n ${SLURM_JOB_ID-} ]]; then
+    say "job $job: exit status $status; back to the queue, to go on from $checkpoint"
+    scontrol requeue "$SLURM_JOB_ID" || end $status 'this site does not requeue jobs'
+    exit $status
+  fi
+  end $status "exit status $status; the same command goes on from $checkpoint"
+}
+
+choose_launcher

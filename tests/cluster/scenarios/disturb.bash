@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# disturb LAUNCHER WHAT: in the middle of a fit on nodes n1 and n2, of which n1 runs the batch script, something is
+# lost. The job ends with the model of an undisturbed run all the same, without help, on n3 where n1 or n2 is gone.
+launcher=$1 what=$2
+prepare_fit
+export TESSERA_LAUNCHER=$launcher
+submit fit.sbatch
+freeze 3
+
+case $what in
+  rank)
+    kill -KILL "$(processes n2 tessera-fit | head -n 1)"
+    thaw
+    ;;
+  node)
+    node_off n2
+    thaw
+    ;;
+  batch-node)
+    node_off n1
+    thaw
+    ;;
+  cable)
+    # The ranks on n2 cannot be told that their job goes on without them.
+    cable_cut n2
+    thaw
+    ;;
+  slurmd)
+    # Of the ranks on n2 nobody hears any more; they are held until the job runs again without them.
+    kill -KILL "$(processes n2 slurmd | head -n 1)"
+    ;;
+esac
+
+await 120 job_has_resumed
+case $what in
+  slurmd)
+    thaw
+    on_node n2 slurmd
+    ;;
+  cable) cable_mend n2 ;;
+esac
+expect_model

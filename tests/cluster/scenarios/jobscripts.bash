@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every job script runs as it stands, under srun and under mpirun, on devices that are simulated; a copy of one runs
+# from a folder of the user's; the rehearsal runs on the head node.
+export TESSERA_SIMULATE='*:2xH200'
+jobs=()
+for launcher in srun mpirun; do
+  for script in probe fit-gpu fit-gpu-nodes fit-cpu fit-array; do
+    TESSERA_LAUNCHER=$launcher submit --job-name="$script.$launcher" "$scripts/$script.sbatch"
+    jobs+=("$job")
+  done
+done
+cp "$scripts/fit-gpu.sbatch" mine.sbatch
+submit --job-name=mine --nodes=2 --ntasks-per-node=2 --gpus-per-node=2 --cpus-per-task=2 mine.sbatch
+jobs+=("$job")
+"$scripts/rehearse.bash" >rehearsal.log 2>&1
+
+for job in "${jobs[@]}"; do
+  await 60 job_has_ended "$job"
+  job_is "$job" COMPLETED || fail "job $job is $(job_field "$job" JobState)"
+done
+tail --quiet --lines=1 ./*.log
+(($(tail --quiet --lines=1 probe.*.log | grep -c 'the report is above$') == 2))
+(($(tail --quiet --lines=1 fit-*.log mine.*.log rehearsal.log | grep -c 'the model is in model\..*\.json$') == 14))
+# One rank, four ranks on two nodes, srun, mpirun: the model is the same, to the bit.
+for model in model.{3,7,8,11,local}.json; do
+  diff <(grep -v '"verdict"' model.2.json) <(grep -v '"verdict"' $model)
+done
+grep -q '4 ranks on 2 nodes; to run on 8 simulated devices' mine.11.log
+expect_quiet

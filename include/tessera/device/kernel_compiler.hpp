@@ -67,8 +67,8 @@ class KernelCompiler {
   [[nodiscard]] virtual CompileOutcome compile(const ModuleSource& source, const std::string& target) = 0;
 };
 
-/// NVRTC, opened at first use as a `CudaLibrary`: it is never linked, and needs no GPU and no driver. Where it
-/// is not found, every compilation is a failure that says so.
+/// NVRTC, opened at first use as a `CudaLibrary`: it is never linked, and needs no GPU and no driver. Where
+/// it is not found, every compilation is a failure that says so.
 [[nodiscard]] std::shared_ptr<KernelCompiler> nvrtc_compiler();
 
 /// `<cstddef>`, `<cstdint>`, `<limits>`, `<bit>` and `<cmath>`, as far as kernels need them: NVRTC has no

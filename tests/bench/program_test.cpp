@@ -114,7 +114,7 @@ TEST(Bench, AFitIsMeasuredWithItsPhases) {
     measured.insert(line.at("what"));
   }
   EXPECT_EQ(measured, (std::set<std::string>{"tessera", "tessera: design", "tessera: rows", "tessera: reml",
-                                             "tessera peak"}));
+                                             "tessera: outline", "tessera peak"}));
 }
 
 TEST(Bench, KernelsAreMeasuredCompiledAndKept) {

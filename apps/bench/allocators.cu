@@ -6,7 +6,9 @@
 #include <cuda_runtime.h>
 #include <cub/util_allocator.cuh>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace tessera::bench {
 namespace {
@@ -39,7 +41,6 @@ class MallocAsync final : public Allocator {
   }
   ~MallocAsync() override { (void)cudaMemPoolDestroy(pool_); }
 
-  std::string name() const override { return "cudaMallocAsync"; }
   void* take(std::size_t bytes, StreamView stream) override {
     void* memory = nullptr;
     const cudaError_t status = cudaMallocFromPoolAsync(&memory, bytes, pool_, native(stream));
@@ -60,7 +61,6 @@ class MallocAsync final : public Allocator {
 
 class CubCaching final : public Allocator {
  public:
-  std::string name() const override { return "cub::CachingDeviceAllocator"; }
   void* take(std::size_t bytes, StreamView stream) override {
     void* memory = nullptr;
     const cudaError_t status = cache_.DeviceAllocate(&memory, bytes, native(stream));
@@ -75,12 +75,21 @@ class CubCaching final : public Allocator {
 
 }  // namespace
 
-std::unique_ptr<Allocator> cuda_malloc_async(bool keeps) {
-  return std::make_unique<MallocAsync>(keeps);
+std::vector<PeerAllocator> peers_that_keep() {
+  std::vector<PeerAllocator> peers{
+      {"cudaMallocAsync", []() -> std::unique_ptr<Allocator> { return std::make_unique<MallocAsync>(true); }},
+      {"cub::CachingDeviceAllocator",
+       []() -> std::unique_ptr<Allocator> { return std::make_unique<CubCaching>(); }}};
+  std::ranges::copy(torch_caching(), std::back_inserter(peers));
+  return peers;
 }
 
-std::unique_ptr<Allocator> cub_caching() {
-  return std::make_unique<CubCaching>();
+std::vector<PeerAllocator> peers_that_fill() {
+  std::vector<PeerAllocator> peers{{"cudaMallocAsync", []() -> std::unique_ptr<Allocator> {
+                                      return std::make_unique<MallocAsync>(false);
+                                    }}};
+  std::ranges::copy(torch_caching(), std::back_inserter(peers));
+  return peers;
 }
 
 void wait_for_device() {

@@ -3,12 +3,14 @@
 
 namespace tessera::bench {
 
-std::unique_ptr<Allocator> cuda_malloc_async(bool) {
-  return nullptr;
+std::vector<PeerAllocator> peers_that_keep() {
+  return {};
 }
-std::unique_ptr<Allocator> cub_caching() {
-  return nullptr;
+
+std::vector<PeerAllocator> peers_that_fill() {
+  return {};
 }
+
 void wait_for_device() {}
 
 void touch(void*, std::size_t, StreamView) {}

@@ -38,7 +38,7 @@ void cycle(Allocator& allocator, std::size_t bytes, StreamView stream) {
   for (int call = 0; call < calls_in_a_row; ++call) {
     void* memory = allocator.take(bytes, stream);
     if (memory == nullptr)
-      throw Error(ErrorCode::job_fault, fmt::format("{} has not even {} bytes", allocator.name(), bytes));
+      throw Error(ErrorCode::job_fault, fmt::format("there are not even {} bytes", bytes));
     allocator.give_back(memory, stream);
   }
 }
@@ -72,14 +72,12 @@ std::vector<Measurement> hits(const mpi::Communicator& comm, const SuiteOptions&
     const Measurement ours = measure("tessera", pool);
     pool.reset();
     if (devices.on_host() || !options.peer) continue;
-    for (const auto& make : {+[] { return cuda_malloc_async(true); }, +[] { return cub_caching(); }}) {
+    for (const PeerAllocator& kind : peers_that_keep()) {
       std::unique_ptr<Allocator> peer;
       fit::together(comm, [&] {
-        if (takes_part) peer = make();
+        if (takes_part) peer = kind.make();
       });
-      const std::string what = comm.broadcast_text(peer ? peer->name() : "", 0);
-      const Measurement theirs = measure(what, peer);
-      all.push_back(ratio_of(ours, theirs));
+      all.push_back(ratio_of(ours, measure(kind.name, peer)));
     }
   }
   return all;
@@ -125,19 +123,17 @@ std::vector<Measurement> threads(const mpi::Communicator& comm, const SuiteOptio
   const int repeats = options.repeats.value_or(20);
   constexpr std::size_t bytes = 64 << 10;
   std::vector<BufferPool> pools;
-  std::vector<std::unique_ptr<Allocator>> peers;
   fit::together(comm, [&] {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       devices.bind(i);
       pools.emplace_back(devices.upstream(i));
-      if (!devices.on_host() && options.peer) peers.push_back(cuda_malloc_async(true));
     }
   });
   // On the host, threads that wait for a core would be measured instead.
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::size_t every = devices.on_host() ? std::min(devices.size(), cores) : devices.size();
   const std::size_t one = std::min<std::size_t>(1, every);
-  const auto measure = [&](const char* what, std::size_t count,
+  const auto measure = [&](const std::string& what, std::size_t count,
                            const std::function<void(std::size_t)>& work) {
     const auto most = comm.allreduce(static_cast<std::int64_t>(count), mpi::Reduction::max);
     return in_microseconds({"pool", fmt::format("hit, {}, {} at once", size_name(bytes), most), what, "s",
@@ -150,11 +146,20 @@ std::vector<Measurement> threads(const mpi::Communicator& comm, const SuiteOptio
   all.push_back(ratio_of(all[1], all[0]));
   all.back().what = "tessera / one alone";
   if (devices.on_host() || !options.peer) return all;
-  all.push_back(measure("cudaMallocAsync", every, [&](std::size_t i) {
-    devices.bind(i);
-    cycle(*peers[i], bytes, devices.stream(i));
-  }));
-  all.push_back(ratio_of(all[1], all.back()));
+  for (const PeerAllocator& kind : peers_that_keep()) {
+    std::vector<std::unique_ptr<Allocator>> peers;
+    fit::together(comm, [&] {
+      for (std::size_t i = 0; i < devices.size(); ++i) {
+        devices.bind(i);
+        peers.push_back(kind.make());
+      }
+    });
+    all.push_back(measure(kind.name, every, [&](std::size_t i) {
+      devices.bind(i);
+      cycle(*peers[i], bytes, devices.stream(i));
+    }));
+    all.push_back(ratio_of(all[1], all.back()));
+  }
   return all;
 }
 
@@ -164,7 +169,6 @@ class Pool final : public Allocator {
   Pool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options)
       : pool_(std::move(upstream), options) {}
 
-  [[nodiscard]] std::string name() const override { return "tessera"; }
   void* take(std::size_t bytes, StreamView stream) override {
     try {
       MemoryLease lease = pool_.take_bytes(bytes, stream);
@@ -194,7 +198,7 @@ struct TraceFigures {
 
 /// Buffers of all sizes from 2^-17 to 2^-5 of the card, all scales alike, on eight streams, so that 95 % of
 /// the card is in use; which one goes next is random.
-TraceFigures trace(BenchDevices& devices, Allocator& allocator) {
+TraceFigures trace(BenchDevices& devices, const std::string& what, Allocator& allocator) {
   struct Live {
     void* memory;
     std::size_t bytes;
@@ -241,7 +245,7 @@ TraceFigures trace(BenchDevices& devices, Allocator& allocator) {
           ErrorCode::job_fault,
           fmt::format("{}: the trace has given back everything at step {}, and yet {} bytes are not to be "
                       "had: the device has {} free",
-                      allocator.name(), step, bytes, devices.free_bytes()));
+                      what, step, bytes, devices.free_bytes()));
     if (!devices.on_host()) touch(memory, std::min<std::size_t>(bytes, 4096), stream);
     live.push_back({memory, bytes, stream});
     live_bytes += bytes;
@@ -261,17 +265,17 @@ TraceFigures trace(BenchDevices& devices, Allocator& allocator) {
 std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOptions& options,
                                 BenchDevices& devices) {
   std::vector<Measurement> all;
-  const auto measure = [&](const std::function<std::unique_ptr<Allocator>()>& make) {
+  const auto measure = [&](const std::string& what, const std::function<std::unique_ptr<Allocator>()>& make) {
     TraceFigures figures;
-    std::string what;
+    bool measured = false;
     // One rank is enough: every other would have a GPU of its own and find the same.
     try {
       fit::together(comm, [&] {
         if (comm.rank() != 0 || devices.size() == 0) return;
         devices.bind(0);
         const auto allocator = make();
-        what = allocator->name();
-        figures = trace(devices, *allocator);
+        figures = trace(devices, what, *allocator);
+        measured = true;
       });
     } catch (const Error& error) {  // an answer about this allocator; the others' figures count
       note(comm, "pool", error.what());
@@ -279,9 +283,9 @@ std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOption
     }
     fit::together(comm, [&] {
       // The next one finds the card empty.
-      if (!what.empty() && !devices.on_host()) wait_for_device();
+      if (measured && !devices.on_host()) wait_for_device();
     });
-    if (what.empty()) return;
+    if (!measured) return;
     const std::string name = "trace to 95 % of the card";
     all.push_back({"pool", name, what + ", peak reserved / peak live", "1", {figures.reserved}});
     if (figures.on_device > 0)
@@ -290,11 +294,12 @@ std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOption
     if (figures.failures > 0)
       note(comm, "pool", fmt::format("{}: {} takes of the trace found no memory", what, figures.failures));
   };
-  measure([&]() -> std::unique_ptr<Allocator> {
+  measure("tessera", [&]() -> std::unique_ptr<Allocator> {
     const auto limit = static_cast<std::size_t>(0.99 * static_cast<double>(devices.free_bytes()));
     return std::make_unique<Pool>(devices.upstream(0), BufferPoolOptions{.limit_bytes = limit});
   });
-  if (!devices.on_host() && options.peer) measure([] { return cuda_malloc_async(false); });
+  if (devices.on_host() || !options.peer) return all;
+  for (const PeerAllocator& kind : peers_that_fill()) measure(kind.name, kind.make);
   return all;
 }
 
@@ -309,7 +314,8 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
 }  // namespace
 
 Suite pool_suite() {
-  return {"pool", "The buffer pool, beside cudaMallocAsync and cub::CachingDeviceAllocator", run, {}};
+  return {
+      "pool", "The buffer pool, beside cudaMallocAsync, cub::CachingDeviceAllocator and PyTorch's", run, {}};
 }
 
 }  // namespace tessera::bench

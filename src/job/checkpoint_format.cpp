@@ -69,7 +69,7 @@ CheckpointRefusal other_beginning(std::string_view bytes) {
 }
 
 /// A value in a message: on one line, and not too much of it.
-std::string quoted(std::string_view value) {
+std::string in_quotes(std::string_view value) {
   constexpr std::size_t shown = 120;
   std::string text(value.substr(0, shown));
   std::ranges::replace_if(
@@ -81,7 +81,7 @@ std::string quoted(std::string_view value) {
 std::string difference(const Fingerprint& there, const Fingerprint& here) {
   const auto value_in = [](const Fingerprint& all, const std::string& name) {
     const auto found = std::ranges::find(all, name, &Fingerprint::value_type::first);
-    return found == all.end() ? std::string("not given") : quoted(found->second);
+    return found == all.end() ? std::string("not given") : in_quotes(found->second);
   };
   std::string text;
   const auto add = [&](const std::string& name) {

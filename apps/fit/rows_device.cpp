@@ -72,20 +72,15 @@ std::vector<Task> make_tasks(std::span<const Product> products) {
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < products.size(); ++i) {
     const Product& product = products[i];
-    const int columns_at_once = std::min(product.columns, task_elements);
-    const int rows_at_once = std::min(product.rows, task_elements / columns_at_once);
-    for (int row = 0; row < product.rows; row += rows_at_once) {
-      for (int column = 0; column < product.columns; column += columns_at_once) {
-        Task task;
-        task.product = static_cast<int>(i);
-        task.row_begin = row;
-        task.rows = std::min(rows_at_once, product.rows - row);
-        task.column_begin = column;
-        task.columns = std::min(columns_at_once, product.columns - column);
-        const int lanes = lanes_for(product.row_nonzeros * product.column_nonzeros);
-        task.workers = std::min(threads_per_block / lanes, shared_elements / (task.rows * task.columns));
-        tasks.push_back(task);
-      }
+    const int lanes = lanes_for(product.row_nonzeros * product.column_nonzeros);
+    const std::int64_t size = std::int64_t{product.rows} * product.columns;
+    for (std::int64_t begin = 0; begin < size; begin += task_elements) {
+      Task task;
+      task.product = static_cast<int>(i);
+      task.begin = begin;
+      task.elements = static_cast<int>(std::min<std::int64_t>(task_elements, size - begin));
+      task.workers = std::min(threads_per_block / lanes, shared_elements / task.elements);
+      tasks.push_back(task);
     }
   }
   return tasks;
@@ -211,7 +206,7 @@ void DevicePass::load(std::span<const double> coef, const RowLayout& layout) {
   upload(tasks_, list.data(), list.size(), tile_);
   task_count_ = static_cast<unsigned>(list.size());
   for (const Task& task : list) {
-    const auto elements = static_cast<std::size_t>(task.workers * task.rows * task.columns);
+    const auto elements = static_cast<std::size_t>(task.workers * task.elements);
     task_shared_bytes_ = std::max(task_shared_bytes_, elements * sizeof(double));
   }
 }

@@ -19,7 +19,12 @@ std::size_t at(std::int64_t i) {
 struct Side {
   const double* values;  ///< `nonzeros` a row
   const int* places;     ///< one a row
-  const int* offsets;    ///< `nonzeros`
+};
+
+/// Where the nonzeros of a product's terms meet, from where their places do.
+struct Meetings {
+  const std::int64_t* lines;  ///< by nonzero of the row term
+  const int* offsets;         ///< by nonzero of the column term
 };
 
 /// A family that the compiler knows, for loops without a branch on it.
@@ -50,11 +55,12 @@ inline void add_four(double* out, double value, const double* b) {
   sums[1] = high;
 }
 
-/// Row by row, sums[(place_a + offset_a[i]) * columns + place_b + offset_b[j]] += a_i b_j, where the offsets
-/// of b come in runs of four. `row_nonzeros` is a constant for the counts that nearly every product has;
-/// 0: any number of both.
+/// Row by row, sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, where the offsets come
+/// in runs of four. `row_nonzeros` is a constant for the counts that nearly every product has; 0: any number
+/// of both.
 template <int row_nonzeros>
-void add_runs(const Product& product, int count, const Side& row, const Side& column, double* sums) {
+void add_runs(const Product& product, int count, const Side& row, const Side& column, const Meetings& meet,
+              double* sums) {
   constexpr bool any = row_nonzeros == 0;
   const int rows = any ? product.row_nonzeros : row_nonzeros;
   const int columns = any ? product.column_nonzeros : 4;
@@ -64,10 +70,10 @@ void add_runs(const Product& product, int count, const Side& row, const Side& co
     const double* b = column.values + static_cast<std::ptrdiff_t>(r) * columns;
     double* corner = sums + row.places[r] * line_size + column.places[r];
     for (int i = 0; i < rows; ++i) {
-      double* line = corner + row.offsets[i] * line_size;
+      double* line = corner + meet.lines[i];
       // Below its diagonal a symmetric product is not read.
       for (int j = any && product.symmetric ? i / 4 * 4 : 0; j < columns; j += 4) {
-        add_four(line + column.offsets[j], a[i], b + j);
+        add_four(line + meet.offsets[j], a[i], b + j);
       }
     }
   }
@@ -82,14 +88,15 @@ void add_single(const Product& product, int count, const Side& row, const Side& 
 }
 
 /// As `add_runs`, for column offsets that are no runs: a spline that is not the fastest component.
-void add_scattered(const Product& product, int count, const Side& row, const Side& column, double* sums) {
+void add_scattered(const Product& product, int count, const Side& row, const Side& column,
+                   const Meetings& meet, double* sums) {
   for (int r = 0; r < count; ++r) {
     const double* a = row.values + static_cast<std::ptrdiff_t>(r) * product.row_nonzeros;
     const double* b = column.values + static_cast<std::ptrdiff_t>(r) * product.column_nonzeros;
+    double* corner = sums + static_cast<std::int64_t>(row.places[r]) * product.columns + column.places[r];
     for (int i = 0; i < product.row_nonzeros; ++i) {
-      double* line = sums + static_cast<std::int64_t>(row.places[r] + row.offsets[i]) * product.columns +
-                     column.places[r];
-      for (int j = 0; j < product.column_nonzeros; ++j) line[column.offsets[j]] += a[i] * b[j];
+      double* line = corner + meet.lines[i];
+      for (int j = 0; j < product.column_nonzeros; ++j) line[meet.offsets[j]] += a[i] * b[j];
     }
   }
 }
@@ -346,25 +353,25 @@ void HostRows::clear_row(int r, Chunk& chunk) const {
 void HostRows::add_product(const Product& product, const Chunk& chunk, double* sums) const {
   const auto side = [&](int term, int placement, const std::vector<double>& values) {
     return Side{values.data() + view_.terms[term].value_begin * chunk_rows,
-                chunk.places.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows,
-                view_.offsets + view_.placements[placement].offset_begin};
+                chunk.places.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows};
   };
   const Side row =
       side(product.row_term, product.row_placement, chunk.unit_weights ? chunk.values : chunk.weighted);
   const Side column = side(product.column_term, product.column_placement, chunk.values);
+  const Meetings meet{view_.lines + product.line_begin, view_.offsets + product.offset_begin};
   double* out = sums + product.begin;
   const int rows = product.row_nonzeros;
   const int columns = product.column_nonzeros;
   if (columns == 1) {
     add_single(product, chunk.count, row, column, out);
   } else if (!product.runs_of_four) {
-    add_scattered(product, chunk.count, row, column, out);
+    add_scattered(product, chunk.count, row, column, meet, out);
   } else if (rows == 1 && columns == 4) {
-    add_runs<1>(product, chunk.count, row, column, out);
+    add_runs<1>(product, chunk.count, row, column, meet, out);
   } else if (rows == 4 && columns == 4) {
-    add_runs<4>(product, chunk.count, row, column, out);
+    add_runs<4>(product, chunk.count, row, column, meet, out);
   } else {
-    add_runs<0>(product, chunk.count, row, column, out);
+    add_runs<0>(product, chunk.count, row, column, meet, out);
   }
 }
 

@@ -162,7 +162,7 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
   const int thread = static_cast<int>(threadIdx.x);
   const int worker = thread / lanes;
   const int lane = thread % lanes;
-  double* own = sums + worker * task.rows * task.columns;
+  double* own = sums + worker * task.elements;
   const std::int64_t begin = static_cast<std::int64_t>(in_wave) * wave.slice_rows;
   const auto values_of = [&](int term, int nonzeros) {
     return wave.values + fixed::terms[term].value_begin * wave.capacity + begin * nonzeros;
@@ -172,8 +172,8 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
   const double* b = values_of(product.column_term, column_nonzeros);
   const int* a_places = wave.places + product.row_placement * wave.capacity + begin;
   const int* b_places = wave.places + product.column_placement * wave.capacity + begin;
-  const int* a_offsets = fixed::offsets + fixed::placements[product.row_placement].offset_begin;
-  const int* b_offsets = fixed::offsets + fixed::placements[product.column_placement].offset_begin;
+  const long long* lines = fixed::lines + product.line_begin;
+  const int* offsets = fixed::offsets + product.offset_begin;
 
   // All lanes of a warp go round together, whether their worker has a row left or not.
   const int first_worker_of_warp = thread / 32 * 32 / lanes;
@@ -181,16 +181,14 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
     const int r = next + worker;
     if (worker < task.workers && r < rows) {
       const double weight = weights[r];
-      const int row_place = a_places[r] - task.row_begin;
-      const int column_place = b_places[r] - task.column_begin;
+      const std::int64_t corner = std::int64_t{a_places[r]} * product.columns + b_places[r] - task.begin;
       for (int pair = lane; pair < pairs; pair += lanes) {
         const int i = pair / column_nonzeros;
         const int j = pair % column_nonzeros;
-        const int p = row_place + a_offsets[i];
-        const int q = column_place + b_offsets[j];
+        const std::int64_t e = corner + lines[i] + offsets[j];
         // Below its diagonal a symmetric product is not read.
-        if (p < 0 || p >= task.rows || q < 0 || q >= task.columns || (product.symmetric && j < i)) continue;
-        own[p * task.columns + q] += weight * a[r * row_nonzeros + i] * b[r * column_nonzeros + j];
+        if (e < 0 || e >= task.elements || (product.symmetric && j < i)) continue;
+        own[e] += weight * a[r * row_nonzeros + i] * b[r * column_nonzeros + j];
       }
     }
     // Another lane may add to the same sum for the worker's next row.
@@ -219,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(threads_per_block)
   const Task task = tasks[blockIdx.x];
   const int in_wave = static_cast<int>(blockIdx.y);
   const Product product = wave.products[task.product];
-  const int elements = task.rows * task.columns;
+  const int elements = task.elements;
   const int thread = static_cast<int>(threadIdx.x);
   for (int e = thread; e < task.workers * elements; e += threads_per_block) sums[e] = 0;
   __syncthreads();
@@ -228,12 +226,11 @@ extern "C" __global__ void __launch_bounds__(threads_per_block)
   });
   __syncthreads();
 
-  double* partial = wave.partials + in_wave * wave.width + product.begin;
+  double* partial = wave.partials + in_wave * wave.width + product.begin + task.begin;
   for (int e = thread; e < elements; e += threads_per_block) {
     double total = 0;
     for (int w = 0; w < task.workers; ++w) total += sums[w * elements + e];
-    const std::int64_t p = task.row_begin + e / task.columns;
-    partial[p * product.columns + task.column_begin + e % task.columns] = total;
+    partial[e] = total;
   }
 }
 

@@ -39,6 +39,35 @@ std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column) {
   return shared;
 }
 
+/// Nonzeros of one spline are at most three apart: seven places about a nonzero, four from it on.
+constexpr int nearest = 7;
+constexpr int nearest_above = 4;
+
+/// If component `i` is the slowest spline of a term that has more than one: where another nonzero lies before
+/// in it, the pair is below the diagonal.
+bool is_slowest_of_splines(const RawTerm& term, std::size_t i) {
+  const auto splines_in = [&](std::size_t begin, std::size_t end) {
+    int count = 0;
+    for (std::size_t c = begin; c < end; ++c) count += term.components[c].nonzeros() == 1 ? 0 : 1;
+    return count;
+  };
+  return splines_in(0, i) == 0 && splines_in(i + 1, term.components.size()) > 0;
+}
+
+/// Where the nonzeros of a term lie, when component i has the stride `own[i]`.
+std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& own) {
+  std::vector<int> nonzero{0};
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (term.components[i].nonzeros() == 1) continue;
+    std::vector<int> longer;
+    for (const int offset : nonzero) {
+      for (int k = 0; k < 4; ++k) longer.push_back(offset + k * own[i]);
+    }
+    nonzero = std::move(longer);
+  }
+  return nonzero;
+}
+
 MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   MarginTable table;
   table.cells = margin.cell_count();
@@ -87,7 +116,7 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
 RowLayout::RowLayout(const Design& design) : raw_size_(design.raw_size) {
   const std::size_t count = design.terms.size();
 
-  // Every pair of terms, with what its column term leaves out. The term with fewer nonzeros is the row
+  // Every pair of two terms, with what its column term leaves out. The term with fewer nonzeros is the row
   // term, so that the inner loop runs over neighbours.
   struct Pair {
     std::size_t row, column;
@@ -99,7 +128,7 @@ RowLayout::RowLayout(const Design& design) : raw_size_(design.raw_size) {
     if (design.terms[a].components.size() > 64) {
       throw Error(ErrorCode::usage, "a term of more than 64 variables is not supported");
     }
-    for (std::size_t b = a; b < count; ++b) {
+    for (std::size_t b = a + 1; b < count; ++b) {
       const bool swap = design.terms[b].nonzeros < design.terms[a].nonzeros;
       const std::size_t row = swap ? b : a;
       const std::size_t column = swap ? a : b;
@@ -134,6 +163,7 @@ RowLayout::RowLayout(const Design& design) : raw_size_(design.raw_size) {
   terms.push_back(residual);
 
   for (std::size_t i = 0; i < count; ++i) add_product(static_cast<int>(count), static_cast<int>(i), 0);
+  for (std::size_t i = 0; i < count; ++i) add_square(static_cast<int>(i), design.terms[i]);
   for (const Pair& pair : pairs) {
     add_product(static_cast<int>(pair.row), static_cast<int>(pair.column), pair.left_out);
   }
@@ -158,15 +188,7 @@ void RowLayout::add_placement(const RawTerm& term, std::uint64_t mask) {
     own[i] = placement.size;
     placement.size *= term.components[i].raw_size();
   }
-  std::vector<int> nonzero{0};
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    if (term.components[i].nonzeros() == 1) continue;
-    std::vector<int> longer;
-    for (const int offset : nonzero) {
-      for (int k = 0; k < 4; ++k) longer.push_back(offset + k * own[i]);
-    }
-    nonzero = std::move(longer);
-  }
+  const std::vector<int> nonzero = nonzero_offsets(term, own);
   strides.insert(strides.end(), own.begin(), own.end());
   offsets.insert(offsets.end(), nonzero.begin(), nonzero.end());
   placements.push_back(placement);
@@ -182,14 +204,51 @@ void RowLayout::add_product(int row_term, int column_term, std::uint64_t mask) {
   product.row_placement = row.placement_begin;
   product.column_placement = column.placement_begin;
   while (left_out_[at(product.column_placement)] != mask) ++product.column_placement;
+  const Placement& rows = placements[at(product.row_placement)];
   const Placement& columns = placements[at(product.column_placement)];
+  product.offset_begin = columns.offset_begin;
+  product.line_begin = static_cast<int>(lines.size());
+  for (int i = 0; i < row.nonzeros; ++i)
+    lines.push_back(std::int64_t{offsets[at(rows.offset_begin + i)]} * columns.size);
+  take_in(product, columns.size);
+}
+
+/// A term with itself: line p has the places about p that another nonzero of the row can have.
+void RowLayout::add_square(int index, const RawTerm& term) {
+  Product product;
+  product.row_term = product.column_term = index;
+  product.row_placement = terms[at(index)].placement_begin;
+  product.column_placement = static_cast<int>(placements.size()) - 1;  // the residual's: nothing is added to
+  product.symmetric = true;
+
+  int columns = 1;
+  int before = 0;  // of the line's places, those before p
+  std::vector<int> own(term.components.size());
+  for (std::size_t i = own.size(); i-- > 0;) {
+    if (term.components[i].nonzeros() == 1) continue;
+    own[i] = columns;
+    const bool above = is_slowest_of_splines(term, i);
+    if (!above) before += nearest / 2 * columns;
+    columns *= above ? nearest_above : nearest;
+  }
+  const std::vector<int> band = nonzero_offsets(term, own);
+  product.offset_begin = static_cast<int>(offsets.size());
+  offsets.insert(offsets.end(), band.begin(), band.end());
+  product.line_begin = static_cast<int>(lines.size());
+  const Placement& rows = placements[at(product.row_placement)];
+  for (std::size_t i = 0; i < band.size(); ++i)
+    lines.push_back(std::int64_t{offsets[at(rows.offset_begin) + i]} * columns + before - band[i]);
+  take_in(product, columns);
+}
+
+/// Gives the product its place among the sums.
+void RowLayout::take_in(Product product, int columns) {
   product.rows = placements[at(product.row_placement)].size;
-  product.columns = columns.size;
-  product.row_nonzeros = row.nonzeros;
-  product.column_nonzeros = column.nonzeros;
-  product.symmetric = row_term == column_term;
+  product.columns = columns;
+  product.row_nonzeros = terms[at(product.row_term)].nonzeros;
+  product.column_nonzeros = terms[at(product.column_term)].nonzeros;
   // Only a spline gives four, and its neighbours are neighbours if it is the fastest component.
-  product.runs_of_four = column.nonzeros >= 4 && offsets[at(columns.offset_begin + 1)] == 1;
+  product.runs_of_four = product.column_nonzeros >= 4 && offsets[at(product.offset_begin + 1)] == 1;
   product.begin = width_;
   width_ += static_cast<std::int64_t>(product.rows) * product.columns;
   all_products.push_back(product);
@@ -203,6 +262,7 @@ LayoutView RowLayout::view() const noexcept {
           all_products.data(),
           strides.data(),
           offsets.data(),
+          lines.data(),
           static_cast<int>(terms.size()) - 1,
           static_cast<int>(placements.size()),
           values_per_row_};
@@ -244,8 +304,13 @@ RawSums RowLayout::sums(std::span<const double> reduced) const {
   const auto gradient = reduced.subspan(scalar_count, at(raw_size_));
   sums.gradient.assign(gradient.begin(), gradient.end());
   sums.gram = Matrix(raw_size_, raw_size_);
-  for (const Product& product : std::span(all_products).subspan(terms.size() - 1))
-    unpack(product, reduced, sums.gram);
+  for (const Product& product : std::span(all_products).subspan(terms.size() - 1)) {
+    if (product.symmetric) {
+      unpack_band(product, reduced, sums.gram);
+    } else {
+      unpack(product, reduced, sums.gram);
+    }
+  }
   return sums;
 }
 
@@ -283,7 +348,42 @@ void RowLayout::unpack(const Product& product, std::span<const double> reduced, 
     const int i = row.raw_begin + p;
     for (int q = 0; q < product.columns; ++q) {
       const int j = column.raw_begin + shared_part + own_part[at(q)];
-      if (product.symmetric && j < i) continue;
+      gram(i, j) = values[q];
+      gram(j, i) = values[q];
+    }
+  }
+}
+
+void RowLayout::unpack_band(const Product& product, std::span<const double> reduced, Matrix& gram) const {
+  const TermTable& term = terms[at(product.row_term)];
+  const int* own = strides.data() + placements[at(product.row_placement)].stride_begin;
+  // Of each spline, from the fastest: its stride and size, and what is before p in the line of p.
+  struct Distance {
+    int stride, size, before, count;
+  };
+  std::vector<Distance> splines;
+  for (int c = term.component_end; c-- > term.component_begin;) {
+    if (components[at(c)].kind != ComponentKind::spline) continue;
+    splines.push_back({own[c - term.component_begin], component_sizes_[at(c)], nearest / 2, nearest});
+  }
+  if (splines.size() > 1) splines.back() = {splines.back().stride, splines.back().size, 0, nearest_above};
+
+  for (int p = 0; p < product.rows; ++p) {
+    const double* values = reduced.data() + product.begin + static_cast<std::int64_t>(p) * product.columns;
+    for (int q = 0; q < product.columns; ++q) {
+      int other = p;
+      bool inside = true;
+      int rest = q;
+      for (const Distance& spline : splines) {
+        const int distance = rest % spline.count - spline.before;
+        rest /= spline.count;
+        const int place = p / spline.stride % spline.size + distance;
+        inside = inside && place >= 0 && place < spline.size;
+        other += distance * spline.stride;
+      }
+      if (!inside || other < p) continue;
+      const int i = term.raw_begin + p;
+      const int j = term.raw_begin + other;
       gram(i, j) = values[q];
       gram(j, i) = values[q];
     }

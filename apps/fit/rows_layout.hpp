@@ -14,12 +14,16 @@
 ///
 /// A row gives every term a few values (its nonzeros) and every placement of the term one place (where
 /// the first of them lies). One `Product` of terms a and b then adds w a_i b_j at
-/// `(place_a + offset_a[i]) * columns + place_b + offset_b[j]`. For s(x) with k = 20 and itself these
-/// are 16 additions in a square of 20 x 20, whatever the row.
+/// `(place_a + offset_a[i]) * columns + place_b + offset_b[j]`. For s(x) with k = 20 and s(z) with k = 20
+/// these are 16 additions in a square of 20 x 20, whatever the row.
 ///
 /// A factor that occurs in both terms of a product has the same level in both, so the column term is
-/// placed without it: s(x, by = f) with itself needs levels x 20 x 20 sums and not (levels x 20)^2, and
-/// a factor with itself its diagonal alone.
+/// placed without it: s(x, by = f) with s(z, by = f) needs levels x 20 x 20 sums and not (levels x 20)^2.
+///
+/// A term with itself needs a band alone. All nonzeros of a spline lie within four neighbours, so two of them
+/// are at most three apart: line p of the product is the 7 columns about p, and 4 x 7 for te(x, z), since
+/// what lies before p in the slower margin is below the diagonal. For te(x, z) with k = 30 that is 1/37 of
+/// the square, and sums that are not there need neither be made nor reduced.
 namespace tessera::fit {
 
 struct RawSums;
@@ -52,12 +56,16 @@ class RowLayout {
   std::vector<Product> all_products;  ///< of the residual with each term, then of each pair of terms
   std::vector<int> strides;
   std::vector<int> offsets;
+  std::vector<std::int64_t> lines;
 
  private:
   void add_component(const Component& component);
   void add_placement(const RawTerm& term, std::uint64_t left_out);
   void add_product(int row_term, int column_term, std::uint64_t left_out);
+  void add_square(int index, const RawTerm& term);
+  void take_in(Product product, int columns);
   void unpack(const Product& product, std::span<const double> reduced, Matrix& gram) const;
+  void unpack_band(const Product& product, std::span<const double> reduced, Matrix& gram) const;
 
   /// For each placement, which components it leaves out (bit i: the i-th of its term).
   std::vector<std::uint64_t> left_out_;

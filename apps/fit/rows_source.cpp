@@ -36,7 +36,7 @@ std::string text_of(const Placement& placement) {
   return fmt::format("{{{}, {}, {}}}", placement.size, placement.stride_begin, placement.offset_begin);
 }
 
-std::string text_of(int value) {
+std::string text_of(std::int64_t value) {
   return std::to_string(value);
 }
 
@@ -97,6 +97,7 @@ struct Number {
   text += array("int", "offset_variables", rows.offsets);
   text += array("int", "strides", layout.strides);
   text += array("int", "offsets", layout.offsets);
+  text += array("long long", "lines", layout.lines);
   text += array("Placement", "placements", layout.placements);
   text += array("ComponentTable", "components", layout.components);
   text += array("TermTable", "terms", layout.terms);

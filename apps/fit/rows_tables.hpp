@@ -41,14 +41,15 @@ struct TermTable {
   std::int64_t value_begin = 0;  ///< nonzeros of the terms before this one
 };
 
-/// Where the nonzeros of a term lie when some of its factors are left out.
+/// Where the nonzeros of a term lie when some of its components are left out.
 struct Placement {
   int size = 1;          ///< raw places
   int stride_begin = 0;  ///< one stride a component; 0: left out
   int offset_begin = 0;  ///< one offset a nonzero, increasing
 };
 
-/// The sums of one pair of terms: a matrix of `rows` x `columns`, row by row.
+/// The sums of one pair of terms: a matrix of `rows` x `columns`, row by row. Nonzero i of the row term and
+/// nonzero j of the column term meet at `row_place * columns + lines[i] + column_place + offsets[j]`.
 struct Product {
   int row_term = 0;
   int column_term = 0;
@@ -58,8 +59,10 @@ struct Product {
   int columns = 0;
   int row_nonzeros = 1;
   int column_nonzeros = 1;
-  bool symmetric = false;     ///< a term with itself: only j >= i need be right
+  bool symmetric = false;     ///< a term with itself: only pairs of nonzeros with j >= i need be right
   bool runs_of_four = false;  ///< column offsets come in fours of neighbours
+  int line_begin = 0;         ///< one line a nonzero of the row term
+  int offset_begin = 0;       ///< one offset a nonzero of the column term
   std::int64_t begin = 0;     ///< in the vector of sums
 };
 
@@ -72,6 +75,7 @@ struct LayoutView {
   const Product* products = nullptr;
   const int* strides = nullptr;
   const int* offsets = nullptr;
+  const std::int64_t* lines = nullptr;
   int term_count = 0;  ///< without the residual, which is `terms[term_count]`
   int placement_count = 0;
   int values_per_row = 0;  ///< nonzeros of all terms, and one for the residual

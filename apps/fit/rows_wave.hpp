@@ -29,13 +29,13 @@ struct ColumnsView {
   const std::uint8_t* complete;
 };
 
-/// A part of one product's matrix of sums that fits in shared memory, and how many workers form it: each
-/// is `lanes_for` threads, with sums of its own.
+/// A part of one product's sums that fits in shared memory, and how many workers form it: each is `lanes_for`
+/// threads, with sums of its own.
 struct Task {
   int product;
-  int row_begin, rows;
-  int column_begin, columns;
+  int elements;
   int workers;
+  std::int64_t begin;  ///< among the product's
 };
 
 /// Slices `first_slice … first_slice + slices - 1` of the rows at hand, and their scratch. Arrays over rows

@@ -66,9 +66,9 @@ TEST_F(GpuAlgebra, ProductsAreTheHostsToRounding) {
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   // The last ones reach no device: the way there is longer.
-  for (const auto [m, k, n] : {Shape{900, 900, 900}, Shape{401, 517, 333}, Shape{1, 4096, 4096},
-                               Shape{4096, 2048, 1}, Shape{1025, 64, 1023}, Shape{64, 64, 64},
-                               Shape{1, 1, 1}}) {
+  for (const auto [m, k, n] :
+       {Shape{900, 900, 900}, Shape{401, 517, 333}, Shape{1, 4096, 4096}, Shape{4096, 2048, 1},
+        Shape{1025, 64, 1023}, Shape{64, 64, 64}, Shape{1, 1, 1}}) {
     const Matrix a = random_matrix(m, k, random);
     const Matrix b = random_matrix(k, n, random);
     const Matrix expected = host_.multiply(a, b);

@@ -233,6 +233,7 @@ Model make_model(const ModelOptions& options) {
   add_term(design, {numeric(w), spline(v, v_margin)});
   add_term(design, {factor(g, 3)});
   add_term(design, {spline(v, v_margin), factor(g, 3), spline(z, z_margin)});
+  add_term(design, {spline(v, v_margin), factor(g, 3), spline(x, x_margin), spline(z, z_margin)});
   while (design.terms.size() > options.terms) {
     design.raw_size = design.terms.back().raw_begin;
     design.terms.pop_back();

@@ -54,6 +54,11 @@ TEST_P(RowsOfFamily, StepWithoutOffsetsWeightsOrMissingRowsIsTheDenseOne) {
   rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
 }
 
+TEST(Rows, ATermOfThreeSplinesIsTheDenseOne) {
+  const Model model = make_model({.family = Family::gamma, .rows = 300, .terms = 14});
+  rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+}
+
 TEST_P(RowsOfFamily, StartIsTheDenseOne) {
   const Model model = make_model({.family = GetParam(), .seed = 2});
   rows_test::expect_near(sums_of(model, PassKind::start), dense_sums(model, DenseStep::start), tolerance);
@@ -141,8 +146,20 @@ TEST(Rows, RepeatedFactorsAreKeptOnce) {
   EXPECT_EQ(sums_of_pair(1, 1), 5);
   EXPECT_EQ(sums_of_pair(1, 3), 15);
   EXPECT_EQ(sums_of_pair(3, 3), 15);
-  EXPECT_EQ(sums_of_pair(8, 8), 5 * 9 * 9);
+  EXPECT_EQ(sums_of_pair(4, 8), 5 * 9 * 9);
   EXPECT_EQ(sums_of_pair(3, 8), 5 * 3 * 9);
+}
+
+TEST(Rows, ATermWithItselfIsABand) {
+  const Model model = make_model({.rows = 1, .terms = 14});
+  const RowLayout layout(model.design);
+  // Splines one by one, by a factor, by a number; then in twos and threes, where the slowest has four places.
+  const std::array widths{1, 1, 1, 1, 7, 7, 7, 4 * 7, 7, 7, 7, 1, 4 * 7, 4 * 7 * 7};
+  for (const Product& product : layout.products(PassKind::step)) {
+    if (product.row_term != product.column_term) continue;
+    EXPECT_EQ(product.rows, model.design.terms[static_cast<std::size_t>(product.row_term)].raw_size);
+    EXPECT_EQ(product.columns, widths[static_cast<std::size_t>(product.row_term)]) << product.row_term;
+  }
 }
 
 TEST(Rows, PredictionIsTheDenseRowTimesTheMap) {

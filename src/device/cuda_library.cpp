@@ -2,8 +2,11 @@
 #include <tessera/device/cuda_library.hpp>
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 namespace tessera {
@@ -48,6 +51,14 @@ CudaLibrary::CudaLibrary(std::string_view name) {
   why_not_ =
       names.front() +
       " is neither where libraries are looked for nor in lib64 of CUDA_HOME, CUDA_PATH or /usr/local/cuda";
+}
+
+std::string CudaLibrary::file() const {
+  link_map* map = nullptr;
+  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return {};
+  std::error_code failed;
+  const std::filesystem::path file = std::filesystem::canonical(map->l_name, failed);
+  return failed ? std::string() : file.string();
 }
 
 void* CudaLibrary::address_of(const char* symbol) const noexcept {

@@ -61,6 +61,20 @@ std::string key_of(const ModuleSource& source) {
   return joined(texts);
 }
 
+namespace {
+
+/// Code as it is kept: a line that says its target, and the image.
+std::string packed(const CompiledModule& compiled) {
+  return compiled.target + '\n' + compiled.image;
+}
+
+CompiledModule unpacked(const std::string& text) {
+  const std::size_t line = text.find('\n');
+  return {text.substr(0, line), text.substr(line + 1), {}};
+}
+
+}  // namespace
+
 struct ModuleCache::State {
   explicit State(ModuleCacheOptions options)
       : compiler(options.compiler ? std::move(options.compiler) : nvrtc_compiler()),
@@ -82,26 +96,23 @@ struct ModuleCache::State {
     return *slot.outcome;
   }
 
-  /// From disk, or the compiler.
+  /// From disk, or the compiler, which is asked for nothing but its version if the disk has it.
   CompileOutcome produce(const ModuleSource& source, ComputeCapability capability) {
+    const std::string device = std::to_string(capability.major) + "." + std::to_string(capability.minor);
     const std::string version = compiler->version();
-    const std::string target = compiler->target_for(capability);
-    if (!version.empty() && target.empty()) {
-      return CompileFailure{{},
-                            version + " knows no target for compute capability " +
-                                std::to_string(capability.major) + "." + std::to_string(capability.minor),
-                            {}};
-    }
-    const std::string key = joined({key_of(source), target, version});
+    const std::string key = joined({key_of(source), device, version});
     ModuleFiles::Found found = files.read(key);
     if (found.text) {
       ++disk_hits;
-      return CompiledModule{target, std::move(*found.text), {}};
+      return unpacked(*found.text);
     }
     if (found.rejected) ++rejected;
+    const std::string target = compiler->target_for(capability);
+    if (!version.empty() && target.empty())
+      return CompileFailure{{}, version + " knows no target for compute capability " + device, {}};
     ++compiles;
     CompileOutcome outcome = compiler->compile(source, target);
-    if (const auto* compiled = std::get_if<CompiledModule>(&outcome)) files.write(key, compiled->image);
+    if (const auto* compiled = std::get_if<CompiledModule>(&outcome)) files.write(key, packed(*compiled));
     return outcome;
   }
 

@@ -17,7 +17,7 @@ namespace tessera {
 namespace {
 
 /// The first line of every file: what a later version cannot read it must not take for its own.
-constexpr std::string_view format = "tessera module 1\n";
+constexpr std::string_view format = "tessera module 2\n";
 
 std::string hex(std::uint64_t value) {
   std::string text(16, '0');

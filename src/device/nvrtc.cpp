@@ -6,8 +6,11 @@
 #include <tessera/device/cuda_library.hpp>
 #include <tessera/device/kernel_compiler.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace tessera {
@@ -37,6 +40,18 @@ class Library {
     return "NVRTC is not there: " + (library_.found() ? "libnvrtc is not complete" : library_.why_not());
   }
   [[nodiscard]] const nvrtc::Api& api() const noexcept { return api_; }
+
+  /// "13.0.88": to the build, as the name of its file has it, or else what it says of itself.
+  [[nodiscard]] std::string version() const {
+    constexpr std::string_view before = "libnvrtc.so.";
+    const std::string file = std::filesystem::path(library_.file()).filename();
+    if (file.starts_with(before) && std::ranges::count(file.substr(before.size()), '.') >= 2)
+      return file.substr(before.size());
+    int major = 0;
+    int minor = 0;
+    if (api_.version(&major, &minor) != Status::success) return {};
+    return std::to_string(major) + "." + std::to_string(minor);
+  }
 
  private:
   CudaLibrary library_{"nvrtc"};
@@ -100,10 +115,8 @@ class Nvrtc final : public KernelCompiler {
  public:
   std::string version() override {
     const Library& nvrtc = library();
-    int major = 0;
-    int minor = 0;
-    if (!nvrtc.found() || nvrtc.api().version(&major, &minor) != Status::success) return {};
-    return "nvrtc " + std::to_string(major) + "." + std::to_string(minor);
+    const std::string version = nvrtc.found() ? nvrtc.version() : std::string();
+    return version.empty() ? version : "nvrtc " + version;
   }
 
   std::string target_for(ComputeCapability capability) override {

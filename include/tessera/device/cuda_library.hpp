@@ -26,6 +26,9 @@ class CudaLibrary {
   /// One line, if it was not found.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
 
+  /// The file that was opened, with all links followed: "…/libnvrtc.so.13.0.88". Empty if none was.
+  [[nodiscard]] std::string file() const;
+
   /// The address of `symbol`; false if there is none, or no library.
   template <class Function>
   [[nodiscard]] bool find(Function*& entry, const char* symbol) const {

@@ -58,7 +58,8 @@ class KernelCompiler {
  public:
   virtual ~KernelCompiler() = default;
 
-  /// What makes its code differ from another's: "nvrtc 13.0". Empty if it cannot be used; `compile` says why.
+  /// What makes its code differ from another's: "nvrtc 13.0.88". Empty if it cannot be used; `compile` says
+  /// why. All that code which was kept is asked for: let it be cheap.
   [[nodiscard]] virtual std::string version() = 0;
   /// The best target for a device that this compiler knows: "sm_90", or "compute_90" if the device is of a
   /// later major version than all it knows and needs PTX. Empty if there is none.

@@ -13,7 +13,7 @@
 namespace tessera {
 
 struct ModuleCacheOptions {
-  /// Null: NVRTC, opened when something has to be compiled.
+  /// Null: NVRTC, opened when something is asked for and called when it has to be compiled.
   std::shared_ptr<KernelCompiler> compiler;
   /// Where code is kept between runs; not given: `default_module_directory()`; empty: nowhere.
   std::optional<std::filesystem::path> directory;
@@ -31,9 +31,9 @@ struct ModuleCacheOptions {
 ///
 /// Code is kept in memory, by source and compute capability, and on disk in files that any number of ranks
 /// and nodes may share: a file is written under another name and then renamed, so it is there whole or not
-/// at all. It carries its key (source, headers, options, target and the compiler's version), which is
-/// compared, and a checksum: what is torn, corrupt or another's is compiled anew and replaced. A disk that
-/// cannot be used is no error: `disk()` tells.
+/// at all. It carries its key (source, headers, options, the device's capability and the compiler's version),
+/// which is compared, and a checksum: what is torn, corrupt or another's is compiled anew and replaced. A
+/// disk that cannot be used is no error: `disk()` tells.
 ///
 /// All members are thread-safe; of several threads that want the same one compiles and the others wait.
 /// What is returned by reference stays as long as the cache.

@@ -16,6 +16,7 @@ class FakeCompiler : public KernelCompiler {
  public:
   std::string version() override { return the_version; }
   std::string target_for(ComputeCapability capability) override {
+    ++targets;
     return capability.major < 7 ? "" : "sm_" + std::to_string(10 * capability.major + capability.minor);
   }
   CompileOutcome compile(const ModuleSource& source, const std::string& target) override {
@@ -36,6 +37,7 @@ class FakeCompiler : public KernelCompiler {
   std::string the_version = "fake 1.0";
   std::function<void()> while_compiling;
   std::atomic<int> compiles = 0;
+  std::atomic<int> targets = 0;
 };
 
 }  // namespace tessera::testing

@@ -78,10 +78,14 @@ TEST_F(ModuleCacheTest, CompilesEachSourceOnceForEachCapability) {
   EXPECT_EQ(cache.statistics().disk_hits, 0);
 }
 
-TEST_F(ModuleCacheTest, TheNextRunFindsItOnDisk) {
+TEST_F(ModuleCacheTest, TheNextRunFindsItOnDiskAndAsksTheCompilerForItsVersionAlone) {
   const std::string image = image_of(make_cache().compile(source_of("a"), hopper));
+  compiler_->targets = 0;
   ModuleCache next = make_cache();
-  EXPECT_EQ(image_of(next.compile(source_of("a"), hopper)), image);
+  const CompileOutcome& found = next.compile(source_of("a"), hopper);
+  EXPECT_EQ(image_of(found), image);
+  EXPECT_EQ(std::get<CompiledModule>(found).target, "sm_90");
+  EXPECT_EQ(compiler_->targets, 0);
   EXPECT_EQ(compiler_->compiles, 1);
   EXPECT_EQ(next.statistics().compiles, 0);
   EXPECT_EQ(next.statistics().disk_hits, 1);

@@ -197,7 +197,7 @@ struct TraceFigures {
 };
 
 /// Buffers of all sizes from 2^-17 to 2^-5 of the card, all scales alike, on eight streams, so that 95 % of
-/// the card is in use; which one goes next is random.
+/// the card is in use; which one goes next is random. Given up after a minute.
 TraceFigures trace(BenchDevices& devices, const std::string& what, Allocator& allocator) {
   struct Live {
     void* memory;
@@ -240,6 +240,11 @@ TraceFigures trace(BenchDevices& devices, const std::string& what, Allocator& al
       memory = allocator.take(bytes, stream);
     }
     elapsed += std::chrono::steady_clock::now() - begin;
+    if (elapsed > std::chrono::minutes(1))
+      throw Error(ErrorCode::job_fault,
+                  fmt::format("{}: the trace has come to step {} of {} in a minute, and "
+                              "{} takes found no memory: it is given up",
+                              what, step, steps, figures.failures));
     if (memory == nullptr)
       throw Error(
           ErrorCode::job_fault,

@@ -19,7 +19,7 @@ namespace {
 
 using tessera::testing::ScopedVariable;
 
-constexpr int groups = 400;
+constexpr int groups = 520;
 
 /// Counts whose mean depends on x and on which of many groups a row is of.
 std::string table() {

@@ -144,13 +144,23 @@ class Page {
     return levels == nullptr || levels->random;
   }
 
+  [[nodiscard]] std::string_view where_rows_lie() const {
+    const auto any = [&](auto is) { return std::any_of(effects_.begin(), effects_.end(), is); };
+    const bool curves = any([](const Effect& effect) { return std::holds_alternative<Curve>(effect.shape); });
+    const bool surfaces =
+        any([](const Effect& effect) { return std::holds_alternative<Surface>(effect.shape); });
+    if ((curves || surfaces) && model_.outline.variables.empty())
+      return " The model does not hold where the rows lie: curves and maps may reach beyond them.";
+    return curves ? " Bars at the foot of a curve show where the rows lie." : "";
+  }
+
   void smooths() {
     if (std::none_of(effects_.begin(), effects_.end(), is_smooth)) return;
     add("<section aria-labelledby=\"smooths\">\n<h2 id=\"smooths\">Smooth terms</h2>\n<p class=\"note\">"
         "On the scale of the linear predictor, each centred as the fit has it; in the label of an axis, the "
-        "effective degrees of freedom. Bands and intervals are \u00b12 standard errors. Bars at the foot of "
-        "a "
-        "curve show where the rows lie.</p>\n<div class=\"plots\">\n");
+        "effective degrees of freedom. Bands and intervals are \u00b12 standard errors.{}</p>\n"
+        "<div class=\"plots\">\n",
+        where_rows_lie());
     const std::optional<Interval> axis = common_axis();
     std::size_t pictures = 0;
     std::size_t rest = 0;

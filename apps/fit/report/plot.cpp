@@ -26,21 +26,34 @@ std::string px(double value) {
   return text == "-0" ? "0" : text;
 }
 
+/// Room for the labels of the ticks of an axis of values.
+double label_room(Interval values) {
+  std::size_t longest = 0;
+  for (const std::string& label : tick_labels(ticks(values.low, values.high)))
+    longest = std::max(longest, length_of(label));
+  return letter * static_cast<double>(longest);
+}
+
 /// Room for the labels of the y axis.
 double label_room(const PlotAxis& axis) {
+  if (axis.categories.empty()) return label_room(axis.values);
   std::size_t longest = 0;
-  if (axis.categories.empty()) {
-    for (const std::string& label : tick_labels(ticks(axis.values.low, axis.values.high))) {
-      longest = std::max(longest, length_of(label));
-    }
-  }
   for (const std::string& name : axis.categories) {
     longest = std::max(longest, std::min(length_of(name), longest_category));
   }
   return letter * static_cast<double>(longest);
 }
 
+/// Of a scale of colours, from the frame.
+constexpr double legend_gap = 12;
+constexpr double legend_width = 10;
+constexpr double legend_tick = 3;
+
 }  // namespace
+
+double legend_margin(Interval values) {
+  return legend_gap + legend_width + legend_tick + 2 + label_room(values) + 2;
+}
 
 Plot::Plot(PlotText text, PlotAxis x, PlotAxis y, PlotSize size, double right_margin)
     : text_(std::move(text)),
@@ -93,6 +106,7 @@ void Plot::axes() {
     for (std::size_t i = 0; i < places.size(); ++i) y_tick(down(places[i]), labels[i]);
   }
   for (std::size_t i = 0; i < y_.categories.size(); ++i) {
+    if (y_.categories[i].empty()) continue;
     y_tick(down(static_cast<double>(i) + 0.5), shortened(y_.categories[i], longest_category));
   }
   fmt::format_to(to, R"(<text class="title" x="{}" y="{}" text-anchor="middle">{}</text>)",
@@ -180,19 +194,21 @@ void Plot::label(double x, double y, std::string_view text, std::string_view sty
 }
 
 void Plot::legend(Interval values, std::span<const std::string> colours) {
-  const double left = right_ + 12;
+  const double left = right_ + legend_gap;
   const double part = (bottom_ - top_) / static_cast<double>(colours.size());
   auto to = std::back_inserter(marks_);
   for (std::size_t i = 0; i < colours.size(); ++i) {
-    fmt::format_to(to, R"(<rect class="cells" fill="{}" x="{}" y="{}" width="10" height="{}"/>)", colours[i],
-                   px(left), px(bottom_ - part * static_cast<double>(i + 1)), px(part + 0.2));
+    fmt::format_to(to, R"(<rect class="cells" fill="{}" x="{}" y="{}" width="{}" height="{}"/>)", colours[i],
+                   px(left), px(bottom_ - part * static_cast<double>(i + 1)), px(legend_width),
+                   px(part + 0.2));
   }
   const auto places = ticks(values.low, values.high);
   const auto labels = tick_labels(places);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const double y = bottom_ - (places[i] - values.low) / (values.high - values.low) * (bottom_ - top_);
-    fmt::format_to(to, R"(<path class="axis" d="M{} {}h3"/><text class="tick" x="{}" y="{}">{}</text>)",
-                   px(left + 10), px(y), px(left + 15), px(y + 4), labels[i]);
+    fmt::format_to(to, R"(<path class="axis" d="M{} {}h{}"/><text class="tick" x="{}" y="{}">{}</text>)",
+                   px(left + legend_width), px(y), px(legend_tick), px(left + legend_width + legend_tick + 2),
+                   px(y + 4), labels[i]);
   }
 }
 

@@ -42,6 +42,9 @@ struct PlotRectangle {
   double left, right, bottom, top;
 };
 
+/// The right margin that a scale of colours from the least to the largest value takes.
+[[nodiscard]] double legend_margin(Interval values);
+
 /// How much of a frame's height a strip takes.
 inline constexpr double strip_share = 0.1;
 
@@ -65,7 +68,7 @@ class Plot {
   void strip(double low, double high, std::span<const long long> counts);
   /// A text that begins at a place.
   void label(double x, double y, std::string_view text, std::string_view style = "tick");
-  /// A scale of colours in the right margin, from the lowest up, with ticks.
+  /// A scale of colours in the right margin, a `legend_margin`, from the lowest up, with ticks.
   void legend(Interval values, std::span<const std::string> colours);
 
   [[nodiscard]] std::string svg() const;

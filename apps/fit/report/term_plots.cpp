@@ -72,7 +72,7 @@ Interval ends_of(const std::vector<double>& values) {
 std::string filled_svg(PlotText text, const Surface& surface, const Matrix& values, Interval range,
                        const std::vector<std::string>& colours, int contours) {
   Plot plot(std::move(text), {surface.x_variable, ends_of(surface.x)},
-            {surface.y_variable, ends_of(surface.y)}, {360, 284}, 54);
+            {surface.y_variable, ends_of(surface.y)}, {360, 284}, legend_margin(range));
   // The rectangle around each point, neighbours of one colour in one.
   std::vector<std::vector<PlotRectangle>> rectangles(colours.size());
   const auto edge = [](const std::vector<double>& places, int i) {

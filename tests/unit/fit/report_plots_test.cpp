@@ -233,6 +233,28 @@ TEST(SurfacePlot, FillsItsFrame) {
   }
 }
 
+TEST(SurfacePlot, HasRoomForTheLabelsOfItsColours) {
+  for (const double scale : {1e-7, 1.0, 12345.0}) {
+    Surface surface{"x", "z", {0, 1}, {0, 1}, Matrix(2, 2), Matrix(2, 2)};
+    surface.fit(0, 0) = -scale;
+    surface.fit(1, 1) = scale;
+    const std::string svg = surface_svg({"te(x,z)", "te(x,z,4.00)", {}, surface}, surface).estimate;
+    const double width = std::strtod(svg.c_str() + svg.find("viewBox=\"0 0 ") + 13, nullptr);
+    const double frame = frame_of(svg).right;
+    int labels = 0;
+    const std::string start = "<text class=\"tick\" x=\"";
+    for (std::size_t at = 0; (at = svg.find(start, at)) != std::string::npos; ++at) {
+      const double left = std::strtod(svg.c_str() + at + start.size(), nullptr);
+      if (left <= frame || svg.find("text-anchor", at) < svg.find('>', at)) continue;
+      const std::size_t text = svg.find('>', at) + 1;
+      const auto length = static_cast<double>(length_of(svg.substr(text, svg.find('<', text) - text)));
+      EXPECT_LE(left + 6.5 * length, width) << scale;
+      ++labels;
+    }
+    EXPECT_GE(labels, 3) << scale;
+  }
+}
+
 TEST(SurfacePlot, OfAConstantHasNoContour) {
   const Surface surface{"x", "z", {0, 1}, {0, 1}, Matrix(2, 2), Matrix(2, 2)};
   const SurfacePictures pictures = surface_svg({"te(x,z)", "te(x,z,0.00)", {}, surface}, surface);

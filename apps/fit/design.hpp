@@ -46,6 +46,9 @@ struct Component {
   int variable = 0;  ///< index into the Frame, and into `Design::variables`
   int levels = 0;
   Margin margin;
+  /// The least and the largest value of a spline's variable in the complete rows of the job. Of the fit's own
+  /// design alone: model.json has it as the outline.
+  std::array<double, 2> extent{};
   [[nodiscard]] int raw_size() const noexcept {
     return kind == Kind::numeric ? 1 : kind == Kind::factor ? levels : margin.raw_size();
   }

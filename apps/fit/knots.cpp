@@ -174,6 +174,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
                 : spec.basis == "cc" ? make_cc(context)
                                      : make_bspline(context, spec.basis == "cp");
   basis.component.variable = place;
+  basis.component.extent = {distinct.min, distinct.max};
   return basis;
 }
 

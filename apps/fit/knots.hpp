@@ -21,7 +21,8 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 
 /// *Collective.* The basis of one margin over the complete rows of the job: finds the range and the
 /// quantiles that its knots need, or takes the knots supplied. `spec` is one that `parse_formula` gave, so
-/// that its k and order are those that the basis can have. Sets `component.variable`.
+/// that its k and order are those that the basis can have. Sets `component.variable` and
+/// `component.extent`.
 ///
 /// Throws on every rank alike: `Error(usage)` for a wrong number of knots or equal ones; `Error(input)` for a
 /// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data

@@ -3,21 +3,18 @@
 
 #include "parallel_blocks.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
 
 namespace tessera::fit {
 namespace {
 
 /// Parts of a variable's extent in which rows are counted.
 constexpr int outline_parts = 60;
-/// Rows that a thread looks at in one go.
-constexpr std::int64_t rows_per_look = 1 << 16;
+/// Sampled rows that a thread takes in one go.
+constexpr std::int64_t rows_per_look = 256;
 
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
@@ -33,7 +30,11 @@ std::uint64_t scrambled(std::uint64_t i) {
 
 /// To so many significant digits.
 double rounded(double value, int digits) {
-  return std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
+  std::array<char, 32> text{};
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits);
+  std::from_chars(text.data(), written.ptr, value);
+  return value;
 }
 
 /// The local rows of the job's sample. *Collective.*
@@ -47,74 +48,59 @@ std::vector<std::int64_t> local_sample(const mpi::Communicator& comm, const Fram
   const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows);
   auto next = std::lower_bound(sample.begin(), sample.end(), complete);
   std::vector<std::int64_t> rows;
-  for (std::size_t row = 0; row < frame.complete.size() && next != sample.end(); ++row) {
-    if (frame.complete[row] == 0) continue;
-    if (*next == complete++) {
-      rows.push_back(static_cast<std::int64_t>(row));
-      ++next;
+  const auto end = static_cast<std::int64_t>(frame.complete.size());
+  constexpr std::int64_t stretch = 4096;
+  for (std::int64_t begin = 0; begin < end && next != sample.end(); begin += stretch) {
+    const std::int64_t size = std::min(stretch, end - begin);
+    const std::uint8_t* const marks = frame.complete.data() + begin;
+    const std::int64_t after = complete + std::count(marks, marks + size, std::uint8_t{1});
+    // The place of a complete row is known where all are, and sought elsewhere.
+    std::int64_t row = 0;
+    for (; next != sample.end() && *next < after; ++next) {
+      if (after - complete == size) {
+        rows.push_back(begin + *next - complete);
+        continue;
+      }
+      for (; marks[row] == 0 || complete < *next; ++row) complete += marks[row];
+      rows.push_back(begin + row);
     }
+    complete = after;
   }
   return rows;
 }
 
-/// The variables of the splines, each once, as indices into the frame.
-std::vector<int> spline_variables(const Design& design) {
-  std::vector<int> variables;
+/// The splines of a design, one a variable.
+std::vector<const Component*> splines(const Design& design) {
+  std::vector<const Component*> found;
   for (const RawTerm& term : design.terms) {
     for (const Component& component : term.components) {
-      if (component.kind == Component::Kind::spline &&
-          std::find(variables.begin(), variables.end(), component.variable) == variables.end()) {
-        variables.push_back(component.variable);
-      }
+      const bool known = std::any_of(found.begin(), found.end(), [&](const Component* other) {
+        return other->variable == component.variable;
+      });
+      if (component.kind == Component::Kind::spline && !known) found.push_back(&component);
     }
   }
-  return variables;
-}
-
-/// -min and max of a variable over this rank's complete rows.
-std::array<double, 2> local_extent(const Frame& frame, const std::vector<double>& numbers, int threads) {
-  constexpr double none = -std::numeric_limits<double>::infinity();
-  std::vector<std::array<double, 2>> ends(at(threads), {none, none});
-  for_each_block({0, static_cast<std::int64_t>(numbers.size())}, rows_per_look, threads,
-                 [&](int thread, Range block) {
-                   std::array<double, 2> end = ends[at(thread)];
-                   for (std::int64_t row = block.begin; row < block.end; ++row) {
-                     if (frame.complete[at(row)] == 0) continue;
-                     end[0] = std::max(end[0], -numbers[at(row)]);
-                     end[1] = std::max(end[1], numbers[at(row)]);
-                   }
-                   ends[at(thread)] = end;
-                 });
-  std::array<double, 2> all{none, none};
-  for (const auto& end : ends) all = {std::max(all[0], end[0]), std::max(all[1], end[1])};
-  return all;
+  return found;
 }
 
 /// *Collective.*
-std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, int threads, const Rows& rows,
+std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, const Rows& rows,
                                                std::span<const std::int64_t> sample) {
-  const std::vector<int> variables = spline_variables(*rows.design);
-  std::vector<double> ends;
-  for (const int variable : variables) {
-    const auto end = local_extent(*rows.frame, rows.frame->variables[at(variable)].numbers, threads);
-    ends.insert(ends.end(), end.begin(), end.end());
-  }
-  comm.allreduce(std::span(ends), mpi::Reduction::max);
-
   std::vector<VariableOutline> outlines;
-  std::vector<std::int64_t> counts(variables.size() * outline_parts);
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    const Variable& variable = rows.frame->variables[at(variables[v])];
-    const double min = -ends[2 * v];
-    const double max = ends[2 * v + 1];
+  std::vector<std::int64_t> counts;
+  for (const Component* spline : splines(*rows.design)) {
+    const Variable& variable = rows.frame->variables[at(spline->variable)];
+    const auto [min, max] = spline->extent;
+    const auto begin = counts.size();
+    counts.resize(begin + outline_parts);
     for (const std::int64_t row : sample) {
       const double part = min < max ? (variable.numbers[at(row)] - min) / (max - min) * outline_parts : 0;
-      ++counts[v * outline_parts + at(std::clamp(static_cast<int>(part), 0, outline_parts - 1))];
+      ++counts[begin + at(std::clamp(static_cast<int>(part), 0, outline_parts - 1))];
     }
     outlines.push_back({variable.name, min, max, {}});
   }
   comm.allreduce(std::span(counts), mpi::Reduction::sum);
-  for (std::size_t v = 0; v < variables.size(); ++v) {
+  for (std::size_t v = 0; v < outlines.size(); ++v) {
     const auto begin = counts.begin() + static_cast<std::ptrdiff_t>(v * outline_parts);
     outlines[v].counts.assign(begin, begin + outline_parts);
   }
@@ -159,12 +145,15 @@ DataOutline outline_of(const mpi::Communicator& comm, int threads, const Rows& r
                        std::span<const double> raw_coef, bool residuals) {
   const std::vector<std::int64_t> sample = local_sample(comm, *rows.frame);
   DataOutline outline;
-  outline.variables = variable_outlines(comm, threads, rows, sample);
+  outline.variables = variable_outlines(comm, rows, sample);
   if (!residuals) return outline;
 
-  std::vector<RowResidual> mine;
-  mine.reserve(sample.size());
-  for (const std::int64_t row : sample) mine.push_back(residual_of(rows, at(row), raw_coef));
+  std::vector<RowResidual> mine(sample.size());
+  for_each_block({0, static_cast<std::int64_t>(sample.size())}, rows_per_look, threads,
+                 [&](int, Range block) {
+                   for (std::int64_t i = block.begin; i < block.end; ++i)
+                     mine[at(i)] = residual_of(rows, at(sample[at(i)]), raw_coef);
+                 });
   std::vector<std::size_t> counts(at(comm.size()));
   counts[0] = mine.size();
   for (const RowResidual& one : comm.alltoallv(std::span<const RowResidual>(mine), counts)) {

@@ -24,8 +24,8 @@ inline constexpr std::int64_t largest_sample = 4096;
 
 /// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
 /// ranks get the variables alone. `residuals` false leaves linear predictors and residuals out. A row is
-/// computed by the rank that has it, on its host. Cost: one look at each column of a spline by `threads`
-/// threads, and a sample's rows.
+/// computed by the rank that has it, on its host. Cost: a count of the complete rows, and a sample's rows on
+/// `threads` threads.
 [[nodiscard]] DataOutline outline_of(const tessera::mpi::Communicator& comm, int threads, const Rows& rows,
                                      std::span<const double> raw_coef, bool residuals);
 

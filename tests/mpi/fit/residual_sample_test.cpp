@@ -3,6 +3,7 @@
 #include "residual_sample.hpp"
 #include "fit.hpp"
 #include "reference_case.hpp"
+#include "table_support.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
 
@@ -47,14 +49,8 @@ TEST(SampledRows, AreInStepWithNoPeriodOfTheTable) {
   EXPECT_EQ(hours.size(), 24U);
 }
 
-Model fitted(const testing::ReferenceCase& reference, bool residuals = true) {
+Model fitted(const std::string& path, const std::string& formula, const FitOptions& options) {
   const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  FitOptions options;
-  options.family = chosen_family(reference.family);
-  options.weights = reference.weights;
-  options.knots = reference.knots;
-  options.block_rows = 64;
-  options.residuals = residuals;
   JobOptions job_options;
   job_options.policy = Policy::cpu;
   job_options.threads = 2;
@@ -62,7 +58,17 @@ Model fitted(const testing::ReferenceCase& reference, bool residuals = true) {
   Progress silent(false, stderr);
   std::vector<PhaseTime> phases;
   Plan plan;
-  return fit_file(job, reference.data_path, parse_formula(reference.formula), options, silent, phases, plan);
+  return fit_file(job, path, parse_formula(formula), options, silent, phases, plan);
+}
+
+Model fitted(const testing::ReferenceCase& reference, bool residuals = true) {
+  FitOptions options;
+  options.family = chosen_family(reference.family);
+  options.weights = reference.weights;
+  options.knots = reference.knots;
+  options.block_rows = 64;
+  options.residuals = residuals;
+  return fitted(reference.data_path, reference.formula, options);
 }
 
 bool is_root() {
@@ -118,6 +124,36 @@ TEST(Outline, OfALongTableIsASample) {
   const auto reference = testing::load_reference_case("c10_diamonds_gauss");
   const Model model = fitted(reference);
   if (is_root()) expect_outline(model, reference);
+}
+
+TEST(Outline, IsOfTheCompleteRows) {
+  // Stretches of rows that are all complete, in part, and not at all.
+  std::vector<double> complete;
+  std::string table = "y,x\n";
+  for (int row = 0; row < 20'000; ++row) {
+    const double y = std::sin(row * row % 1009);
+    const bool missing = row < 6000     ? false
+                         : row < 11'000 ? row % 3 == 0
+                         : row < 16'000 ? true
+                                        : row % 97 == 5;
+    table += (missing ? "NA" : std::to_string(y)) + "," + std::to_string(row % 641) + "\n";
+    if (!missing) complete.push_back(y);
+  }
+  const auto world = testing::world();
+  const testing::SharedFile file(world, "holes.csv", table);
+  FitOptions options;
+  options.family = chosen_family("gaussian");
+  options.block_rows = 64;
+  const Model model = fitted(file.path(), "y ~ s(x, bs=\"ps\", k=8)", options);
+  if (!is_root()) return;
+  const auto sample = sampled_rows(static_cast<std::int64_t>(complete.size()));
+  const DataOutline& outline = model.outline;
+  ASSERT_EQ(outline.linear_predictor.size(), sample.size());
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    EXPECT_NEAR(outline.linear_predictor[i] + outline.deviance_residual[i],
+                complete[static_cast<std::size_t>(sample[i])], 1e-5)
+        << "the sampled row " << i;
+  }
 }
 
 TEST(Outline, HasNoResidualsWhereTheyAreNotWanted) {

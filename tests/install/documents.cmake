@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the documents and recipes of ROOT say is what its files have.
+cmake_minimum_required(VERSION 3.25)
 file(READ ${ROOT}/README.md readme)
 
 # The documents show the examples as they are.
@@ -48,8 +49,46 @@ if(NOT variables STREQUAL named)
   message(FATAL_ERROR "README.md has the environment variables ${variables}, and the programs' help ${named}")
 endif()
 
+# A room includes the rooms that docs/design.md says it may.
+file(READ ${ROOT}/docs/design.md design)
+string(REGEX REPLACE ".*\n## Rooms\n(.*)\n## Invariants\n.*" "\\1" design_rooms "${design}")
+string(REGEX MATCHALL "[|] `[a-z]+` [|][^|\n]*[|]" rows "${design_rooms}")
+set(rooms "")
+foreach(row IN LISTS rows)
+  string(REGEX MATCH "^[|] `([a-z]+)` [|]([^|]*)[|]" match "${row}")
+  set(room ${CMAKE_MATCH_1})
+  string(REGEX MATCHALL "[a-z]+" may "${CMAKE_MATCH_2}")
+  list(APPEND rooms ${room})
+  file(GLOB sources ${ROOT}/include/tessera/${room}/* ${ROOT}/src/${room}/*)
+  foreach(source IN LISTS sources)
+    file(STRINGS ${source} includes REGEX "^#include (<tessera/|\")[a-z]+/")
+    foreach(include IN LISTS includes)
+      string(REGEX REPLACE "^#include (<tessera/|\")([a-z]+)/.*" "\\2" other "${include}")
+      if(NOT other IN_LIST may AND NOT other STREQUAL room)
+        message(FATAL_ERROR "${source} includes ${other}, which docs/design.md does not allow to ${room}")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+file(GLOB folders RELATIVE ${ROOT}/include/tessera LIST_DIRECTORIES ON ${ROOT}/include/tessera/*)
+list(FILTER folders EXCLUDE REGEX "[.]")
+list(SORT rooms)
+if(NOT rooms STREQUAL folders)
+  message(FATAL_ERROR "docs/design.md tells what ${rooms} may include; the rooms are ${folders}")
+endif()
+
+# Files that docs/design.md names are there.
+string(REGEX MATCHALL "`(apps|src|tests)/[A-Za-z0-9_/]+([.][a-z]+)?`" paths "${design}")
+foreach(path IN LISTS paths)
+  string(REPLACE "`" "" path "${path}")
+  if(NOT EXISTS ${ROOT}/${path})
+    message(FATAL_ERROR "docs/design.md names ${path}, which is not there")
+  endif()
+endforeach()
+
 # A link names a file that is there. A bracket would glue the elements of a CMake list together.
-foreach(document IN ITEMS README.md CONTRIBUTING.md docs/fit.md docs/library.md docs/site.md jobscripts/README.md)
+foreach(document IN ITEMS README.md CONTRIBUTING.md docs/design.md docs/fit.md docs/library.md docs/site.md
+    jobscripts/README.md)
   file(READ ${ROOT}/${document} text)
   cmake_path(GET document PARENT_PATH folder)
   string(REPLACE "](" "link(" text "${text}")

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/pages.hpp"
+#include "common/usage_complaint.hpp"
 
 namespace {
 
@@ -73,9 +74,7 @@ int main(int argc, char** argv) {
   app.add_flag("--no-peer", no_peer, "Measure no peer");
 
   const std::vector<bench::Suite> suites = bench::all_suites();
-  std::string names;
   for (const bench::Suite& suite : suites) {
-    names += ' ' + suite.name;
     CLI::App* command = app.add_subcommand(suite.name, suite.description);
     if (suite.add_options) suite.add_options(*command);
   }
@@ -88,12 +87,9 @@ int main(int argc, char** argv) {
   };
   try {
     app.parse(argc, argv);
-  } catch (const CLI::RequiredError&) {
-    complain("name one or more suites of:" + names + "; see tessera-bench --help");
-    return exit_status(ErrorCode::usage);
   } catch (const CLI::ParseError& fault) {
     if (fault.get_exit_code() == 0) return session.is_root() ? app.exit(fault) : EXIT_SUCCESS;
-    complain(std::string(fault.what()) + "; see tessera-bench --help");
+    complain(apps::usage_complaint(app, fault));
     return exit_status(ErrorCode::usage);
   }
   options.peer = !no_peer;

@@ -13,8 +13,9 @@ AnyFamily chosen_family(const std::string& text) {
     return AnyFamily(parse_custom_family(read_file(path), path));
   }
   if (const auto known = parse_family(text)) return *known;
-  throw Error(ErrorCode::usage,
-              text + " is not gaussian, binomial, poisson or gamma: write @FILE for a family of your own");
+  throw Error(ErrorCode::usage, "--family: " + text +
+                                    " is not gaussian, binomial, poisson or gamma: write @FILE for a family "
+                                    "of your own");
 }
 
 }  // namespace tessera::fit

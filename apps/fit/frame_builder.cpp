@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "common/did_you_mean.hpp"
+
 namespace tessera::fit {
 namespace {
 
@@ -20,39 +22,14 @@ constexpr std::size_t max_listed = 20;
 // Rows that are looked at before the columns' types are agreed on.
 constexpr std::int64_t sampled_rows = 1000;
 
-/// The number of insertions, deletions and replacements that make `b` of `a`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, replaced}));
-    }
-  }
-  return row[b.size()];
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 [[noreturn]] void unknown_column(const std::string& path, std::span<const std::string> names,
                                  const std::string& wanted) {
-  std::string near;
-  for (const std::string& name : names) {
-    if (!name.empty() && edit_distance(lower(name), lower(wanted)) <= (wanted.size() > 3 ? 2U : 1U))
-      near += fmt::format("{}'{}'", near.empty() ? " (did you mean " : " or ", name);
-  }
-  if (!near.empty()) near += "?)";
   std::string list;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
-  throw Error(ErrorCode::input,
-              fmt::format("{}: unknown column '{}'{}; the file has: {}", path, wanted, near, list));
+  throw Error(ErrorCode::input, fmt::format("{}: unknown column '{}'{}; the file has: {}", path, wanted,
+                                            apps::did_you_mean(names, wanted), list));
 }
 
 }  // namespace

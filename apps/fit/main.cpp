@@ -12,6 +12,7 @@
 #include <tessera/tessera.hpp>
 
 #include "common/pages.hpp"
+#include "common/usage_complaint.hpp"
 
 namespace {
 
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
       // Help and version were asked for.
       return session.is_root() ? app.exit(fault) : EXIT_SUCCESS;
     }
-    complain(session, fmt::format("{}; see tessera-fit --help", fault.what()).c_str());
+    complain(session, apps::usage_complaint(app, fault).c_str());
     return exit_status(ErrorCode::usage);
   }
 

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "common/pages.hpp"
+#include "common/usage_complaint.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
 #include "scores.hpp"
@@ -133,7 +134,7 @@ int main(int argc, char** argv) {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& fault) {
       if (fault.get_exit_code() == 0) return is_root() ? app.exit(fault) : EXIT_SUCCESS;  // help, version
-      complain(std::string(fault.what()) + "; see tessera-info --help");
+      complain(apps::usage_complaint(app, fault));
       return exit_status(ErrorCode::usage);
     }
 

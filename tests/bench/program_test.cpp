@@ -35,8 +35,8 @@ void expect_refused(const std::string& arguments, const std::string& why) {
 }
 
 TEST(Bench, RefusesOnOneLineThatSaysWhatToGive) {
-  expect_refused("", "name one or more suites of: probe claim");
-  expect_refused("nonsense", "name one or more suites of: probe claim");
+  expect_refused("", "give a subcommand: probe, claim, ");
+  expect_refused("nonsense", "'nonsense' is no subcommand: give probe, claim, ");
   expect_refused("vote --repeats 0", "--repeats: give a whole number from 1 to 1000000, not '0'");
   expect_refused("vote --repeats many", "--repeats: give a whole number from 1 to 1000000, not 'many'");
   expect_refused("fit --rows -1", "--rows: give a whole number from 1 to");

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/usage_complaint.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "common/did_you_mean.hpp"
+#include "common/value.hpp"
+
+namespace tessera::apps {
+namespace {
+
+/// The names of the options that may stand where `command` is read, its parents' among them.
+std::vector<std::string> option_names(const CLI::App* command) {
+  std::vector<std::string> names;
+  for (; command != nullptr; command = command->get_parent()) {
+    for (const CLI::Option* option : options_of(*command)) {
+      for (std::string& name : names_of(*option)) names.push_back(std::move(name));
+    }
+    if (!command->get_fallthrough()) break;
+  }
+  return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : subcommands_of(app)) names.push_back(command->get_name());
+  return names;
+}
+
+/// "fit, predict or report"
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return text;
+}
+
+}  // namespace
+
+std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault) {
+  const CLI::App* command = &app;
+  std::string name = app.get_name();
+  for (const CLI::App* parsed : app.get_subcommands()) {
+    command = parsed;
+    name = app.get_name() + " " + parsed->get_name();
+  }
+  const std::vector<std::string> subcommands = subcommand_names(app);
+  const std::vector<std::string> unknown = app.remaining(true);
+  const auto option = std::find_if(unknown.begin(), unknown.end(),
+                                   [](const std::string& text) { return text.starts_with("-"); });
+  std::string what = fault.what();
+  if (option != unknown.end()) {
+    const std::string given = option->substr(0, option->find('='));
+    what = given + " is not an option of " + name + did_you_mean(option_names(command), given);
+  } else if (!unknown.empty() && command == &app && !subcommands.empty()) {
+    what = "'" + unknown.front() + "' is no subcommand" + did_you_mean(subcommands, unknown.front()) +
+           ": give " + listed(subcommands);
+  } else if (!unknown.empty()) {
+    what = "'" + unknown.front() + "' is one argument too many for " + name;
+  } else if (command == &app && dynamic_cast<const CLI::RequiredError*>(&fault) != nullptr &&
+             app.get_require_subcommand_min() > 0) {
+    what = "give a subcommand: " + listed(subcommands);
+  }
+  return what + "; see " + name + " --help";
+}
+
+}  // namespace tessera::apps

@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   if (bench::is_child(argc, argv)) return bench::run_child(argc, argv);
   CLI::App app{"Measures parts of Tessera, as one or more suites, beside a peer where there is one.",
                "tessera-bench"};
+  app.formatter(apps::help_layout());
   app.set_version_flag("--version", std::string("tessera-bench ") + tessera::version);
   app.footer(apps::footer(
       "0 measured; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,13 @@
 ///     tessera-fit --page man 2026-01-31 > tessera-fit.1
 ///     tessera-fit --page bash > completions/tessera-fit
 namespace tessera::apps {
+
+/// The layout of --help, as that of the manual page: what an option takes behind its name, and what it must
+/// be behind its description. For `CLI::App::formatter`, before subcommands are added.
+///
+///     --device auto|gpu|cpu       auto: GPUs if there are any; gpu: GPUs or an error; cpu (default auto)
+///     --threads INT               Host threads a rank; 0: all that it may use (0 to 4096, default 0)
+[[nodiscard]] std::shared_ptr<CLI::FormatterBase> help_layout();
 
 /// The footer of a program's help: its exit statuses, as "0 answer; 2 usage", and the environment variables
 /// that every program heeds.

@@ -20,7 +20,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 Value value_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return {};
-  // CLI11 describes a value as TYPE:CHECK, e.g. "TEXT:{auto,gpu,cpu}" or "INT:INT in [0 - 4096]".
+  // CLI11 describes a value as TYPE:CHECK, e.g. "TEXT:{auto,gpu,cpu}" or "INT:INT in [0 - 4096]"; a check of
+  // our own is "INT:[0 - 4096]".
   const std::string described = option.get_type_name();
   const std::size_t colon = described.find(':');
   Value value;
@@ -29,8 +30,8 @@ Value value_of(const CLI::Option& option) {
   const std::string check = described.substr(colon + 1);
   if (check.size() > 2 && check.front() == '{' && check.back() == '}') {
     value.choices = split(check.substr(1, check.size() - 2), ',');
-  } else if (const std::size_t limits = check.find(" in ["); limits != std::string::npos) {
-    value.limits = check.substr(limits + 5, check.find(']', limits) - limits - 5);
+  } else if (const std::size_t limits = check.find('['); limits != std::string::npos) {
+    value.limits = check.substr(limits + 1, check.find(']', limits) - limits - 1);
   } else {
     value.name = check;
   }

@@ -29,6 +29,10 @@ void complain(const mpi::Session& session, const char* what) {
 int main(int argc, char** argv) {
   CLI::App app{"Fits generalized additive models to large tables over every rank and GPU of an MPI job.",
                "tessera-fit"};
+  app.formatter(apps::help_layout());
+  app.footer(
+      apps::footer("0 answer; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault; "
+                   "75 interrupted, the same command goes on"));
   app.set_version_flag("--version", std::string("tessera-fit ") + tessera::version);
   app.require_subcommand(1);
 
@@ -41,9 +45,6 @@ int main(int argc, char** argv) {
   summary.add_to(app);
   const CLI::App* report_app = report.add_to(app);
 
-  app.footer(
-      apps::footer("0 answer; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault; "
-                   "75 interrupted, the same command goes on"));
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
   mpi::Session session(argc, argv);

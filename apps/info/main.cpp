@@ -56,6 +56,7 @@ CLI::Validator at_least(std::int64_t least) {
 
 CLI::App* declare(CLI::App& app, Options& options) {
   auto& question = options.question;
+  app.formatter(apps::help_layout());
   app.set_version_flag("--version", std::string("tessera-info ") + tessera::version);
   app.footer(apps::footer("0 answer; 2 usage; 3 input; 5 device required but absent; 6 job fault"));
   app.add_flag("--json", options.json, "Print JSON");

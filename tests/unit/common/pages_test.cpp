@@ -102,5 +102,24 @@ TEST_F(Pages, BashLeavesFilesToItsDefault) {
   EXPECT_EQ(completed("a-program cut --by --mo"), "");  // a value, whatever it looks like
 }
 
+TEST_F(Pages, HelpSaysWhatAnOptionTakesAndMustBe) {
+  CLI::App app{"Cuts.", "a-program"};
+  app.formatter(help_layout());
+  CLI::App* cut = app.add_subcommand("cut", "Cut it");
+  cut->add_option("FILE", text_, "What to cut")->required();
+  cut->add_option("--by", text_, "How")->required();
+  cut->add_option("-m,--mode", mode_, "Mode")->check(CLI::IsMember({"fast", "slow"}))->capture_default_str();
+  cut->add_option("--depth", depth_, "How deep")->check(CLI::Range(0, 9))->capture_default_str();
+  cut->add_flag("--json", json_, "Print JSON");
+  const std::string help = cut->help();
+  for (const char* line :
+       {"\n  FILE                        What to cut\n", "\n  --by TEXT                   How (required)\n",
+        "\n  -m,--mode fast|slow         Mode (default fast)\n",
+        "\n  --depth INT                 How deep (0 to 9, default 0)\n",
+        "\n  --json                      Print JSON\n"}) {
+    EXPECT_NE(help.find(line), std::string::npos) << line << " is not in\n" << help;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::apps

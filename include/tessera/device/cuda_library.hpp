@@ -16,10 +16,11 @@ namespace tessera {
 /// Looked for by its names, first of the CUDA version that Tessera was built with, in the places where the
 /// system looks for libraries, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Once opened it
 /// stays open until the process ends: such libraries have threads and handlers of their own. Makes no CUDA
-/// call. Cost: milliseconds the first time.
+/// call. Not collective. Thread-safe as long as no thread changes the environment. Blocks. Cost: milliseconds
+/// the first time.
 class CudaLibrary {
  public:
-  /// `name` without "lib" and ".so". Never throws for a library that is not there.
+  /// `name` without "lib" and ".so". Does not throw for a library that is not there: see `found`.
   explicit CudaLibrary(std::string_view name);
 
   [[nodiscard]] bool found() const noexcept { return handle_ != nullptr; }
@@ -29,7 +30,8 @@ class CudaLibrary {
   /// The file that was opened, with all links followed: "…/libnvrtc.so.13.0.88". Empty if none was.
   [[nodiscard]] std::string file() const;
 
-  /// The address of `symbol`; false if there is none, or no library.
+  /// Sets `entry` to the address of `symbol`, whose type the caller vouches for; null, and false, if there is
+  /// none, or no library.
   template <class Function>
   [[nodiscard]] bool find(Function*& entry, const char* symbol) const {
     entry = reinterpret_cast<Function*>(address_of(symbol));

@@ -12,6 +12,7 @@
 
 namespace tessera {
 
+/// Who compiles, and where the code is kept.
 struct ModuleCacheOptions {
   /// Null: NVRTC, opened when something is asked for and called when it has to be compiled.
   std::shared_ptr<KernelCompiler> compiler;
@@ -47,6 +48,7 @@ class ModuleCache {
     std::int64_t adopted = 0;      ///< handed in by `adopt`
     std::int64_t rejected = 0;     ///< files that were torn, corrupt or another's
   };
+  /// Whether code is kept between runs.
   struct Disk {
     std::filesystem::path directory;  ///< empty: nothing is kept on disk
     std::string problem;              ///< why the last file could not be written; empty if it could

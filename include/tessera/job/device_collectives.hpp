@@ -26,8 +26,7 @@ namespace tessera {
 /// first collective or by `open`, for the whole job: all ranks take NCCL or none does, and `reason` tells
 /// which rank could not. The hosts carry the data if the build or a rank has no NCCL (2.14 or later, opened
 /// at run time as libnccl.so.2), if versions differ between ranks, if ranks share a GPU, if devices are
-/// simulated, or if NCCL does not get all devices together in time. NCCL reads its own environment as it
-/// stands
+/// simulated, or if NCCL does not get all devices together in time. NCCL reads its own environment
 /// (`NCCL_NVLS_ENABLE`, `NCCL_SOCKET_IFNAME`, …); nothing is set here.
 ///
 /// Sums of `std::int64_t` are exact modulo 2^64, the same on both paths. Sums of `double` are the same on
@@ -45,7 +44,7 @@ namespace tessera {
 /// - a device, or NCCL, that fails in the middle: `Error(job_fault)` naming rank, device and reason; what the
 ///   arrays hold is not defined. If it was NCCL, the hosts carry the data from then on;
 /// - a rank that does not come: as in a pass, the job is ended with its name
-/// (`JobOptions::collective_timeout`).
+///   (`JobOptions::collective_timeout`).
 ///
 /// Cost: two votes (allreduces of 24 bytes) beside the operation itself; through the hosts, a copy to and one
 /// from each device and an MPI_Allreduce, with memory for two arrays on the host.

@@ -36,6 +36,7 @@ class Buffer {
   MemoryLease lease_;
 };
 
+/// How much a buffer pool reserves and keeps.
 struct BufferPoolOptions {
   /// Bytes reserved (in use and cached) stay within (1 + slack) x the high-water mark of bytes in use.
   double slack = 0.05;

@@ -19,6 +19,7 @@ class DeviceContext;
 /// `Error(job_fault)` with the device's reason, unless they say otherwise.
 class MemoryUpstream {
  public:
+  /// What the device has, in use or not.
   struct Figures {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;

@@ -9,6 +9,7 @@
 
 namespace tessera {
 
+/// How much a workspace pool keeps.
 struct WorkspacePoolOptions {
   /// Slabs of one size that are kept; a return beyond it frees. Not below one.
   std::size_t slabs_per_class = 4;

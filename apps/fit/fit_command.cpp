@@ -107,6 +107,10 @@ int FitCommand::run(const mpi::Session& session) const {
   // A place that cannot be written is better found before the work than after it.
   together(session.world(), [&] {
     if (!root) return;
+    refuse_to_overwrite("--out", out, {data});
+    refuse_to_overwrite("--run-report", run_report, {data});
+    if (out == run_report)
+      throw Error(ErrorCode::usage, "--out and --run-report are one file: give them names of their own");
     OutputFile model_place(out);
     if (!run_report.empty()) OutputFile report_place(run_report);
   });

@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <tessera/error.hpp>
 #include <utility>
 
@@ -59,6 +61,16 @@ void OutputFile::commit() {
     ::unlink(temporary_.c_str());
     errno = reason;
     fail("cannot be written");
+  }
+}
+
+void refuse_to_overwrite(const std::string& option, const std::string& out,
+                         std::initializer_list<std::string> read) {
+  for (const std::string& file : read) {
+    std::error_code absent;
+    if (std::filesystem::equivalent(out, file, absent))
+      throw Error(ErrorCode::usage,
+                  fmt::format("{} {} is a file that is read: give it another name", option, out));
   }
 }
 

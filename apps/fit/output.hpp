@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,11 @@ class OutputFile {
   std::string temporary_;
   int descriptor_ = -1;
 };
+
+/// Throws `Error(usage)` if `out`, the file of an option, is one of those that are `read`, under whatever
+/// name.
+void refuse_to_overwrite(const std::string& option, const std::string& out,
+                         std::initializer_list<std::string> read);
 
 /// The whole text of a file. Throws `tessera::Error(input)` naming the path and the system's reason.
 [[nodiscard]] std::string read_file(const std::string& path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
+#include "output.hpp"
 #include "predict.hpp"
 
 #include <CLI/CLI.hpp>
@@ -27,7 +28,10 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
 int PredictCommand::run(const mpi::Session& session) const {
   Progress progress(session.is_root(), stderr);
   Model fitted;
-  together(session.world(), [&] { fitted = load_model(model); });
+  together(session.world(), [&] {
+    if (session.is_root()) refuse_to_overwrite("--out", out, {model, data});
+    fitted = load_model(model);
+  });
   JobOptions job_options;
   job_options.policy = Policy::cpu;
   job_options.threads = threads;

@@ -8,20 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <system_error>
-#include <tessera/error.hpp>
 
 namespace tessera::fit {
-namespace {
-
-bool is_one_file(const std::string& a, const std::string& b) {
-  std::error_code absent;
-  return std::filesystem::equivalent(a, b, absent);
-}
-
-}  // namespace
-
 CLI::App* ReportCommand::add_to(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("report", "Write a page with the plots and checks of a model (HTML)");
@@ -37,8 +25,7 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
 int ReportCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    if (is_one_file(out, model) || is_one_file(out, run_report))
-      throw Error(ErrorCode::usage, "--out " + out + " is what the page is made from: give it another name");
+    refuse_to_overwrite("--out", out, {model, run_report});
     OutputFile file(out);
     const Model fitted = load_model(model);
     PageOptions options;

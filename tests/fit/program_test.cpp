@@ -327,6 +327,28 @@ TEST_F(Program, APlaceThatCannotBeWrittenIsFoundBeforeTheWork) {
   expect_refusal(result, 3, "no/model.json");
 }
 
+TEST_F(Program, NothingThatIsReadIsOverwritten) {
+  const std::string table = read("data.csv");
+  const auto refused = [&](const std::string& arguments, const char* words) {
+    const auto result = run(TESSERA_FIT " " + arguments);
+    EXPECT_EQ(result.status, 2) << arguments;
+    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+    EXPECT_EQ(read("data.csv"), table) << arguments;
+  };
+  fs::create_symlink(path("data.csv"), path("link.csv"));
+  const std::string fit_of_it = "fit " + path("data.csv") + " --formula 'y ~ x' --device cpu ";
+  refused(fit_of_it + "--out " + path("./data.csv"), "--out");
+  refused(fit_of_it + "--out " + path("link.csv"), "--out");
+  refused(fit_of_it + "--out " + path("m.json") + " --run-report " + path("data.csv"), "--run-report");
+  refused(fit_of_it + "--out " + path("m.json") + " --run-report " + path("m.json"), "one file");
+  EXPECT_FALSE(fs::exists(path("m.json")));
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  const std::string model = read("model.json");
+  refused("predict " + path("model.json") + " " + path("data.csv") + " --out " + path("data.csv"), "--out");
+  refused("predict " + path("model.json") + " " + path("data.csv") + " --out " + path("model.json"), "--out");
+  EXPECT_EQ(read("model.json"), model);
+}
+
 TEST_F(Program, MissingFileIsNamed) {
   expect_refusal(fit("no.csv", "y ~ x", "", 3), 3, "no.csv");
 }

@@ -2,7 +2,7 @@
 # A cluster of three nodes under Slurm, each a set of namespaces of this machine: an address, a host name, a boot id,
 # processes, /tmp and shared memory of its own. Sourced by scenario.bash, which is the head node.
 #
-#   /run/cluster/tessera   the programs and job scripts, laid out as they are installed
+#   /run/cluster/tessera   the installed tree
 #   /run/cluster/home      the file system that all nodes share; jobs are submitted from here
 #   /run/cluster/log       of the daemons
 #
@@ -30,14 +30,11 @@ await() {
 cluster_start() {
   mount --make-rprivate /
   mount -t tmpfs -o mode=755 tmpfs /run
-  mkdir -p $cluster/{home,log,etc,dev,spool,state,tessera/{bin,share/tessera/{jobscripts,examples}}} /run/munge
-  local source
-  source=$(realpath "$here/../..")
+  mkdir -p $cluster/{home,log,etc,dev,spool,state,tessera} /run/munge
   mount --bind "$work/home" $cluster/home
+  mount --make-shared $cluster/home # what the head node mounts there is there on all nodes
   mount --bind "$work/log" $cluster/log
-  mount --bind "$binaries" $cluster/tessera/bin
-  mount --bind "$source/jobscripts" $cluster/tessera/share/tessera/jobscripts
-  mount --bind "$source/examples" $cluster/tessera/share/tessera/examples
+  mount --bind "$prefix" $cluster/tessera
 
   # Open MPI as root, with ranks that share a few cores.
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
@@ -130,7 +127,7 @@ node_on() {
   rm -rf "$cluster/spool/$node"
   mkdir "$cluster/spool/$node"
   cat /proc/sys/kernel/random/uuid >"$cluster/etc/boot_id.$node"
-  nsenter --net="/run/netns/$node" unshare --uts --ipc --pid --fork --kill-child --mount --mount-proc bash -euc '
+  nsenter --net="/run/netns/$node" unshare --uts --ipc --pid --fork --kill-child --mount --propagation slave --mount-proc bash -euc '
     node=$1 cluster=$2
     hostname "$node"
     mount -t tmpfs tmpfs /tmp

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.bash BINARY_DIR WORK_DIR SCENARIO [ARGUMENT...]: runs scenarios/SCENARIO.bash on a Slurm of three nodes that
-# exists for it alone: in namespaces of its own for processes, mounts, network and host name, so that any number of runs go on
-# side by side, and nothing of one is left when it ends, however it ends. The programs are those in BINARY_DIR;
-# a folder under WORK_DIR has what it wrote, and stays if the scenario failed. Exit status 77: it may not run here.
+# run.bash PREFIX WORK_DIR SCENARIO [ARGUMENT...]: runs scenarios/SCENARIO.bash on a Slurm of three nodes that
+# exists for it alone: in namespaces of its own for processes, mounts, network and host name, so that any number of
+# runs go on side by side, and nothing of one is left when it ends, however it ends. The programs and job scripts are
+# those installed in PREFIX; a folder under WORK_DIR has what it wrote, and stays if the scenario failed. Exit
+# status 77: it may not run here.
 set -euo pipefail
-binaries=$(realpath "$1") work_root=$2 scenario=$3
+prefix=$(realpath "$1") work_root=$2 scenario=$3
 shift 2
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 
@@ -29,7 +30,7 @@ work=$(mktemp -d "$(realpath "$work_root")/$scenario.XXXXXX")
 mkdir "$work"/{home,log}
 start=$SECONDS status=0
 env -i PATH="$PATH" LANG=C.UTF-8 unshare --mount --net --pid --uts --ipc --fork --kill-child --mount-proc \
-  bash "$here/scenario.bash" "$binaries" "$work" "$@" || status=$?
+  bash "$here/scenario.bash" "$prefix" "$work" "$@" || status=$?
 if ((status != 0)); then
   echo "FAILED: $*, exit status $status after $((SECONDS - start)) s; what it left is in $work"
   exit 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# scenario.bash BINARY_DIR WORK_DIR SCENARIO [ARGUMENT...]: the first process in the namespaces that run.bash makes,
+# scenario.bash PREFIX WORK_DIR SCENARIO [ARGUMENT...]: the first process in the namespaces that run.bash makes,
 # and the head node of the cluster. It starts the cluster and runs the scenario; when it ends, the kernel ends all
 # the rest.
 set -Eeuo pipefail
-binaries=$1 work=$2 scenario=$3
+prefix=$1 work=$2 scenario=$3
 shift 3
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 source "$here/cluster.bash"

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every job script runs as it stands, under srun and under mpirun, on devices that are simulated; a copy of one runs
-# from a folder of the user's; the rehearsal runs on the head node.
+# Every job script runs as it stands in the installed tree, under srun and under mpirun, on devices that are simulated;
+# the rehearsal runs on the head node. A copy of a script runs from a folder of the user's, with the programs on PATH.
 export TESSERA_SIMULATE='*:2xH200'
+with_programs=$PATH
+PATH=${PATH#"$cluster/tessera/bin:"}
 jobs=()
 for launcher in srun mpirun; do
   for script in probe fit-gpu fit-gpu-nodes fit-cpu fit-array; do
@@ -9,10 +11,11 @@ for launcher in srun mpirun; do
     jobs+=("$job")
   done
 done
+"$scripts/rehearse.bash" >rehearsal.log 2>&1
+PATH=$with_programs
 cp "$scripts/fit-gpu.sbatch" mine.sbatch
 submit --job-name=mine --nodes=2 --ntasks-per-node=2 --gpus-per-node=2 --cpus-per-task=2 mine.sbatch
 jobs+=("$job")
-"$scripts/rehearse.bash" >rehearsal.log 2>&1
 
 for job in "${jobs[@]}"; do
   await 60 job_has_ended "$job"

@@ -6,6 +6,8 @@
 #   TESSERA_LAUNCHER   srun, mpirun, or a command line of your own, e.g. "mpiexec -n 8". Left out, it is srun in a
 #                      job of Slurm that has the PMIx plugin, and mpirun elsewhere.
 #   SLURM_MPI_TYPE     Slurm's own: its plugin for another MPI than Open MPI; pmix where it is not set
+#   TESSERA_RESUME     the id of an earlier job of the same script, which ended without a model: go on from its
+#                      checkpoint, under its file names
 set -euo pipefail
 
 # In a checkout or in an installed tree, the examples are beside this folder, and the programs in one of these.
@@ -14,8 +16,10 @@ PATH=$PATH:${examples%/*}/../../bin:${examples%/*}/build/default/bin
 
 if [[ -n ${SLURM_ARRAY_JOB_ID-} ]]; then
   job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+  name=${TESSERA_RESUME:-$SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
 else
   job=${SLURM_JOB_ID:-${PBS_JOBID:-${FLUX_JOB_ID:-local}}}
+  name=${TESSERA_RESUME:-$job}
 fi
 threads=${SLURM_CPUS_PER_TASK:-${OMP_NUM_THREADS:-1}}
 
@@ -58,9 +62,24 @@ choose_launcher() {
 }
 
 # run COMMAND...: on all ranks; its exit status. What it says on standard error is kept in the file `messages` too.
+#
+# A job that is back in the queue has the id that it had, and where a node was lost Slurm may have left the socket of
+# its first step, which is then in the way of the new first step: that one ends before all ranks are started, and
+# srun with status 0 or 137. The next step has a socket of its own.
+run() {
+  local try status
+  for try in 1 2 3; do
+    status=0
+    run_once "$@" || status=$?
+    grep -q 'aborted before step completely launched' "$messages" || return "$status"
+    say "try $try: the step was not started on all nodes"
+  done
+  return 1
+}
+
 # A signal to this shell is passed on as SIGUSR1, which srun and mpirun give to every rank; at SIGTERM mpirun would
 # kill them.
-run() {
+run_once() {
   local pid copy status=0
   exec {copy}> >(exec tee "$messages" >&2)
   local tee=$!
@@ -84,16 +103,9 @@ trap 'rm -f "$messages"' EXIT
 
 # fit DATA OPTION...: the model goes to model.JOB.json in the folder that the job was submitted from.
 fit() {
-  local model=model.$job.json checkpoint=model.$job.checkpoint resumes=model.$job.resumes status try
-  for try in 1 2 3; do
-    status=0
-    run tessera-fit fit "$@" --threads "$threads" --out "$model" --run-report "run.$job.json" \
-      --checkpoint "$checkpoint" || status=$?
-    # The job that is back in the queue has the id that it had, and Slurm may have left the socket of its first step
-    # where the node was lost; the next step has a socket of its own.
-    ((status == 137)) && grep -q 'Address already in use' "$messages" || break
-    say "a socket of the lost step is in the way; trying again"
-  done
+  local model=model.$name.json checkpoint=model.$name.checkpoint resumes=model.$name.resumes status=0
+  run tessera-fit fit "$@" --threads "$threads" --out "$model" --run-report "run.$name.json" \
+    --checkpoint "$checkpoint" || status=$?
 
   case $status in
     0) rm -f "$resumes"; end 0 "the model is in $model" ;;
@@ -102,10 +114,14 @@ fit() {
   esac
   # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
   # mpirun, 128 + the signal's number where a rank was killed.
-  grep -o 'resuming after iteration [0-9]*' "$messages" >>"$resumes" || echo 'from the start' >>"$resumes"
+  { grep -o 'resuming after iteration [0-9]*' "$messages" || echo 'from the start'; } >>"$resumes" ||
+    end $status "exit status $status, and $resumes cannot be written; 'scontrol requeue $job' goes on from $checkpoint"
   [[ $signal != TERM ]] || end $status "told to end; 'scontrol requeue $job' goes on from $checkpoint"
   if (($(tail -n 3 "$resumes" | uniq -c | awk '{ print $1 }' | tail -n 1) == 3)); then
-    end $status "no model: three runs came no further ($(tail -n 1 "$resumes"), exit status $status)"
+    local stuck
+    stuck=$(tail -n 1 "$resumes")
+    rm "$resumes" # who puts it back by hand means to try again
+    end $status "no model: three runs came no further ($stuck, exit status $status)"
   fi
   if [[ -n ${SLURM_JOB_ID-} ]]; then
     say "job $job: exit status $status; back to the queue, to go on from $checkpoint"

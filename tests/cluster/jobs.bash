@@ -3,9 +3,10 @@
 
 scripts=$cluster/tessera/share/tessera/jobscripts
 
-# submit OPTION... SCRIPT: sets `job`, its id, and `log`, its output.
+# submit OPTION... SCRIPT: sets `job`, its id, `log`, its output, and `model`, where its model is to be.
 submit() {
   job=$(sbatch --parsable "$@")
+  model=model.${TESSERA_RESUME:-$job}.json
   log=$cluster/home/tessera-fit.$job.log
 }
 job_field() { scontrol --oneliner show job "$1" | grep -o " $2=[^ ]*" | head -n 1 | cut -d= -f2; }
@@ -45,10 +46,10 @@ thaw() { pkill -CONT --exact tessera-fit || true; }
 expect_model() {
   await "${1:-120}" job_has_ended "$job"
   job_is "$job" COMPLETED || fail "job $job is $(job_field "$job" JobState)"
-  same_model "model.$job.json"
+  same_model "$model"
   expect_quiet
 }
-same_model() { diff <(grep -v '"verdict"' expected.json) <(grep -v '"verdict"' "$1") >&2; }
+same_model() { diff --brief <(grep -v '"verdict"' expected.json) <(grep -v '"verdict"' "$1") >&2; }
 job_has_resumed() { log_says "resuming after iteration"; }
 
 # 30 s after its end no process of a job is left, where nodes are on and reached by Slurm.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pathlib
 
-from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+from spack_repo.builtin.build_systems.cmake import CMakeBuilder, CMakePackage, generator
 from spack_repo.builtin.build_systems.cuda import CudaPackage
 
 from spack.package import *
@@ -71,12 +71,12 @@ class Tessera(CMakePackage, CudaPackage):
             args.append(self.define("BLAS_LIBRARIES", self.spec["blas"].libs))
             args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + self.spec["blas"].libs))
         if self.spec.satisfies("+cuda"):
-            args.append(self.builder.define_cuda_architectures(self))
+            args.append(CMakeBuilder.define_cuda_architectures(self))
         return args
 
     def check(self):
         """Tests of a build: the parts alone, and one job of two ranks. `ctest` runs all, for minutes."""
-        with working_dir(self.builder.build_directory):
+        with working_dir(self.build_directory):
             ctest("--output-on-failure", "-j", str(make_jobs), "-L", "^unit$")
             ctest("--output-on-failure", "-R", r"^job_passes\.np2$", "--no-tests=error")
 

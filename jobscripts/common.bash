@@ -18,7 +18,7 @@ if [[ -n ${SLURM_ARRAY_JOB_ID-} ]]; then
   job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
   name=${TESSERA_RESUME:-$SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
 else
-  job=${SLURM_JOB_ID:-${PBS_JOBID:-${FLUX_JOB_ID:-local}}}
+  job=${SLURM_JOB_ID:-${PBS_JOBID:-${FLUX_ENCLOSING_ID:-local}}}
   name=${TESSERA_RESUME:-$job}
 fi
 threads=${SLURM_CPUS_PER_TASK:-${OMP_NUM_THREADS:-1}}
@@ -128,7 +128,7 @@ fit() {
     scontrol requeue "$SLURM_JOB_ID" || end $status 'this site does not requeue jobs'
     exit $status
   fi
-  end $status "exit status $status; the same command goes on from $checkpoint"
+  end $status "exit status $status; with TESSERA_RESUME=$name the same script goes on from $checkpoint"
 }
 
 choose_launcher

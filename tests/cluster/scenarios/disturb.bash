@@ -37,6 +37,10 @@ case $what in
     thaw
     on_node n2 slurmd
     ;;
-  cable) cable_mend n2 ;;
+  cable)
+    # Slurm asks for the node again every half minute, and ends what is left of the job there.
+    cable_mend n2
+    await 60 node_is n2 idle
+    ;;
 esac
 expect_model

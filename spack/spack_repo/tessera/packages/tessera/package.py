@@ -8,8 +8,8 @@ from spack.package import *
 
 
 class Tessera(CMakePackage, CudaPackage):
-    """Units of work over every GPU of an MPI job, or one clean CPU answer; and tessera-fit, which fits
-    generalized additive models to large tables."""
+    """Units of work over every GPU of an MPI job, or one clean CPU answer; and tessera-fit, which
+    fits generalized additive models to large tables."""
 
     # The recipe is part of the source tree that it builds.
     git = "file://" + str(pathlib.Path(__file__).resolve()).rpartition("/spack/spack_repo/")[0]
@@ -20,9 +20,9 @@ class Tessera(CMakePackage, CudaPackage):
 
     variant("apps", default=True, description="Build tessera-info, tessera-fit and tessera-bench")
     variant("hdf5", default=True, when="+apps", description="Let tessera-fit read tables in HDF5")
-    variant("nccl", default=False, when="+cuda", description="Sum and broadcast between GPUs by NCCL")
-    variant("shared", default=True, description="Install the shared library alone; else the static one too")
-    variant("tests", default=False, description="Build the tests, and the fault points that some of them need")
+    variant("nccl", default=False, when="+cuda", description="Sum between GPUs by NCCL")
+    variant("shared", default=True, description="The shared library alone, not the static one too")
+    variant("tests", default=False, description="Build the tests, and the faults that some need")
 
     generator("ninja")
 
@@ -68,14 +68,15 @@ class Tessera(CMakePackage, CudaPackage):
             self.define_from_variant("TESSERA_ENABLE_FAULTS", "tests"),
         ]
         if self.spec.satisfies("+apps"):
-            args.append(self.define("BLAS_LIBRARIES", self.spec["blas"].libs))
-            args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + self.spec["blas"].libs))
+            blas = self.spec["blas"].libs
+            args.append(self.define("BLAS_LIBRARIES", blas))
+            args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + blas))
         if self.spec.satisfies("+cuda"):
             args.append(CMakeBuilder.define_cuda_architectures(self))
         return args
 
     def check(self):
-        """Tests of a build: the parts alone, and one job of two ranks. `ctest` runs all, for minutes."""
+        """tests the parts alone, and one job of two ranks; `ctest` takes minutes to run all"""
         with working_dir(self.build_directory):
             ctest("--output-on-failure", "-j", str(make_jobs), "-L", "^unit$")
             ctest("--output-on-failure", "-R", r"^job_passes\.np2$", "--no-tests=error")
@@ -83,7 +84,8 @@ class Tessera(CMakePackage, CudaPackage):
     def mpirun(self, *command, **options):
         """Runs `command` on two ranks, and returns what it prints."""
         launchers = ("mpirun", "mpiexec", "srun")
-        launch = which(*launchers, path=[self.spec["mpi"].prefix.bin]) or which(*launchers, required=True)
+        mpi_bin = self.spec["mpi"].prefix.bin
+        launch = which(*launchers, path=[mpi_bin]) or which(*launchers, required=True)
         return launch("-n", "2", *command, output=str.split, error=str.split, **options)
 
     def test_probe(self):
@@ -98,7 +100,8 @@ class Tessera(CMakePackage, CudaPackage):
             raise SkipTest("The programs are installed with +apps")
         table = join_path(self.prefix.share.tessera.examples.diamonds, "diamonds.csv.gz")
         formula = 'lprice ~ cut + s(lcarat, bs="ps", k=20)'
-        output = self.mpirun(self.prefix.bin.join("tessera-fit"), "fit", table, "--formula", formula)
+        fit = self.prefix.bin.join("tessera-fit")
+        output = self.mpirun(fit, "fit", table, "--formula", formula)
         check_outputs(["s(lcarat)", "Model written to model.json"], output)
 
     def test_consumer(self):

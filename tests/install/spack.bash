@@ -83,7 +83,9 @@ rm -rf "$work/source/.git"
 echo "mirrors:: {tessera: {url: \"file://$work/mirror\", binary: false}}" >"$work/config/mirrors.yaml"
 
 spack -C "$work/system" install --test=root --show-log-on-error "$spec"
-spack test run --alias tessera tessera || { spack test results --logs tessera; exit 1; }
+dirty=()
+((EUID != 0)) || dirty=(--dirty) # Spack would unset OMPI_ALLOW_RUN_AS_ROOT, as all that ends with _ROOT
+spack test run "${dirty[@]}" --alias tessera tessera || { spack test results --logs tessera; exit 1; }
 spack test results tessera
 
 # A conflict is told by its message.

@@ -102,7 +102,7 @@ class Tessera(CMakePackage, CudaPackage):
         formula = 'lprice ~ cut + s(lcarat, bs="ps", k=20)'
         fit = self.prefix.bin.join("tessera-fit")
         output = self.mpirun(fit, "fit", table, "--formula", formula)
-        check_outputs(["s(lcarat)", "Model written to model.json"], output)
+        check_outputs([r"s\(lcarat\)", "Model written to model.json"], output)
 
     def test_consumer(self):
         """a program of its own is built against the installation, and runs under MPI"""

@@ -14,6 +14,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
+#include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
 #include "common/usage_complaint.hpp"
 
@@ -63,6 +64,7 @@ int main(int argc, char** argv) {
   bool no_peer = false;
   std::string device = "auto";
   bench::SuiteOptions options;
+  apps::CollectiveTimeout collective_timeout;
   app.add_flag("--json", json, "Print one line of JSON a measurement");
   app.add_option("--repeats", options.repeats, "Runs of each thing; else each suite's own choice")
       ->check(bench::from_to(1, 1'000'000));
@@ -72,6 +74,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "Host threads of a rank; 0: as many as it may use")
       ->check(bench::from_to(0, 65536))
       ->capture_default_str();
+  collective_timeout.add_to(app);
   app.add_flag("--no-peer", no_peer, "Measure no peer");
 
   const std::vector<bench::Suite> suites = bench::all_suites();
@@ -94,6 +97,8 @@ int main(int argc, char** argv) {
     return exit_status(ErrorCode::usage);
   }
   options.peer = !no_peer;
+  options.collective_timeout = collective_timeout.value();
+  session.set_timeout(options.collective_timeout);
   options.policy = device == "cpu" ? Policy::cpu : device == "gpu" ? Policy::gpu : Policy::automatic;
   try {
     measure(suites, app, session, options, json);

@@ -26,6 +26,7 @@ JobOptions job_options(const SuiteOptions& options) {
   JobOptions job;
   job.policy = options.policy;
   job.threads = options.threads;
+  job.collective_timeout = options.collective_timeout;
   return job;
 }
 

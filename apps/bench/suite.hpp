@@ -6,6 +6,7 @@
 #include <tessera/job/job.hpp>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -24,6 +25,7 @@ struct SuiteOptions {
   Policy policy = Policy::automatic;
   int threads = 0;   ///< host threads of a rank; 0: as many as it may use
   bool peer = true;  ///< measure the peer too
+  std::chrono::milliseconds collective_timeout = JobOptions{}.collective_timeout;
 };
 
 struct Suite {

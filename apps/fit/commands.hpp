@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "common/collective_timeout.hpp"
+
 namespace CLI {
 class App;
 }
@@ -36,9 +38,10 @@ struct FitCommand {
   int max_iterations = FitOptions{}.max_iterations;
   std::string checkpoint;
   double time_limit = 0;
+  apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(const mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session) const;
 };
 
 /// `tessera-fit predict`
@@ -49,9 +52,10 @@ struct PredictCommand {
   bool standard_errors = false;
   int threads = 0;
   std::string out;
+  apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(const mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session) const;
 };
 
 /// `tessera-fit summary`

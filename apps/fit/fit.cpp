@@ -32,7 +32,10 @@ using Clock = std::chrono::steady_clock;
 /// Adds the time of a phase to the report when it goes out of scope, and marks it for profilers.
 class PhaseClock {
  public:
-  PhaseClock(std::vector<PhaseTime>& phases, std::string name) : phases_(phases), name_(std::move(name)) {}
+  /// `purpose`: of the phase's collectives, for people who look for the rank that did not come.
+  PhaseClock(const mpi::Communicator& comm, std::vector<PhaseTime>& phases, std::string name,
+             std::string purpose)
+      : phases_(phases), name_(std::move(name)), purpose_(comm, std::move(purpose)) {}
   ~PhaseClock() {
     const std::chrono::duration<double> elapsed = Clock::now() - start_;
     const auto found = std::find_if(phases_.begin(), phases_.end(),
@@ -49,6 +52,7 @@ class PhaseClock {
  private:
   std::vector<PhaseTime>& phases_;
   std::string name_;
+  mpi::Purpose purpose_;
   TraceRange range_{name_.c_str()};
   Clock::time_point start_ = Clock::now();
   std::int64_t bytes_ = 0;
@@ -175,7 +179,7 @@ class Iteration {
   }
 
   void prepare_design() {
-    PhaseClock clock(phases_, "design");
+    PhaseClock clock(job_.comm(), phases_, "design", "the search for knots and constraints");
     progress_.now("finding knots and constraints");
     const DesignDraft draft = draft_design(job_.comm(), formula_, frame_, options_.knots);
     model_.design = draft.design;
@@ -270,7 +274,7 @@ class Iteration {
 
   /// Moves the coefficients to the solution of the working model.
   void solve(const RawSums& sums) {
-    PhaseClock clock(phases_, "reml");
+    PhaseClock clock(job_.comm(), phases_, "reml", "the search for smoothing parameters");
     auto solution = solver_->solve(sums, model_.coef, solution_.log_sp, frame_.complete_rows);
     stop_if_fallen_back();
     solution_ = std::move(*solution);
@@ -303,7 +307,7 @@ class Iteration {
   /// What the fit leaves of the response, and what a constant mean without offset leaves, as mgcv reports
   /// them.
   void measure_fit() {
-    PhaseClock clock(phases_, "rows");
+    PhaseClock clock(job_.comm(), phases_, "rows", "the sums over the rows");
     const RawDeviance left = checked(pass_->deviance(to_raw(model_.coef, model_.design)));
     Design constant;
     constant.terms.resize(1);
@@ -357,7 +361,7 @@ class Iteration {
   }
 
   DataOutline outline() {
-    PhaseClock clock(phases_, "outline");
+    PhaseClock clock(job_.comm(), phases_, "outline", "the outline of the data");
     return outline_of(job_.comm(), job_.threads(), rows_, to_raw(model_.coef, model_.design),
                       options_.residuals);
   }
@@ -381,12 +385,12 @@ class Iteration {
   }
 
   RawSums start() {
-    PhaseClock clock(phases_, "rows");
+    PhaseClock clock(job_.comm(), phases_, "rows", "the sums over the rows");
     clock.add_bytes(pass_->bytes_per_pass());
     return checked(pass_->start());
   }
   RawSums step(std::span<const double> coef) {
-    PhaseClock clock(phases_, "rows");
+    PhaseClock clock(job_.comm(), phases_, "rows", "the sums over the rows");
     clock.add_bytes(pass_->bytes_per_pass());
     return checked(pass_->step(to_raw(coef, model_.design)));
   }
@@ -456,7 +460,7 @@ Model fit_file(Job& job, const std::string& path, const Formula& formula, const 
   for (;;) {
     Frame frame;
     {
-      PhaseClock clock(phases, "read");
+      PhaseClock clock(job.comm(), phases, "read", "the reading of the table");
       progress.now("counting the rows of " + path);
       const auto table = open_table(job.comm(), path);
       const bool stays_on_host = control.keeper != nullptr && !control.keeper->fallback().empty();

@@ -10,7 +10,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <tessera/tessera.hpp>
@@ -77,18 +76,19 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
                    "Stop after so many seconds, as at SIGUSR1 or SIGTERM, with status 75; 0: no limit")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
+  collective_timeout.add_to(*command);
   command->add_option("--out", out, "Where the model goes")->capture_default_str();
   command->add_option("--run-report", run_report, "Where a report of the run goes (JSON)");
   return command;
 }
 
-int FitCommand::run(const mpi::Session& session) const {
+int FitCommand::run(mpi::Session& session) const {
+  session.set_timeout(collective_timeout.value());
   const bool root = session.is_root();
   Progress progress(root, stderr);
   const auto start = std::chrono::steady_clock::now();
   StopOptions stop_options;
-  stop_options.time_limit =
-      std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * time_limit)));
+  stop_options.time_limit = apps::from_seconds(time_limit);
   StopRequest stop(session.world(), stop_options);
 
   const Formula parsed = parse_formula(formula);
@@ -120,6 +120,7 @@ int FitCommand::run(const mpi::Session& session) const {
   job_options.score_model = score_model == "spec" ? ScoreModel::spec : ScoreModel::throughput;
   job_options.allow_sharing = allow_sharing;
   job_options.threads = threads;
+  job_options.collective_timeout = collective_timeout.value();
   job_options.stop = &stop;
 
   std::vector<PhaseTime> phases;
@@ -144,6 +145,7 @@ int FitCommand::run(const mpi::Session& session) const {
     keeper.stop(stop.cause());
   }();
 
+  const mpi::Purpose purpose(session.world(), "the writing of the model");
   together(session.world(), [&] {
     if (!root) return;
     save_model(model, out);

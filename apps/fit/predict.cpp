@@ -187,9 +187,13 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
   request.numeric = model.design.known_numbers();
   for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
   progress.now("reading " + data);
-  const auto table = open_table(comm, data);
-  const Plan plan = job.plan(table->rows());
-  const Frame frame = table->read(comm, request, job.local_range(plan));
+  Plan plan;
+  const Frame frame = [&] {
+    const mpi::Purpose purpose(comm, "the reading of the table");
+    const auto table = open_table(comm, data);
+    plan = job.plan(table->rows());
+    return table->read(comm, request, job.local_range(plan));
+  }();
 
   Design design;
   std::vector<int> offsets;
@@ -209,6 +213,7 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
       [&](const HostTile& tile, std::span<const std::uint8_t>, std::span<Prediction> out) {
         predictor.predict(tile.range.begin - first, tile.range.end - first, out);
       });
+  const mpi::Purpose purpose(comm, "the writing of the predictions");
   write_rows(comm, plan, predictions, options.standard_errors, file ? &*file : nullptr);
   together(comm, [&] {
     if (file) file->commit();

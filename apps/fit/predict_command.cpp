@@ -21,11 +21,13 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   command->add_option("--threads", threads, "Host threads a rank; 0: all that it may use")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
+  collective_timeout.add_to(*command);
   command->add_option("--out", out, "CSV file (default: standard output)");
   return command;
 }
 
-int PredictCommand::run(const mpi::Session& session) const {
+int PredictCommand::run(mpi::Session& session) const {
+  session.set_timeout(collective_timeout.value());
   Progress progress(session.is_root(), stderr);
   Model fitted;
   together(session.world(), [&] {
@@ -35,6 +37,7 @@ int PredictCommand::run(const mpi::Session& session) const {
   JobOptions job_options;
   job_options.policy = Policy::cpu;
   job_options.threads = threads;
+  job_options.collective_timeout = collective_timeout.value();
   Job job(session.world(), job_options);
   PredictOptions options;
   options.response = type == "response";

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
 #include "common/usage_complaint.hpp"
 #include "plan_output.hpp"
@@ -35,6 +36,7 @@ struct Options {
   PlanCommand plan;
   std::string policy = "auto";
   std::string score_model = "throughput";
+  apps::CollectiveTimeout collective_timeout;
   bool json = false;
 };
 
@@ -73,6 +75,7 @@ CLI::App* declare(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_flag("--allow-sharing", question.allow_sharing,
                "Let ranks share a GPU where a node has more ranks");
+  options.collective_timeout.add_to(app);
 
   CLI::App* plan = app.add_subcommand("plan", "Plan from given scores in one process: no mpirun, no GPU");
   plan->add_option("--scores", options.plan.scores,
@@ -142,6 +145,7 @@ int main(int argc, char** argv) {
     if (plan->parsed()) {
       run_plan(options);
     } else {
+      session->set_timeout(options.collective_timeout.value());
       const info::Survey survey = info::survey(session->world(), question_of(options));
       if (is_root()) print(options.json ? json_report(survey) : table_report(survey));
     }

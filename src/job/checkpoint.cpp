@@ -90,6 +90,7 @@ void Checkpoint::State::choose() {
 Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerprint fingerprint)
     : state_(std::make_unique<State>(comm, std::move(path), std::move(fingerprint))) {
   State& state = *state_;
+  const mpi::Purpose purpose(state.comm, "the opening of the checkpoint");
   const bool root = state.comm.rank() == 0;
   std::int64_t generation = 0;
   const std::string found = on_root(state.comm, [&] {
@@ -127,6 +128,7 @@ const std::string& Checkpoint::path() const noexcept {
 std::string Checkpoint::save(std::string_view bytes) {
   State& state = *state_;
   ++state.saves;
+  const mpi::Purpose purpose(state.comm, "the saving of the checkpoint");
   return on_root(state.comm, [&] {
     const std::string packed =
         pack_checkpoint({state.files.generation(), std::string(bytes)}, state.fingerprint);

@@ -13,7 +13,7 @@
 namespace tessera::fault {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 13> stages = {
+constexpr std::array<std::pair<std::string_view, Stage>, 14> stages = {
     {{"probe", Stage::probe},
      {"claim", Stage::claim},
      {"bind", Stage::bind},
@@ -22,6 +22,7 @@ constexpr std::array<std::pair<std::string_view, Stage>, 13> stages = {
      {"fail", Stage::failing},
      {"nccl", Stage::nccl},
      {"vote-late", Stage::vote_late},
+     {"stop", Stage::stop},
      {"signal", Stage::signal},
      {"kill", Stage::kill},
      {"checkpoint-write", Stage::checkpoint_write},
@@ -80,7 +81,7 @@ std::vector<Point> parse(std::string_view text) {
       throw Error(ErrorCode::usage,
                   "TESSERA_FAULT: cannot read \"" + std::string(entry) +
                       "\": an entry is stage@rankR[.deviceD][:passN], the stage one of "
-                      "probe, claim, bind, allocate, throw, fail, nccl, vote-late, signal, kill, "
+                      "probe, claim, bind, allocate, throw, fail, nccl, vote-late, stop, signal, kill, "
                       "checkpoint-write, checkpoint-swap, checkpoint-full");
     points.push_back(*point);
     if (comma == std::string_view::npos) return points;

@@ -25,6 +25,7 @@ enum class Stage {
   failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
   nccl,       ///< the rank cannot open NCCL
   vote_late,  ///< "vote-late": the rank comes late to the vote; `device` does not matter
+  stop,       ///< the rank stops (SIGSTOP) as the pass begins, and stays so
   signal,     ///< the rank sends itself SIGUSR1 as the pass begins
   kill,       ///< the rank dies of SIGKILL as the pass begins
   // `pass` counts the saves of a checkpoint here, from 1.

@@ -107,6 +107,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   state.refuse_if_gpu_is_required();
   state.stop_if_agreed();
   ++state.pass;
+  if (state.faults.hit(fault::Stage::stop, std::nullopt, state.pass)) (void)std::raise(SIGSTOP);
   if (state.faults.hit(fault::Stage::signal, std::nullopt, state.pass)) (void)std::raise(SIGUSR1);
   if (state.faults.hit(fault::Stage::kill, std::nullopt, state.pass)) (void)std::raise(SIGKILL);
   const TraceRange range("pass", state.pass);

@@ -168,6 +168,7 @@ bool StopRequest::agree() {
   State& state = *state_;
   if (state.agreed) return true;
   const auto& comm = state.comm;
+  const mpi::Purpose purpose(comm, "the agreement to stop");
   if (comm.allreduce<std::int32_t>(made() ? 1 : 0, mpi::Reduction::max) == 0) return false;
   state.made = true;
   state.agreed = true;

@@ -267,8 +267,7 @@ void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t
     if (done != 0) return;
     if (pause.is_long()) {
       if (!roll_call) {
-        const auto& purposes = self_.family->purposes;
-        const detail::Place here(self_.id, self_.waits, kind, purposes.empty() ? "" : purposes.back());
+        const detail::Place here(self_.id, self_.waits, kind, self_.family->purpose());
         roll_call.emplace(*self_.family, native(), here, timeout, start);
       }
       roll_call->step();

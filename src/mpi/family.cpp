@@ -67,6 +67,13 @@ std::string Family::name_of(int rank) const {
   return "rank " + std::to_string(rank) + " (" + hosts_[static_cast<std::size_t>(rank)] + ")";
 }
 
+std::string Family::purpose() const {
+  std::string all;
+  for (auto what = purposes.rbegin(); what != purposes.rend(); ++what)
+    all += (all.empty() ? "" : " in ") + *what;
+  return all;
+}
+
 std::vector<int> Family::ranks_of(MPI_Comm comm) const {
   MPI_Group theirs = MPI_GROUP_NULL;
   MPI_Group ours = MPI_GROUP_NULL;

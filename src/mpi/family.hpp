@@ -18,7 +18,7 @@ struct Place {
   std::uint64_t comm = 0;
   std::int64_t number = 0;
   std::array<char, 32> kind{};      ///< "a broadcast"
-  std::array<char, 104> purpose{};  ///< what it is for; may be empty
+  std::array<char, 168> purpose{};  ///< what it is for; may be empty
 
   Place() = default;
   /// Texts are cut to what fits.
@@ -56,6 +56,9 @@ class Family {
   [[nodiscard]] std::string name_of(int rank) const;
   /// By rank of `comm`, which descends from this family.
   [[nodiscard]] std::vector<int> ranks_of(MPI_Comm comm) const;
+
+  /// What the collectives of this rank are for now: "the vote of pass 3 in the sums over the rows".
+  [[nodiscard]] std::string purpose() const;
 
   /// Numbers the roll calls of this rank.
   [[nodiscard]] std::int64_t next_call() noexcept { return ++calls_; }

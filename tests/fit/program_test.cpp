@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -250,6 +251,20 @@ TEST_F(Program, ATimeLimitIsStatus75) {
       fit("data.csv", "exp(y) ~ s(x, bs=\"ps\", k=12)", "--family gamma --time-limit 0.001", 2);
   EXPECT_EQ(result.status, 75) << result.err;
   EXPECT_NE(result.err.find("stopped by the time limit of 1 ms"), std::string::npos) << result.err;
+}
+
+TEST_F(Program, AStoppedRankEndsTheFitWithOneLineThatNamesItItsNodeAndThePhase) {
+  const auto result =
+      run(std::string("TESSERA_FAULT=stop@rank1:pass4 " TESSERA_MPIRUN " 3 " TESSERA_FIT " fit ") +
+          path("data.csv") + " --formula 'exp(y) ~ s(x, bs=\"ps\", k=12)' --family gamma" +
+          " --device cpu --threads 1 --collective-timeout 0.5 --out " + path("model.json"));
+  EXPECT_EQ(result.status, 6) << result.err;
+  const std::regex line(
+      "(^|\n)tessera: rank 1 \\([^)]+\\) did not come to the vote of pass 4 in the sums over the rows within "
+      "500 ms: the job is ended\n");
+  EXPECT_EQ(std::distance(std::sregex_iterator(result.err.begin(), result.err.end(), line), {}), 1)
+      << result.err;
+  EXPECT_FALSE(fs::exists(path("model.json")));
 }
 
 TEST_F(Program, APolicyWithoutItsDeviceIsStatus5) {

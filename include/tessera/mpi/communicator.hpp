@@ -232,7 +232,7 @@ class Communicator {
 ///
 ///     const mpi::Purpose purpose(comm, "the exchange of halos");
 ///
-/// An inner one counts before an outer one. It holds for all duplicates and parts of `comm`. Not collective.
+/// Named with the outer ones: "a vote in the exchange of halos". Holds for duplicates and parts, too.
 class Purpose {
  public:
   Purpose(const Communicator& comm, std::string what);

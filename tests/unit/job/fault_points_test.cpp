@@ -17,8 +17,9 @@ Point point(Stage stage, std::optional<int> rank, std::optional<int> device, std
 TEST(FaultGrammar, ReadsEveryStage) {
   const auto points = parse(
       "probe@rank0,claim@rank1,bind@rank2,allocate@rank3,throw@rank4,fail@rank5,nccl@rank6,vote-late@rank7,"
-      "signal@rank8,kill@rank9,checkpoint-write@rank10,checkpoint-swap@rank11,checkpoint-full@rank12");
-  ASSERT_EQ(points.size(), 13u);
+      "stop@rank8,signal@rank9,kill@rank10,checkpoint-write@rank11,checkpoint-swap@rank12,checkpoint-full@"
+      "rank13");
+  ASSERT_EQ(points.size(), 14u);
   const Stage stages[] = {Stage::probe,
                           Stage::claim,
                           Stage::bind,
@@ -27,12 +28,13 @@ TEST(FaultGrammar, ReadsEveryStage) {
                           Stage::failing,
                           Stage::nccl,
                           Stage::vote_late,
+                          Stage::stop,
                           Stage::signal,
                           Stage::kill,
                           Stage::checkpoint_write,
                           Stage::checkpoint_swap,
                           Stage::checkpoint_full};
-  for (int i = 0; i < 13; ++i)
+  for (int i = 0; i < 14; ++i)
     EXPECT_EQ(points[static_cast<std::size_t>(i)], point(stages[i], i, std::nullopt, std::nullopt));
 }
 

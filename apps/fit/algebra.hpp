@@ -3,6 +3,9 @@
 
 #include "matrix.hpp"
 
+#include <functional>
+#include <utility>
+
 namespace tessera::fit {
 
 /// Who computes the products of large matrices that a fit's smoothing parameters need. Bits depend on the
@@ -12,16 +15,25 @@ class Algebra {
   virtual ~Algebra() = default;
   /// a b. Shapes must agree.
   [[nodiscard]] virtual Matrix multiply(const Matrix& a, const Matrix& b) const = 0;
+  /// To be called before other work of the order of a product: throws where the fit is to be given up, as
+  /// `multiply` does.
+  virtual void go_on() const {}
 };
 
 /// On some of the host's threads, in columns whose number is fixed.
 class HostAlgebra final : public Algebra {
  public:
-  explicit HostAlgebra(int threads = 1) : threads_(threads) {}
+  /// `check` is called, on the calling thread, before each product: what it throws leaves the algebra.
+  explicit HostAlgebra(int threads = 1, std::function<void()> check = {})
+      : threads_(threads), check_(std::move(check)) {}
   [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
+  void go_on() const override {
+    if (check_) check_();
+  }
 
  private:
   int threads_;
+  std::function<void()> check_;
 };
 
 }  // namespace tessera::fit

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace tessera::fit {
 namespace {
@@ -25,8 +27,8 @@ std::string reason_of(int code) {
 
 class PlainSource final : public ByteSource {
  public:
-  explicit PlainSource(const std::string& path)
-      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  PlainSource(const std::string& path, BetweenReads between)
+      : path_(path), between_(std::move(between)), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (file_ < 0) cannot_read(path_, reason_of(errno));
   }
   ~PlainSource() override { ::close(file_); }
@@ -34,6 +36,7 @@ class PlainSource final : public ByteSource {
   PlainSource& operator=(const PlainSource&) = delete;
 
   std::size_t read(std::span<char> buffer) override {
+    if (between_) between_();
     std::size_t got = 0;
     while (got < buffer.size()) {
       const ssize_t count = ::pread(file_, buffer.data() + got, buffer.size() - got, offset_);
@@ -51,6 +54,7 @@ class PlainSource final : public ByteSource {
 
  private:
   std::string path_;
+  BetweenReads between_;
   int file_;
   std::int64_t offset_ = 0;
   std::int64_t bytes_read_ = 0;
@@ -58,7 +62,8 @@ class PlainSource final : public ByteSource {
 
 class GzipSource final : public ByteSource {
  public:
-  explicit GzipSource(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
+  GzipSource(const std::string& path, BetweenReads between)
+      : path_(path), between_(std::move(between)), file_(gzopen(path.c_str(), "rb")) {
     if (file_ == nullptr) cannot_read(path_, reason_of(errno));
     gzbuffer(file_, 1U << 18);
   }
@@ -67,6 +72,7 @@ class GzipSource final : public ByteSource {
   GzipSource& operator=(const GzipSource&) = delete;
 
   std::size_t read(std::span<char> buffer) override {
+    if (between_) between_();
     std::size_t got = 0;
     while (got < buffer.size()) {
       const auto piece = static_cast<unsigned>(std::min(buffer.size() - got, std::size_t{1} << 30));
@@ -80,8 +86,15 @@ class GzipSource final : public ByteSource {
 
   void seek(std::int64_t offset) override {
     // zlib goes back by unpacking from the beginning.
-    if (offset < gztell(file_)) before_rewind_ += gzoffset(file_);
-    if (gzseek(file_, offset, SEEK_SET) < 0) check();
+    if (offset < gztell(file_)) {
+      before_rewind_ += gzoffset(file_);
+      if (gzseek(file_, 0, SEEK_SET) < 0) check();
+    }
+    // What is passed over is unpacked all the same.
+    std::vector<char> passed(std::size_t{1} << 20);
+    for (std::int64_t left = 0; (left = offset - gztell(file_)) > 0;) {
+      if (read(std::span(passed).first(std::min(passed.size(), static_cast<std::size_t>(left)))) == 0) return;
+    }
   }
   [[nodiscard]] std::int64_t bytes_read() const override { return before_rewind_ + gzoffset(file_); }
 
@@ -94,17 +107,18 @@ class GzipSource final : public ByteSource {
   }
 
   std::string path_;
+  BetweenReads between_;
   gzFile file_;
   std::int64_t before_rewind_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_plain(const std::string& path) {
-  return std::make_unique<PlainSource>(path);
+std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads between) {
+  return std::make_unique<PlainSource>(path, std::move(between));
 }
-std::unique_ptr<ByteSource> open_gzip(const std::string& path) {
-  return std::make_unique<GzipSource>(path);
+std::unique_ptr<ByteSource> open_gzip(const std::string& path, BetweenReads between) {
+  return std::make_unique<GzipSource>(path, std::move(between));
 }
 
 }  // namespace tessera::fit

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
 namespace tessera::fit {
+
+/// Called again and again while a file is read, after some MiB at most: what it throws ends the reading.
+using BetweenReads = std::function<void()>;
 
 /// The bytes of a file in order, read with a bounded buffer: a plain file, or a gzip stream unpacked.
 class ByteSource {
@@ -22,7 +26,7 @@ class ByteSource {
 };
 
 /// Throws `Error(input)` if the file cannot be opened.
-[[nodiscard]] std::unique_ptr<ByteSource> open_plain(const std::string& path);
-[[nodiscard]] std::unique_ptr<ByteSource> open_gzip(const std::string& path);
+[[nodiscard]] std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads between = {});
+[[nodiscard]] std::unique_ptr<ByteSource> open_gzip(const std::string& path, BetweenReads between = {});
 
 }  // namespace tessera::fit

@@ -68,7 +68,7 @@ class CsvTable final : public TableReader {
   CsvTable(std::string path, CsvOptions options, std::unique_ptr<ByteSource> source,
            std::vector<std::string> columns, CsvIndex index)
       : path_(std::move(path)),
-        options_(options),
+        options_(std::move(options)),
         source_(std::move(source)),
         columns_(std::move(columns)),
         index_(std::move(index)) {}
@@ -159,7 +159,7 @@ std::unique_ptr<TableReader> open_csv(const tessera::mpi::Communicator& comm, co
   std::unique_ptr<ByteSource> source;
   Header header;
   together(comm, [&] {
-    source = options.gzip ? open_gzip(path) : open_plain(path);
+    source = options.gzip ? open_gzip(path, options.between) : open_plain(path, options.between);
     if (comm.rank() == 0) header = read_header(*source, path, options);
   });
   header.columns = unpack(comm.broadcast_text(pack(header.columns), 0));

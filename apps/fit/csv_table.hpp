@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "byte_source.hpp"
 #include "frame.hpp"
 
 #include <cstddef>
@@ -15,6 +16,7 @@ struct CsvOptions {
   std::size_t buffer_bytes = std::size_t{4} << 20;
   /// Between the places of the file from which rows can be found again; 0: chosen by the file's size.
   std::int64_t landmark_bytes = 0;
+  BetweenReads between{};
 };
 
 /// *Collective.* A table in comma-separated values, as RFC 4180 and R's read.csv have them.

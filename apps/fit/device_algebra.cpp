@@ -151,6 +151,7 @@ std::unique_ptr<BlasLt> open_blas_lt(std::string& why_not) {
 }
 
 Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {
+  go_on();
   if (std::int64_t{a.rows()} * a.cols() * b.cols() < smallest_product) return host_.multiply(a, b);
   const Buffer<double> left = uploaded(a, tile_);
   const Buffer<double> right = uploaded(b, tile_);

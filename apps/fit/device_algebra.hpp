@@ -32,6 +32,7 @@ class DeviceAlgebra final : public Algebra {
   DeviceAlgebra(const Tile& tile, BlasLt& blas, const Algebra& host)
       : tile_(tile), blas_(blas), host_(host) {}
   [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
+  void go_on() const override { host_.go_on(); }
 
  private:
   const Tile& tile_;

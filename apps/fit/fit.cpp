@@ -117,6 +117,13 @@ std::optional<std::size_t> intercept_of(const Design& design) {
   return std::nullopt;
 }
 
+/// Throws once this rank was asked to stop, or has heard that another was. On the thread that calls MPI.
+void stop_if_asked(StopRequest* stop) {
+  if (stop == nullptr) return;
+  stop->look();
+  if (stop->made()) throw Error(ErrorCode::interrupted, "asked to stop");
+}
+
 /// How often a step whose sums are not finite is halved.
 constexpr int fault_halvings = 30;
 
@@ -187,7 +194,7 @@ class Iteration {
     const RawMoments moments = checked(pass_->moments());
     together(job_.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
-    solver_.emplace(job_, model_.design, options_.family.scale_is_known(), plan_.on_devices());
+    solver_.emplace(job_, model_.design, options_.family.scale_is_known(), plan_.on_devices(), control_.stop);
     mean_ = moments.sum_weighted_response / moments.sum_weight;
     clock.add_bytes(pass_->bytes_per_pass());
   }
@@ -462,7 +469,7 @@ Model fit_file(Job& job, const std::string& path, const Formula& formula, const 
     {
       PhaseClock clock(job.comm(), phases, "read", "the reading of the table");
       progress.now("counting the rows of " + path);
-      const auto table = open_table(job.comm(), path);
+      const auto table = open_table(job.comm(), path, [&] { stop_if_asked(control.stop); });
       const bool stays_on_host = control.keeper != nullptr && !control.keeper->fallback().empty();
       plan = stays_on_host ? Plan::over_hosts(table->rows(), job.comm().size(), options.block_rows)
                            : job.plan(table->rows(), options.block_rows);

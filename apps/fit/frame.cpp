@@ -83,14 +83,20 @@ void together(const tessera::mpi::Communicator& comm, const std::function<void()
   throw Error(code, comm.broadcast_text(message, first));
 }
 
-std::unique_ptr<TableReader> open_table(const tessera::mpi::Communicator& comm, const std::string& path) {
+std::unique_ptr<TableReader> open_table(const tessera::mpi::Communicator& comm, const std::string& path,
+                                        const BetweenReads& between) {
   Format format{};
   together(comm, [&] {
     if (comm.rank() == 0) format = format_of(path);
   });
   comm.broadcast(std::span(&format, 1), 0);
-  if (format == Format::hdf5) return open_hdf5(comm, path);
+  if (format == Format::hdf5) {
+    Hdf5Options options;
+    options.between = between;
+    return open_hdf5(comm, path, options);
+  }
   CsvOptions options;
+  options.between = between;
   options.gzip = format == Format::gzip;
   return open_csv(comm, path, options);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "byte_source.hpp"
 #include "formula.hpp"
 
 #include <tessera/mpi/communicator.hpp>
@@ -74,8 +75,11 @@ class TableReader {
 };
 
 /// *Collective.* Throws the same `Error(input)` on every rank: a missing or empty file, one that is neither.
+/// `between` is called while the file is opened and while it is read, on the calling thread; an `Error` that
+/// it throws on one rank is thrown on every rank.
 [[nodiscard]] std::unique_ptr<TableReader> open_table(const tessera::mpi::Communicator& comm,
-                                                      const std::string& path);
+                                                      const std::string& path,
+                                                      const BetweenReads& between = {});
 
 /// *Collective.* Runs `work` and agrees on its outcome: if it threw `tessera::Error` on some rank, every
 /// rank throws the error of the lowest such rank. Nothing may leave a collective phase any other way.

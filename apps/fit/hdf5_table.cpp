@@ -290,6 +290,7 @@ void Hdf5Table::scan(tessera::Range rows, FrameBuilder& builder) {
                                                 path_, used[c].name));
   }
   for (std::int64_t begin = rows.begin; begin < rows.end; begin += options_.chunk_rows) {
+    if (options_.between) options_.between();
     const tessera::Range chunk{begin, std::min(rows.end, begin + options_.chunk_rows)};
     for (Column& column : columns) bytes_read_ += column.load(chunk);
     for (std::int64_t row = chunk.begin; row < chunk.end; ++row) {

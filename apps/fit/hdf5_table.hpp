@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "byte_source.hpp"
 #include "frame.hpp"
 
 #include <cstdint>
@@ -11,6 +12,7 @@ namespace tessera::fit {
 
 struct Hdf5Options {
   std::int64_t chunk_rows = std::int64_t{1} << 16;  ///< read of a column at a time
+  BetweenReads between{};
 };
 
 /// *Collective.* A table in an HDF5 file: every one-dimensional dataset at the root is a column.

@@ -219,6 +219,7 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
       scaled(i, j) /= at.scale[static_cast<std::size_t>(i)] * at.scale[static_cast<std::size_t>(j)];
     }
   }
+  algebra_.go_on();
   auto lower = cholesky(scaled);
   if (!lower) return std::nullopt;
   at.lower = std::move(*lower);
@@ -276,6 +277,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   Matrix penalised(static_cast<int>(at->coef.size()), sp_count_);
   std::vector<double> deviance_slope(count);
   std::vector<Matrix> products;  // A S_j
+  algebra_.go_on();
   const Matrix inverse = at->inverse();
   for (std::size_t j = 0; j < count; ++j) {
     const ScaledPenalty& s = at->penalties[j];
@@ -323,6 +325,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   fit.scale = scale_of(*at);
 
   fit.coef = at->coef;
+  algebra_.go_on();
   fit.inverse = at->inverse();
   const auto restore = [&](int begin, const Matrix& u) {
     if (u.empty()) return;

@@ -62,10 +62,12 @@ std::size_t penalty_count(const Design& design) {
 
 }  // namespace
 
-WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices)
+WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices,
+                             StopRequest* stop)
     : job_(job),
       design_(design),
       scale_known_(scale_known),
+      stop_(stop),
       on_device_(may_use_devices && !job.on_host() && design.coef_size >= smallest_on_device) {
   if (!on_device_) return;
   unit_ = job.plan(1);
@@ -83,6 +85,9 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.base.assign(coef.begin(), coef.end());
     working.rows = rows;
   }
+  const auto leave_if_asked = [&] {
+    if (stop_ != nullptr && stop_->made()) throw Error(ErrorCode::interrupted, "asked to stop");
+  };
   // A model that has no solution has none on the CPU either: it is no fault of a device.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
@@ -100,7 +105,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     static_cast<void>(job_.map<char>(
         unit_, std::span<const char>(units),
         [&](const Tile& tile, std::span<const char>, std::span<char>) {
-          const HostAlgebra host(job_.threads());
+          const HostAlgebra host(job_.threads(), leave_if_asked);
           if (!blas_) blas_ = open_blas_lt(why_not_);
           if (blas_) {
             run(DeviceAlgebra(tile, *blas_, host));
@@ -108,10 +113,16 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
             run(host);
           }
         },
-        [&](const HostTile&, std::span<const char>, std::span<char>) { run(HostAlgebra(job_.threads())); }));
+        [&](const HostTile&, std::span<const char>, std::span<char>) {
+          run(HostAlgebra(job_.threads(), leave_if_asked));
+        }));
     if (job_.on_host()) return std::nullopt;
   } else if (mine) {
-    run(HostAlgebra(job_.threads()));
+    // On the thread that calls MPI: nobody else looks.
+    run(HostAlgebra(job_.threads(), [&] {
+      if (stop_ != nullptr) stop_->look();
+      leave_if_asked();
+    }));
   }
 
   WorkingSolution solution;

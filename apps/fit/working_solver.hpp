@@ -7,6 +7,7 @@
 #include "step_halving.hpp"
 
 #include <tessera/job/job.hpp>
+#include <tessera/job/stop_request.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -35,13 +36,14 @@ struct WorkingSolution {
 /// All members are *collective*, but for those that return a reference.
 class WorkingSolver {
  public:
-  /// `design` must outlive the solver. `may_use_devices`: false for a fit whose rows are the hosts' although
-  /// the job has devices.
-  WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices = true);
+  /// `design` and `stop` must outlive the solver. `may_use_devices`: false for a fit whose rows are the
+  /// hosts' although the job has devices. `stop`: that of the job, or null.
+  WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices = true,
+                StopRequest* stop = nullptr);
 
   /// The working model whose sums are `sums` at `coef`, of `rows` rows; `log_sp` is where the search for
   /// smoothing parameters begins (empty: at a default). After a fallback, nothing. Throws what
-  /// `fit_reml` throws, on every rank.
+  /// `fit_reml` throws, on every rank; `Error(interrupted)` if a rank was asked to stop before it was done.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows);
 
@@ -58,6 +60,7 @@ class WorkingSolver {
   Job& job_;
   const Design& design_;
   bool scale_known_;
+  StopRequest* stop_;
   bool on_device_ = false;
   Plan unit_;       ///< who solves, where that is a pass
   int solver_ = 0;  ///< the rank that does

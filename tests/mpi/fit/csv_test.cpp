@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tessera/job/stop_request.hpp>
 #include <utility>
 #include <vector>
 
@@ -334,6 +335,58 @@ TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
   comm.barrier();
   const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(comm, packed.path())); });
   EXPECT_NE(fault.find("damaged gzip data"), std::string::npos) << fault;
+}
+
+/// How the reading of a table ends if the last rank is asked to stop at its `turn`-th look: the same on every
+/// rank. Empty: it was read to its end.
+std::string end_of_reading(const mpi::Communicator& comm, const std::string& path, int turn) {
+  StopRequest stop(comm, {.signals = {}});
+  const bool asked = comm.rank() == comm.size() - 1;
+  int turns = 0;
+  std::string end;
+  const auto look = [&] {
+    if (++turns == turn && asked) stop.request("the test");
+    stop.look();
+    if (stop.made()) throw Error(ErrorCode::interrupted, "asked to stop");
+  };
+  try {
+    const auto table = open_table(comm, path, look);
+    end = "counted";
+    const Range mine = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+    (void)table->read(comm, request({"x"}), mine);
+    end.clear();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
+    if (end.empty()) end = "opened";
+  }
+  for (const std::string& other : comm.allgather_text(end)) EXPECT_EQ(other, end) << turn;
+  (void)stop.agree();
+  return end;
+}
+
+TEST(Table, IsLeftByAllRanksWhenOneIsAskedToStop) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,y\n";
+  for (int i = 0; i < 40000; ++i) text += std::to_string(i) + ",0.125\n";
+  const SharedFile plain(comm, "t.csv", text);
+  const SharedFile packed(comm, "t.csv.gz");
+  if (comm.rank() == 0) {
+    gzFile out = gzopen(packed.path().c_str(), "wb");
+    gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(out);
+  }
+  for (const std::string& path : {plain.path(), packed.path()}) {
+    EXPECT_EQ(end_of_reading(comm, path, 0), "") << path;
+    // A look comes before each piece: while the rows are counted (a packed file's by rank 0 alone), and then.
+    std::set<std::string> ends;
+    for (int turn = 1; turn < 20 && ends.count("") == 0; ++turn)
+      ends.insert(end_of_reading(comm, path, turn));
+    EXPECT_EQ(ends.count("counted"), 1U) << path;
+    if (path == plain.path() || comm.size() == 1) {
+      EXPECT_EQ(ends.count("opened"), 1U) << path;
+    }
+    EXPECT_EQ(ends.count(""), 1U) << path;
+  }
 }
 
 TEST(CsvTable, ReadsOnlyItsOwnPart) {

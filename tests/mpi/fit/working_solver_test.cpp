@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model large enough that its working models are solved on a device: by whichever rank has it, with the
 // answer of a job without devices.
+#include "working_solver.hpp"
 #include "fit.hpp"
+#include "linalg.hpp"
 #include "mpi/job/scoped_variable.hpp"
 #include "table_support.hpp"
 
@@ -71,6 +73,38 @@ TEST(WorkingSolver, HasTheSameAnswerWhicheverRankSolves) {
       EXPECT_EQ(model.smooth_tests[i].statistic, expected.smooth_tests[i].statistic);
     }
   }
+}
+
+TEST(WorkingSolver, IsLeftByAllRanksWhenOneThatWaitsIsAskedToStop) {
+  const mpi::Communicator comm = testing::world();
+  StopRequest stop(comm, {.signals = {}});
+  JobOptions options;
+  options.policy = Policy::cpu;
+  options.stop = &stop;
+  Job job(comm, options);
+  Design design;
+  design.raw_size = design.coef_size = 1;
+  CoefBlock ones;
+  ones.raw_size = ones.coef_size = 1;
+  ones.map = identity(1);
+  design.blocks.push_back(ones);
+  const RawSums sums{.gram = identity(1), .gradient = {1}, .residual = 1};
+  WorkingSolver solver(job, design, false, false, &stop);
+  const std::vector<double> none(1);
+  EXPECT_TRUE(solver.solve(sums, none, {}, 10)->converged);
+  // Rank 0 solves, and is told by the last: that message is there before those of the barrier.
+  if (comm.rank() == comm.size() - 1) {
+    stop.request("the test");
+    stop.look();
+  }
+  comm.barrier();
+  try {
+    static_cast<void>(solver.solve(sums, none, {}, 10));
+    ADD_FAILURE() << "it was solved";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
+  }
+  EXPECT_TRUE(stop.agree());
 }
 
 }  // namespace

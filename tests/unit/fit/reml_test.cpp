@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
@@ -453,6 +454,28 @@ TEST(FitReml, RefusesMoreUnpenalisedCoefficientsThanRows) {
   model.add_parametric("x", as_column({1, 2}));
   const WorkingModel working = model.working({1, 3}, {1, 1}, {0, 0});
   EXPECT_THROW(static_cast<void>(fit_reml(working, model.design(), false)), Error);
+}
+
+TEST(FitReml, IsLeftAtWhicheverPlaceItIsGivenUp) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  const auto bases = penalty_bases(model.design());
+  struct GivenUp {};
+  int left = std::numeric_limits<int>::max();  // places that are still passed
+  const HostAlgebra algebra(2, [&] {
+    if (left-- == 0) throw GivenUp{};
+  });
+  const auto fit = [&] { return fit_reml(working, model.design(), bases, false, {}, algebra); };
+  const RemlFit whole = fit();
+  const int places = std::numeric_limits<int>::max() - left;
+  EXPECT_GT(places, 4 * whole.iterations) << "more than one for each evaluation";
+  for (int place = 0; place < places; ++place) {
+    left = place;
+    EXPECT_THROW(static_cast<void>(fit()), GivenUp) << place << " of " << places;
+  }
+  left = places;
+  EXPECT_EQ(fit().coef, whole.coef);
 }
 
 }  // namespace

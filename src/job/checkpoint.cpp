@@ -38,10 +38,9 @@ std::string on_root(const mpi::Communicator& comm, const std::function<std::stri
 
 struct Checkpoint::State {
   State(const mpi::Communicator& from, std::string path, Fingerprint print)
-      : comm(from.duplicate()),
-        files(std::move(path)),
-        fingerprint(std::move(print)),
-        faults(fault::Faults::from_environment(comm.rank())) {}
+      : comm(from.duplicate()), files(std::move(path)), fingerprint(std::move(print)) {
+    files.set_faults(fault::Faults::from_environment(comm.rank()));
+  }
 
   /// Looks at both files and chooses: sets `found`, `remarks` and `keep_previous`. Throws `Error(input)`.
   void choose();
@@ -51,7 +50,6 @@ struct Checkpoint::State {
   mpi::Communicator comm;
   CheckpointFiles files;
   Fingerprint fingerprint;
-  fault::Faults faults;
   std::optional<std::string> found;
   std::int64_t found_generation = 0;
   std::vector<std::string> remarks;
@@ -132,7 +130,7 @@ std::string Checkpoint::save(std::string_view bytes) {
   return on_root(state.comm, [&] {
     const std::string packed =
         pack_checkpoint({state.files.generation(), std::string(bytes)}, state.fingerprint);
-    std::string problem = state.files.write(packed, state.keep_previous, state.faults, state.saves);
+    std::string problem = state.files.write(packed, state.keep_previous, state.saves);
     if (problem.empty()) state.keep_previous = true;
     return problem;
   });

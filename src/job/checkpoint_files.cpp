@@ -99,14 +99,22 @@ CheckpointFiles::CheckpointFiles(std::string path)
 
 CheckpointFiles::~CheckpointFiles() {
   if (generation_ == 0) return;
-  ::unlink(temporary().c_str());
+  unlink(temporary());
   // That of a later start with the same number, after all was removed, is not this one's.
   try {
     const auto held = read_if_there(file_of(generation_));
-    if (held && held->find(token_) != std::string::npos) ::unlink(file_of(generation_).c_str());
+    if (held && held->find(token_) != std::string::npos) unlink(file_of(generation_));
   } catch (...) {
     // It stays: the next start takes a later one.
   }
+}
+
+void CheckpointFiles::step() const noexcept {
+  if (faults_.hit(fault::Stage::checkpoint_step, std::nullopt, ++steps_)) (void)std::raise(SIGKILL);
+}
+void CheckpointFiles::unlink(const std::string& path) const noexcept {
+  step();
+  ::unlink(path.c_str());
 }
 
 std::string CheckpointFiles::file_of(std::int64_t generation) const {
@@ -148,18 +156,20 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
     for (;;) {
       generation_ = std::max(newest_of(entries()) + 1, at_least);
       const std::string path = file_of(generation_);
+      step();
       Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
       if (!file.is_open() && errno == EEXIST) continue;  // another start was sooner
       const std::string text = host_and_process() + '\n' + token_ + '\n';
+      step();
       if (!file.is_open() || !file.write(text) || !file.flush() || !file.close())
         fail(path, "cannot be written");
       const std::vector<Entry> all = entries();
       if (newest_of(all) > generation_) {
-        ::unlink(path.c_str());
+        unlink(path);
         continue;
       }
       for (const Entry& entry : all) {
-        if (entry.temporary) ::unlink(entry.path.c_str());
+        if (entry.temporary) unlink(entry.path);
       }
       return;
     }
@@ -171,7 +181,7 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
 void CheckpointFiles::forget_older() noexcept {
   try {
     for (const Entry& entry : entries()) {
-      if (entry.generation < generation_) ::unlink(entry.path.c_str());
+      if (entry.generation < generation_) unlink(entry.path);
     }
   } catch (const std::exception&) {
     // They do no harm.
@@ -190,58 +200,63 @@ std::string CheckpointFiles::overrun() const {
   return "a later start of the job has taken over " + path_ + ", or its files were removed";
 }
 
-void CheckpointFiles::write_temporary(std::string_view bytes, const fault::Faults& faults, int save) const {
+void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
   const std::string path = temporary();
+  step();
   Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
   if (!file.is_open()) fail(path_, "cannot be written");
-  if (faults.hit(fault::Stage::checkpoint_write, std::nullopt, save)) {
+  if (faults_.hit(fault::Stage::checkpoint_write, std::nullopt, save)) {
     (void)file.write(bytes.substr(0, bytes.size() / 2));
     (void)std::raise(SIGKILL);
   }
-  if (faults.hit(fault::Stage::checkpoint_full, std::nullopt, save)) {
+  if (faults_.hit(fault::Stage::checkpoint_full, std::nullopt, save)) {
     (void)file.write(bytes.substr(0, bytes.size() / 2));
     errno = ENOSPC;
     fail(path_, "cannot be written");
   }
+  step();
   if (!file.write(bytes) || !file.flush() || !file.close()) fail(path_, "cannot be written");
 }
 
-void CheckpointFiles::swap(bool keep_previous, const fault::Faults& faults, int save) const {
+void CheckpointFiles::swap(bool keep_previous, int save) const {
   const std::string aside = temporary() + ".previous";
   if (keep_previous) {
     // By a link, so that there is a state under its name at every moment; by a rename where there are no
     // links.
+    step();
     if (::link(path_.c_str(), aside.c_str()) == 0) {
+      step();
       const bool moved = ::rename(aside.c_str(), previous_path().c_str()) == 0;
       const int reason = errno;
-      ::unlink(aside.c_str());  // a rename of one file onto itself leaves both names
+      unlink(aside);  // a rename of one file onto itself leaves both names
       errno = reason;
       if (!moved) fail(previous_path(), "cannot be written");
     } else if (errno != ENOENT && ::rename(path_.c_str(), previous_path().c_str()) != 0 && errno != ENOENT) {
       fail(previous_path(), "cannot be written");
     }
   }
-  if (faults.hit(fault::Stage::checkpoint_swap, std::nullopt, save)) (void)std::raise(SIGKILL);
+  if (faults_.hit(fault::Stage::checkpoint_swap, std::nullopt, save)) (void)std::raise(SIGKILL);
+  step();
   if (::rename(temporary().c_str(), path_.c_str()) != 0) fail(path_, "cannot be written");
+  step();
   const Descriptor folder(folder_, O_RDONLY | O_DIRECTORY);
   if (!folder.is_open() || !folder.flush()) fail(folder_, "cannot be written");
 }
 
-std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, const fault::Faults& faults,
-                                   int save) {
+std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, int save) {
   std::string problem;
   std::string newer;
   try {
-    write_temporary(bytes, faults, save);
+    write_temporary(bytes, save);
     newer = overrun();
     if (newer.empty()) {
-      swap(keep_previous, faults, save);
+      swap(keep_previous, save);
       return {};
     }
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  ::unlink(temporary().c_str());
+  unlink(temporary());
   if (newer.empty()) {
     // The temporary file may be gone because a later start removed it.
     try {
@@ -257,9 +272,9 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, c
 void CheckpointFiles::remove() noexcept {
   try {
     if (!overrun().empty()) return;
-    ::unlink(previous_path().c_str());
-    ::unlink(path_.c_str());
-    for (const Entry& entry : entries()) ::unlink(entry.path.c_str());
+    unlink(previous_path());
+    unlink(path_);
+    for (const Entry& entry : entries()) unlink(entry.path);
     generation_ = 0;
   } catch (const std::exception&) {
     // What cannot be listed is not removed.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -44,11 +45,12 @@ class CheckpointFiles {
   /// Makes `bytes` the state; the one that was there becomes the previous one if `keep_previous`. Returns the
   /// problem, in one line, or nothing. Throws `Error(job_fault)` if a newer start has taken over. `save`
   /// counts them, for fault points.
-  [[nodiscard]] std::string write(std::string_view bytes, bool keep_previous, const fault::Faults& faults,
-                                  int save);
+  [[nodiscard]] std::string write(std::string_view bytes, bool keep_previous, int save = 1);
 
   /// Removes all files, unless a newer start has taken over.
   void remove() noexcept;
+
+  void set_faults(fault::Faults faults) { faults_ = std::move(faults); }
 
  private:
   struct Entry {
@@ -62,13 +64,18 @@ class CheckpointFiles {
   [[nodiscard]] std::string temporary() const;
   /// What is wrong with the generation of this start; empty if it is the newest.
   [[nodiscard]] std::string overrun() const;
-  void write_temporary(std::string_view bytes, const fault::Faults& faults, int save) const;
-  void swap(bool keep_previous, const fault::Faults& faults, int save) const;
+  void write_temporary(std::string_view bytes, int save) const;
+  void swap(bool keep_previous, int save) const;
+  /// Comes before every call that changes a file: one may be where this process dies.
+  void step() const noexcept;
+  void unlink(const std::string& path) const noexcept;
 
   std::string path_;
   std::string folder_;
   std::string token_;
   std::int64_t generation_ = 0;  // 0: none is taken
+  fault::Faults faults_;
+  mutable int steps_ = 0;
 };
 
 /// The whole of a file, or nothing if there is none. Throws `Error(input)` naming it and the reason.

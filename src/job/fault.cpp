@@ -13,7 +13,7 @@
 namespace tessera::fault {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 14> stages = {
+constexpr std::array<std::pair<std::string_view, Stage>, 15> stages = {
     {{"probe", Stage::probe},
      {"claim", Stage::claim},
      {"bind", Stage::bind},
@@ -27,7 +27,8 @@ constexpr std::array<std::pair<std::string_view, Stage>, 14> stages = {
      {"kill", Stage::kill},
      {"checkpoint-write", Stage::checkpoint_write},
      {"checkpoint-swap", Stage::checkpoint_swap},
-     {"checkpoint-full", Stage::checkpoint_full}}};
+     {"checkpoint-full", Stage::checkpoint_full},
+     {"checkpoint-step", Stage::checkpoint_step}}};
 
 /// Takes `prefix` off the front of `text` if it is there.
 bool skip(std::string_view& text, std::string_view prefix) {
@@ -82,7 +83,8 @@ std::vector<Point> parse(std::string_view text) {
                   "TESSERA_FAULT: cannot read \"" + std::string(entry) +
                       "\": an entry is stage@rankR[.deviceD][:passN], the stage one of "
                       "probe, claim, bind, allocate, throw, fail, nccl, vote-late, stop, signal, kill, "
-                      "checkpoint-write, checkpoint-swap, checkpoint-full");
+                      "checkpoint-write, checkpoint-swap, checkpoint-full, "
+                      "checkpoint-step");
     points.push_back(*point);
     if (comma == std::string_view::npos) return points;
     text.remove_prefix(comma + 1);

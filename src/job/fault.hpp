@@ -32,6 +32,8 @@ enum class Stage {
   checkpoint_write,  ///< "checkpoint-write": the writer dies with half of the state written
   checkpoint_swap,   ///< "checkpoint-swap": it dies with the new state beside the old one
   checkpoint_full,   ///< "checkpoint-full": the disk is full
+  // It counts the calls that change a file of the checkpoint here.
+  checkpoint_step,  ///< "checkpoint-step": the writer dies before that call
 };
 
 [[nodiscard]] std::string_view to_string(Stage stage);

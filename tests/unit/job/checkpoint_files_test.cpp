@@ -110,7 +110,8 @@ class Files : public ::testing::Test {
   }
   static std::string write(CheckpointFiles& files, std::string_view bytes, const char* fault = "",
                            bool keep_previous = true) {
-    return files.write(bytes, keep_previous, fault::Faults(fault::parse(fault), 0), 1);
+    files.set_faults(fault::Faults(fault::parse(fault), 0));
+    return files.write(bytes, keep_previous);
   }
 
   fs::path folder_;
@@ -225,6 +226,50 @@ TEST_F(Files, AFolderThatIsNotThereIsNamed) {
     EXPECT_EQ(error.code(), ErrorCode::input);
     EXPECT_NE(std::string(error.what()).find("/no: cannot be listed: No such file"), std::string::npos)
         << error.what();
+  }
+}
+
+TEST_F(Files, AWriterThatDiesAtAnyStepLeavesTheStateOrTheNextAndNothingThatStays) {
+  ::testing::GTEST_FLAG(death_test_style) = "fast";
+  bool died = true;
+  for (int step = 1; died; ++step) {
+    ASSERT_LT(step, 50);
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+    {
+      CheckpointFiles files(path());
+      files.take_generation(1);
+      ASSERT_EQ(write(files, "one"), "");
+      ASSERT_EQ(write(files, "two"), "");
+    }
+    EXPECT_EXIT(
+        {
+          CheckpointFiles files(path());
+          files.set_faults(fault::Faults({{fault::Stage::checkpoint_step, 0, {}, step}}, 0));
+          files.take_generation(1);
+          files.forget_older();
+          (void)files.write("three", true);
+          files.remove();
+          std::_Exit(0);
+        },
+        [&](int status) {
+          died = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+          return died || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        },
+        "");
+    const std::string state = text();
+    EXPECT_TRUE(state == "two" || state == "three" || state == "nothing") << step << ": " << state;
+    // What is left is the beginning of a removal, or has a state to go on from.
+    if (state == "nothing") {
+      EXPECT_EQ(text(".previous"), "nothing") << step;
+    }
+    CheckpointFiles files(path());
+    files.take_generation(1);
+    files.forget_older();
+    EXPECT_EQ(write(files, "four"), "") << step;
+    EXPECT_EQ(text(".previous"), state) << step;
+    files.remove();
+    EXPECT_EQ(names(), Names{}) << step;
   }
 }
 

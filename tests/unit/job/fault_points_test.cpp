@@ -17,9 +17,9 @@ Point point(Stage stage, std::optional<int> rank, std::optional<int> device, std
 TEST(FaultGrammar, ReadsEveryStage) {
   const auto points = parse(
       "probe@rank0,claim@rank1,bind@rank2,allocate@rank3,throw@rank4,fail@rank5,nccl@rank6,vote-late@rank7,"
-      "stop@rank8,signal@rank9,kill@rank10,checkpoint-write@rank11,checkpoint-swap@rank12,checkpoint-full@"
-      "rank13");
-  ASSERT_EQ(points.size(), 14u);
+      "stop@rank8,signal@rank9,kill@rank10,checkpoint-write@rank11,checkpoint-swap@rank12,"
+      "checkpoint-full@rank13,checkpoint-step@rank14");
+  ASSERT_EQ(points.size(), 15u);
   const Stage stages[] = {Stage::probe,
                           Stage::claim,
                           Stage::bind,
@@ -33,8 +33,9 @@ TEST(FaultGrammar, ReadsEveryStage) {
                           Stage::kill,
                           Stage::checkpoint_write,
                           Stage::checkpoint_swap,
-                          Stage::checkpoint_full};
-  for (int i = 0; i < 14; ++i)
+                          Stage::checkpoint_full,
+                          Stage::checkpoint_step};
+  for (int i = 0; i < 15; ++i)
     EXPECT_EQ(points[static_cast<std::size_t>(i)], point(stages[i], i, std::nullopt, std::nullopt));
 }
 

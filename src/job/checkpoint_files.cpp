@@ -161,8 +161,13 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       if (!file.is_open() && errno == EEXIST) continue;  // another start was sooner
       const std::string text = host_and_process() + '\n' + token_ + '\n';
       step();
-      if (!file.is_open() || !file.write(text) || !file.flush() || !file.close())
+      if (!file.is_open()) fail(path, "cannot be written");
+      if (!file.write(text) || !file.flush() || !file.close()) {
+        const int reason = errno;
+        unlink(path);
+        errno = reason;
         fail(path, "cannot be written");
+      }
       const std::vector<Entry> all = entries();
       if (newest_of(all) > generation_) {
         unlink(path);

@@ -149,7 +149,10 @@ int FitCommand::run(mpi::Session& session) const {
   together(session.world(), [&] {
     if (!root) return;
     save_model(model, out);
-    if (!run_report.empty()) save_run_report(job, plan, phases, run_report);
+    if (run_report.empty()) return;
+    RunEnd end{.converged = model.converged, .iterations = model.iterations, .resumed_from = {}};
+    if (keeper.resumed() && keeper.resumed()->iteration > 0) end.resumed_from = keeper.resumed()->iteration;
+    save_run_report(job, plan, phases, end, run_report);
   });
   if (model.converged) keeper.answered();
   if (root) {

@@ -30,7 +30,7 @@ Json verdict_json(const Verdict& verdict) {
 
 }  // namespace
 
-void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime> phases,
+void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime> phases, const RunEnd& end,
                      const std::string& path) {
   const Inventory& inventory = job.inventory();
   Json json{{"format", "tessera-fit run"}, {"version", 1}, {"tessera", tessera::version}};
@@ -70,6 +70,9 @@ void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime
                   {"rank_ranges", std::move(ranges)},
                   {"tiles", std::move(tiles)}};
   json["verdict"] = verdict_json(job.last_verdict());
+  json["fit"] = {{"converged", end.converged},
+                 {"iterations", end.iterations},
+                 {"resumed_from_iteration", end.resumed_from ? Json(*end.resumed_from) : Json()}};
   Json times = Json::array();
   for (const PhaseTime& phase : phases) {
     times.push_back({{"phase", phase.name}, {"seconds", phase.seconds}, {"bytes", phase.bytes}});

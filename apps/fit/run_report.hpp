@@ -5,14 +5,23 @@
 
 #include <tessera/job/job.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 
 namespace tessera::fit {
 
-/// What ran where: ranks, devices, plan, verdict, seconds and bytes of each phase, for run.json. Not
-/// collective: every rank knows the same. Throws `tessera::Error(input)` if the file cannot be written.
+/// How the fit of a run ended.
+struct RunEnd {
+  bool converged = false;
+  int iterations = 0;               ///< of all runs of this fit
+  std::optional<int> resumed_from;  ///< the iteration whose state this run went on from
+};
+
+/// What ran where, and how it ended: ranks, devices, plan, verdict, seconds and bytes of each phase, for
+/// run.json. Not collective: every rank knows the same. Throws `tessera::Error(input)` if the file cannot be
+/// written.
 void save_run_report(const tessera::Job& job, const tessera::Plan& plan, std::span<const PhaseTime> phases,
-                     const std::string& path);
+                     const RunEnd& end, const std::string& path);
 
 }  // namespace tessera::fit

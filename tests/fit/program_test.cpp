@@ -232,15 +232,21 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(Program, AFitThatHasNotConvergedKeepsItsState) {
   const std::string formula = "exp(y) ~ f + s(x, bs=\"ps\", k=12)";
   const std::string keep = "--family gamma --checkpoint " + path("state");
-  const auto ended = fit("data.csv", formula, keep + " --max-iterations 3", 2);
+  const std::string report = " --run-report " + path("run.json");
+  const auto end_in_report = [&] { return nlohmann::json::parse(read("run.json")).at("fit"); };
+  const auto ended = fit("data.csv", formula, keep + report + " --max-iterations 3", 2);
   EXPECT_EQ(ended.status, 4) << ended.err;
   EXPECT_NE(ended.err.find("not converged after 3 iterations"), std::string::npos) << ended.err;
   EXPECT_TRUE(fs::exists(path("state")));
+  EXPECT_EQ(end_in_report(), nlohmann::json::parse(
+                                 R"({"converged": false, "iterations": 3, "resumed_from_iteration": null})"));
   const auto other = fit("data.csv", "exp(y) ~ s(x, bs=\"ps\", k=12)", keep);
   EXPECT_EQ(other.status, 3) << other.err;
   EXPECT_NE(other.err.find("formula is \"exp(y) ~ f + s("), std::string::npos) << other.err;
-  EXPECT_EQ(fit("data.csv", formula, keep).status, 0);
+  EXPECT_EQ(fit("data.csv", formula, keep + report).status, 0);
   EXPECT_FALSE(fs::exists(path("state")));
+  EXPECT_EQ(end_in_report().at("converged"), true);
+  EXPECT_EQ(end_in_report().at("resumed_from_iteration"), 2);
   const std::string resumed = read("model.json");
   ASSERT_EQ(fit("data.csv", formula, "--family gamma", 3).status, 0);
   EXPECT_EQ(resumed, read("model.json"));

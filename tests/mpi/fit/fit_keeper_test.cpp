@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fit_keeper.hpp"
+
+#include "mpi/job/scoped_variable.hpp"
+#include "table_support.hpp"
+
+#include <tessera/job/job.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tessera::fit {
+namespace {
+
+namespace fs = std::filesystem;
+using tessera::testing::ScopedVariable;
+
+constexpr const char* no_device = "rank99:T4";
+const Fingerprint print = {{"formula", "y ~ x"}};
+
+FitState state_after(int iteration) {
+  return {.iteration = iteration,
+          .deviance = 0.5,
+          .coef = {1.5, 1.0 / 3},
+          .log_sp = {2.5},
+          .place = {},
+          .fallback = {}};
+}
+
+/// One keeper at a time, as a start of the program has it; what it says to people is kept.
+class Keeper : public ::testing::Test {
+ protected:
+  void start(const char* devices = no_device, bool gpus_required = false, const Fingerprint& of = print,
+             bool with_file = true) {
+    end();
+    const ScopedVariable simulated("TESSERA_SIMULATE", devices);
+    job_ = std::make_unique<Job>(comm_);
+    keeper_.emplace(*job_, with_file ? file_.path() : "", of, gpus_required, progress_);
+  }
+  void end() {
+    keeper_.reset();
+    job_.reset();
+  }
+  /// What has been said since the last look, on one line without dates; on rank 0.
+  [[nodiscard]] std::string said() {
+    std::rewind(stream_.get());
+    std::string all;
+    for (char line[1000]; std::fgets(line, sizeof line, stream_.get()) != nullptr;) {
+      const std::string text = line;
+      all += (all.empty() ? "" : "; ") + text.substr(21, text.size() - 22);
+    }
+    stream_.reset(std::freopen(nullptr, "w+", stream_.release()));
+    return all;
+  }
+  /// How all ranks are stopped.
+  [[nodiscard]] std::string stopped(ErrorCode expected) {
+    std::string message = "not at all";
+    try {
+      keeper_->stop("the test");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), expected) << error.what();
+      message = error.what();
+    }
+    for (const std::string& other : comm_.allgather_text(message)) EXPECT_EQ(other, message);
+    return message;
+  }
+  [[nodiscard]] bool is_root() const { return comm_.rank() == 0; }
+  [[nodiscard]] bool is_there(const std::string& ending = {}) const {
+    comm_.barrier();
+    const bool there = fs::exists(file_.path() + ending);
+    comm_.barrier();
+    return there;
+  }
+  void on_root(const std::function<void()>& work) const {
+    comm_.barrier();
+    if (is_root()) work();
+    comm_.barrier();
+  }
+
+  mpi::Communicator comm_ = testing::world();
+  testing::SharedFile file_{comm_, "state"};
+  struct Close {
+    void operator()(std::FILE* stream) const { std::fclose(stream); }
+  };
+  std::string said_path_ = file_.path() + ".said-by-" + std::to_string(comm_.rank());
+  std::unique_ptr<std::FILE, Close> stream_{std::fopen(said_path_.c_str(), "w+")};
+  Progress progress_{is_root(), stream_.get()};
+  std::unique_ptr<Job> job_;
+  std::optional<FitKeeper> keeper_;
+};
+
+TEST_F(Keeper, WithoutAFileKeepsNothing) {
+  start(no_device, false, print, false);
+  keeper_->keep(state_after(1));
+  EXPECT_FALSE(keeper_->resumed());
+  EXPECT_FALSE(keeper_->kept());
+  EXPECT_EQ(stopped(ErrorCode::interrupted),
+            "stopped by the test; with --checkpoint FILE the same command could go on");
+  EXPECT_FALSE(is_there());
+}
+
+TEST_F(Keeper, GoesOnFromTheLastState) {
+  start();
+  EXPECT_FALSE(keeper_->resumed());
+  EXPECT_EQ(stopped(ErrorCode::interrupted),
+            "stopped by the test before the first iteration was done: the same command starts over");
+  keeper_->keep(state_after(1));
+  keeper_->keep(state_after(2));
+  EXPECT_EQ(keeper_->kept(), 2);
+  EXPECT_EQ(stopped(ErrorCode::interrupted),
+            "stopped by the test after iteration 2: the same command goes on from " + file_.path());
+  start();
+  FitState expected = state_after(2);
+  expected.place = "the CPU";
+  EXPECT_EQ(keeper_->resumed(), expected);
+  EXPECT_EQ(keeper_->kept(), 2);
+  if (is_root()) {
+    EXPECT_EQ(said(), "resuming after iteration 2 from " + file_.path());
+  }
+  keeper_->answered();
+  EXPECT_FALSE(is_there());
+  EXPECT_FALSE(is_there(".previous"));
+}
+
+TEST_F(Keeper, UsesTheStateBeforeATornOne) {
+  start();
+  keeper_->keep(state_after(1));
+  keeper_->keep(state_after(2));
+  end();
+  on_root([&] { fs::resize_file(file_.path(), fs::file_size(file_.path()) - 1); });
+  start();
+  ASSERT_TRUE(keeper_->resumed());
+  EXPECT_EQ(keeper_->resumed()->iteration, 1);
+  if (is_root()) {
+    EXPECT_EQ(said(), file_.path() + " is torn: it is not as it was written; " + file_.path() +
+                          ".previous is used in its place; resuming after iteration 1 from " + file_.path());
+  }
+}
+
+TEST_F(Keeper, RefusesAForeignOrNewerState) {
+  start();
+  keeper_->keep(state_after(1));
+  end();
+  const std::string foreign = testing::common_fault(comm_, [&] {
+    start(no_device, false, {{"formula", "y ~ z"}});
+  });
+  EXPECT_NE(foreign.find("formula is \"y ~ x\" there and \"y ~ z\" here"), std::string::npos) << foreign;
+  file_.write("tessera checkpoint 2\nwhatever follows\n");
+  const std::string newer = testing::common_fault(comm_, [&] { start(); });
+  EXPECT_NE(newer.find("is of format 2, which is newer than this program's"), std::string::npos) << newer;
+  // A whole file of this format, with another state in it.
+  on_root([&] { fs::remove(file_.path()); });
+  {
+    Checkpoint other(comm_, file_.path(), print);
+    EXPECT_EQ(other.save("no state of a fit"), "");
+  }
+  EXPECT_EQ(testing::common_fault(comm_, [&] { start(); }),
+            "the checkpoint holds no state of a fit: remove it");
+}
+
+TEST_F(Keeper, MixesNoTwoKindsOfHardware) {
+  const char* devices = "*:H200";
+  const auto starts_over = [&](const std::string& there, const std::string& here) {
+    return file_.path() + " was begun on " + there + ", and this run is on " + here + ": starting over";
+  };
+  const std::string gpu = "Simulated NVIDIA H200 (9.0)";
+  start(devices);
+  keeper_->keep(state_after(3));
+  start();
+  EXPECT_FALSE(keeper_->resumed());
+  if (is_root()) {
+    EXPECT_EQ(said(), starts_over(gpu, "the CPU"));
+  }
+  keeper_->keep(state_after(1));
+  start(devices);
+  EXPECT_FALSE(keeper_->resumed());
+  if (is_root()) {
+    EXPECT_EQ(said(), starts_over("the CPU", gpu));
+  }
+  keeper_->keep(state_after(1));
+  start(devices);
+  EXPECT_EQ(keeper_->resumed()->place, gpu);
+}
+
+TEST_F(Keeper, AFitThatFellBackStaysOnTheCpu) {
+  const char* devices = "*:H200";
+  start(devices);
+  keeper_->keep(state_after(4));
+  const Plan plan = job_->plan(comm_.size());
+  const std::vector<char> units(static_cast<std::size_t>(job_->local_range(plan).size()));
+  bool on_device = true;
+  (void)job_->map<char>(
+      plan, std::span<const char>(units), [](Tile&, std::span<const char>, std::span<char>) {},
+      [&](const HostTile&, std::span<const char>, std::span<char>) {
+        if (std::exchange(on_device, false)) throw std::runtime_error("a device fails");
+      });
+  ASSERT_TRUE(job_->on_host());
+  keeper_->keep_fallback();
+  EXPECT_EQ(keeper_->kept(), 0);
+  keeper_->keep(state_after(1));
+
+  start(devices);
+  ASSERT_TRUE(keeper_->resumed());
+  EXPECT_EQ(keeper_->resumed()->place, "the CPU");
+  EXPECT_NE(keeper_->fallback().find("a device fails"), std::string::npos) << keeper_->fallback();
+  if (is_root()) {
+    EXPECT_EQ(said(),
+              "resuming after iteration 1 from " + file_.path() + ", on the CPU, since a device had failed");
+  }
+  start(devices, true);
+  EXPECT_FALSE(keeper_->resumed()) << "devices are required";
+}
+
+TEST_F(Keeper, WarnsOnceOfADiskThatDoesNotTakeTheState) {
+  start();
+  keeper_->keep(state_after(1));
+  const fs::path folder = fs::path(file_.path()).parent_path();
+  const fs::path elsewhere = folder.string() + "-elsewhere";
+  on_root([&] { fs::rename(folder, elsewhere); });
+  keeper_->keep(state_after(2));
+  keeper_->keep(state_after(3));
+  EXPECT_EQ(keeper_->kept(), 1);
+  const std::string message = stopped(ErrorCode::job_fault);
+  EXPECT_TRUE(message.starts_with("stopped by the test, but the state after iteration 3 cannot be kept: "))
+      << message;
+  on_root([&] { fs::rename(elsewhere, folder); });
+  if (is_root()) {
+    const std::string warning = said();
+    EXPECT_TRUE(warning.starts_with("the state after iteration 2 cannot be kept, and the fit goes on: "));
+    EXPECT_EQ(warning.find("; "), std::string::npos) << warning;
+  }
+  EXPECT_EQ(stopped(ErrorCode::interrupted),
+            "stopped by the test after iteration 3: the same command goes on from " + file_.path());
+  start();
+  EXPECT_EQ(keeper_->resumed()->iteration, 3);
+}
+
+}  // namespace
+}  // namespace tessera::fit

@@ -214,6 +214,9 @@ TEST_F(Keeper, AFitThatFellBackStaysOnTheCpu) {
     EXPECT_EQ(said(),
               "resuming after iteration 1 from " + file_.path() + ", on the CPU, since a device had failed");
   }
+  keeper_->keep(state_after(2));
+  start(devices);
+  EXPECT_NE(keeper_->fallback(), "") << "nor does the run after that forget it";
   start(devices, true);
   EXPECT_FALSE(keeper_->resumed()) << "devices are required";
 }

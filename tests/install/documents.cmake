@@ -4,7 +4,8 @@ cmake_minimum_required(VERSION 3.25)
 file(READ ${ROOT}/README.md readme)
 
 # The documents show the examples as they are.
-foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments)
+foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments
+    docs/library.md:centre)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 document)
   list(GET pair 1 example)

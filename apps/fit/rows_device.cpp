@@ -308,6 +308,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const std::int64_t all_slices = blocks * wave.slices_per_block;
   const std::int64_t at_once = pass.begin(wave, layout_.view(), all_slices);
   for (; wave.first_slice < all_slices; wave.first_slice += at_once) {
+    if (tile.stopping()) return;
     pass.add(*backend.built, wave, std::min(at_once, all_slices - wave.first_slice));
   }
   auto& [tops, bins] = on.arrived;

@@ -101,7 +101,8 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
       if (options.stop != nullptr && options.stop->made()) return {.failure = {}, .cut_short = true};
       part.begin = part.end;
       part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
-      Tile tile(part, planned.units, device, info, context.stream(), own.memory(pooled, context));
+      Tile tile(part, planned.units, device, info, context.stream(), own.memory(pooled, context),
+                options.stop);
       try {
         if (info.simulated)
           work.on_host({.range = part, .thread = device, .threads = static_cast<int>(all.size())});
@@ -110,7 +111,12 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
         faults.throw_if_hit(fault::Stage::throwing, device, pass);
       } catch (...) {
         drain(context);
+        if (tile.told_to_stop()) return {.failure = {}, .cut_short = true};
         throw;
+      }
+      if (tile.told_to_stop()) {
+        drain(context);
+        return {.failure = {}, .cut_short = true};
       }
       if (faults.hit(fault::Stage::failing, device, pass)) tile.fail("fault point \"fail\"");
       if (tile.failed()) {

@@ -97,8 +97,8 @@ struct JobModule {
 ///   throw `Error(job_fault)` naming that rank. If ranks pass different plans, every rank throws
 ///   `Error(usage)`.
 /// - A request to stop (`JobOptions::stop`), on any rank: host functions end with the part at hand, devices
-///   with theirs, and every rank throws `Error(interrupted)` with its cause, then and in any later pass. A
-///   pass that every rank had completed is a result like any other.
+///   with theirs or where they ask (`Tile::stopping`), and every rank throws `Error(interrupted)` with its
+///   cause, then and in any later pass. A pass that every rank had completed is a result like any other.
 /// - A rank that does not come to a vote or a sum within `JobOptions::collective_timeout`: a line on standard
 ///   error names it and its node, and the job is ended with status 6.
 class Job {

@@ -14,6 +14,7 @@ namespace tessera {
 
 class Arena;
 class BufferPool;
+class StopRequest;
 class WorkspacePool;
 
 /// A device's memory as its tiles reuse it; borrowed.
@@ -28,13 +29,14 @@ struct TileMemory {
 class Tile {
  public:
   Tile(Range range, Range whole, int device_index, const DeviceInfo& device, StreamView stream,
-       TileMemory memory)
+       TileMemory memory, const StopRequest* stop = nullptr)
       : range_(range),
         whole_(whole),
         device_index_(device_index),
         device_(&device),
         stream_(stream),
-        memory_(memory) {}
+        memory_(memory),
+        stop_(stop) {}
 
   /// The units to compute now.
   [[nodiscard]] Range range() const noexcept { return range_; }
@@ -55,6 +57,13 @@ class Tile {
   /// Device memory for this call of the function alone: it is given up when the next begins.
   [[nodiscard]] Arena& arena() const noexcept { return *memory_.arena; }
 
+  /// True once the job was asked to stop (`JobOptions::stop`). A function that takes long may ask between its
+  /// launches, and return early, or throw: the part then counts as cut short, whatever it has done. So ask
+  /// only where you would stop. Cost: a look at the clock.
+  [[nodiscard]] bool stopping() const noexcept;
+  /// True if `stopping` has said so.
+  [[nodiscard]] bool told_to_stop() const noexcept { return told_to_stop_; }
+
   /// Fails the tile: the whole job falls back to the CPU. The function should return soon after.
   /// The first reason counts. Throwing does the same.
   void fail(std::string reason) {
@@ -71,6 +80,8 @@ class Tile {
   const DeviceInfo* device_;
   StreamView stream_;
   TileMemory memory_;
+  const StopRequest* stop_;
+  mutable bool told_to_stop_ = false;
   bool failed_ = false;
   std::string reason_;
 };

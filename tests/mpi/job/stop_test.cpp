@@ -223,6 +223,23 @@ TEST(StopRequests, HandlersArePutBack) {
   ASSERT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
 }
 
+TEST(StopRequests, ATileRemembersThatItWasTold) {
+  const auto comm = world();
+  StopRequest stop(comm, {.signals = {}});
+  const DeviceInfo device{};
+  const Tile tile({0, 1}, {0, 1}, 0, device, {}, {}, &stop);
+  const Tile other({0, 1}, {0, 1}, 0, device, {}, {}, &stop);
+  const Tile without({0, 1}, {0, 1}, 0, device, {}, {});
+  EXPECT_FALSE(tile.stopping());
+  EXPECT_FALSE(tile.told_to_stop());
+  stop.request("a test");
+  EXPECT_FALSE(tile.told_to_stop()) << "it has not asked since";
+  EXPECT_TRUE(tile.stopping());
+  EXPECT_TRUE(tile.told_to_stop());
+  EXPECT_FALSE(other.told_to_stop());
+  EXPECT_FALSE(without.stopping());
+}
+
 TEST(StopRequests, MisuseIsRefused) {
   const auto comm = world();
   EXPECT_THROW(StopRequest(comm, {.signals = {SIGKILL}}), Error);

@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
+
+#include "topology/kernel_files.hpp"
 
 namespace tessera::detail {
 
@@ -15,10 +16,7 @@ std::string this_hostname() {
 }
 
 std::string this_boot_id() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(in, id);
-  return id;
+  return first_line("/proc/sys/kernel/random/boot_id");
 }
 
 }  // namespace tessera::detail

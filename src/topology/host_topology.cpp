@@ -5,11 +5,11 @@
 #include <tessera/error.hpp>
 
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "topology/host_identity.hpp"
+#include "topology/kernel_files.hpp"
 
 namespace tessera::detail {
 namespace {
@@ -20,13 +20,6 @@ std::string list_text(hwloc_const_bitmap_t bitmap) {
   std::string out(text);
   std::free(text);
   return out;
-}
-
-std::string first_line(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
 }
 
 int cores_touching(hwloc_topology_t topology, hwloc_const_bitmap_t cpuset) {

@@ -55,6 +55,9 @@ ModuleCache& Job::modules() noexcept {
   return *state_->modules;
 }
 int Job::threads() const noexcept {
+  return state_->threads.count;
+}
+const HostThreads& Job::host_threads() const noexcept {
   return state_->threads;
 }
 

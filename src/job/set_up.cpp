@@ -133,21 +133,6 @@ std::vector<std::uint64_t> judge(const Claim& mine, const JobOptions& options, A
   return scores;
 }
 
-/// The rank's threads: what it may use, divided among the ranks of its node that may use the same.
-int fair_threads(const Inventory& inventory, int rank) {
-  const auto ranks = inventory.ranks();
-  const InventoryRank& me = ranks[static_cast<std::size_t>(rank)];
-  int sharers = 0;
-  int before = 0;
-  for (const InventoryRank& other : ranks) {
-    if (other.node != me.node || other.cpuset != me.cpuset) continue;
-    ++sharers;
-    if (other.rank < rank) ++before;
-  }
-  const int rest = me.allowed_threads % sharers;
-  return std::max(1, me.allowed_threads / sharers + (before < rest ? 1 : 0));
-}
-
 /// Why the job has no device, as one sentence for all ranks.
 std::string absence_of(const Inventory& inventory) {
   if (!inventory.devices().empty()) return {};
@@ -183,7 +168,7 @@ void Job::State::set_up() {
         decided, "the setting up of the job",
         "the ranks were given different job options: policy, score model, sharing, collective timeout "
         "and whether there is a stop request must agree");
-  threads = options.threads > 0 ? options.threads : fair_threads(inventory, comm.rank());
+  threads = choose_threads(options.threads, inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
   absence = absence_of(inventory);
 
   if (decided.outcome == Outcome::device_failed) {

@@ -55,7 +55,7 @@ struct Job::State {
   BufferPools buffers{pool};
   std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
   std::optional<DeviceThreads> device_threads;  ///< one for each of them
-  int threads = 1;
+  HostThreads threads;
   int pass = 0;                          ///< counts from 1; 0 while the job is set up
   std::string absence;                   ///< why no device of the job is used; empty if one is
   std::optional<Verdict::Failure> lost;  ///< the failure after which the job stays on the CPU

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "topology/share_cores.hpp"
+
 namespace tessera {
 namespace {
 
@@ -28,10 +30,16 @@ struct RankRecord {
   std::int32_t node;
   std::int32_t allowed_cores;
   std::int32_t allowed_threads;
+  std::int32_t quotas;          ///< records of these follow
   std::int32_t scores_missing;  ///< a mistake of this rank's caller, carried to all ranks
   Text<72> hostname;
   Text<256> cpuset;
   Text<256> absence;
+};
+
+struct QuotaRecord {
+  double cores;
+  CgroupId group;
 };
 
 struct DeviceRecord {
@@ -50,7 +58,8 @@ struct DeviceRecord {
   Text<72> name;
 };
 
-static_assert(std::is_trivially_copyable_v<RankRecord> && std::is_trivially_copyable_v<DeviceRecord>);
+static_assert(std::is_trivially_copyable_v<RankRecord> && std::is_trivially_copyable_v<QuotaRecord> &&
+              std::is_trivially_copyable_v<DeviceRecord>);
 
 template <class Record>
 void append(std::vector<std::byte>& bytes, const Record& record) {
@@ -71,6 +80,7 @@ RankRecord rank_record(const HostInfo& host, const Claim& claim, bool scores_mis
   record.node = claim.node;
   record.allowed_cores = host.allowed_cores;
   record.allowed_threads = host.allowed_threads;
+  record.quotas = static_cast<std::int32_t>(host.cpu_quotas.size());
   record.scores_missing = scores_missing ? 1 : 0;
   set(record.hostname, host.hostname);
   set(record.cpuset, host.allowed_cpuset);
@@ -100,13 +110,29 @@ DeviceRecord device_record(const ClaimedDevice& device, std::uint64_t score) {
 }
 
 InventoryRank to_rank(int rank, const RankRecord& record) {
-  return {rank,
-          record.node,
-          record.hostname.data(),
-          record.cpuset.data(),
-          record.allowed_cores,
-          record.allowed_threads,
-          record.absence.data()};
+  InventoryRank out;
+  out.rank = rank;
+  out.node = record.node;
+  out.hostname = record.hostname.data();
+  out.cpuset = record.cpuset.data();
+  out.allowed_cores = record.allowed_cores;
+  out.allowed_threads = record.allowed_threads;
+  out.absence = record.absence.data();
+  return out;
+}
+
+detail::RankCores cores_of(const InventoryRank& rank) {
+  return {rank.node, rank.cpuset, rank.allowed_threads, {}};
+}
+
+/// What each of `ranks` may use, told what they have in common.
+void share_out(std::vector<InventoryRank>& ranks, std::span<const detail::RankCores> cores) {
+  const auto shares = detail::share_cores(cores);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    ranks[r].usable_threads = shares[r].usable;
+    ranks[r].fair_threads = shares[r].fair;
+    ranks[r].fair_threads_from = shares[r].from;
+  }
 }
 
 InventoryDevice to_device(int rank, int index, const DeviceRecord& record) {
@@ -164,16 +190,18 @@ Plan Inventory::plan(std::int64_t units, std::int64_t block) const {
 
 Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, const Claim& claim,
                            std::span<const std::uint64_t> scores) {
-  // One message a rank: its record, and behind it those of its devices.
+  // One message a rank: its record, and behind it those of its quotas and devices.
   const bool scores_missing = scores.size() != claim.devices.size();
   std::vector<std::byte> mine;
   append(mine, rank_record(probe.host, claim, scores_missing));
+  for (const CpuQuota& quota : probe.host.cpu_quotas) append(mine, QuotaRecord{quota.cores, quota.group});
   for (std::size_t i = 0; i < claim.devices.size() && !scores_missing; ++i)
     append(mine, device_record(claim.devices[i], scores[i]));
   std::vector<std::size_t> offsets;
   const auto gathered = comm.allgatherv(std::span<const std::byte>(mine), &offsets);
 
   std::vector<InventoryRank> ranks;
+  std::vector<detail::RankCores> cores;
   std::vector<InventoryDevice> devices;
   for (int rank = 0; rank < comm.size(); ++rank) {
     const auto r = static_cast<std::size_t>(rank);
@@ -183,9 +211,15 @@ Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, co
       throw Error(ErrorCode::usage, "gather_inventory: rank " + std::to_string(rank) +
                                         " does not give one score for each claimed device");
     ranks.push_back(to_rank(rank, record));
+    cores.push_back(cores_of(ranks.back()));
+    for (int i = 0; i < record.quotas; ++i) {
+      const auto quota = take<QuotaRecord>(bytes);
+      cores.back().quotas.push_back({quota.cores, quota.group, {}});
+    }
     for (int index = 0; !bytes.empty(); ++index)
       devices.push_back(to_device(rank, index, take<DeviceRecord>(bytes)));
   }
+  share_out(ranks, cores);
   return {std::move(ranks), std::move(devices)};
 }
 

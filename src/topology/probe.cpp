@@ -31,10 +31,16 @@ detail::FoundDevices real() {
 #endif
 }
 
+HostInfo host_of(const detail::HostTopology& topology) {
+  HostInfo host = topology.host();
+  host.cpu_quotas = host_limits().cpu;
+  return host;
+}
+
 }  // namespace
 
 HostInfo probe_host() {
-  return detail::HostTopology().host();
+  return host_of(detail::HostTopology());
 }
 
 Probe probe(int rank) {
@@ -44,7 +50,7 @@ Probe probe(int rank) {
 
   const detail::HostTopology topology;
   Probe probe;
-  probe.host = topology.host();
+  probe.host = host_of(topology);
   probe.absence = std::move(found.absence);
   for (DeviceInfo& device : found.devices) {
     int distance = 0;

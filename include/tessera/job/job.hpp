@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/device/pool.hpp>
+#include <tessera/job/host_threads.hpp>
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/tile.hpp>
 #include <tessera/job/verdict.hpp>
@@ -46,8 +47,7 @@ struct JobOptions {
   std::function<std::int64_t(Tile&)> measure;
   /// Ranks may drive one GPU together where a node has more ranks than GPUs.
   bool allow_sharing = false;
-  /// Host threads of this rank for the CPU function; 0: as many as the rank may use, shared fairly with
-  /// the other ranks of its node where they are allowed the same cores.
+  /// Host threads of this rank for the CPU function; 0: as `choose_threads` has it.
   int threads = 0;
   /// How long a collective of the job may take, from when a rank comes to it, before the job is ended with
   /// the names of the ranks that are missing (see `mpi::Communicator`); 0: for ever. The making of the job,
@@ -126,6 +126,8 @@ class Job {
   [[nodiscard]] BufferPools& buffers() noexcept;
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const noexcept;
+  /// The same, and why so many.
+  [[nodiscard]] const HostThreads& host_threads() const noexcept;
 
   /// This rank's kernels: the cache of its devices too.
   [[nodiscard]] ModuleCache& modules() noexcept;

@@ -39,6 +39,11 @@ struct InventoryRank {
   int allowed_cores = 0;
   int allowed_threads = 0;
   std::string absence;  ///< why the rank drives no GPU; empty if it drives one
+  /// Threads that the rank could keep busy alone: `allowed_threads`, or fewer under a cgroup's quota.
+  int usable_threads = 0;
+  /// Its equal share of the cores and quotas that ranks of its node have in common, at least 1.
+  int fair_threads = 0;
+  std::string fair_threads_from;  ///< what sets it: "8 hardware threads, shared by 2 ranks"
 };
 
 /// Every rank's claimed devices with scores, identical on every rank.
@@ -64,7 +69,7 @@ class Inventory {
   int nodes_ = 0;
 };
 
-/// One allgather of fixed-size records. `scores` belong to `claim.devices`, whole (sharing is divided
+/// One allgather of records. `scores` belong to `claim.devices`, whole (sharing is divided
 /// out here). *Collective.* Texts longer than a record's fields are cut. Throws `Error(usage)`, on every
 /// rank, if a rank gives another number of scores than it claims devices.
 [[nodiscard]] Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/topology/device_info.hpp>
+#include <tessera/topology/host_limits.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -13,11 +14,12 @@ namespace tessera {
 /// Where this rank runs.
 struct HostInfo {
   std::string hostname;
-  std::string boot_id;          ///< tells machines apart when host names are equal; may be empty
-  std::string allowed_cpuset;   ///< cores this rank may use, as an hwloc list
-  int allowed_cores = 0;        ///< physical cores among them
-  int allowed_threads = 0;      ///< hardware threads among them
-  std::vector<int> numa_nodes;  ///< hwloc OS indexes of their NUMA nodes
+  std::string boot_id;               ///< tells machines apart when host names are equal; may be empty
+  std::string allowed_cpuset;        ///< cores this rank may use, as an hwloc list
+  int allowed_cores = 0;             ///< physical cores among them
+  int allowed_threads = 0;           ///< hardware threads among them
+  std::vector<int> numa_nodes;       ///< hwloc OS indexes of their NUMA nodes
+  std::vector<CpuQuota> cpu_quotas;  ///< of the cgroups over this rank, as `HostLimits::cpu`
 };
 
 /// One GPU that this rank sees, with its distance from the rank's cores.

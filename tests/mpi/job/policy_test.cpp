@@ -106,7 +106,16 @@ TEST(JobThreads, AreAsAsked) {
   EXPECT_EQ(Job(world(), with_threads(1)).threads(), 1);
 }
 
+TEST(JobThreads, AreThoseOfTheEnvironmentIfNotAsked) {
+  const ScopedVariable openmp("OMP_NUM_THREADS", "1");
+  const Job job(world());
+  EXPECT_EQ(job.threads(), 1);
+  EXPECT_EQ(job.host_threads().from, "OMP_NUM_THREADS");
+}
+
 TEST(JobThreads, ShareTheCoresOfANodeFairlyIfNotAsked) {
+  const ScopedVariable openmp("OMP_NUM_THREADS", std::nullopt);
+  const ScopedVariable slurm("SLURM_CPUS_PER_TASK", std::nullopt);
   const Job job(world());
   const auto ranks = job.inventory().ranks();
   // Of the ranks that may use the same cores of the same node: at least one each, and otherwise no more than
@@ -116,11 +125,12 @@ TEST(JobThreads, ShareTheCoresOfANodeFairlyIfNotAsked) {
     for (const InventoryRank& other : ranks)
       sharers += other.node == rank.node && other.cpuset == rank.cpuset ? 1 : 0;
     if (rank.rank != job.comm().rank()) continue;
-    EXPECT_GE(job.threads(), std::max(1, rank.allowed_threads / sharers));
+    EXPECT_GE(job.threads(), std::max(1, rank.usable_threads / sharers));
     EXPECT_LE(job.threads(), std::max(1, rank.allowed_threads / sharers + 1));
   }
   const auto threads = job.comm().allgather(job.threads());
-  if (static_cast<int>(threads.size()) <= ranks[0].allowed_threads) {
+  const bool no_quota = ranks[0].usable_threads == ranks[0].allowed_threads;
+  if (no_quota && static_cast<int>(threads.size()) <= ranks[0].allowed_threads) {
     const bool all_share = std::ranges::all_of(ranks, [&](const InventoryRank& rank) {
       return rank.node == ranks[0].node && rank.cpuset == ranks[0].cpuset;
     });

@@ -32,7 +32,8 @@ class InventoryTest : public ::testing::Test {
     std::ostringstream out;
     for (const auto& r : inventory.ranks())
       out << r.rank << ' ' << r.node << ' ' << r.hostname << ' ' << r.cpuset << ' ' << r.allowed_cores << ' '
-          << r.allowed_threads << ' ' << r.absence << '\n';
+          << r.allowed_threads << ' ' << r.absence << r.usable_threads << r.fair_threads
+          << r.fair_threads_from << '\n';
     for (const auto& d : inventory.devices())
       out << d.rank << ' ' << d.index << ' ' << to_string(d.uuid) << ' ' << to_string(d.pci) << ' ' << d.name
           << ' ' << d.capability.major << d.capability.minor << ' ' << d.multiprocessors << ' '

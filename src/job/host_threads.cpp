@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/host_threads.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace tessera {
+namespace {
+
+/// The first number of a list such as OMP_NUM_THREADS has for nested parallelism: "8,2".
+std::optional<int> first_number(std::string_view list) {
+  constexpr std::string_view blanks = " \t\n";
+  std::string_view text = list.substr(0, list.find(','));
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  text = text.substr(0, text.find_last_not_of(blanks) + 1);
+  int number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || end != text.data() + text.size() || number < 1) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+HostThreads choose_threads(int asked, const InventoryRank& rank) {
+  if (asked > 0) return {asked, "as asked for", {}};
+  HostThreads threads;
+  for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"}) {
+    const char* const text = std::getenv(variable);
+    if (text == nullptr || *text == '\0') continue;
+    const auto number = first_number(text);
+    if (!number) {
+      threads.ignored = std::string(variable) + "='" + text + "' is no number of threads, and is passed over";
+      continue;
+    }
+    const int usable = std::max(1, rank.usable_threads);
+    threads.count = std::min(*number, usable);
+    threads.from = variable;
+    if (*number > usable)
+      threads.from +=
+          "=" + std::to_string(*number) + ", but only " + std::to_string(usable) + " can run at once";
+    return threads;
+  }
+  threads.count = std::max(1, rank.fair_threads);
+  threads.from = rank.fair_threads_from;
+  return threads;
+}
+
+}  // namespace tessera

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/topology/host_limits.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::detail {
+
+/// What one rank may use, by itself.
+struct RankCores {
+  int node = 0;
+  std::string cpuset;
+  int threads = 0;  ///< hardware threads of the cpuset
+  std::vector<CpuQuota> quotas;
+};
+
+/// What that comes to beside the other ranks.
+struct CoreShare {
+  int usable = 1;    ///< threads that the rank could keep busy alone
+  int fair = 1;      ///< its share where ranks of its node have the same cpuset or cgroup
+  std::string from;  ///< what sets `fair`
+};
+
+/// Each rank's share of the cores and of every quota over it, in whole threads, at least 1; what is left over
+/// goes to the lower ranks. Cpusets that overlap without being equal are not divided. Pure.
+///
+///     two ranks of one node with the cpuset "0-4"                    ->  3 and 2
+///     the same, both below a cgroup with a quota of 2.5 cores        ->  1 and 1
+[[nodiscard]] std::vector<CoreShare> share_cores(std::span<const RankCores> ranks);
+
+}  // namespace tessera::detail

@@ -23,6 +23,17 @@ Json node_list(const Inventory& inventory) {
   return list;
 }
 
+Json thread_object(const HostThreads& threads) {
+  return {{"count", threads.count},
+          {"from", threads.from},
+          {"ignored", threads.ignored.empty() ? Json() : Json(threads.ignored)}};
+}
+
+Json memory_object(const std::optional<MemoryLimit>& memory) {
+  if (!memory) return {};
+  return {{"limit_bytes", memory->limit_bytes}, {"free_bytes", memory->free_bytes}, {"from", memory->source}};
+}
+
 Json rank_list(const Survey& survey) {
   Json list = Json::array();
   for (const auto& rank : survey.inventory.ranks()) {
@@ -33,6 +44,8 @@ Json rank_list(const Survey& survey) {
                     {"cpuset", rank.cpuset},
                     {"cores", rank.allowed_cores},
                     {"threads", rank.allowed_threads},
+                    {"host_threads", thread_object(around.threads)},
+                    {"memory", memory_object(around.memory)},
                     {"numa_nodes", around.numa_nodes},
                     {"visible", around.visible},
                     {"drives", survey.inventory.devices_of(rank.rank).size()},

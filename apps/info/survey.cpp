@@ -40,18 +40,50 @@ Probe probe_together(const mpi::Communicator& comm, Policy policy) {
   return here;
 }
 
-std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, const Probe& here) {
+std::vector<HostThreads> gather_threads(const mpi::Communicator& comm, const InventoryRank& mine) {
+  const HostThreads own = choose_threads(0, mine);
+  const auto counts = comm.allgather(own.count);
+  const auto reasons = comm.allgather_text(own.from);
+  const auto ignored = comm.allgather_text(own.ignored);
+  std::vector<HostThreads> all;
+  for (std::size_t r = 0; r < counts.size(); ++r) all.push_back({counts[r], reasons[r], ignored[r]});
+  return all;
+}
+
+std::vector<std::optional<MemoryLimit>> gather_memory(const mpi::Communicator& comm) {
+  const HostLimits limits = host_limits();
+  const MemoryLimit* own = limits.tightest_memory();
+  const auto most = comm.allgather(own == nullptr ? std::int64_t{-1} : own->limit_bytes);
+  const auto left = comm.allgather(own == nullptr ? std::int64_t{0} : own->free_bytes);
+  const auto sources = comm.allgather_text(own == nullptr ? std::string() : own->source);
+  std::vector<std::optional<MemoryLimit>> all(most.size());
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (most[r] < 0) continue;
+    all[r].emplace();
+    all[r]->limit_bytes = most[r];
+    all[r]->free_bytes = left[r];
+    all[r]->source = sources[r];
+  }
+  return all;
+}
+
+std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, const Probe& here,
+                                              const InventoryRank& mine) {
   std::vector<Uuid> uuids;
   for (const auto& device : here.devices) uuids.push_back(device.info.uuid);
   std::vector<std::size_t> node_offsets;
   std::vector<std::size_t> uuid_offsets;
   const auto all_nodes = comm.allgatherv(std::span<const int>(here.host.numa_nodes), &node_offsets);
   const auto all_uuids = comm.allgatherv(std::span<const Uuid>(uuids), &uuid_offsets);
+  const auto threads = gather_threads(comm, mine);
+  const auto memory = gather_memory(comm);
   std::vector<Surroundings> around(static_cast<std::size_t>(comm.size()));
   for (std::size_t r = 0; r < around.size(); ++r) {
     for (auto i = node_offsets[r]; i < node_offsets[r + 1]; ++i) around[r].numa_nodes.push_back(all_nodes[i]);
     for (auto i = uuid_offsets[r]; i < uuid_offsets[r + 1]; ++i)
       around[r].visible.push_back(to_string(all_uuids[i]));
+    around[r].threads = threads[r];
+    around[r].memory = memory[r];
   }
   return around;
 }
@@ -67,7 +99,8 @@ Survey survey(const mpi::Communicator& comm, const Question& question) {
   Survey found;
   found.question = question;
   found.inventory = gather_inventory(comm, here, mine, scores);
-  found.around = gather_surroundings(comm, here);
+  found.around =
+      gather_surroundings(comm, here, found.inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
   if (question.policy == Policy::gpu && found.inventory.devices().empty())
     throw Error(ErrorCode::device_absent,
                 "a GPU is required, but there is none: " + found.inventory.ranks().front().absence);

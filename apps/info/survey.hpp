@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/job/job.hpp>
+#include <tessera/topology/host_limits.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +21,10 @@ struct Question {
 
 /// What a rank sees around it and the inventory does not tell.
 struct Surroundings {
-  std::vector<int> numa_nodes;       ///< hwloc OS indexes of the rank's cores
-  std::vector<std::string> visible;  ///< UUIDs of the GPUs that the rank could drive
+  std::vector<int> numa_nodes;        ///< hwloc OS indexes of the rank's cores
+  std::vector<std::string> visible;   ///< UUIDs of the GPUs that the rank could drive
+  HostThreads threads;                ///< that a job would give the rank, if it is not told
+  std::optional<MemoryLimit> memory;  ///< the limit of which least is left; none: not known
 };
 
 /// The hardware of the whole job, the same on every rank.

@@ -38,6 +38,21 @@ std::string rank_table(const Survey& survey) {
   return table.text();
 }
 
+/// What a job would do on each rank's host, and why.
+std::string host_table(const Survey& survey) {
+  TextTable table({"rank", "threads", "from", "free GiB", "of GiB", "memory from"});
+  std::set<std::string> ignored;
+  for (const auto& rank : survey.inventory.ranks()) {
+    const auto& around = survey.around[static_cast<std::size_t>(rank.rank)];
+    const auto& memory = around.memory;
+    table.add({std::to_string(rank.rank), std::to_string(around.threads.count), around.threads.from,
+               memory ? gib(memory->free_bytes) : "-", memory ? gib(memory->limit_bytes) : "-",
+               memory ? memory->source : "-"});
+    if (!around.threads.ignored.empty()) ignored.insert("  " + around.threads.ignored + "\n");
+  }
+  return table.text() + fmt::format("{}", fmt::join(ignored, ""));
+}
+
 std::string device_table(const Inventory& inventory) {
   TextTable table({"rank", "device", "name", "capability", "SMs", "GiB", "budget GiB", "NUMA", "PCI",
                    "sharers", "score", "UUID"});
@@ -64,6 +79,7 @@ std::string table_report(const Survey& survey) {
                                 counted(inventory.ranks().size(), "rank"), counted(inventory.nodes(), "node"),
                                 counted(uuids.size(), "device"), to_string(survey.question.policy),
                                 to_string(survey.question.score_model), rank_table(survey));
+  out += "\nHosts\n" + host_table(survey);
   out += "\nDevices\n";
   out += inventory.devices().empty() ? "  none: the job runs on the CPU\n" : device_table(inventory);
   if (survey.plan) out += "\n" + plan_table(*survey.plan);

@@ -63,7 +63,7 @@ std::vector<CoreShare> share_cores(std::span<const RankCores> ranks) {
     const auto place = of_cpuset.next(rank.node, rank.cpuset);
     share.usable = std::max(1, rank.threads);
     share.fair = part(rank.threads, place);
-    share.from = counted(rank.threads, "hardware thread") + shared_by(place.ranks);
+    share.from = "its " + counted(rank.threads, "hardware thread") + shared_by(place.ranks);
     for (const CpuQuota& quota : rank.quotas) {
       const auto in_group = of_group.next(rank.node, quota.group);
       const int fair = part(quota.threads(), in_group);

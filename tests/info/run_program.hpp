@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -23,7 +24,7 @@ struct ProgramResult {
 class ScratchFile {
  public:
   explicit ScratchFile(const std::string& text = {}) {
-    std::string name = "/tmp/tessera_info_test_XXXXXX";
+    std::string name = (std::filesystem::temp_directory_path() / "tessera_info_test_XXXXXX").string();
     const int descriptor = mkstemp(name.data());
     if (descriptor < 0) throw std::runtime_error("cannot make " + name);
     close(descriptor);

@@ -10,7 +10,7 @@ namespace tessera {
 /// How many host threads a rank works with, and why.
 struct HostThreads {
   int count = 1;
-  std::string from;     ///< "as asked for", "OMP_NUM_THREADS", "8 hardware threads, shared by 2 ranks", …
+  std::string from;     ///< "as asked for", "OMP_NUM_THREADS", "its 8 hardware threads", …
   std::string ignored;  ///< a variable that is set to no number of threads, as a sentence; empty: none
 };
 

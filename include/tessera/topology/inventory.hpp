@@ -43,7 +43,7 @@ struct InventoryRank {
   int usable_threads = 0;
   /// Its equal share of the cores and quotas that ranks of its node have in common, at least 1.
   int fair_threads = 0;
-  std::string fair_threads_from;  ///< what sets it: "8 hardware threads, shared by 2 ranks"
+  std::string fair_threads_from;  ///< what sets it: "its 8 hardware threads, shared by 2 ranks"
 };
 
 /// Every rank's claimed devices with scores, identical on every rank.

@@ -27,13 +27,13 @@ TEST(ShareCores, ARankAloneHasAll) {
   const auto shares = share_cores(std::vector<RankCores>{{0, "0-7", 8, {}}});
   EXPECT_EQ(shares[0].usable, 8);
   EXPECT_EQ(shares[0].fair, 8);
-  EXPECT_EQ(shares[0].from, "8 hardware threads");
+  EXPECT_EQ(shares[0].from, "its 8 hardware threads");
 }
 
 TEST(ShareCores, SharedCoresAreDivided) {
   EXPECT_EQ(fair({{0, "0-4", 5, {}}, {0, "0-4", 5, {}}}), (std::vector{3, 2}));
   EXPECT_EQ(share_cores(std::vector<RankCores>{{0, "0-4", 5, {}}, {0, "0-4", 5, {}}})[1].from,
-            "5 hardware threads, shared by 2 ranks");
+            "its 5 hardware threads, shared by 2 ranks");
   // Of other nodes, or other cores: nothing is shared.
   EXPECT_EQ(fair({{0, "0-4", 5, {}}, {1, "0-4", 5, {}}}), (std::vector{5, 5}));
   EXPECT_EQ(fair({{0, "0-1", 2, {}}, {0, "2-4", 3, {}}}), (std::vector{2, 3}));

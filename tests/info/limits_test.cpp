@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tessera-info says of threads and memory, with the variables of a batch system and in real cgroups.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "run_program.hpp"
+#include "topology/cgroups.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* no_variables = "env -u OMP_NUM_THREADS -u SLURM_CPUS_PER_TASK ";
+
+/// The ranks of the report of `ranks` ranks that may all run on every core, under `variables`.
+json ranks_of(const std::string& variables, int ranks) {
+  const auto result = run(no_variables + variables + " " TESSERA_MPIRUN " " + std::to_string(ranks) +
+                          " --oversubscribe --bind-to none " TESSERA_INFO " --policy cpu --json");
+  EXPECT_EQ(result.status, 0) << result.err;
+  return json::parse(result.out).at("ranks");
+}
+
+TEST(InfoLimits, RanksDivideTheCoresThatTheyShare) {
+  const json ranks = ranks_of("", 2);
+  const int cores = ranks[0].at("threads");
+  const std::string from = ranks[0].at("host_threads").at("from");
+  EXPECT_NE(from.find("shared by 2 ranks"), std::string::npos) << from;
+  int sum = 0;
+  for (const auto& rank : ranks) sum += rank.at("host_threads").at("count").get<int>();
+  // A quota over both may leave them fewer.
+  EXPECT_LE(sum, std::max(2, cores));
+  EXPECT_TRUE(ranks[0].at("host_threads").at("ignored").is_null());
+}
+
+TEST(InfoLimits, VariablesOfTheBatchSystem) {
+  const json by_slurm = ranks_of("SLURM_CPUS_PER_TASK=1", 2);
+  for (const auto& rank : by_slurm) {
+    EXPECT_EQ(rank.at("host_threads").at("count"), 1);
+    EXPECT_EQ(rank.at("host_threads").at("from"), "SLURM_CPUS_PER_TASK");
+  }
+  const json by_openmp = ranks_of("OMP_NUM_THREADS=1,4 SLURM_CPUS_PER_TASK=2", 2);
+  EXPECT_EQ(by_openmp[1].at("host_threads").at("from"), "OMP_NUM_THREADS");
+  const json too_many = ranks_of("SLURM_CPUS_PER_TASK=4096", 1);
+  EXPECT_LE(too_many[0].at("host_threads").at("count"), too_many[0].at("threads"));
+  const std::string from = too_many[0].at("host_threads").at("from");
+  EXPECT_TRUE(from.starts_with("SLURM_CPUS_PER_TASK=4096, but only")) << from;
+}
+
+TEST(InfoLimits, TheTableSaysWhy) {
+  const auto result = run("env OMP_NUM_THREADS=many SLURM_CPUS_PER_TASK=1 " TESSERA_INFO " --policy cpu");
+  EXPECT_EQ(result.status, 0) << result.err;
+  for (const char* part :
+       {"Hosts\n", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS='many' is no number of threads"})
+    EXPECT_NE(result.out.find(part), std::string::npos) << part << " in\n" << result.out;
+}
+
+TEST(InfoLimits, AnUlimit) {
+  const auto result = run("ulimit -v 8000000; " TESSERA_INFO " --policy cpu --json");
+  EXPECT_EQ(result.status, 0) << result.err;
+  const json memory = json::parse(result.out).at("ranks")[0].at("memory");
+  if (memory.at("from") != "ulimit -v") GTEST_SKIP() << "less than 8 GB is left: " << memory;
+  EXPECT_EQ(memory.at("limit_bytes"), 8000000LL * 1024);
+}
+
+/// A cgroup below this process's own, where it may make one.
+class OwnCgroup {
+ public:
+  explicit OwnCgroup(const char* controller) {
+    const auto above = detail::cgroups_of_this_process("/", controller);
+    if (above.empty()) {
+      problem_ = std::string("no cgroup of ") + controller + " is mounted";
+      return;
+    }
+    version_ = above.front().version;
+    folder_ = above.front().folder / ("tessera-test-" + std::to_string(getpid()));
+    std::error_code failed;
+    if (!fs::create_directory(folder_, failed)) {
+      problem_ = folder_.string() + " cannot be made: " + failed.message();
+      folder_.clear();
+    }
+  }
+  ~OwnCgroup() {
+    if (folder_.empty()) return;
+    // MPI's daemon of a program without mpirun ends a moment after it.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (rmdir(folder_.c_str()) != 0 && errno == EBUSY && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  OwnCgroup(const OwnCgroup&) = delete;
+  OwnCgroup& operator=(const OwnCgroup&) = delete;
+
+  [[nodiscard]] int version() const { return version_; }
+  [[nodiscard]] std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+  void set(const std::string& name, const std::string& value) {
+    if (!problem_.empty()) return;
+    // Not made anew where the kernel has no such file.
+    std::ofstream out(file(name), std::ios::in | std::ios::out);
+    out << value << std::flush;
+    if (!out) problem_ = file(name) + " cannot be written: " + std::strerror(errno);
+  }
+  /// tessera-info in it.
+  [[nodiscard]] json report_of_rank() const {
+    const auto result = run(no_variables + ("sh -c 'echo $$ >" + file("cgroup.procs")) +
+                            " && exec " TESSERA_INFO " --policy cpu --json'");
+    EXPECT_EQ(result.status, 0) << result.err;
+    return json::parse(result.out).at("ranks")[0];
+  }
+
+ private:
+  fs::path folder_;
+  int version_ = 0;
+  std::string problem_;
+};
+
+TEST(InfoLimits, AQuotaOfARealCgroup) {
+  OwnCgroup cgroup("cpu");
+  const bool old = cgroup.version() == 1;
+  if (old) cgroup.set("cpu.cfs_period_us", "100000");
+  cgroup.set(old ? "cpu.cfs_quota_us" : "cpu.max", old ? "150000" : "150000 100000");
+  if (!cgroup.problem().empty()) GTEST_SKIP() << cgroup.problem();
+  const json rank = cgroup.report_of_rank();
+  EXPECT_EQ(rank.at("host_threads").at("count"), 1);
+  if (rank.at("threads") == 1) GTEST_SKIP() << "there is but one core, quota or not";
+  EXPECT_EQ(rank.at("host_threads").at("from"), "a cgroup's quota of 1.5 cores");
+}
+
+TEST(InfoLimits, TheMemoryOfARealCgroup) {
+  OwnCgroup cgroup("memory");
+  const std::string file = cgroup.version() == 1 ? "memory.limit_in_bytes" : "memory.max";
+  cgroup.set(file, "536870912");
+  if (!cgroup.problem().empty()) GTEST_SKIP() << cgroup.problem();
+  const json memory = cgroup.report_of_rank().at("memory");
+  EXPECT_EQ(memory.at("limit_bytes"), 536870912);
+  EXPECT_EQ(memory.at("from"), cgroup.file(file));
+  EXPECT_GT(memory.at("free_bytes"), 0);
+  EXPECT_LT(memory.at("free_bytes"), 536870912);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -67,7 +67,8 @@ class TableReader {
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
-  /// malformed line (with its number), text in an expression that needs numbers.
+  /// malformed line (with its number), text in an expression that needs numbers, rows for which the ranks
+  /// of a node have not the memory.
   [[nodiscard]] virtual Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,
                                    tessera::Range rows) = 0;
   /// Bytes that this rank has read from the file so far.

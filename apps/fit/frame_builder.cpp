@@ -2,6 +2,7 @@
 #include "frame_builder.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/topology/memory_shortage.hpp>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,21 @@ constexpr std::int64_t sampled_rows = 1000;
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
   throw Error(ErrorCode::input, fmt::format("{}: unknown column '{}'{}; the file has: {}", path, wanted,
                                             apps::did_you_mean(names, wanted), list));
+}
+
+/// Bytes of a frame for each row: the least that a rank needs for its part of the table.
+std::int64_t bytes_per_row(const ReadPlan& plan) {
+  std::size_t bytes = sizeof(Frame{}.complete[0]);
+  for (const ReadPlan::PlannedVariable& variable : plan.variables())
+    bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
+  return static_cast<std::int64_t>(bytes);
+}
+
+/// Refuses a table that cannot be held, before the kernel ends a rank that tries. *Collective.*
+void require_memory(const tessera::mpi::Communicator& comm, const ReadPlan& plan, tessera::Range rows) {
+  const auto shortage = find_memory_shortage(comm, rows.size() * bytes_per_row(plan));
+  if (shortage)
+    throw Error(ErrorCode::input, fmt::format("{}: the rows {}", plan.path(), to_string(*shortage)));
 }
 
 }  // namespace
@@ -70,6 +86,10 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
   }
 }
 
+bool ReadPlan::is_factor(const PlannedVariable& variable) const {
+  return variable.expression->is_column() && columns_[static_cast<std::size_t>(variable.columns[0])].text;
+}
+
 FrameBuilder::FrameBuilder(const ReadPlan& plan, tessera::Range rows, std::string_view row_word)
     : plan_(plan), row_word_(row_word) {
   const auto count = static_cast<std::size_t>(rows.size());
@@ -91,8 +111,7 @@ FrameBuilder::FrameBuilder(const ReadPlan& plan, tessera::Range rows, std::strin
   for (const ReadPlan::PlannedVariable& planned : plan.variables()) {
     Variable variable;
     variable.name = planned.expression->text;
-    variable.factor =
-        planned.expression->is_column() && plan.columns()[static_cast<std::size_t>(planned.columns[0])].text;
+    variable.factor = plan.is_factor(planned);
     if (variable.factor)
       variable.codes.resize(count);
     else
@@ -237,6 +256,7 @@ Frame read_frame(const tessera::mpi::Communicator& comm, ReadPlan plan, tessera:
     together(comm, [&] { scan(sample, builder.emplace(plan, sample, row_word)); });
     retyped(*builder);
   }
+  require_memory(comm, plan, rows);
   for (;;) {
     std::optional<FrameBuilder> builder;
     together(comm, [&] { scan(rows, builder.emplace(plan, rows, row_word)); });

@@ -41,6 +41,8 @@ class ReadPlan {
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// A column of text by itself; all else is numbers.
+  [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
   void set_text(std::size_t column) { columns_[column].text = true; }
 
  private:

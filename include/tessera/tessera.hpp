@@ -14,6 +14,7 @@
 #include <tessera/memory/arena.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 #include <tessera/mpi/session.hpp>
+#include <tessera/topology/memory_shortage.hpp>
 #include <tessera/topology/probe.hpp>
 #include <tessera/topology/simulate.hpp>
 #include <tessera/version.hpp>

@@ -3,32 +3,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <string>
 #include <type_traits>
 
 #include "topology/host_identity.hpp"
+#include "topology/nodes.hpp"
 
 namespace tessera {
 namespace {
 
-/// The node of every rank, numbered from 0 by the lowest rank on it.
-///
-/// MPI_Comm_split_type(MPI_COMM_TYPE_SHARED) is not asked: it says which ranks can share memory, and where
-/// each rank runs in a container of its own it splits a node into singletons that would all take the same
-/// GPU. Boot id and host name are the machine's own. The boot id alone would not do, since copies of one
-/// suspended virtual machine carry the same; nor would the name, which may be "localhost" everywhere.
-std::vector<int> nodes_of_ranks(const mpi::Communicator& comm, const HostInfo& host) {
-  // A rank whose probe was ended early stands where it does all the same.
-  const auto boot_id = host.boot_id.empty() ? detail::this_boot_id() : host.boot_id;
-  const auto hostname = host.hostname.empty() ? detail::this_hostname() : host.hostname;
-  const auto identities = comm.allgather_text(boot_id + '\n' + hostname);
-  std::map<std::string, int> numbers;
-  std::vector<int> nodes;
-  nodes.reserve(identities.size());
-  for (const auto& identity : identities)
-    nodes.push_back(numbers.try_emplace(identity, static_cast<int>(numbers.size())).first->second);
-  return nodes;
+/// A rank whose probe was ended early stands where it does all the same.
+std::vector<int> nodes_of(const mpi::Communicator& comm, const HostInfo& host) {
+  return detail::nodes_of_ranks(comm, host.boot_id.empty() ? detail::this_boot_id() : host.boot_id,
+                                host.hostname.empty() ? detail::this_hostname() : host.hostname);
 }
 
 /// A sighting on its way between ranks; whose it is follows from where it stands.
@@ -63,7 +50,7 @@ Absence nothing_left(const Probe& probe, int ranks_of_node) {
 }  // namespace
 
 Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharing) {
-  const auto nodes = nodes_of_ranks(comm, probe.host);
+  const auto nodes = nodes_of(comm, probe.host);
   Claim claim;
   claim.node = nodes[static_cast<std::size_t>(comm.rank())];
   claim.nodes = 1 + *std::max_element(nodes.begin(), nodes.end());

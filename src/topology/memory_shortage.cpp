@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/topology/memory_shortage.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "topology/host_identity.hpp"
+#include "topology/nodes.hpp"
+#include "topology/worst_shortage.hpp"
+
+namespace tessera {
+namespace {
+
+/// A limit on its way between ranks; whose it is follows from where it stands.
+struct LimitRecord {
+  std::int32_t scope;
+  CgroupId group;
+  std::int64_t limit_bytes;
+  std::int64_t free_bytes;
+};
+static_assert(std::is_trivially_copyable_v<LimitRecord>);
+
+std::vector<detail::MemoryNeed> gather_needs(const mpi::Communicator& comm, std::int64_t bytes,
+                                             std::span<const MemoryLimit> limits) {
+  std::vector<LimitRecord> mine;
+  for (const MemoryLimit& limit : limits)
+    mine.push_back(
+        {static_cast<std::int32_t>(limit.scope), limit.group, limit.limit_bytes, limit.free_bytes});
+  std::vector<std::size_t> offsets;
+  const auto records = comm.allgatherv(std::span<const LimitRecord>(mine), &offsets);
+  const auto needed = comm.allgather(bytes);
+  const auto nodes = detail::nodes_of_ranks(comm, detail::this_boot_id(), detail::this_hostname());
+  std::vector<detail::MemoryNeed> needs;
+  for (std::size_t r = 0; r < needed.size(); ++r) {
+    needs.push_back({nodes[r], needed[r], {}});
+    for (std::size_t i = offsets[r]; i < offsets[r + 1]; ++i) {
+      const LimitRecord& record = records[i];
+      needs.back().limits.push_back({static_cast<MemoryLimit::Scope>(record.scope),
+                                     record.group,
+                                     record.limit_bytes,
+                                     record.free_bytes,
+                                     {}});
+    }
+  }
+  return needs;
+}
+
+std::string gib(std::int64_t bytes) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.4g", static_cast<double>(bytes) / (1 << 30));
+  return text.data();
+}
+
+const char* way_out(MemoryLimit::Scope scope) {
+  switch (scope) {
+    case MemoryLimit::Scope::process: return "use more ranks, or raise it";
+    case MemoryLimit::Scope::cgroup: return "use more nodes, or ask for more memory (Slurm: --mem)";
+    case MemoryLimit::Scope::node: return "use more nodes";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<detail::Shortage> detail::worst_shortage(std::span<const MemoryNeed> ranks) {
+  // A cgroup may have several limits; of one process and another, only cgroups and nodes are shared.
+  using Key = std::tuple<int, MemoryLimit::Scope, CgroupId, std::int64_t, int>;
+  std::map<Key, Shortage> all;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const int rank = static_cast<int>(r);
+    for (std::size_t i = 0; i < ranks[r].limits.size(); ++i) {
+      const MemoryLimit& limit = ranks[r].limits[i];
+      const int owner = limit.scope == MemoryLimit::Scope::process ? rank : -1;
+      const Key key{ranks[r].node, limit.scope, limit.group, limit.limit_bytes, owner};
+      Shortage& here = all.try_emplace(key, Shortage{rank, i, 0, 0, 0}).first->second;
+      ++here.ranks;
+      // Sums are kept from overflowing: nobody has as much.
+      constexpr auto most = std::numeric_limits<std::int64_t>::max();
+      here.needed_bytes += std::min(ranks[r].bytes, most - here.needed_bytes);
+      here.free_bytes = std::max(here.free_bytes, limit.free_bytes);
+    }
+  }
+  std::optional<Shortage> worst;
+  const auto is_worse = [](const Shortage& a, const Shortage& b) {
+    const auto missing = [](const Shortage& s) { return s.needed_bytes - s.free_bytes; };
+    return std::tuple(-missing(a), a.rank, a.limit) < std::tuple(-missing(b), b.rank, b.limit);
+  };
+  for (const auto& [key, here] : all) {
+    if (here.needed_bytes <= here.free_bytes) continue;
+    if (!worst || is_worse(here, *worst)) worst = here;
+  }
+  return worst;
+}
+
+std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm, std::int64_t bytes) {
+  const auto limits = host_limits().memory;
+  const auto needs = gather_needs(comm, bytes, limits);
+  const auto worst = detail::worst_shortage(needs);
+  if (!worst) return std::nullopt;
+  const bool is_here = comm.rank() == worst->rank;
+  MemoryShortage shortage;
+  shortage.rank = worst->rank;
+  shortage.ranks = worst->ranks;
+  shortage.hostname = comm.broadcast_text(is_here ? detail::this_hostname() : std::string(), worst->rank);
+  shortage.needed_bytes = worst->needed_bytes;
+  shortage.limit = needs[static_cast<std::size_t>(worst->rank)].limits[worst->limit];
+  shortage.limit.free_bytes = worst->free_bytes;
+  shortage.limit.source =
+      comm.broadcast_text(is_here ? limits[worst->limit].source : std::string(), worst->rank);
+  return shortage;
+}
+
+std::string to_string(const MemoryShortage& shortage) {
+  const std::string ranks = shortage.ranks == 1 ? "rank " + std::to_string(shortage.rank)
+                                                : std::to_string(shortage.ranks) + " ranks";
+  return "need " + gib(shortage.needed_bytes) + " GiB on " + shortage.hostname + " (" + ranks + "), where " +
+         gib(shortage.limit.free_bytes) + " of " + gib(shortage.limit.limit_bytes) + " GiB are left by " +
+         shortage.limit.source + ": " + way_out(shortage.limit.scope);
+}
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/topology/host_limits.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tessera::detail {
+
+/// What one rank needs, and the limits that it is under, as it sees them.
+struct MemoryNeed {
+  int node = 0;
+  std::int64_t bytes = 0;
+  std::vector<MemoryLimit> limits;
+};
+
+/// A limit that is too small for the ranks below it together.
+struct Shortage {
+  int rank = 0;           ///< the lowest of them
+  std::size_t limit = 0;  ///< among its limits
+  int ranks = 0;
+  std::int64_t needed_bytes = 0;
+  std::int64_t free_bytes = 0;  ///< the most that one of them sees
+};
+
+/// Of all limits the one that is most bytes too small; of equal ones that of the lowest rank. Pure.
+[[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
+
+}  // namespace tessera::detail

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 #include <stdexcept>
 
 // BLAS and LAPACK by their Fortran names, which every implementation has.
@@ -29,10 +31,17 @@ void openblas_set_num_threads(int) __attribute__((weak));
 namespace tessera::fit {
 namespace {
 
-/// A blocked algorithm's bits depend on how many threads share it, so there is always one.
-void use_one_thread() {
+/// What OpenBLAS takes of the address space at its first call, most of it never touched, with room for what
+/// it does by the way. Where `ulimit -v` does not leave its 128 MiB, it tries again for ever.
+constexpr std::size_t openblas_bytes = std::size_t{192} << 20;
+
+/// A blocked algorithm's bits depend on how many threads share it, so there is always one. Throws
+/// std::bad_alloc where OpenBLAS would wait for memory.
+void prepare_blas() {
   static const bool once = [] {
-    if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+    if (openblas_set_num_threads == nullptr) return true;
+    openblas_set_num_threads(1);
+    ::operator delete(::operator new(openblas_bytes));
     return true;
   }();
   static_cast<void>(once);
@@ -51,7 +60,7 @@ void check_shapes(bool agree, const char* what) {
 }
 
 Matrix gemm(const char* ta, const char* tb, const Matrix& a, const Matrix& b) {
-  use_one_thread();
+  prepare_blas();
   const int m = *ta == 'N' ? a.rows() : a.cols();
   const int k = *ta == 'N' ? a.cols() : a.rows();
   const int n = *tb == 'N' ? b.cols() : b.rows();
@@ -67,7 +76,7 @@ Matrix gemm(const char* ta, const char* tb, const Matrix& a, const Matrix& b) {
 }
 
 std::vector<double> gemv(const char* trans, const Matrix& a, std::span<const double> x) {
-  use_one_thread();
+  prepare_blas();
   const int m = a.rows();
   const int n = a.cols();
   check_shapes(static_cast<int>(x.size()) == (*trans == 'N' ? n : m), "a product of a matrix and a vector");
@@ -106,7 +115,7 @@ Matrix multiply_nt(const Matrix& a, const Matrix& b) {
   return gemm("N", "T", a, b);
 }
 void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product) {
-  use_one_thread();
+  prepare_blas();
   check_shapes(a.cols() == b.rows() && product.rows() == a.rows() && product.cols() == b.cols(),
                "columns of a product");
   const int m = a.rows();
@@ -149,7 +158,7 @@ Matrix kronecker(const Matrix& a, const Matrix& b) {
 }
 
 SymmetricEigen symmetric_eigen(const Matrix& a) {
-  use_one_thread();
+  prepare_blas();
   check_shapes(a.rows() == a.cols(), "symmetric_eigen");
   const int n = a.rows();
   SymmetricEigen out{std::vector<double>(static_cast<std::size_t>(n)), a};
@@ -172,7 +181,7 @@ SymmetricEigen symmetric_eigen(const Matrix& a) {
 }
 
 std::optional<Matrix> cholesky(const Matrix& a) {
-  use_one_thread();
+  prepare_blas();
   check_shapes(a.rows() == a.cols(), "cholesky");
   Matrix lower = a;
   const int n = a.rows();
@@ -188,7 +197,7 @@ std::optional<Matrix> cholesky(const Matrix& a) {
 }
 
 Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed) {
-  use_one_thread();
+  prepare_blas();
   check_shapes(lower.rows() == lower.cols() && lower.rows() == b.rows(), "triangular_solve");
   Matrix x = b;
   const int m = b.rows();
@@ -211,7 +220,7 @@ std::vector<double> cholesky_solve(const Matrix& lower, std::span<const double> 
 }
 
 Matrix cholesky_inverse(const Matrix& lower) {
-  use_one_thread();
+  prepare_blas();
   check_shapes(lower.rows() == lower.cols(), "cholesky_inverse");
   Matrix inverse = lower;
   const int n = lower.rows();
@@ -226,7 +235,7 @@ Matrix cholesky_inverse(const Matrix& lower) {
 }
 
 std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {
-  use_one_thread();
+  prepare_blas();
   check_shapes(a.rows() == a.cols() && a.rows() == b.rows(), "solve");
   Matrix factors = a;
   Matrix x = b;
@@ -242,7 +251,7 @@ std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {
 }
 
 Matrix full_q(const Matrix& a) {
-  use_one_thread();
+  prepare_blas();
   const int m = a.rows();
   const int n = a.cols();
   const int reflectors = std::min(m, n);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
 #include <tessera/tessera.hpp>
 
@@ -67,6 +68,9 @@ int main(int argc, char** argv) {
   } catch (const Error& fault) {
     complain(session, fault.what());
     return exit_status(fault.code());
+  } catch (const std::bad_alloc&) {
+    mpi::abort_job(fmt::format("tessera-fit: rank {} is out of memory", session.world().rank()),
+                   exit_status(ErrorCode::job_fault));
   } catch (const std::exception& fault) {
     // Not agreed between ranks: the others may be waiting in a collective.
     mpi::abort_job(fmt::format("tessera-fit: rank {}: {}", session.world().rank(), fault.what()),

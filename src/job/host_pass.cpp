@@ -7,6 +7,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -78,7 +79,11 @@ bool compute_on_host(Range range, std::int64_t block, int threads,
     std::vector<std::jthread> others;
     const auto helpers = static_cast<int>(std::min<std::int64_t>(threads, parts)) - 1;
     others.reserve(static_cast<std::size_t>(helpers));
-    for (int thread = 1; thread <= helpers; ++thread) others.emplace_back(take_parts, thread);
+    try {
+      for (int thread = 1; thread <= helpers; ++thread) others.emplace_back(take_parts, thread);
+    } catch (const std::system_error&) {
+      // A cgroup or ulimit grants no more threads: those that there are do it, too.
+    }
     take_parts(0);
   }
   if (thrown) std::rethrow_exception(thrown);

@@ -2,11 +2,15 @@
 #include "job/host_pass.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -169,6 +173,25 @@ TEST(HostPass, TheEarliestExceptionIsTheOneForAnyNumberOfThreads) {
     }
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Computes 1000 units on 64 threads where there is room for the stacks of a few.
+[[noreturn]] void compute_with_few_threads() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t most = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{100} << 20);
+  const rlimit limit{most, most};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  std::atomic<std::int64_t> units = 0;
+  const bool all =
+      compute_on_host({0, 1000}, 1, 64, [&](const HostTile& tile) { units += tile.range.size(); });
+  std::_Exit(all && units == 1000 ? 0 : 1);
+}
+
+TEST(HostPass, MakesDoWithTheThreadsThatTheSystemGrants) {
+  EXPECT_EXIT(compute_with_few_threads(), ::testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace tessera

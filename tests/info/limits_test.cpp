@@ -3,22 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 
+#include "own_cgroup.hpp"
 #include "run_program.hpp"
-#include "topology/cgroups.hpp"
 
 namespace tessera {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* no_variables = "env -u OMP_NUM_THREADS -u SLURM_CPUS_PER_TASK ";
@@ -73,57 +66,12 @@ TEST(InfoLimits, AnUlimit) {
   EXPECT_EQ(memory.at("limit_bytes"), 8000000LL * 1024);
 }
 
-/// A cgroup below this process's own, where it may make one.
-class OwnCgroup {
- public:
-  explicit OwnCgroup(const char* controller) {
-    const auto above = detail::cgroups_of_this_process("/", controller);
-    if (above.empty()) {
-      problem_ = std::string("no cgroup of ") + controller + " is mounted";
-      return;
-    }
-    version_ = above.front().version;
-    folder_ = above.front().folder / ("tessera-test-" + std::to_string(getpid()));
-    std::error_code failed;
-    if (!fs::create_directory(folder_, failed)) {
-      problem_ = folder_.string() + " cannot be made: " + failed.message();
-      folder_.clear();
-    }
-  }
-  ~OwnCgroup() {
-    if (folder_.empty()) return;
-    // MPI's daemon of a program without mpirun ends a moment after it.
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (rmdir(folder_.c_str()) != 0 && errno == EBUSY && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  OwnCgroup(const OwnCgroup&) = delete;
-  OwnCgroup& operator=(const OwnCgroup&) = delete;
-
-  [[nodiscard]] int version() const { return version_; }
-  [[nodiscard]] std::string file(const std::string& name) const { return (folder_ / name).string(); }
-  [[nodiscard]] const std::string& problem() const { return problem_; }
-
-  void set(const std::string& name, const std::string& value) {
-    if (!problem_.empty()) return;
-    // Not made anew where the kernel has no such file.
-    std::ofstream out(file(name), std::ios::in | std::ios::out);
-    out << value << std::flush;
-    if (!out) problem_ = file(name) + " cannot be written: " + std::strerror(errno);
-  }
-  /// tessera-info in it.
-  [[nodiscard]] json report_of_rank() const {
-    const auto result = run(no_variables + ("sh -c 'echo $$ >" + file("cgroup.procs")) +
-                            " && exec " TESSERA_INFO " --policy cpu --json'");
-    EXPECT_EQ(result.status, 0) << result.err;
-    return json::parse(result.out).at("ranks")[0];
-  }
-
- private:
-  fs::path folder_;
-  int version_ = 0;
-  std::string problem_;
-};
+/// tessera-info in a cgroup.
+json rank_in(const OwnCgroup& cgroup) {
+  const auto result = run(no_variables + cgroup.command(TESSERA_INFO " --policy cpu --json"));
+  EXPECT_EQ(result.status, 0) << result.err;
+  return json::parse(result.out).at("ranks")[0];
+}
 
 TEST(InfoLimits, AQuotaOfARealCgroup) {
   OwnCgroup cgroup("cpu");
@@ -131,7 +79,7 @@ TEST(InfoLimits, AQuotaOfARealCgroup) {
   if (old) cgroup.set("cpu.cfs_period_us", "100000");
   cgroup.set(old ? "cpu.cfs_quota_us" : "cpu.max", old ? "150000" : "150000 100000");
   if (!cgroup.problem().empty()) GTEST_SKIP() << cgroup.problem();
-  const json rank = cgroup.report_of_rank();
+  const json rank = rank_in(cgroup);
   EXPECT_EQ(rank.at("host_threads").at("count"), 1);
   if (rank.at("threads") == 1) GTEST_SKIP() << "there is but one core, quota or not";
   EXPECT_EQ(rank.at("host_threads").at("from"), "a cgroup's quota of 1.5 cores");
@@ -142,7 +90,7 @@ TEST(InfoLimits, TheMemoryOfARealCgroup) {
   const std::string file = cgroup.version() == 1 ? "memory.limit_in_bytes" : "memory.max";
   cgroup.set(file, "536870912");
   if (!cgroup.problem().empty()) GTEST_SKIP() << cgroup.problem();
-  const json memory = cgroup.report_of_rank().at("memory");
+  const json memory = rank_in(cgroup).at("memory");
   EXPECT_EQ(memory.at("limit_bytes"), 536870912);
   EXPECT_EQ(memory.at("from"), cgroup.file(file));
   EXPECT_GT(memory.at("free_bytes"), 0);

@@ -7,7 +7,6 @@
 #include <tessera/error.hpp>
 
 #include <atomic>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -28,16 +27,17 @@ struct Slot {
   std::optional<Module> module;
 };
 
+std::vector<ModuleFolder> only(std::filesystem::path directory) {
+  if (directory.empty()) return {};
+  return {{std::move(directory), {}, false}};
+}
+
 }  // namespace
 
-std::filesystem::path default_module_directory() {
-  if (const char* own = std::getenv("TESSERA_CACHE_DIR")) return own;
-  // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification 0.8).
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
-    return std::filesystem::path(cache) / "tessera";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    return std::filesystem::path(home) / ".cache" / "tessera";
-  return {};
+std::vector<std::filesystem::path> default_module_directories() {
+  std::vector<std::filesystem::path> directories;
+  for (ModuleFolder& folder : default_module_folders()) directories.push_back(std::move(folder.path));
+  return directories;
 }
 
 std::string joined(const std::vector<std::string_view>& texts) {
@@ -78,7 +78,7 @@ CompiledModule unpacked(const std::string& text) {
 struct ModuleCache::State {
   explicit State(ModuleCacheOptions options)
       : compiler(options.compiler ? std::move(options.compiler) : nvrtc_compiler()),
-        files(options.directory ? std::move(*options.directory) : default_module_directory()) {}
+        files(options.directory ? only(std::move(*options.directory)) : default_module_folders()) {}
 
   Slot& slot_of(const ModuleSource& source, ComputeCapability capability) {
     check(source);

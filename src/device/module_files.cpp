@@ -3,6 +3,7 @@
 
 #include "device/module_key.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -76,29 +78,92 @@ std::string write_and_rename(const std::filesystem::path& path, std::string_view
   return problem;
 }
 
+std::string file_name(std::string_view key) {
+  return hex(fnv1a(key)) + ".module";
+}
+
+/// What is wrong with a folder where everybody may write; empty if it is this user's alone.
+std::string problem_of(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (lstat(folder.c_str(), &status) != 0) return std::strerror(errno);
+  if (!S_ISDIR(status.st_mode)) return "it is no folder";
+  if (status.st_uid != geteuid()) return "it is another user's";
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "it is open to other users";
+  return {};
+}
+
+/// Makes the folder if it is missing. Returns why it cannot be used.
+std::string prepare(const ModuleFolder& folder) {
+  std::error_code failed;
+  if (!folder.base.empty() && !std::filesystem::is_directory(folder.base, failed))
+    return folder.base.string() + " is not there";
+  if (folder.in_public) {
+    (void)mkdir(folder.path.c_str(), S_IRWXU);  // what comes of it is looked at
+    return problem_of(folder.path);
+  }
+  std::filesystem::create_directories(folder.path, failed);
+  return failed ? failed.message() : std::string();
+}
+
+/// A variable that names a place, from the root on.
+std::filesystem::path place_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr && *text == '/' ? text : "";
+}
+
 }  // namespace
 
-std::filesystem::path ModuleFiles::file_of(std::string_view key) const {
-  return directory_ / (hex(fnv1a(key)) + ".module");
+std::vector<ModuleFolder> default_module_folders() {
+  if (const char* own = std::getenv("TESSERA_CACHE_DIR")) {
+    if (*own == '\0') return {};
+    return {{own, {}, false}};
+  }
+  std::vector<ModuleFolder> folders;
+  // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification 0.8).
+  if (const auto cache = place_in("XDG_CACHE_HOME"); !cache.empty())
+    folders.push_back({cache / "tessera", {}, false});
+  else if (const auto home = place_in("HOME"); !home.empty())
+    folders.push_back({home / ".cache" / "tessera", home, false});
+  const auto given = place_in("TMPDIR");
+  const std::filesystem::path temporary = given.empty() ? "/tmp" : given;
+  folders.push_back({temporary / ("tessera-" + std::to_string(geteuid())), temporary, true});
+  return folders;
 }
 
 ModuleFiles::Found ModuleFiles::read(std::string_view key) const {
-  if (directory_.empty()) return {};
-  std::ifstream file(file_of(key), std::ios::binary);
-  if (!file) return {};
-  const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  auto text = unpacked(all, key);
-  const bool rejected = !text;
-  return {std::move(text), rejected};
+  bool rejected = false;
+  for (const ModuleFolder& folder : folders_) {
+    if (folder.in_public && !problem_of(folder.path).empty()) continue;
+    std::ifstream file(folder.path / file_name(key), std::ios::binary);
+    if (!file) continue;
+    const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (auto text = unpacked(all, key)) return {std::move(text), false};
+    rejected = true;
+  }
+  return {std::nullopt, rejected};
 }
 
 void ModuleFiles::write(std::string_view key, std::string_view text) {
-  if (directory_.empty()) return;
-  std::error_code failed;
-  std::filesystem::create_directories(directory_, failed);
-  const std::string reason = failed ? failed.message() : write_and_rename(file_of(key), packed(key, text));
+  std::string problems;
+  for (std::size_t i = 0; i < folders_.size(); ++i) {
+    const std::filesystem::path& path = folders_[i].path;
+    std::string reason = prepare(folders_[i]);
+    if (reason.empty()) reason = write_and_rename(path / file_name(key), packed(key, text));
+    if (reason.empty()) {
+      const std::lock_guard lock(mutex_);
+      last_ = i;
+      problem_.clear();
+      return;
+    }
+    problems += (problems.empty() ? "" : "; ") + path.string() + " cannot be written: " + reason;
+  }
   const std::lock_guard lock(mutex_);
-  problem_ = reason.empty() ? reason : directory_.string() + " cannot be written: " + reason;
+  problem_ = std::move(problems);
+}
+
+std::filesystem::path ModuleFiles::directory() const {
+  const std::lock_guard lock(mutex_);
+  return folders_.empty() ? std::filesystem::path() : folders_[last_].path;
 }
 
 std::string ModuleFiles::problem() const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -16,13 +17,15 @@ namespace tessera {
 struct ModuleCacheOptions {
   /// Null: NVRTC, opened when something is asked for and called when it has to be compiled.
   std::shared_ptr<KernelCompiler> compiler;
-  /// Where code is kept between runs; not given: `default_module_directory()`; empty: nowhere.
+  /// Where code is kept between runs; not given: `default_module_directories()`; empty: nowhere.
   std::optional<std::filesystem::path> directory;
 };
 
-/// $TESSERA_CACHE_DIR, else $XDG_CACHE_HOME/tessera, else $HOME/.cache/tessera. Empty, and nothing is kept,
-/// if none of them is set, or TESSERA_CACHE_DIR is set to nothing.
-[[nodiscard]] std::filesystem::path default_module_directory();
+/// Where code is looked for, and kept in the first that can be written: $XDG_CACHE_HOME/tessera, or else
+/// $HOME/.cache/tessera if there is such a HOME; then $TMPDIR/tessera-UID, or /tmp/tessera-UID, which nobody
+/// else may read or write. $TESSERA_CACHE_DIR stands in place of all of them; set to nothing, nothing is
+/// kept.
+[[nodiscard]] std::vector<std::filesystem::path> default_module_directories();
 
 /// Kernels compiled where they run: each source once for each kind of device, in this run and the next.
 ///
@@ -34,7 +37,7 @@ struct ModuleCacheOptions {
 /// and nodes may share: a file is written under another name and then renamed, so it is there whole or not
 /// at all. It carries its key (source, headers, options, the device's capability and the compiler's version),
 /// which is compared, and a checksum: what is torn, corrupt or another's is compiled anew and replaced. A
-/// disk that cannot be used is no error: `disk()` tells.
+/// disk that cannot be used, a home that is full or read-only, is no error: `disk()` tells.
 ///
 /// All members are thread-safe; of several threads that want the same one compiles and the others wait.
 /// What is returned by reference stays as long as the cache.
@@ -50,8 +53,8 @@ class ModuleCache {
   };
   /// Whether code is kept between runs.
   struct Disk {
-    std::filesystem::path directory;  ///< empty: nothing is kept on disk
-    std::string problem;              ///< why the last file could not be written; empty if it could
+    std::filesystem::path directory;  ///< of the last file, or else the first choice; empty: nowhere
+    std::string problem;              ///< why the last file could not be written anywhere; empty if it could
   };
 
   explicit ModuleCache(ModuleCacheOptions options = {});

@@ -268,23 +268,130 @@ TEST_F(ModuleCacheTest, ManyProcessesShareAFolder) {
   EXPECT_EQ(files().size(), 8u);
 }
 
-TEST(ModuleDirectory, ComesFromTheEnvironment) {
+/// The places that nobody has named, in the test's folder: $HOME and $TMPDIR.
+class ModuleFoldersTest : public ModuleCacheTest {
+ protected:
+  ModuleFoldersTest() {
+    fs::create_directory(home_);
+    fs::create_directory(temporary_);
+  }
+
+  ModuleCache make_default_cache() { return ModuleCache({.compiler = compiler_, .directory = std::nullopt}); }
+  /// Compiles, and returns the folder that the code is kept in then; "" if in none.
+  fs::path where_kept() {
+    ModuleCache cache = make_default_cache();
+    (void)cache.compile(source_of("a"), hopper);
+    return cache.disk().problem.empty() ? cache.disk().directory : fs::path();
+  }
+  /// Compiles where the home is of no use; returns why the code is not kept.
+  std::string problem() {
+    fs::remove_all(home_);
+    ModuleCache cache = make_default_cache();
+    EXPECT_NE(image_of(cache.compile(source_of("a"), hopper)), "no image");
+    return cache.disk().problem;
+  }
+
+  fs::path home_ = folder_ / "home";
+  fs::path temporary_ = folder_ / "tmp";
+  fs::path own_ = temporary_ / ("tessera-" + std::to_string(geteuid()));
+  ScopedVariable no_own_{"TESSERA_CACHE_DIR", std::nullopt};
+  ScopedVariable no_xdg_{"XDG_CACHE_HOME", std::nullopt};
+  ScopedVariable set_home_{"HOME", home_.string()};
+  ScopedVariable set_temporary_{"TMPDIR", temporary_.string()};
+};
+
+TEST_F(ModuleFoldersTest, TheHomeComesFirst) {
+  EXPECT_EQ(where_kept(), home_ / ".cache/tessera");
+  EXPECT_FALSE(fs::exists(own_));
+}
+
+TEST_F(ModuleFoldersTest, WithoutAHomeItIsAFolderOfTheUsersOwn) {
+  fs::remove(home_);
+  EXPECT_EQ(where_kept(), own_);
+  EXPECT_EQ(fs::status(own_).permissions(), fs::perms::owner_all);
+  EXPECT_FALSE(fs::exists(home_));
+  // And is found there.
+  ModuleCache next = make_default_cache();
+  (void)next.compile(source_of("a"), hopper);
+  EXPECT_EQ(next.statistics().disk_hits, 1);
+}
+
+TEST_F(ModuleFoldersTest, WhereTheHomeCannotBeWrittenToo) {
+  // Not by root either: a file stands in the way, and /proc takes none.
+  std::ofstream(home_ / ".cache") << "in the way";
+  EXPECT_EQ(where_kept(), own_);
+  const ScopedVariable xdg("XDG_CACHE_HOME", "/proc/self");
+  (void)fs::remove_all(own_);
+  EXPECT_EQ(where_kept(), own_);
+}
+
+TEST_F(ModuleFoldersTest, CodeInAHomeThatCannotBeWrittenIsFound) {
+  EXPECT_EQ(where_kept(), home_ / ".cache/tessera");
+  const fs::perms before = fs::status(home_ / ".cache/tessera").permissions();
+  fs::permissions(home_ / ".cache/tessera", fs::perms::owner_read | fs::perms::owner_exec);
+  ModuleCache next = make_default_cache();
+  (void)next.compile(source_of("a"), hopper);
+  EXPECT_EQ(next.statistics().disk_hits, 1);
+  fs::permissions(home_ / ".cache/tessera", before);
+}
+
+TEST_F(ModuleFoldersTest, ALinkIsNotFollowed) {
+  fs::create_directory(folder_ / "elsewhere");
+  fs::permissions(folder_ / "elsewhere", fs::perms::owner_all);
+  fs::create_symlink(folder_ / "elsewhere", own_);
+  EXPECT_NE(problem().find(own_.string() + " cannot be written: it is no folder"), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(folder_ / "elsewhere"));
+}
+
+TEST_F(ModuleFoldersTest, AFolderThatIsOpenToOthersIsNeitherWrittenNorRead) {
+  fs::remove(home_);
+  EXPECT_EQ(where_kept(), own_);
+  fs::permissions(own_, fs::perms::owner_all | fs::perms::group_exec);
+  EXPECT_NE(problem().find("it is open to other users"), std::string::npos);
+  EXPECT_EQ(compiler_->compiles, 2);
+}
+
+TEST_F(ModuleFoldersTest, AFolderOfAnotherUserIsNeitherWrittenNorRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  fs::remove(home_);
+  EXPECT_EQ(where_kept(), own_);
+  ASSERT_EQ(chown(own_.c_str(), 65534, 65534), 0);
+  EXPECT_NE(problem().find("it is another user's"), std::string::npos);
+  EXPECT_EQ(compiler_->compiles, 2);
+}
+
+TEST_F(ModuleFoldersTest, WhereNothingCanBeWrittenItIsKeptInMemory) {
+  fs::remove(temporary_);
+  const std::string all = problem();
+  EXPECT_NE(
+      all.find((home_ / ".cache/tessera").string() + " cannot be written: " + home_.string() + " is not"),
+      std::string::npos)
+      << all;
+  EXPECT_NE(all.find(temporary_.string() + " is not there"), std::string::npos) << all;
+}
+
+TEST(ModuleDirectories, ComeFromTheEnvironment) {
+  using Paths = std::vector<fs::path>;
   const ScopedVariable home("HOME", "/home/user");
+  const ScopedVariable temporary("TMPDIR", "/scratch/7");
+  const fs::path own_folder = "tessera-" + std::to_string(geteuid());
   {
     const ScopedVariable own("TESSERA_CACHE_DIR", std::nullopt);
     {
       const ScopedVariable cache("XDG_CACHE_HOME", "/cache");
-      EXPECT_EQ(default_module_directory(), "/cache/tessera");
+      EXPECT_EQ(default_module_directories(), (Paths{"/cache/tessera", "/scratch/7" / own_folder}));
     }
     const ScopedVariable cache("XDG_CACHE_HOME", "relative");
-    EXPECT_EQ(default_module_directory(), "/home/user/.cache/tessera");
+    EXPECT_EQ(default_module_directories(), (Paths{"/home/user/.cache/tessera", "/scratch/7" / own_folder}));
     const ScopedVariable homeless("HOME", std::nullopt);
-    EXPECT_EQ(default_module_directory(), "");
+    EXPECT_EQ(default_module_directories(), (Paths{"/scratch/7" / own_folder}));
+    const ScopedVariable without("TMPDIR", std::nullopt);
+    EXPECT_EQ(default_module_directories(), (Paths{"/tmp" / own_folder}));
   }
   const ScopedVariable own("TESSERA_CACHE_DIR", "/own");
-  EXPECT_EQ(default_module_directory(), "/own");
+  EXPECT_EQ(default_module_directories(), (Paths{"/own"}));
   const ScopedVariable none("TESSERA_CACHE_DIR", "");
-  EXPECT_EQ(default_module_directory(), "");
+  EXPECT_EQ(default_module_directories(), Paths{});
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
       ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
       ->capture_default_str();
-  app.add_option("--threads", options.threads, "Host threads of a rank; 0: as many as it may use")
+  app.add_option("--threads", options.threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(bench::from_to(0, 65536))
       ->capture_default_str();
   collective_timeout.add_to(app);

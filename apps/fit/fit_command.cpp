@@ -59,7 +59,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->check(CLI::IsMember({"spec", "throughput"}))
       ->capture_default_str();
   command->add_flag("--allow-sharing", allow_sharing, "Let ranks share a GPU where a node has more ranks");
-  command->add_option("--threads", threads, "Host threads a rank; 0: all that it may use")
+  command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   command->add_option("--block-rows", block_rows, "Rows in which the order of additions is fixed")
@@ -129,6 +129,7 @@ int FitCommand::run(mpi::Session& session) const {
       {"hardware", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0});
   progress.note(fmt::format("{} on {}; {}", counted(session.world().size(), "rank"),
                             counted(job.inventory().nodes(), "node"), planned(job)));
+  if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
   Fingerprint fingerprint;
   together(session.world(), [&] {
     if (root && !checkpoint.empty()) fingerprint = fingerprint_of(data, parsed, options);

@@ -18,7 +18,7 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
       ->check(CLI::IsMember({"link", "response"}))
       ->capture_default_str();
   command->add_flag("--se", standard_errors, "Standard errors too");
-  command->add_option("--threads", threads, "Host threads a rank; 0: all that it may use")
+  command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   collective_timeout.add_to(*command);

@@ -44,6 +44,7 @@ void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime
   }
   json["ranks"] = std::move(ranks);
   json["threads_per_rank"] = job.threads();
+  json["threads_from"] = job.host_threads().from;
   Json devices = Json::array();
   for (const InventoryDevice& device : inventory.devices()) {
     devices.push_back({{"rank", device.rank},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_algebra.hpp"
 
+#include <tessera/device/backend.hpp>
 #include <tessera/device/cuda_library.hpp>
 #include <tessera/error.hpp>
 #include <tessera/memory/buffer_pool.hpp>
@@ -84,11 +85,15 @@ class Owned {
   cublasStatus_t (*destroy_)(Handle);
 };
 
-class OpenedBlasLt final : public BlasLt {
- public:
-  explicit OpenedBlasLt(const Entries& entries) : lt_(entries) {}
+}  // namespace
 
-  void multiply(const Tile& tile, const double* a, const double* b, double* c, int m, int n, int k) override {
+class BlasLt {
+ public:
+  explicit BlasLt(const Entries& entries) : lt_(entries) {}
+
+  /// c = a b of m x k and k x n doubles in column-major device memory, on the tile's stream, with scratch
+  /// memory leased from the tile's workspaces.
+  void multiply(const Tile& tile, const double* a, const double* b, double* c, int m, int n, int k) const {
     const Owned<cublasLtMatmulDesc_t> product("cublasLtMatmulDescCreate", lt_.create_product,
                                               lt_.destroy_product, CUBLAS_COMPUTE_64F, CUDA_R_64F);
     const Layout left = layout(m, k);
@@ -129,6 +134,8 @@ class OpenedBlasLt final : public BlasLt {
   Owned<cublasLtHandle_t> handle_{"cublasLtCreate", lt_.create, lt_.destroy};
 };
 
+namespace {
+
 Buffer<double> uploaded(const Matrix& a, const Tile& tile) {
   const std::span<const double> values = a.values();
   Buffer<double> buffer = tile.buffers().take<double>(values.size(), tile.stream());
@@ -140,25 +147,29 @@ Buffer<double> uploaded(const Matrix& a, const Tile& tile) {
 
 }  // namespace
 
-std::unique_ptr<BlasLt> open_blas_lt(std::string& why_not) {
-  const CudaLibrary library("cublasLt");
-  const Entries entries(library);
-  if (!entries.complete) {
-    why_not = library.found() ? "libcublasLt lacks an entry point" : library.why_not();
-    return nullptr;
-  }
-  return std::make_unique<OpenedBlasLt>(entries);
+DeviceAlgebra::DeviceAlgebra(const Tile& tile, const Algebra& host) : tile_(tile), host_(host) {
+  const auto open = [](const BackendContext&) {
+    const CudaLibrary library("cublasLt");
+    const Entries entries(library);
+    if (!entries.complete) {
+      throw Error(ErrorCode::job_fault,
+                  library.found() ? "libcublasLt lacks an entry point" : library.why_not());
+    }
+    return std::make_shared<const BlasLt>(entries);
+  };
+  blas_ = *probe_backend_with_compile("cuBLASLt", open).built;
 }
 
 Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {
   go_on();
   if (std::int64_t{a.rows()} * a.cols() * b.cols() < smallest_product) return host_.multiply(a, b);
+  go_on();
   const Buffer<double> left = uploaded(a, tile_);
   const Buffer<double> right = uploaded(b, tile_);
   Matrix product(a.rows(), b.cols());
   const std::span<double> values = product.values();
   const Buffer<double> out = tile_.buffers().take<double>(values.size(), tile_.stream());
-  blas_.multiply(tile_, left.data(), right.data(), out.data(), a.rows(), b.cols(), a.cols());
+  blas_->multiply(tile_, left.data(), right.data(), out.data(), a.rows(), b.cols(), a.cols());
   check(cudaMemcpyAsync(values.data(), out.data(), values.size_bytes(), cudaMemcpyDeviceToHost,
                         stream_of(tile_)),
         "copy of a product from the device");

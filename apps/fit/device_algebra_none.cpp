@@ -2,11 +2,14 @@
 // DeviceAlgebra in a build without CUDA, or without the header of cuBLASLt: large products stay on the host.
 #include "device_algebra.hpp"
 
+#include <tessera/error.hpp>
+
 namespace tessera::fit {
 
-std::unique_ptr<BlasLt> open_blas_lt(std::string& why_not) {
-  why_not = "this build had no header of cuBLASLt";
-  return nullptr;
+class BlasLt {};
+
+DeviceAlgebra::DeviceAlgebra(const Tile& tile, const Algebra& host) : tile_(tile), host_(host) {
+  throw Error(ErrorCode::device_absent, "this build had no header of cuBLASLt");
 }
 
 Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {

@@ -284,6 +284,8 @@ class Iteration {
     PhaseClock clock(job_.comm(), phases_, "reml", "the search for smoothing parameters");
     auto solution = solver_->solve(sums, model_.coef, solution_.log_sp, frame_.complete_rows);
     stop_if_fallen_back();
+    const std::string& why = solver_->no_device_algebra();
+    if (!why.empty() && solution_.coef.empty()) progress_.note("large products are the hosts': " + why);
     solution_ = std::move(*solution);
     model_.coef = solution_.coef;
   }

@@ -2,6 +2,7 @@
 #include "working_solver.hpp"
 
 #include "build_design.hpp"
+#include "device_algebra.hpp"
 #include "linalg.hpp"
 #include "submatrix.hpp"
 
@@ -106,17 +107,19 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
         unit_, std::span<const char>(units),
         [&](const Tile& tile, std::span<const char>, std::span<char>) {
           const HostAlgebra host(job_.threads(), leave_if_asked);
-          if (!blas_) blas_ = open_blas_lt(why_not_);
-          if (blas_) {
-            run(DeviceAlgebra(tile, *blas_, host));
-          } else {
-            run(host);
+          std::optional<DeviceAlgebra> device;
+          try {
+            device.emplace(tile, host);
+          } catch (const Error& absent) {
+            why_not_ = absent.what();
           }
+          run(device ? static_cast<const Algebra&>(*device) : host);
         },
         [&](const HostTile&, std::span<const char>, std::span<char>) {
           run(HostAlgebra(job_.threads(), leave_if_asked));
         }));
     if (job_.on_host()) return std::nullopt;
+    why_not_ = comm.broadcast_text(why_not_, solver_);
   } else if (mine) {
     // On the thread that calls MPI: nobody else looks.
     run(HostAlgebra(job_.threads(), [&] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "device_algebra.hpp"
 #include "reml.hpp"
 #include "rows.hpp"
 #include "step_halving.hpp"
@@ -10,7 +9,6 @@
 #include <tessera/job/stop_request.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,7 +63,6 @@ class WorkingSolver {
   Plan unit_;       ///< who solves, where that is a pass
   int solver_ = 0;  ///< the rank that does
   std::vector<BlockBasis> bases_;
-  std::unique_ptr<BlasLt> blas_;
   std::string why_not_;
   RemlFit fit_;
   Matrix gram_;

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # tessera_add_test(NAME name SOURCES file... [LABELS label...] [RANKS n...] [GPUS n] [LIBRARIES target...]
-#                  [ENVIRONMENT VAR=value...] [TIMEOUT seconds])
+#                  [ENVIRONMENT VAR=value...] [TIMEOUT seconds] [SHARDS n])
 #
 # Registers one GoogleTest program. Without RANKS it runs alone, as test "name". With RANKS it runs once
 # for each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function
 # that owns the MPI session and fails on every rank if a test failed on one. With GPUS the test asks
-# CTest for that many and must GTEST_SKIP with a reason where there are fewer.
+# CTest for that many and must GTEST_SKIP with a reason where there are fewer. With SHARDS its tests are
+# dealt to so many runs, "name.1" to "name.<n>", which may go at once.
 function(tessera_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;GPUS;TIMEOUT" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;GPUS;TIMEOUT;SHARDS" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -36,8 +37,16 @@ function(tessera_add_test)
       OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1)
   else()
     target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)
-    add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
     set(tests ${arg_NAME})
+    if(arg_SHARDS)
+      list(TRANSFORM tests APPEND ".1" OUTPUT_VARIABLE tests)
+      foreach(shard RANGE 2 ${arg_SHARDS})
+        list(APPEND tests ${arg_NAME}.${shard})
+      endforeach()
+    endif()
+    foreach(test IN LISTS tests)
+      add_test(NAME ${test} COMMAND ${arg_NAME})
+    endforeach()
     if(NOT arg_LABELS)
       set(arg_LABELS unit)
     endif()
@@ -50,4 +59,11 @@ function(tessera_add_test)
   endif()
   set_tests_properties(${tests} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "${arg_ENVIRONMENT}")
+  if(arg_SHARDS)
+    set(index 0)
+    foreach(test IN LISTS tests)
+      set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
+      math(EXPR index "${index} + 1")
+    endforeach()
+  endif()
 endfunction()

@@ -3,6 +3,8 @@
 #include <tessera/error.hpp>
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -323,6 +325,22 @@ TEST_F(ModuleFoldersTest, WhereTheHomeCannotBeWrittenToo) {
   const ScopedVariable xdg("XDG_CACHE_HOME", "/proc/self");
   (void)fs::remove_all(own_);
   EXPECT_EQ(where_kept(), own_);
+}
+
+TEST_F(ModuleFoldersTest, WhereTheHomeIsReadOnly) {
+  constexpr int may_not_mount = 77;
+  const pid_t child = fork();
+  if (child == 0) {
+    // Seen by this process alone.
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", home_.c_str(), "tmpfs", MS_RDONLY, nullptr) != 0)
+      _exit(may_not_mount);
+    _exit(where_kept() == own_ && fs::is_empty(home_) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == may_not_mount) GTEST_SKIP() << "this user may not mount";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(ModuleFoldersTest, CodeInAHomeThatCannotBeWrittenIsFound) {

@@ -83,8 +83,7 @@ std::vector<Point> parse(std::string_view text) {
                   "TESSERA_FAULT: cannot read \"" + std::string(entry) +
                       "\": an entry is stage@rankR[.deviceD][:passN], the stage one of "
                       "probe, claim, bind, allocate, throw, fail, nccl, vote-late, stop, signal, kill, "
-                      "checkpoint-write, checkpoint-swap, checkpoint-full, "
-                      "checkpoint-step");
+                      "checkpoint-write, checkpoint-swap, checkpoint-full, checkpoint-step");
     points.push_back(*point);
     if (comma == std::string_view::npos) return points;
     text.remove_prefix(comma + 1);

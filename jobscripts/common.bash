@@ -6,6 +6,10 @@
 #   TESSERA_LAUNCHER   srun, mpirun, or a command line of your own, e.g. "mpiexec -n 8". Left out, it is srun in a
 #                      job of Slurm that has the PMIx plugin, and mpirun elsewhere.
 #   SLURM_MPI_TYPE     Slurm's own: its plugin for another MPI than Open MPI; pmix where it is not set
+#   TESSERA_COLLECTIVE_TIMEOUT
+#                      seconds after which a fit whose ranks wait for one that does not come ends, and goes back into
+#                      the queue; 600: more than Slurm takes to notice that a node is lost (SlurmdTimeout, 300 where
+#                      nothing is said), and more than ranks differ in reading their parts of a table
 #   TESSERA_RESUME     the id of an earlier job of the same script, which ended without a model: go on from its
 #                      checkpoint, under its file names
 set -euo pipefail
@@ -105,7 +109,7 @@ trap 'rm -f "$messages"' EXIT
 fit() {
   local model=model.$name.json checkpoint=model.$name.checkpoint resumes=model.$name.resumes status=0
   run tessera-fit fit "$@" --threads "$threads" --out "$model" --run-report "run.$name.json" \
-    --checkpoint "$checkpoint" || status=$?
+    --checkpoint "$checkpoint" --collective-timeout "${TESSERA_COLLECTIVE_TIMEOUT:-600}" || status=$?
 
   case $status in
     0) rm -f "$resumes"; end 0 "the model is in $model" ;;

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # disturb LAUNCHER WHAT: in the middle of a fit on nodes n1 and n2, of which n1 runs the batch script, something is
-# lost. The job ends with the model of an undisturbed run all the same, without help, on n3 where n1 or n2 is gone.
+# lost, or hangs. The job ends with the model of an undisturbed run all the same, without help, on n3 where n1 or n2 is
+# gone.
 launcher=$1 what=$2
 prepare_fit
 export TESSERA_LAUNCHER=$launcher
+[[ $what != hang ]] || export TESSERA_COLLECTIVE_TIMEOUT=5
 submit fit.sbatch
 freeze 3
 
@@ -11,6 +13,10 @@ case $what in
   rank)
     kill -KILL "$(processes n2 tessera-fit | head -n 1)"
     thaw
+    ;;
+  hang)
+    hanging=$(processes n2 tessera-fit | head -n 1)
+    pgrep --exact tessera-fit | grep -vx "$hanging" | xargs kill -CONT
     ;;
   node)
     node_off n2
@@ -33,6 +39,7 @@ esac
 
 await 120 job_has_resumed
 case $what in
+  hang) log_says 'rank [23] (n2) did not come to' ;;
   slurmd)
     thaw
     on_node n2 slurmd

@@ -157,6 +157,12 @@ TEST_F(Report, SaysWhatTheModelDoesNotHold) {
   EXPECT_NE(section(without_run, "run").find("--run-report"), std::string::npos);
 
   auto model = nlohmann::json::parse(read("model.json"));
+  model["family"] = "poisson";
+  model["link"] = "log";
+  write("counts.json", model.dump());
+  EXPECT_NE(section(page_of("counts.json"), "residuals").find("where counts are large"), std::string::npos);
+  EXPECT_EQ(section(without_run, "residuals").find("close to normal"), std::string::npos);
+
   ASSERT_EQ(model.erase("outline"), 1U);
   write("bare.json", model.dump());
   const std::string bare = page_of("bare.json");

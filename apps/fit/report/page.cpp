@@ -231,6 +231,20 @@ class Page {
     add("</section>\n");
   }
 
+  /// What may be expected of the residuals where the model is right.
+  static std::string_view how_normal(Family family) {
+    switch (family) {
+      case Family::gaussian: return "";
+      case Family::poisson: return " They are close to normal only where counts are large.";
+      case Family::binomial:
+        return " They are close to normal only where a row has many trials: residuals of single yes-or-no "
+               "answers fall on two curves.";
+      case Family::gamma: return " They are close to normal only where the spread is small beside the mean.";
+      case Family::custom: break;
+    }
+    return " Those of this family need not be close to normal.";
+  }
+
   void residuals() {
     add("<section aria-labelledby=\"residuals\">\n<h2 id=\"residuals\">Residuals</h2>\n");
     std::vector<double> predictors;
@@ -253,11 +267,7 @@ class Page {
         shown == model_.rows ? fmt::format("all {} rows", count_text(shown))
                              : fmt::format("{} of the {} rows, spread evenly over the table",
                                            count_text(shown), count_text(model_.rows)),
-        model_.family.scale_is_known() || model_.family.kind != Family::gaussian
-            ? " They are close to normal only where the response is not: counts should be large, and "
-              "residuals "
-              "of single yes-or-no answers fall on two curves."
-            : "");
+        how_normal(model_.family.kind));
     figure(
         residual_quantiles_svg(residuals, model_.scale),
         "Sorted residuals against normal quantiles. The line is that of a normal response with the model's "

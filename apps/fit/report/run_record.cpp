@@ -41,8 +41,7 @@ RunRecord from_json(const Json& json) {
   for (const Json& device : json.at("devices")) {
     const int rank = device.at("rank").get<int>();
     ++counts[rank];
-    names[{rank, device.at("device").get<int>()}] =
-        device.at("name").get<std::string>() + (device.at("simulated").get<bool>() ? " (simulated)" : "");
+    names[{rank, device.at("device").get<int>()}] = device.at("name").get<std::string>();
   }
   run.devices = static_cast<int>(names.size());
 

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +25,32 @@ std::string_view stars(double p) {
 /// R's format.pval: below the machine epsilon only the bound is meaningful.
 std::string p_text(double p) {
   return p < 2.2e-16 ? "<2e-16" : fmt::format("{:.3g}", p);
+}
+
+/// Decimals for estimates and standard errors alike, as R's printCoefmat has them: the least number has four
+/// significant digits, and no column ends in zeros. Nothing where they are too far apart for one layout.
+std::optional<int> shared_decimals(const Model& model) {
+  constexpr int digits = 4;
+  constexpr int most = 9;
+  int needed = 0;
+  double largest = 0;
+  for (const auto& test : model.coefficient_tests) {
+    for (const double value : {test.estimate, test.standard_error}) {
+      if (value == 0) continue;
+      if (!std::isfinite(value)) return std::nullopt;
+      largest = std::max(largest, std::abs(value));
+      // "-1.500e-03": of its four digits those that are not zeros at the end.
+      std::string text = fmt::format("{:.{}e}", value, digits - 1);
+      const std::size_t mark = text.find('e');
+      const int exponent = std::stoi(text.substr(mark + 1));
+      text.resize(text.find_last_not_of('0', mark - 1) + 1);
+      const int significant = static_cast<int>(
+          std::count_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }));
+      needed = std::max(needed, significant - 1 - exponent);
+    }
+  }
+  if (needed > most || largest >= 1e6) return std::nullopt;
+  return needed;
 }
 
 /// A table whose first column is left-aligned and the others right-aligned.
@@ -47,10 +76,14 @@ TextTable coefficient_table(const Model& model) {
   const bool estimated = !model.family.scale_is_known();
   TextTable rows{{"", "Estimate", "Std. Error", estimated ? "t value" : "z value",
                   estimated ? "Pr(>|t|)" : "Pr(>|z|)", ""}};
+  const std::optional<int> decimals = shared_decimals(model);
+  const auto number = [&](double value, int digits) {
+    return decimals ? fmt::format("{:.{}f}", value, *decimals) : fmt::format("{:.{}g}", value, digits);
+  };
   for (const auto& test : model.coefficient_tests) {
-    rows.push_back({test.name, fmt::format("{:.6g}", test.estimate),
-                    fmt::format("{:.4g}", test.standard_error), fmt::format("{:.3f}", test.statistic),
-                    p_text(test.p_value), std::string(stars(test.p_value))});
+    rows.push_back({test.name, number(test.estimate, 6), number(test.standard_error, 4),
+                    fmt::format("{:.3f}", test.statistic), p_text(test.p_value),
+                    std::string(stars(test.p_value))});
   }
   return rows;
 }

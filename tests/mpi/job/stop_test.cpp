@@ -69,7 +69,7 @@ TEST_P(Stops, ASignalOnOneRankCutsThePassOfAll) {
   Job job = make_job();
   EXPECT_EQ(job.on_host(), std::string(GetParam()) == nothing_simulated);
   const std::int64_t all = job.local_range(job.plan(units_per_rank * comm_.size())).size();
-  std::int64_t seen = 0;
+  std::atomic<std::int64_t> seen = 0;
   const std::string cause = interruption([&] {
     pass(job, [&](std::int64_t) {
       if (++seen == all / 10 && is_last()) (void)std::raise(SIGUSR1);

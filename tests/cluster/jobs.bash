@@ -59,9 +59,12 @@ expect_quiet() {
     await 30 node_is_quiet "$node"
   done
 }
+# The srun of Slurm 23.11 by which mpirun started its daemon on a node that is lost waits for it; Slurm ends it where it
+# tracks processes by cgroups.
 node_is_quiet() {
   local init others
   init=$(node_init "$1")
-  others=$(pgrep --ns "$init" --nslist pid . | grep -vx "$init" | xargs -r ps -o comm= -p | grep -vE '^(slurmd|sleep)$')
+  others=$(pgrep --ns "$init" --nslist pid . | grep -vx "$init" | xargs -r ps -o comm=,args= -p |
+    grep -vE '^(slurmd|sleep) |^srun .* orted ')
   [[ -z $others ]]
 }

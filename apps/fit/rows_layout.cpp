@@ -43,17 +43,6 @@ std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column) {
 constexpr int nearest = 7;
 constexpr int nearest_above = 4;
 
-/// If component `i` is the slowest spline of a term that has more than one: where another nonzero lies before
-/// in it, the pair is below the diagonal.
-bool is_slowest_of_splines(const RawTerm& term, std::size_t i) {
-  const auto splines_in = [&](std::size_t begin, std::size_t end) {
-    int count = 0;
-    for (std::size_t c = begin; c < end; ++c) count += term.components[c].nonzeros() == 1 ? 0 : 1;
-    return count;
-  };
-  return splines_in(0, i) == 0 && splines_in(i + 1, term.components.size()) > 0;
-}
-
 /// Where the nonzeros of a term lie, when component i has the stride `own[i]`.
 std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& own) {
   std::vector<int> nonzero{0};
@@ -213,6 +202,24 @@ void RowLayout::add_product(int row_term, int column_term, std::uint64_t mask) {
   take_in(product, columns.size);
 }
 
+/// How far apart two nonzeros of the term can be in each of its splines, from the fastest. Where one lies
+/// before the other in the slowest of several, the pair is below the diagonal: the line has what comes after
+/// alone.
+std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) const {
+  const int* own = strides.data() + placements[at(term.placement_begin)].stride_begin;
+  std::vector<BandSpline> splines;
+  for (int c = term.component_end; c-- > term.component_begin;) {
+    if (components[at(c)].kind != ComponentKind::spline) continue;
+    const int i = c - term.component_begin;
+    splines.push_back({i, own[i], component_sizes_[at(c)], nearest / 2, nearest});
+  }
+  if (splines.size() > 1) {
+    splines.back().before = 0;
+    splines.back().count = nearest_above;
+  }
+  return splines;
+}
+
 /// A term with itself: line p has the places about p that another nonzero of the row can have.
 void RowLayout::add_square(int index, const RawTerm& term) {
   Product product;
@@ -224,12 +231,10 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   int columns = 1;
   int before = 0;  // of the line's places, those before p
   std::vector<int> own(term.components.size());
-  for (std::size_t i = own.size(); i-- > 0;) {
-    if (term.components[i].nonzeros() == 1) continue;
-    own[i] = columns;
-    const bool above = is_slowest_of_splines(term, i);
-    if (!above) before += nearest / 2 * columns;
-    columns *= above ? nearest_above : nearest;
+  for (const BandSpline& spline : band_of(terms[at(index)])) {
+    own[at(spline.component)] = columns;
+    before += spline.before * columns;
+    columns *= spline.count;
   }
   const std::vector<int> band = nonzero_offsets(term, own);
   product.offset_begin = static_cast<int>(offsets.size());
@@ -356,25 +361,14 @@ void RowLayout::unpack(const Product& product, std::span<const double> reduced, 
 
 void RowLayout::unpack_band(const Product& product, std::span<const double> reduced, Matrix& gram) const {
   const TermTable& term = terms[at(product.row_term)];
-  const int* own = strides.data() + placements[at(product.row_placement)].stride_begin;
-  // Of each spline, from the fastest: its stride and size, and what is before p in the line of p.
-  struct Distance {
-    int stride, size, before, count;
-  };
-  std::vector<Distance> splines;
-  for (int c = term.component_end; c-- > term.component_begin;) {
-    if (components[at(c)].kind != ComponentKind::spline) continue;
-    splines.push_back({own[c - term.component_begin], component_sizes_[at(c)], nearest / 2, nearest});
-  }
-  if (splines.size() > 1) splines.back() = {splines.back().stride, splines.back().size, 0, nearest_above};
-
+  const std::vector<BandSpline> splines = band_of(term);
   for (int p = 0; p < product.rows; ++p) {
     const double* values = reduced.data() + product.begin + static_cast<std::int64_t>(p) * product.columns;
     for (int q = 0; q < product.columns; ++q) {
       int other = p;
       bool inside = true;
       int rest = q;
-      for (const Distance& spline : splines) {
+      for (const BandSpline& spline : splines) {
         const int distance = rest % spline.count - spline.before;
         rest /= spline.count;
         const int place = p / spline.stride % spline.size + distance;

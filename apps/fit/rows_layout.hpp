@@ -59,7 +59,16 @@ class RowLayout {
   std::vector<std::int64_t> lines;
 
  private:
+  /// One spline of a term's band.
+  struct BandSpline {
+    int component;  ///< of the term
+    int stride, size;
+    int before;  ///< places of a line before its own in this spline
+    int count;   ///< and in all
+  };
+
   void add_component(const Component& component);
+  [[nodiscard]] std::vector<BandSpline> band_of(const TermTable& term) const;
   void add_placement(const RawTerm& term, std::uint64_t left_out);
   void add_product(int row_term, int column_term, std::uint64_t left_out);
   void add_square(int index, const RawTerm& term);

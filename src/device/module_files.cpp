@@ -21,13 +21,6 @@ namespace {
 /// The first line of every file: what a later version cannot read it must not take for its own.
 constexpr std::string_view format = "tessera module 2\n";
 
-std::string hex(std::uint64_t value) {
-  std::string text(16, '0');
-  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4)
-    *digit = "0123456789abcdef"[value & 15];
-  return text;
-}
-
 /// Sizes and checksum, in lines of their own; then the key, then the text.
 std::string packed(std::string_view key, std::string_view text) {
   std::string all(format);

@@ -16,6 +16,14 @@ namespace tessera {
   return hash;
 }
 
+/// Sixteen digits.
+[[nodiscard]] inline std::string hex(std::uint64_t value) {
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4)
+    *digit = "0123456789abcdef"[value & 15];
+  return text;
+}
+
 /// One text of several, so that no two lists of texts look the same.
 [[nodiscard]] std::string joined(const std::vector<std::string_view>& texts);
 

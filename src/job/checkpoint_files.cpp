@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/checkpoint_files.hpp"
 
+#include "topology/host_identity.hpp"
+
 #include <tessera/error.hpp>
 
 #include <dirent.h>
@@ -56,9 +58,7 @@ class Descriptor {
 };
 
 std::string host_and_process() {
-  std::array<char, 256> name{};
-  (void)::gethostname(name.data(), name.size() - 1);
-  return std::string(name.data()) + ", process " + std::to_string(::getpid());
+  return detail::this_hostname() + ", process " + std::to_string(::getpid());
 }
 
 std::string new_token() {

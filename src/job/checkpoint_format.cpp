@@ -14,13 +14,6 @@ namespace {
 constexpr std::string_view magic = "tessera checkpoint ";
 constexpr int version = 1;
 
-std::string hex(std::uint64_t value) {
-  std::string text(16, '0');
-  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4)
-    *digit = "0123456789abcdef"[value & 15];
-  return text;
-}
-
 /// A text with its length before it, as "5 hello\n".
 void append(std::string& all, std::string_view text) {
   all += std::to_string(text.size()) + ' ';

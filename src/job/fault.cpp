@@ -30,6 +30,12 @@ constexpr std::array<std::pair<std::string_view, Stage>, 15> stages = {
      {"checkpoint-full", Stage::checkpoint_full},
      {"checkpoint-step", Stage::checkpoint_step}}};
 
+std::string names_of_stages() {
+  std::string names;
+  for (const auto& [name, stage] : stages) names.append(names.empty() ? "" : ", ").append(name);
+  return names;
+}
+
 /// Takes `prefix` off the front of `text` if it is there.
 bool skip(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
@@ -79,11 +85,9 @@ std::vector<Point> parse(std::string_view text) {
     const std::string_view entry = trimmed(text.substr(0, comma));
     const std::optional<Point> point = parse_point(entry);
     if (!point)
-      throw Error(ErrorCode::usage,
-                  "TESSERA_FAULT: cannot read \"" + std::string(entry) +
-                      "\": an entry is stage@rankR[.deviceD][:passN], the stage one of "
-                      "probe, claim, bind, allocate, throw, fail, nccl, vote-late, stop, signal, kill, "
-                      "checkpoint-write, checkpoint-swap, checkpoint-full, checkpoint-step");
+      throw Error(ErrorCode::usage, "TESSERA_FAULT: cannot read \"" + std::string(entry) +
+                                        "\": an entry is stage@rankR[.deviceD][:passN], the stage one of " +
+                                        names_of_stages());
     points.push_back(*point);
     if (comma == std::string_view::npos) return points;
     text.remove_prefix(comma + 1);

@@ -2,14 +2,12 @@
 #include "device/cuda_calls.hpp"
 #include "job/measure.hpp"
 #include "job/state.hpp"
+#include "topology/host_identity.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 
 namespace tessera {
 namespace {
@@ -26,12 +24,6 @@ void check(const JobOptions& options, int ranks) {
   if (options.stop != nullptr && options.stop->ranks() != ranks)
     throw Error(ErrorCode::usage, "JobOptions::stop was made over " + std::to_string(options.stop->ranks()) +
                                       " ranks, the job has " + std::to_string(ranks));
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  (void)gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 /// Carries the exception that is being handled to the vote: a mistake of the caller ends the making of the
@@ -74,7 +66,7 @@ Probe look_around(Policy policy, const fault::Faults& faults, int rank, Attempt&
   } catch (...) {
     here.devices.clear();
     here.absence = give_up(attempt, "probe", device, "");
-    if (here.host.hostname.empty()) here.host.hostname = host_name();
+    if (here.host.hostname.empty()) here.host.hostname = detail::this_hostname();
   }
   return here;
 }

@@ -309,17 +309,21 @@ TEST(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
       file.path() + ", line 5: x is infinite; leave the row out or make the value NA");
 }
 
+/// Writes `text` to a file as gzip does, on the root.
+void pack(const mpi::Communicator& comm, const std::string& text, const std::string& path) {
+  if (comm.rank() != 0) return;
+  gzFile out = gzopen(path.c_str(), "wb");
+  gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(out);
+}
+
 TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
   const mpi::Communicator comm = world();
   std::string text = "x,f\n";
   for (int i = 0; i < 20000; ++i) text += std::to_string(i * 0.37) + ",\"g" + std::to_string(i % 7) + "\"\n";
   const SharedFile plain(comm, "t.csv", text);
   const SharedFile packed(comm, "t.csv.gz");
-  if (comm.rank() == 0) {
-    gzFile out = gzopen(packed.path().c_str(), "wb");
-    gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
-    gzclose(out);
-  }
+  pack(comm, text, packed.path());
   comm.barrier();
   const auto a = open_table(comm, plain.path());
   const auto b = open_table(comm, packed.path());
@@ -370,11 +374,7 @@ TEST(Table, IsLeftByAllRanksWhenOneIsAskedToStop) {
   for (int i = 0; i < 40000; ++i) text += std::to_string(i) + ",0.125\n";
   const SharedFile plain(comm, "t.csv", text);
   const SharedFile packed(comm, "t.csv.gz");
-  if (comm.rank() == 0) {
-    gzFile out = gzopen(packed.path().c_str(), "wb");
-    gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
-    gzclose(out);
-  }
+  pack(comm, text, packed.path());
   for (const std::string& path : {plain.path(), packed.path()}) {
     EXPECT_EQ(end_of_reading(comm, path, 0), "") << path;
     // A look comes before each piece: while the rows are counted (a packed file's by rank 0 alone), and then.

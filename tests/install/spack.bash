@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # spack.bash ROOT [SPEC]: installs what is committed in ROOT with the Spack in $SPACK_ROOT, from a mirror of its
 # sources and with its tests; runs the stand-alone tests of the installed package; and concretizes the
-# environments. What Tessera is built with is the system's. Spack's own packages are those of the checkout of
-# spack-packages in $TESSERA_SPACK_PACKAGES, or else those that Spack fetches. The user's Spack is left as it is.
+# environments. What Tessera is built with is the system's, CUDA that of the nvcc in PATH. Spack's own packages
+# are those of the checkout of spack-packages in $TESSERA_SPACK_PACKAGES, or else those that Spack fetches. The
+# user's Spack is left as it is.
 set -euo pipefail
 root=$1
 spec=${2-tessera}
@@ -70,6 +71,9 @@ END
   done
   path=$(command -v mpirun)
   external openmpi "$(mpirun --version | version)" "${path%/bin/*}"
+  if path=$(command -v nvcc); then
+    external cuda "$(nvcc --version | version)" "$(realpath "${path%/bin/*}")"
+  fi
 } >"$work/system/packages.yaml"
 cat "$work/system/packages.yaml"
 spack compiler find

@@ -47,7 +47,10 @@ fi
 # The system's packages, of which Spack itself finds only some: "name module" for those that pkg-config knows.
 external() {
   [[ -n $2 ]] || fail "the system has no $1"
-  echo "  $1: {buildable: false, externals: [{spec: \"$1@$2\", prefix: ${3:-/usr}}]}" # not every pkg-config file has a prefix
+  local variants=''
+  # What the package of CUDA asks for. Tessera opens NVML itself, so that this hwloc may well be without.
+  [[ $1 != hwloc ]] || ! command -v nvcc >/dev/null || variants=' +nvml'
+  echo "  $1: {buildable: false, externals: [{spec: \"$1@$2$variants\", prefix: ${3:-/usr}}]}" # not every pkg-config file has a prefix
 }
 {
   echo "packages:"

@@ -25,6 +25,7 @@ class Tessera(CMakePackage, CudaPackage):
     variant("tests", default=False, description="Build the tests, and the faults that some need")
 
     generator("ninja")
+    test_requires_compiler = True
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -107,7 +108,9 @@ class Tessera(CMakePackage, CudaPackage):
     def test_consumer(self):
         """a program of its own is built against the installation, and runs under MPI"""
         source = self.prefix.share.tessera.examples.squares
+        # As in a build, but for which Spack does not tell CMake where the dependencies are.
+        prefixes = [spec.prefix for spec in self.spec.traverse(deptype="link")]
         cmake = self.spec["cmake"].command
-        cmake("-S", source, "-B", "squares", self.define("CMAKE_PREFIX_PATH", self.prefix))
+        cmake("-S", source, "-B", "squares", self.define("CMAKE_PREFIX_PATH", prefixes))
         cmake("--build", "squares")
         check_outputs("squares here, computed on", self.mpirun(join_path("squares", "squares")))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds tests/install/consumer of ROOT in WORK against PREFIX with the KIND (static or shared) of library, by
-# CMake and by pkg-config, runs both, and fails if one is linked otherwise.
+# CMake and by pkg-config, runs both, and fails if one is linked otherwise. Where no CUDA toolkit is found, a
+# consumer that asks for neither kind gets one that it can link.
 cmake_minimum_required(VERSION 3.25)
 set(ENV{CMAKE_PREFIX_PATH} ${PREFIX})
 set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH})
@@ -58,3 +59,7 @@ execute_process(COMMAND sh -ec "
     -Wl,-rpath,$(pkg-config --variable=libdir ${package})"
   COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 check(${WORK}/consumer)
+
+execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/tests/install/consumer -B ${WORK}/no_toolkit
+  -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
+  COMMAND_ERROR_IS_FATAL ANY)

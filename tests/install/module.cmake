@@ -11,6 +11,7 @@ execute_process(COMMAND env MODULEPATH=${PREFIX}/share/tessera/modulefiles bash 
   eval \"$(${lmod} bash load tessera)\"
   for program in ${programs}; do
     test \"$(command -v $program)\" = ${PREFIX}/bin/$program
+    complete -p $program >/dev/null
     if command -v man >/dev/null; then test \"$(man -w $program)\" = ${PREFIX}/share/man/man1/$program.1; fi
   done
   test \"$TESSERA_ROOT\" = ${PREFIX}
@@ -19,5 +20,6 @@ execute_process(COMMAND env MODULEPATH=${PREFIX}/share/tessera/modulefiles bash 
   case $CMAKE_PREFIX_PATH in ${PREFIX}*) ;; *) exit 1 ;; esac
   case $LD_LIBRARY_PATH in ${PREFIX}/${LIBDIR}*) ;; *) exit 1 ;; esac
   eval \"$(${lmod} bash unload tessera)\"
-  test -z \"$TESSERA_ROOT\""
+  test -z \"$TESSERA_ROOT\"
+  if complete -p tessera-info 2>/dev/null; then exit 1; fi"
   COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)

@@ -103,6 +103,9 @@ int main(int argc, char** argv) {
   try {
     measure(suites, app, session, options, json);
     return EXIT_SUCCESS;
+  } catch (const mpi::Failure& fault) {
+    mpi::abort_job(fmt::format("tessera-bench: rank {}: {}", session.world().rank(), fault.what()),
+                   exit_status(fault.code()));
   } catch (const Error& fault) {
     complain(fault.what());
     return exit_status(fault.code());

@@ -20,6 +20,12 @@ namespace {
 using namespace tessera;
 using namespace tessera::fit;
 
+/// What is not agreed between ranks, of which others may be waiting in a collective, ends all of them.
+[[noreturn]] void end_job(const mpi::Session& session, const std::string& what) {
+  mpi::abort_job(fmt::format("tessera-fit: rank {}{}", session.world().rank(), what),
+                 exit_status(ErrorCode::job_fault));
+}
+
 /// One line on one rank: the others failed in the same way, by agreement.
 void complain(const mpi::Session& session, const char* what) {
   if (session.is_root()) fmt::print(stderr, "tessera-fit: {}\n", what);
@@ -65,15 +71,14 @@ int main(int argc, char** argv) {
     if (predict_app->parsed()) return predict.run(session);
     if (report_app->parsed()) return report.run(session);
     return summary.run(session);
+  } catch (const mpi::Failure& fault) {
+    end_job(session, std::string(": ") + fault.what());
   } catch (const Error& fault) {
     complain(session, fault.what());
     return exit_status(fault.code());
   } catch (const std::bad_alloc&) {
-    mpi::abort_job(fmt::format("tessera-fit: rank {} is out of memory", session.world().rank()),
-                   exit_status(ErrorCode::job_fault));
+    end_job(session, " is out of memory");
   } catch (const std::exception& fault) {
-    // Not agreed between ranks: the others may be waiting in a collective.
-    mpi::abort_job(fmt::format("tessera-fit: rank {}: {}", session.world().rank(), fault.what()),
-                   exit_status(ErrorCode::job_fault));
+    end_job(session, std::string(": ") + fault.what());
   }
 }

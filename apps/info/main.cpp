@@ -150,6 +150,8 @@ int main(int argc, char** argv) {
       if (is_root()) print(options.json ? json_report(survey) : table_report(survey));
     }
     return EXIT_SUCCESS;
+  } catch (const mpi::Failure& fault) {
+    mpi::abort_job(fmt::format("tessera-info: {}", fault.what()), exit_status(fault.code()));
   } catch (const Error& fault) {
     complain(fault.what());
     return exit_status(fault.code());

@@ -3,7 +3,7 @@
 
 namespace tessera::mpi::detail {
 
-/// Throws `Error(job_fault)` with MPI's own words unless `code` is MPI_SUCCESS.
+/// Throws `Failure` with MPI's own words unless `code` is MPI_SUCCESS.
 void check(int code, const char* call);
 
 }  // namespace tessera::mpi::detail

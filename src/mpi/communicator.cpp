@@ -64,7 +64,7 @@ void check(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = "unknown error";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw Error(ErrorCode::job_fault, std::string(call) + " failed: " + text);
+  throw Failure(std::string(call) + " failed: " + text);
 }
 
 void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/error.hpp>
+
 #include <mpi.h>
 
 #include <chrono>
@@ -18,6 +20,13 @@
 #include <vector>
 
 namespace tessera::mpi {
+
+/// An MPI call of this rank failed; the message has MPI's own words. Unlike other errors of the library it is
+/// this rank's alone: the others may be waiting in a collective, so a program ends the job, by `abort_job`.
+class Failure : public Error {
+ public:
+  explicit Failure(const std::string& message) : Error(ErrorCode::job_fault, message) {}
+};
 
 /// How `Communicator::allreduce` combines values.
 enum class Reduction { sum, min, max };
@@ -74,9 +83,9 @@ MPI_Datatype datatype() {
 ///     comm.allreduce(std::span(sums), Reduction::sum);
 ///
 /// Every member marked *Collective* must be called by every rank in the same order. Counts are 64
-/// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI failure throws
-/// `Error(job_fault)` with MPI's own words; a call on an empty (default-made or moved-from)
-/// communicator throws `Error(usage)`. Not thread-safe: call from the thread that made the session.
+/// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws
+/// `Failure`; a call on an empty (default-made or moved-from) communicator throws `Error(usage)`. Not
+/// thread-safe: call from the thread that made the session.
 ///
 /// A collective to which not all ranks come would wait for ever. With a timeout, it ends the job instead
 /// (exit status 6), with a line on standard error that names the ranks that are missing, or in another

@@ -27,6 +27,18 @@ TEST_F(CommunicatorTest, DuplicateIsPrivateAndAlike) {
   EXPECT_EQ(relation, MPI_CONGRUENT);
 }
 
+TEST_F(CommunicatorTest, AFailedCallIsThisRanksAlone) {
+  const int nobody = comm.size();
+  std::int64_t value = 1;
+  try {
+    comm.broadcast(std::span(&value, 1), nobody);
+    ADD_FAILURE() << "rank " << nobody << " does not exist";
+  } catch (const Failure& fault) {
+    EXPECT_EQ(fault.code(), ErrorCode::job_fault);
+    EXPECT_NE(std::string(fault.what()).find("MPI_ERR_ROOT"), std::string::npos) << fault.what();
+  }
+}
+
 TEST_F(CommunicatorTest, AllreduceCombinesEveryType) {
   const auto n = static_cast<std::int64_t>(size);
   EXPECT_EQ(comm.allreduce(static_cast<std::int64_t>(rank) + 1, Reduction::sum), n * (n + 1) / 2);

@@ -12,6 +12,7 @@
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/memory/arena.hpp>
+#include <tessera/memory/pinned.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 #include <tessera/mpi/session.hpp>
 #include <tessera/topology/memory_shortage.hpp>

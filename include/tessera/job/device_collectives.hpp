@@ -16,11 +16,13 @@ namespace tessera {
 ///
 ///     std::vector<double*> sums(job.devices().size());       // by Tile::device_index(), in device memory
 ///     job.scatter(plan, …);                                  // the tiles leave their part in sums[index]
-///     job.collectives().sum(std::span<double* const>(sums), width);   // now each holds the whole
+///     if (!job.on_host())                                    // else the pass was computed by the hosts
+///       job.collectives().sum(std::span<double* const>(sums), width);   // now each holds the whole
 ///
 /// A rank brings one array for each device that it has claimed, in the order of `Tile::device_index`. The
 /// arrays of real devices are device memory, those of simulated devices host memory. A rank without a device
-/// brings none and receives nothing, but makes the call, with the same length, like every other.
+/// brings none and receives nothing, but makes the call, with the same length, like every other. A job on the
+/// hosts, after a fallback too (`Job::on_host`), has no device, and its ranks bring no array.
 ///
 /// Data goes by NCCL or, where NCCL cannot be had, through the hosts by MPI. That is decided once, by the
 /// first collective or by `open`, for the whole job: all ranks take NCCL or none does, and `reason` tells

@@ -159,7 +159,7 @@ class Job {
   ///
   /// A tile is given to its device in consecutive parts of whole blocks that need no more than the
   /// device's memory budget, at `device_bytes_per_unit` bytes a unit; 0: the whole tile at once. Blocks
-  /// until the vote is done. Cost beside the functions: a thread for each tile, and one allreduce.
+  /// until the vote is done. Cost beside the functions: waking a thread for each tile, and one allreduce.
   template <class Result, class Unit, class DeviceFn, class HostFn>
   [[nodiscard]] std::vector<Result> map(const Plan& plan, std::span<const Unit> in, DeviceFn&& on_device,
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {

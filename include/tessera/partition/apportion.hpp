@@ -10,7 +10,8 @@ namespace tessera {
 /// Cuts `units` into whole shares in proportion to `scores` by the method of largest remainders
 /// (Hamilton 1792; Balinski and Young, *Fair Representation*, 1982, ch. 3).
 ///
-///     apportion(10, {100, 50, 75})  ->  {5, 2, 3}      // quotas 4.44, 2.22, 3.33
+///     const std::vector<std::uint64_t> scores{100, 50, 75};
+///     apportion(10, scores);                           // {5, 2, 3}: quotas 4.44, 2.22, 3.33
 ///
 /// Floors of the quotas `units * score / total` come first; what is left goes one each to the
 /// largest remainders, ties to the higher score and then the lower index. If every score is zero

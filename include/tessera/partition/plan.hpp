@@ -30,7 +30,9 @@ struct PlannedTile {
 /// number of units, so that every rank computes the same one without communication.
 ///
 ///     // rank 0 has devices scored 100 and 50, rank 1 one scored 75, rank 2 one scored 0
-///     auto plan = Plan::over_devices(1000, {100, 50, 75, 0}, {0, 2, 3, 4});
+///     const std::vector<std::uint64_t> scores{100, 50, 75, 0};
+///     const std::vector<std::int64_t> rank_offsets{0, 2, 3, 4};
+///     const auto plan = Plan::over_devices(1000, scores, rank_offsets);
 ///     // rank 0: [0, 667): device 0 [0, 445), device 1 [445, 667); rank 1: [667, 1000); rank 2: nothing
 ///
 /// Units are cut twice by `apportion`: over ranks by each rank's total score, then inside a rank over

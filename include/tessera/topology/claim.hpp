@@ -29,7 +29,8 @@ struct Assignment {
 /// Who drives what inside one node: the pure core of the claim.
 ///
 ///     // two ranks see the same two devices, rank 0 nearer to B, rank 1 nearer to A
-///     assign_devices({{0, A, 2}, {0, B, 0}, {1, A, 0}, {1, B, 2}}, false)  ->  {{0, B}, {1, A}}
+///     const std::vector<Sighting> sightings{{0, A, 2}, {0, B, 0}, {1, A, 0}, {1, B, 2}};
+///     assign_devices(sightings, false);                // {{0, B}, {1, A}}
 ///
 /// Every device that some rank sees is driven by exactly one rank, and as many ranks as possible
 /// drive one (a maximum matching first); among those, the sum of distances is least; ties go to the

@@ -55,11 +55,12 @@ class Inventory {
   [[nodiscard]] std::span<const InventoryRank> ranks() const noexcept { return ranks_; }
   /// All devices, by rank and then index.
   [[nodiscard]] std::span<const InventoryDevice> devices() const noexcept { return devices_; }
+  /// Those of one rank, by index. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] std::span<const InventoryDevice> devices_of(int rank) const;
   [[nodiscard]] int nodes() const noexcept { return nodes_; }
 
   /// Units over these devices in proportion to their scores; over the hosts of all ranks if there is
-  /// no device. Pure: the same on every rank.
+  /// no device. Pure: the same on every rank. Throws and costs what `Plan::over_devices` does.
   [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const;
 
  private:

@@ -129,7 +129,7 @@ fit() {
   fi
   if [[ -n ${SLURM_JOB_ID-} ]]; then
     say "job $job: exit status $status; back to the queue, to go on from $checkpoint"
-    scontrol requeue "$SLURM_JOB_ID" || end $status 'this site does not requeue jobs'
+    scontrol requeue "$job" || end $status 'this site does not requeue jobs'
     exit $status
   fi
   end $status "exit status $status; with TESSERA_RESUME=$name the same script goes on from $checkpoint"

@@ -118,14 +118,17 @@ fit() {
   esac
   # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
   # mpirun, 128 + the signal's number where a rank was killed.
-  { grep -o 'resuming after iteration [0-9]*' "$messages" || echo 'from the start'; } >>"$resumes" ||
-    end $status "exit status $status, and $resumes cannot be written; 'scontrol requeue $job' goes on from $checkpoint"
   [[ $signal != TERM ]] || end $status "told to end; 'scontrol requeue $job' goes on from $checkpoint"
-  if (($(tail -n 3 "$resumes" | uniq -c | awk '{ print $1 }' | tail -n 1) == 3)); then
-    local stuck
-    stuck=$(tail -n 1 "$resumes")
+  # What the next start goes on from. Three runs that end with the same are two that came no further than the first.
+  local kept
+  kept=$(grep -aos '"iteration":[0-9]*' "$checkpoint" | tail -n 1) || kept=
+  kept=${kept/*:/iteration }
+  kept=${kept:-nothing}
+  { echo "$kept"; } >>"$resumes" ||
+    end $status "exit status $status, and $resumes cannot be written; 'scontrol requeue $job' goes on from $checkpoint"
+  if (($(tail -n 3 "$resumes" | grep -cxF "$kept") == 3)); then
     rm "$resumes" # who puts it back by hand means to try again
-    end $status "no model: three runs came no further ($stuck, exit status $status)"
+    end $status "no model: three runs came no further (kept: $kept; exit status $status)"
   fi
   if [[ -n ${SLURM_JOB_ID-} ]]; then
     say "job $job: exit status $status; back to the queue, to go on from $checkpoint"

@@ -105,6 +105,13 @@ trap 'signal=TERM caught=yes; say "SIGTERM: asking the ranks to stop"' TERM
 messages=$(mktemp)
 trap 'rm -f "$messages"' EXIT
 
+# True if this is known not to be the last start of its job: Slurm starts a job again that it has lost sight of.
+overtaken() {
+  ! grep -q 'a later start of the job has taken over' "$messages" || return 0
+  [[ -n ${SLURM_JOB_ID-} && $(scontrol show job "$job" 2>/dev/null) =~ \ Restarts=([0-9]+) ]] &&
+    ((BASH_REMATCH[1] > ${SLURM_RESTART_COUNT:-0}))
+}
+
 # fit DATA OPTION...: the model goes to model.JOB.json in the folder that the job was submitted from.
 fit() {
   local model=model.$name.json checkpoint=model.$name.checkpoint resumes=model.$name.resumes status=0
@@ -119,6 +126,7 @@ fit() {
   # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
   # mpirun, 128 + the signal's number where a rank was killed.
   [[ $signal != TERM ]] || end $status "told to end; 'scontrol requeue $job' goes on from $checkpoint"
+  ! overtaken || end $status "exit status $status, but a later start of the job has taken over: left to it"
   # What the next start goes on from. Three runs that end with the same are two that came no further than the first.
   local kept
   kept=$(grep -aos '"iteration":[0-9]*' "$checkpoint" | tail -n 1) || kept=

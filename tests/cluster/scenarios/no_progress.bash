@@ -4,7 +4,8 @@
 # reason, in place of going round for ever. Once that something is gone, it goes on to the model; that it is put back
 # once more by hand meanwhile is no failure.
 prepare_fit
-sed -i 's|^data=|((${SLURM_RESTART_COUNT:-0} == 2)) \|\| [[ -e mended ]] \|\| export TESSERA_FAULT=kill@rank0\n&|' fit.sbatch
+broken='((${SLURM_RESTART_COUNT:-0} != 2)) \&\& [[ ! -e mended ]]'
+sed -i "s|^data=|if $broken; then export TESSERA_FAULT=kill@rank0; fi\n&|" fit.sbatch
 TESSERA_LAUNCHER=srun submit fit.sbatch
 freeze 3
 kill -KILL "$(processes n2 tessera-fit | head -n 1)"

@@ -27,6 +27,9 @@ else
 fi
 threads=${SLURM_CPUS_PER_TASK:-${OMP_NUM_THREADS:-1}}
 
+# Ranks have the environment of this script, also where a job begins with none (sbatch --export=NONE).
+export SLURM_EXPORT_ENV=ALL
+
 say() { echo "$(date '+%F %T')  $*" >&2; }
 
 # end STATUS TEXT: the last line of the log.

@@ -16,6 +16,13 @@ PATH=$with_programs
 cp "$scripts/fit-gpu.sbatch" mine.sbatch
 submit --job-name=mine --nodes=2 --ntasks-per-node=2 --gpus-per-node=2 --cpus-per-task=2 mine.sbatch
 jobs+=("$job")
+# A job that begins with an empty environment gives its ranks the one that its script makes.
+for launcher in srun mpirun; do
+  environment="PATH=\$PATH:$cluster/tessera/bin TESSERA_LAUNCHER=$launcher $(env | grep ^OMPI_ | xargs)"
+  sed "s|^here=|export $environment\n&|" "$scripts/fit-cpu.sbatch" >clean.sbatch
+  submit --job-name="clean.$launcher" --export=NONE clean.sbatch
+  jobs+=("$job")
+done
 
 for job in "${jobs[@]}"; do
   await 60 job_has_ended "$job"
@@ -23,7 +30,7 @@ for job in "${jobs[@]}"; do
 done
 tail --quiet --lines=1 ./*.log
 (($(tail --quiet --lines=1 probe.*.log | grep -c 'the report is above$') == 2))
-(($(tail --quiet --lines=1 fit-*.log mine.*.log rehearsal.log | grep -c 'the model is in model\..*\.json$') == 14))
+(($(tail --quiet --lines=1 {fit-,mine,clean,rehearsal}*.log | grep -c 'the model is in model\..*\.json$') == 16))
 # One rank, four ranks on two nodes, srun, mpirun: the model is the same, to the bit.
 for model in model.{3,7,8,11,local}.json; do
   diff <(grep -v '"verdict"' model.2.json) <(grep -v '"verdict"' $model)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every job script runs as it stands in the installed tree, under srun and under mpirun, on devices that are simulated;
-# the rehearsal runs on the head node. A copy of a script runs from a folder of the user's, with the programs on PATH.
+# the rehearsal runs on the head node. A copy of a script runs from a folder of the user's, with the programs on PATH,
+# and says what it lacks without. Names of folders, and arguments, may have blanks.
 export TESSERA_SIMULATE='*:2xH200'
 with_programs=$PATH
 PATH=${PATH#"$cluster/tessera/bin:"}
+ln -s "$cluster/tessera" 'my project'
+scripts="$PWD/my project/share/tessera/jobscripts"
 jobs=()
 for launcher in srun mpirun; do
   for script in probe fit-gpu fit-gpu-nodes fit-cpu fit-array; do
-    TESSERA_LAUNCHER=$launcher submit --job-name="$script.$launcher" "$scripts/$script.sbatch"
+    TESSERA_LAUNCHER=$launcher submit --job-name="$script.$launcher" "$scripts/$script.sbatch" some/argument 'another one'
     jobs+=("$job")
   done
 done
@@ -16,10 +19,12 @@ PATH=$with_programs
 cp "$scripts/fit-gpu.sbatch" mine.sbatch
 submit --job-name=mine --nodes=2 --ntasks-per-node=2 --gpus-per-node=2 --cpus-per-task=2 mine.sbatch
 jobs+=("$job")
+PATH=${PATH#"$cluster/tessera/bin:"} submit --job-name=lost --output=lost.log mine.sbatch
+lost=$job
 # A job that begins with an empty environment gives its ranks the one that its script makes.
 for launcher in srun mpirun; do
   environment="PATH=\$PATH:$cluster/tessera/bin TESSERA_LAUNCHER=$launcher $(env | grep ^OMPI_ | xargs)"
-  sed "s|^here=|export $environment\n&|" "$scripts/fit-cpu.sbatch" >clean.sbatch
+  sed "s|^command=|export $environment\n&|" "$scripts/fit-cpu.sbatch" >clean.sbatch
   submit --job-name="clean.$launcher" --export=NONE clean.sbatch
   jobs+=("$job")
 done
@@ -29,6 +34,9 @@ for job in "${jobs[@]}"; do
   job_is "$job" COMPLETED || fail "job $job is $(job_field "$job" JobState)"
 done
 tail --quiet --lines=1 ./*.log
+await 10 job_has_ended "$lost"
+job_is "$lost" FAILED
+grep -q "^no common.bash beside $PWD/mine.sbatch: put tessera-fit on the PATH$" lost.log
 (($(tail --quiet --lines=1 probe.*.log | grep -c 'the report is above$') == 2))
 (($(tail --quiet --lines=1 {fit-,mine,clean,rehearsal}*.log | grep -c 'the model is in model\..*\.json$') == 16))
 # One rank, four ranks on two nodes, srun, mpirun: the model is the same, to the bit.

@@ -94,7 +94,7 @@ run_once() {
   pid=$!
   exec {copy}>&-
   while :; do
-    caught=
+    caught=''
     [[ -z $signal ]] || kill -USR1 "$pid" 2>/dev/null || true
     wait "$pid" && status=0 || status=$?
     [[ -n $caught ]] || break
@@ -102,17 +102,35 @@ run_once() {
   wait "$tee" || true
   return "$status"
 }
-signal= caught=
+signal='' caught=''
 trap 'signal=USR1 caught=yes; say "SIGUSR1: asking the ranks to stop"' USR1
 trap 'signal=TERM caught=yes; say "SIGTERM: asking the ranks to stop"' TERM
 messages=$(mktemp)
 trap 'rm -f "$messages"' EXIT
 
-# True if this is known not to be the last start of its job: Slurm starts a job again that it has lost sight of.
-overtaken() {
-  ! grep -q 'a later start of the job has taken over' "$messages" || return 0
-  [[ -n ${SLURM_JOB_ID-} && $(scontrol show job "$job" 2>/dev/null) =~ \ Restarts=([0-9]+) ]] &&
-    ((BASH_REMATCH[1] > ${SLURM_RESTART_COUNT:-0}))
+# leave_if_overtaken STATUS: ends the script if this is not the last start of its job, as far as is known: Slurm starts
+# a job again that it has lost sight of.
+leave_if_overtaken() {
+  if grep -q 'a later start of the job has taken over' "$messages" ||
+    { [[ -n ${SLURM_JOB_ID-} && $(scontrol show job "$job" 2>/dev/null) =~ Restarts=([0-9]+) ]] &&
+      ((BASH_REMATCH[1] > ${SLURM_RESTART_COUNT:-0})); }; then
+    end "$1" "exit status $1, but a later start of the job has taken over: left to it"
+  fi
+}
+
+# requeue STATUS: puts the job back into the queue, and ends the script with STATUS. Slurm may be away for a moment, in
+# which it says nothing of a later start either; it stays with what it has refused.
+requeue() {
+  local answer limit=$((SECONDS + 300))
+  until answer=$(scontrol requeue "$job" 2>&1); do
+    if [[ $signal == TERM || $answer == *disabled* || $answer == *denied* ]] || ((SECONDS >= limit)); then
+      end "$1" "could not be put back into the queue: $answer"
+    fi
+    say "trying again to put job $job back into the queue: $answer"
+    sleep 10 || true
+    leave_if_overtaken "$1"
+  done
+  exit "$1"
 }
 
 # fit DATA OPTION...: the model goes to model.JOB.json in the folder that the job was submitted from.
@@ -129,7 +147,7 @@ fit() {
   # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
   # mpirun, 128 + the signal's number where a rank was killed.
   [[ $signal != TERM ]] || end $status "told to end; 'scontrol requeue $job' goes on from $checkpoint"
-  ! overtaken || end $status "exit status $status, but a later start of the job has taken over: left to it"
+  leave_if_overtaken $status
   # What the next start goes on from. Three runs that end with the same are two that came no further than the first.
   local kept
   kept=$(grep -aos '"iteration":[0-9]*' "$checkpoint" | tail -n 1) || kept=
@@ -143,8 +161,7 @@ fit() {
   fi
   if [[ -n ${SLURM_JOB_ID-} ]]; then
     say "job $job: exit status $status; back to the queue, to go on from $checkpoint"
-    scontrol requeue "$job" || end $status 'this site does not requeue jobs'
-    exit $status
+    requeue $status
   fi
   end $status "exit status $status; with TESSERA_RESUME=$name the same script goes on from $checkpoint"
 }

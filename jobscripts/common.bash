@@ -136,6 +136,8 @@ requeue() {
 # fit DATA OPTION...: the model goes to model.JOB.json in the folder that the job was submitted from.
 fit() {
   local model=model.$name.json checkpoint=model.$name.checkpoint resumes=model.$name.resumes status=0
+  local advice="with TESSERA_RESUME=$name the same script goes on from $checkpoint"
+  [[ -z ${SLURM_JOB_ID-} ]] || advice="'scontrol requeue $job' goes on from $checkpoint"
   run tessera-fit fit "$@" --threads "$threads" --out "$model" --run-report "run.$name.json" \
     --checkpoint "$checkpoint" --collective-timeout "${TESSERA_COLLECTIVE_TIMEOUT:-600}" || status=$?
 
@@ -146,15 +148,14 @@ fit() {
   esac
   # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
   # mpirun, 128 + the signal's number where a rank was killed.
-  [[ $signal != TERM ]] || end $status "told to end; 'scontrol requeue $job' goes on from $checkpoint"
+  [[ $signal != TERM ]] || end $status "told to end; $advice"
   leave_if_overtaken $status
   # What the next start goes on from. Three runs that end with the same are two that came no further than the first.
   local kept
   kept=$(grep -aos '"iteration":[0-9]*' "$checkpoint" | tail -n 1) || kept=
   kept=${kept/*:/iteration }
   kept=${kept:-nothing}
-  { echo "$kept"; } >>"$resumes" ||
-    end $status "exit status $status, and $resumes cannot be written; 'scontrol requeue $job' goes on from $checkpoint"
+  { echo "$kept"; } >>"$resumes" || end $status "exit status $status, and $resumes cannot be written; $advice"
   if (($(tail -n 3 "$resumes" | grep -cxF "$kept") == 3)); then
     rm "$resumes" # who puts it back by hand means to try again
     end $status "no model: three runs came no further (kept: $kept; exit status $status)"
@@ -163,7 +164,7 @@ fit() {
     say "job $job: exit status $status; back to the queue, to go on from $checkpoint"
     requeue $status
   fi
-  end $status "exit status $status; with TESSERA_RESUME=$name the same script goes on from $checkpoint"
+  end $status "exit status $status; $advice"
 }
 
 choose_launcher

@@ -10,7 +10,7 @@ scripts="$PWD/my project/share/tessera/jobscripts"
 jobs=()
 for launcher in srun mpirun; do
   for script in probe fit-gpu fit-gpu-nodes fit-cpu fit-array; do
-    TESSERA_LAUNCHER=$launcher submit --job-name="$script.$launcher" "$scripts/$script.sbatch" some/argument 'another one'
+    TESSERA_LAUNCHER=$launcher submit --job-name="$script.$launcher" "$scripts/$script.sbatch" an/argument 'another one'
     jobs+=("$job")
   done
 done
@@ -21,6 +21,10 @@ submit --job-name=mine --nodes=2 --ntasks-per-node=2 --gpus-per-node=2 --cpus-pe
 jobs+=("$job")
 PATH=${PATH#"$cluster/tessera/bin:"} submit --job-name=lost --output=lost.log mine.sbatch
 lost=$job
+# In another batch system, which tells a job to end.
+echo 'kill -TERM $PPID; exit 75' >told
+PBS_JOBID=7.server TESSERA_LAUNCHER='bash told' bash -c "source '$scripts/common.bash'; fit" 2>told.log || (($? == 75))
+grep 'job 7.server: told to end; with TESSERA_RESUME=7.server the same script goes on from model.7.server.c' told.log
 # A job that begins with an empty environment gives its ranks the one that its script makes.
 for launcher in srun mpirun; do
   environment="PATH=\$PATH:$cluster/tessera/bin TESSERA_LAUNCHER=$launcher $(env | grep ^OMPI_ | xargs)"

@@ -25,7 +25,8 @@ else
   job=${SLURM_JOB_ID:-${PBS_JOBID:-${FLUX_ENCLOSING_ID:-local}}}
   name=${TESSERA_RESUME:-$job}
 fi
-threads=${SLURM_CPUS_PER_TASK:-${OMP_NUM_THREADS:-1}}
+# Of a rank. Where Slurm says nothing of them, ranks go by OMP_NUM_THREADS, or take an equal share of what there is.
+cores=${SLURM_CPUS_PER_TASK-}
 
 # Ranks have the environment of this script, also where a job begins with none (sbatch --export=NONE).
 export SLURM_EXPORT_ENV=ALL
@@ -49,7 +50,7 @@ choose_launcher() {
     srun)
       # srun itself does not take --cpus-per-task from the job. A rank that ends with a status of its own is no
       # reason to kill the others, which end with the same status; one that is killed is, and PMIx sees to that.
-      launcher=(srun "--mpi=${SLURM_MPI_TYPE:-pmix}" "--cpus-per-task=$threads" --cpu-bind=cores
+      launcher=(srun "--mpi=${SLURM_MPI_TYPE:-pmix}" ${cores:+"--cpus-per-task=$cores"} --cpu-bind=cores
         --kill-on-bad-exit=0 --wait=60)
       ;;
     mpirun)
@@ -57,11 +58,11 @@ choose_launcher() {
         end 2 'under mpirun ask for GPUs by --gpus-per-node: Slurm gives its daemons a GPU as if each were a rank'
       # A cable that is cut is noticed after some 10 s.
       launcher=(mpirun --mca oob_tcp_keepalive_time 5 --mca oob_tcp_keepalive_intvl 2 --mca oob_tcp_keepalive_probes 3)
-      # A rank that has a node to itself has all cores that the job has there.
-      if [[ ${SLURM_NTASKS:-1} == "${SLURM_NNODES:-1}" ]]; then
+      # A rank that has a node to itself has all cores that the job has there; ranks that were promised none share them.
+      if [[ -z $cores || ${SLURM_NTASKS:-1} == "${SLURM_NNODES:-1}" ]]; then
         launcher+=(--bind-to none)
       else
-        launcher+=(--map-by "slot:PE=$threads" --bind-to core:overload-allowed)
+        launcher+=(--map-by "slot:PE=$cores" --bind-to core:overload-allowed)
       fi
       ;;
     *) read -ra launcher <<<"$choice" ;;
@@ -138,7 +139,7 @@ fit() {
   local model=model.$name.json checkpoint=model.$name.checkpoint resumes=model.$name.resumes status=0
   local advice="with TESSERA_RESUME=$name the same script goes on from $checkpoint"
   [[ -z ${SLURM_JOB_ID-} ]] || advice="'scontrol requeue $job' goes on from $checkpoint"
-  run tessera-fit fit "$@" --threads "$threads" --out "$model" --run-report "run.$name.json" \
+  run tessera-fit fit "$@" ${cores:+--threads "$cores"} --out "$model" --run-report "run.$name.json" \
     --checkpoint "$checkpoint" --collective-timeout "${TESSERA_COLLECTIVE_TIMEOUT:-600}" || status=$?
 
   case $status in

@@ -25,10 +25,12 @@ lost=$job
 echo 'kill -TERM $PPID; exit 75' >told
 PBS_JOBID=7.server TESSERA_LAUNCHER='bash told' bash -c "source '$scripts/common.bash'; fit" 2>told.log || (($? == 75))
 grep 'job 7.server: told to end; with TESSERA_RESUME=7.server the same script goes on from model.7.server.c' told.log
-# A job that begins with an empty environment gives its ranks the one that its script makes.
+# A job that begins with an empty environment gives its ranks the one that its script makes; and one that says nothing
+# of cores needs none for each of the threads that OpenMP is told of.
 for launcher in srun mpirun; do
   environment="PATH=\$PATH:$cluster/tessera/bin TESSERA_LAUNCHER=$launcher $(env | grep ^OMPI_ | xargs)"
-  sed "s|^command=|export $environment\n&|" "$scripts/fit-cpu.sbatch" >clean.sbatch
+  sed -e "s|^command=|export $environment OMP_NUM_THREADS=8,2\n&|" -e /cpus-per-task/d "$scripts/fit-cpu.sbatch" \
+    >clean.sbatch
   submit --job-name="clean.$launcher" --export=NONE clean.sbatch
   jobs+=("$job")
 done

@@ -51,8 +51,7 @@ Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& wo
   const TraceRange range("vote", pass);
   if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) come_late(ballots.timeout());
   const std::int64_t signature =
-      signature_of({pass, plan.units(), plan.block(), plan.ranks(), plan.on_devices() ? 1 : 0,
-                    static_cast<std::int64_t>(plan.tiles().size()), work.width});
+      signature_of({pass, static_cast<std::int64_t>(plan.fingerprint()), work.width});
   return ballots.vote(attempt.ballot(), signature, inventory, "the vote of " + pass_name());
 }
 

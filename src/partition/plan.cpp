@@ -126,6 +126,7 @@ Plan Plan::over_devices(std::int64_t units, std::span<const std::uint64_t> score
     for (std::size_t i = 0; i < order.size(); ++i) lay(r, order[i].index, shares[i]);
   }
   begins[ranks] = units;
+  plan.take_fingerprint();
   return plan;
 }
 
@@ -140,7 +141,25 @@ Plan Plan::over_hosts(std::int64_t units, int ranks, std::int64_t block) {
   plan.rank_begins_.reserve(static_cast<std::size_t>(ranks) + 1);
   for (int r = 0; r < ranks; ++r) plan.rank_begins_.push_back(blocks.take(each + (r < left ? 1 : 0)).begin);
   plan.rank_begins_.push_back(units);
+  plan.take_fingerprint();
   return plan;
+}
+
+void Plan::take_fingerprint() noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  // FNV-1a of words in place of bytes: a large plan has millions. The shift brings high bits down, too.
+  const auto add = [&hash](std::int64_t word) {
+    hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x100000001b3u;
+    hash ^= hash >> 32;
+  };
+  for (const std::int64_t word : {units_, block_, std::int64_t{on_devices_ ? 1 : 0}}) add(word);
+  for (const std::int64_t begin : rank_begins_) add(begin);
+  for (const PlannedTile& tile : tiles_) {
+    add((static_cast<std::int64_t>(tile.rank) << 32) | tile.device);
+    add(tile.units.begin);
+    add(tile.units.end);
+  }
+  fingerprint_ = hash;
 }
 
 std::span<const PlannedTile> Plan::tiles_of(int rank) const& {

@@ -79,12 +79,19 @@ class Plan {
   /// The units of one rank, all its tiles together. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] Range range_of(int rank) const;
 
+  /// A number that differs, most probably, from that of any plan that is not this one: how ranks find out
+  /// that they plan differently. Of no meaning beside that, and not the same in other versions.
+  [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+
  private:
+  void take_fingerprint() noexcept;
+
   std::int64_t units_ = 0;
   std::int64_t block_ = 1;
   bool on_devices_ = false;
   std::vector<PlannedTile> tiles_;
   std::vector<std::int64_t> rank_begins_;  // units of rank r: [rank_begins_[r], rank_begins_[r + 1])
+  std::uint64_t fingerprint_ = 0;          // of all the above
 };
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <tessera/error.hpp>
 
+#include <numeric>
 #include <stdexcept>
 
 namespace tessera::testing {
@@ -113,6 +114,21 @@ TEST_P(Misuse, DifferentPlansAreRefusedOnEveryRank) {
   if (!job_.on_host()) {
     EXPECT_EQ(units, before);
   }
+  EXPECT_EQ(ending.code, ErrorCode::usage);
+  EXPECT_TRUE(ending.message.starts_with("the ranks do not make the same call in pass 1")) << ending.message;
+  expect_usable();
+}
+
+TEST_P(Misuse, PlansThatAreCutElsewhereAreRefusedOnEveryRank) {
+  const int size = job_.comm().size();
+  if (size == 1) GTEST_SKIP() << "one rank cannot disagree";
+  // A device each, the last of which the last rank holds for faster than the others do: each brings as many
+  // units as its own plan says, of as many tiles, so that nobody could tell by itself.
+  std::vector<std::uint64_t> scores(static_cast<std::size_t>(size), 100);
+  if (on_last()) scores.back() = 150;
+  std::vector<std::int64_t> offsets(scores.size() + 1);
+  std::iota(offsets.begin(), offsets.end(), 0);
+  const auto ending = ending_of([&] { (void)reduce_units(job_, Plan::over_devices(1000, scores, offsets)); });
   EXPECT_EQ(ending.code, ErrorCode::usage);
   EXPECT_TRUE(ending.message.starts_with("the ranks do not make the same call in pass 1")) << ending.message;
   expect_usable();

@@ -182,6 +182,20 @@ TEST(Plan, RefusesWhatItCannotDo) {
   EXPECT_TRUE(refuses([&] { return plan.tiles_of(-1); }));
 }
 
+TEST(Plan, AFingerprintTellsPlansApart) {
+  const auto of = [](const Scores& scores, std::int64_t units = 1000, std::int64_t block = 1) {
+    return Plan::over_devices(units, scores, Offsets{0, 2, 3}, block).fingerprint();
+  };
+  const auto one = of({100, 50, 75});
+  EXPECT_EQ(of({100, 50, 75}), one);
+  EXPECT_NE(of({100, 50, 80}), one) << "another cut between ranks";
+  EXPECT_NE(of({90, 60, 75}), one) << "another cut inside a rank";
+  EXPECT_NE(of({50, 100, 75}), one) << "other devices";
+  EXPECT_NE(of({100, 50, 75}, 1001), one);
+  EXPECT_NE(of({100, 50, 75}, 1000, 10), one);
+  EXPECT_NE(Plan::over_hosts(1000, 2).fingerprint(), Plan::over_hosts(1000, 3).fingerprint());
+}
+
 TEST(Plan, RandomAgainstExactArithmetic) {
   constexpr std::uint64_t seed = 9182736;
   std::mt19937_64 random(seed);

@@ -11,6 +11,9 @@
 namespace tessera {
 namespace {
 
+/// Slabs double up to this size.
+constexpr std::size_t most_growth_bytes = std::size_t{64} << 20;
+
 /// From `at` to the next multiple of `alignment`.
 std::size_t padding(std::uintptr_t at, std::size_t alignment) {
   return (alignment - at % alignment) % alignment;
@@ -34,15 +37,27 @@ void* Arena::take_bytes(std::size_t bytes, std::size_t alignment) {
     const std::size_t extra = alignment > default_alignment ? alignment - default_alignment : 0;
     const std::size_t needed = bytes + std::min(extra, std::numeric_limits<std::size_t>::max() - bytes);
     slabs_.reserve(slabs_.size() + 1);
-    slabs_.push_back(pool_->take_bytes(std::max(needed, next_bytes_), stream_));
+    slabs_.push_back(take_slab(needed));
     used_before_ += used_;
     used_ = 0;
-    next_bytes_ = capacity_bytes();  // so that there are few slabs, however much is taken
+    // So that there are few slabs, however much is taken, and little is leased that nobody asked for.
+    next_bytes_ = std::min(capacity_bytes(), most_growth_bytes);
   }
   used_ += skipped();
   void* memory = start() + used_;
   used_ += bytes;
   return memory;
+}
+
+MemoryLease Arena::take_slab(std::size_t needed) {
+  if (next_bytes_ > needed) {
+    try {
+      return pool_->take_bytes(next_bytes_, stream_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::job_fault) throw;
+    }
+  }
+  return pool_->take_bytes(needed, stream_);
 }
 
 void Arena::reset() noexcept {

@@ -19,11 +19,12 @@ namespace tessera {
 ///       auto* offsets = arena.take<int>(blocks);
 ///     }
 ///
-/// It leases a slab from the pool, and further ones when that is full; at a reset several slabs become one
-/// that would have held everything, so that from the second tile on there is one. Memory is for work on the
-/// arena's stream: what is taken after a reset comes after what was put on that stream before it, and
-/// nothing has to be waited for. Work on other streams the caller orders before the reset.
-/// One arena is for one thread at a time. The pool must outlive it.
+/// It leases a slab from the pool, and further ones when that is full: as large as all before it, up to
+/// 64 MiB, unless more is asked for. At a reset several slabs become one that would have held everything, so
+/// that from the second tile on there is one. Where the pool has not so much, a slab is no larger than what
+/// is asked for. Memory is for work on the arena's stream: what is taken after a reset comes after what was
+/// put on that stream before it, and nothing has to be waited for. Work on other streams the caller orders
+/// before the reset. One arena is for one thread at a time. The pool must outlive it.
 class Arena {
  public:
   static constexpr std::size_t default_alignment = 256;
@@ -54,6 +55,9 @@ class Arena {
   [[nodiscard]] std::size_t slabs() const noexcept { return slabs_.size(); }
 
  private:
+  /// Of `next_bytes_`, or of what is needed if that is more, or all that can be had.
+  [[nodiscard]] MemoryLease take_slab(std::size_t needed);
+
   BufferPool* pool_;
   StreamView stream_;
   std::size_t next_bytes_;  ///< of the next slab, or more

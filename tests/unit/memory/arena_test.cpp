@@ -95,6 +95,30 @@ TEST_F(OnTheHost, WhatWasTakenOutlivesAFailure) {
   EXPECT_EQ(address(arena.take<char>(1)), address(first) + 256);
 }
 
+TEST(Arena, LeasesLittleThatNobodyAskedFor) {
+  FakeDevice device(1);
+  BufferPool pool(std::make_unique<FakeUpstream>(device));
+  Arena arena(pool, device.stream(0));
+  (void)arena.take_bytes(6144 * mib);
+  (void)arena.take_bytes(1024);
+  EXPECT_EQ(device.taken_bytes(), (6144 + 64) * mib);
+}
+
+TEST(Arena, TakesWhatIsNeededWhereThereIsNoMore) {
+  FakeDevice device(1, 10 * mib);
+  BufferPool pool(std::make_unique<FakeUpstream>(device));
+  Arena arena(pool, device.stream(0));
+  (void)arena.take_bytes(6 * mib);
+  (void)arena.take_bytes(3 * mib);
+  EXPECT_EQ(arena.capacity_bytes(), 9 * mib);
+  EXPECT_THROW((void)arena.take_bytes(2 * mib), Error);
+  arena.reset();
+  // One slab in place of the two is no longer to be had.
+  const MemoryLease others = pool.take_bytes(5 * mib, device.stream(0));
+  (void)arena.take_bytes(4 * mib);
+  EXPECT_EQ(arena.capacity_bytes(), 4 * mib);
+}
+
 /// Random tiles: nothing overlaps, everything is inside a slab, and a repeated tile takes one slab.
 TEST_F(OnTheHost, RandomTilesDoNotOverlap) {
   constexpr std::uint64_t seed = 11;

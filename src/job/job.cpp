@@ -45,7 +45,7 @@ DeviceCollectives Job::collectives() {
     parts.inventory = &state_->inventory;
     parts.pool = &state_->pool;
     parts.faults = &state_->faults;
-    parts.timeout = state_->options.collective_timeout;
+    parts.timeout = state_->comm.timeout();
     state_->collectives.emplace(std::move(parts));
     if (state_->lost) state_->collectives->close();
   }

@@ -81,9 +81,10 @@ std::string seconds(std::chrono::milliseconds time) {
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
 }
 
-const StopOptions& checked(const StopOptions& options) {
+StopOptions checked(StopOptions options) {
   if (options.time_limit.count() < 0)
     throw Error(ErrorCode::usage, "StopOptions::time_limit is negative: give a time, or 0 for no limit");
+  options.time_limit = mpi::detail::within_clocks(options.time_limit);
   return options;
 }
 

@@ -192,7 +192,7 @@ void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::s
 
 Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
                            std::chrono::milliseconds timeout)
-    : self_{.comm = owned, .family = std::move(family), .id = id, .timeout = timeout} {
+    : self_{.comm = owned, .family = std::move(family), .id = id, .timeout = detail::within_clocks(timeout)} {
   check(MPI_Comm_set_errhandler(owned, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(owned, &self_.rank), "MPI_Comm_rank");
   check(MPI_Comm_size(owned, &self_.size), "MPI_Comm_size");
@@ -209,7 +209,7 @@ Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {
   MPI_Comm duplicate = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Comm_idup(handle_of(*this), &duplicate, &request), "MPI_Comm_idup");
-  wait(request, "a duplication", 0, timeout);
+  wait(request, "a duplication", 0, detail::within_clocks(timeout));
   return {duplicate, self_.family, id_of_child(0), timeout};
 }
 

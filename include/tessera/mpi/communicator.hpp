@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,12 @@ class Communicator;
 
 namespace detail {
 class Family;
+
+/// `time`, or a hundred years if it is longer: what the nanoseconds of clocks can be added to and compared
+/// with.
+[[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
+  return std::min<std::chrono::milliseconds>(time, std::chrono::years(100));
+}
 
 /// MPI counts are `int`: what is larger is cut into pieces of this many elements.
 inline constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
@@ -120,8 +127,11 @@ class Communicator {
   [[nodiscard]] MPI_Comm native() const noexcept { return self_.comm; }
 
   /// How long a collective may take from when this rank comes to it, and one of the duplicates and parts that
-  /// are made from now on; 0, as at first: for ever. Give it on every rank.
-  void set_timeout(std::chrono::milliseconds timeout) noexcept { self_.timeout = timeout; }
+  /// are made from now on; 0, as at first: for ever, and more than a hundred years count as those. Give it on
+  /// every rank.
+  void set_timeout(std::chrono::milliseconds timeout) noexcept {
+    self_.timeout = detail::within_clocks(timeout);
+  }
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return self_.timeout; }
 
   /// What this rank does again and again while it waits in a collective of this communicator, once it has

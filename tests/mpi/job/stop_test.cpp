@@ -244,6 +244,7 @@ TEST(StopRequests, MisuseIsRefused) {
   const auto comm = world();
   EXPECT_THROW(StopRequest(comm, {.signals = {SIGKILL}}), Error);
   EXPECT_THROW(StopRequest(comm, {.time_limit = std::chrono::milliseconds(-1)}), Error);
+  EXPECT_FALSE(StopRequest(comm, {.time_limit = std::chrono::milliseconds::max()}).made()) << "no limit";
   const StopRequest again(comm);
   EXPECT_FALSE(again.made());
 }

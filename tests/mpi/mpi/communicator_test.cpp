@@ -4,6 +4,7 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 namespace tessera::mpi {
@@ -36,6 +37,16 @@ TEST_F(CommunicatorTest, AFailedCallIsThisRanksAlone) {
   } catch (const Failure& fault) {
     EXPECT_EQ(fault.code(), ErrorCode::job_fault);
     EXPECT_NE(std::string(fault.what()).find("MPI_ERR_ROOT"), std::string::npos) << fault.what();
+  }
+}
+
+TEST_F(CommunicatorTest, TheLongestTimeoutIsLong) {
+  constexpr auto longest = std::chrono::milliseconds::max();
+  comm.set_timeout(longest);
+  const auto duplicate = comm.duplicate(longest);
+  for (const auto timeout : {comm.timeout(), duplicate.timeout()}) {
+    const auto now = std::chrono::steady_clock::now();
+    EXPECT_GT(now + timeout, now + std::chrono::years(50));
   }
 }
 

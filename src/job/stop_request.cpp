@@ -2,12 +2,15 @@
 #include <tessera/job/stop_request.hpp>
 
 #include "job/alarm.hpp"
+#include "job/attempt.hpp"
 
 #include <tessera/error.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace tessera {
@@ -92,16 +95,32 @@ StopOptions checked(StopOptions options) {
 
 struct StopRequest::State {
   State(const mpi::Communicator& from, const StopOptions& chosen)
-      : options(checked(chosen)),
-        handlers(options.signals),
-        comm(from.duplicate()),
-        waiting(from.duplicate()),
-        alarm(comm) {}
+      : comm(from.duplicate()), waiting(from.duplicate()), alarm(comm) {
+    begin(chosen);
+  }
+
+  /// *Collective.* Takes the options and the signals; a rank that cannot does not leave the others behind.
+  void begin(const StopOptions& chosen) {
+    std::exception_ptr thrown;
+    try {
+      options = checked(chosen);
+      handlers.emplace(options.signals);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    const mpi::Purpose purpose(comm, "the making of the stop request");
+    const int first = comm.allreduce<std::int32_t>(thrown ? comm.rank() : comm.size(), mpi::Reduction::min);
+    if (first == comm.size()) return;
+    const std::string reason = comm.broadcast_text(thrown ? reason_of(thrown) : std::string(), first);
+    if (thrown) std::rethrow_exception(thrown);
+    throw Error(ErrorCode::job_fault,
+                "rank " + std::to_string(first) + " failed in the making of the stop request: " + reason);
+  }
 
   /// Why this rank itself was asked; empty if it was not.
   [[nodiscard]] std::string own_cause() const {
     const std::string here = " on rank " + std::to_string(comm.rank());
-    if (const int signal = handlers.caught(); signal != 0) return name_of(signal) + here;
+    if (const int signal = handlers->caught(); signal != 0) return name_of(signal) + here;
     {
       const std::lock_guard lock(mutex);
       if (!requested.empty()) return requested + here;
@@ -113,10 +132,10 @@ struct StopRequest::State {
   }
 
   StopOptions options;
-  SignalHandlers handlers;
   mpi::Communicator comm;
   mpi::Communicator waiting;  // of `wait_for_all`, whose ranks look while they wait
   Alarm alarm;
+  std::optional<SignalHandlers> handlers;
   Clock::time_point start = Clock::now();
   mutable std::mutex mutex;
   std::string requested;  // by the application; under the mutex
@@ -143,7 +162,7 @@ void StopRequest::request(std::string cause) {
 bool StopRequest::made() const noexcept {
   const State& state = *state_;
   if (state.made.load(std::memory_order_relaxed)) return true;
-  if (state.handlers.caught() == 0 && !state.time_is_up()) return false;
+  if (state.handlers->caught() == 0 && !state.time_is_up()) return false;
   state.made = true;
   return true;
 }

@@ -43,7 +43,7 @@ struct StopOptions {
 class StopRequest {
  public:
   /// *Collective.* Throws `Error(usage)` for a negative time, a signal that cannot be caught, or if another
-  /// request catches signals.
+  /// request catches signals; `Error(job_fault)` on the ranks where all is well, if it is not on another.
   explicit StopRequest(const mpi::Communicator& comm, StopOptions options = {});
   ~StopRequest();
   StopRequest(const StopRequest&) = delete;

@@ -35,6 +35,7 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const Devic
        .finish =
            [&] {
              for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
+             sums.front().prepare_allreduce();
            }});
   const mpi::Purpose purpose(comm(), "the sum of pass " + std::to_string(state_->pass));
   sums.front().allreduce(comm());

@@ -62,23 +62,29 @@ void ReproducibleSum::merge(std::span<const std::int32_t> tops, std::span<const 
   }
 }
 
+void ReproducibleSum::prepare_allreduce() {
+  tops_.resize(width());
+  bins_.resize(width() * bin_count);
+}
+
 void ReproducibleSum::allreduce(const mpi::Communicator& comm) {
+  prepare_allreduce();
   const std::int64_t others = comm.allreduce(count_, mpi::Reduction::sum) - count_;
   count_in(others);
 
   // Everybody moves to the highest window of the job; then bins of one place are of one position.
-  std::vector<std::int32_t> tops(width());
-  std::transform(elements_.begin(), elements_.end(), tops.begin(), [](auto& element) { return element.top; });
-  comm.allreduce(std::span(tops), mpi::Reduction::max);
-  std::vector<std::int64_t> bins;
-  bins.reserve(width() * bin_count);
+  std::transform(elements_.begin(), elements_.end(), tops_.begin(),
+                 [](auto& element) { return element.top; });
+  comm.allreduce(std::span(tops_), mpi::Reduction::max);
   for (std::size_t i = 0; i < width(); ++i) {
-    raise_to(elements_[i], tops[i]);
-    bins.insert(bins.end(), std::begin(elements_[i].bins), std::end(elements_[i].bins));
+    raise_to(elements_[i], tops_[i]);
+    std::copy_n(elements_[i].bins, bin_count, bins_.begin() + static_cast<std::ptrdiff_t>(i * bin_count));
   }
-  comm.allreduce(std::span(bins), mpi::Reduction::sum);
+  comm.allreduce(std::span(bins_), mpi::Reduction::sum);
   for (std::size_t i = 0; i < width(); ++i)
-    std::copy_n(bins.begin() + static_cast<std::ptrdiff_t>(i * bin_count), bin_count, elements_[i].bins);
+    std::copy_n(bins_.begin() + static_cast<std::ptrdiff_t>(i * bin_count), bin_count, elements_[i].bins);
+  tops_ = {};
+  bins_ = {};
 }
 
 std::vector<double> ReproducibleSum::values() const {

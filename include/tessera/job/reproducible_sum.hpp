@@ -53,6 +53,9 @@ class ReproducibleSum {
   /// position first; `count` vectors were added. Throws `Error(usage)` on other sizes.
   void merge(std::span<const std::int32_t> tops, std::span<const std::int64_t> bins, std::int64_t count);
 
+  /// Allocates all that `allreduce` will need: 36 bytes an element. Where ranks can still agree that one of
+  /// them failed, so that the others do not wait for it in the sum.
+  void prepare_allreduce();
   /// The sum over all ranks, on every rank. *Collective.* 36 bytes an element go over the network. Throws
   /// `Error(usage)` on every rank if more than 2^30 vectors come together. The width must be the same.
   void allreduce(const mpi::Communicator& comm);
@@ -65,6 +68,8 @@ class ReproducibleSum {
 
   std::vector<SumElement> elements_;
   std::int64_t count_ = 0;
+  std::vector<std::int32_t> tops_;  ///< these two for an `allreduce`: of all elements, and
+  std::vector<std::int64_t> bins_;  ///< of one element after another
 };
 
 }  // namespace tessera

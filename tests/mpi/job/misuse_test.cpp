@@ -3,8 +3,35 @@
 
 #include <tessera/error.hpp>
 
+#include <atomic>
+#include <cstdlib>
+#include <new>
 #include <numeric>
 #include <stdexcept>
+
+namespace tessera::testing {
+namespace {
+
+/// While it is, a megabyte cannot be had.
+std::atomic<bool> memory_is_short = false;
+
+void* allocate(std::size_t bytes) {
+  void* memory = memory_is_short && bytes >= std::size_t{1} << 20 ? nullptr : std::malloc(bytes);
+  return memory != nullptr ? memory : throw std::bad_alloc();
+}
+
+}  // namespace
+}  // namespace tessera::testing
+
+void* operator new(std::size_t bytes) {
+  return tessera::testing::allocate(bytes);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace tessera::testing {
 namespace {
@@ -70,6 +97,18 @@ TEST_P(Misuse, AnExceptionOfTheHostFunctionReachesItsRankAndTheOthersAreTold) {
         });
   });
   expect_told(ending, {std::nullopt, "the log of a negative unit"});
+  expect_usable();
+}
+
+TEST_P(Misuse, ARankWithoutMemoryForTheSumDoesNotLetTheOthersWait) {
+  constexpr std::size_t width = 1 << 16;  // 2 MiB for its sum
+  const auto ending = ending_of([&] {
+    (void)job_.reduce(
+        job_.plan(2 * job_.comm().size()), width, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+        [&](const HostTile&, std::span<double>) { memory_is_short = on_last(); });
+  });
+  memory_is_short = false;
+  expect_told(ending, {std::nullopt, std::bad_alloc().what()});
   expect_usable();
 }
 

@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
 
@@ -78,9 +78,11 @@ Json to_json(const Model& model) {
             {"weights", model.weights.empty() ? Json() : Json(model.weights)},
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
-  Json coefficients = Json::object();
+  // In the order of the design: two may have one name, as factor q at level 1 and a column q1.
+  Json coefficients = Json::array();
   const auto names = model.design.coef_names();
-  for (std::size_t i = 0; i < names.size(); ++i) coefficients[names[i]] = model.coef[i];
+  for (std::size_t i = 0; i < names.size(); ++i)
+    coefficients.push_back({{"name", names[i]}, {"value", model.coef[i]}});
   json["coefficients"] = std::move(coefficients);
   json["terms"] = terms_json(model);
   json["scale"] = model.scale;
@@ -161,7 +163,8 @@ Model from_json(const Json& json, const std::string& path) {
   model.rows = json.at("n").get<std::int64_t>();
   model.rows_dropped = json.at("rows_dropped").get<std::int64_t>();
   model.design = design_from_json(nlohmann::json(json.at("design")));
-  for (const auto& [name, value] : json.at("coefficients").items()) model.coef.push_back(value.get<double>());
+  for (const Json& coefficient : json.at("coefficients"))
+    model.coef.push_back(coefficient.at("value").get<double>());
   if (model.coef.size() != static_cast<std::size_t>(model.design.coef_size)) {
     refuse(path, "has another number of coefficients than its terms");
   }
@@ -246,7 +249,9 @@ Model load_model(const std::string& path) {
   if (json.is_discarded() || !json.is_object() || json.value("format", "") != format_name) {
     refuse(path, "is not a model that tessera-fit wrote");
   }
-  if (json.value("version", 0) > format_version) refuse(path, "was written by a newer tessera-fit");
+  const int version = json.value("version", 0);
+  if (version > format_version) refuse(path, "was written by a newer tessera-fit");
+  if (version < format_version) refuse(path, "was written by an older tessera-fit: fit the model again");
   try {
     return from_json(json, path);
   } catch (const nlohmann::json::exception& fault) {

@@ -66,12 +66,13 @@ struct Model {
 /// PATH.cov beside it as raw little-endian doubles, column by column. Numbers read back to the same
 /// bits. Throws `tessera::Error(input)` if a file cannot be written.
 ///
-/// The file's version counts changes that an older program would read wrongly. What a reader can do without,
-/// as `Model::outline`, is added in place: older programs pass over it, and this one reads files without it.
+/// The file's version counts changes after which program and file do not understand each other; a file of
+/// another version is refused. What a reader can do without, as `Model::outline`, is added in place: older
+/// programs pass over it, and this one reads files without it.
 void save_model(const Model& model, const std::string& path, int inline_limit = 512);
 
-/// Reads a model.json. Throws `tessera::Error(input)`: no such file, not a model, a newer format, a
-/// covariance file that is missing or of the wrong size.
+/// Reads a model.json. Throws `tessera::Error(input)`: no such file, not a model, another version of
+/// the format, a covariance file that is missing or of the wrong size.
 [[nodiscard]] Model load_model(const std::string& path);
 
 }  // namespace tessera::fit

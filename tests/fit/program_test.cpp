@@ -96,7 +96,8 @@ TEST_F(Program, FitsPredictsAndSummarises) {
     EXPECT_TRUE(model.contains(key)) << key;
   }
   EXPECT_EQ(model.at("n"), 200);
-  EXPECT_TRUE(model.at("coefficients").contains("fb"));
+  EXPECT_EQ(model.at("coefficients").at(1).at("name"), "fb");
+  EXPECT_EQ(model.at("coefficients").at(1).at("value"), model.at("parametric").at(1).at("estimate"));
   const auto report = nlohmann::json::parse(read("run.json"));
   for (const char* key : {"ranks", "devices", "plan", "verdict", "phases"})
     EXPECT_TRUE(report.contains(key)) << key;
@@ -128,6 +129,29 @@ TEST_F(Program, RowsWithMissingValuesAreLeftOutAndPredictedAsNA) {
   const auto shown = run(TESSERA_FIT " predict " + path("model.json") + " " + path("holes.csv"));
   EXPECT_TRUE(shown.out.ends_with("NA\n")) << "no x, no prediction";
   EXPECT_EQ(shown.out.find("NA"), shown.out.size() - 3) << "a prediction needs no response";
+}
+
+TEST_F(Program, TwoCoefficientsOfOneNameAreReadBackInTheirOrder) {
+  // Level 1 of the factor q, and the column q1; deterministic.
+  std::ostringstream table;
+  table << "y,q,q1\n";
+  for (int i = 0; i < 40; ++i)
+    table << 10 * (i % 2) + 0.5 * (i % 7) + 0.01 * (i % 3) << ",\"" << i % 2 << "\"," << i % 7 << '\n';
+  write("twice.csv", table.str());
+  const auto fitted = fit("twice.csv", "y ~ q + q1");
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  const auto summary = run(TESSERA_FIT " summary " + path("model.json"));
+  ASSERT_EQ(summary.status, 0) << summary.err;
+  EXPECT_NE(fitted.out.find(summary.out), std::string::npos) << summary.out;
+  write("new.csv", "q,q1\n\"1\",0\n\"0\",2\n");
+  const auto shown = run(TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv"));
+  std::istringstream lines(shown.out);
+  std::string header;
+  double high = 0;
+  double low = 0;
+  lines >> header >> high >> low;
+  EXPECT_NEAR(high, 10, 0.1) << shown.out;
+  EXPECT_NEAR(low, 1, 0.1) << shown.out;
 }
 
 TEST_F(Program, CovarianceOfAModelReadsBackFromAFileBesideIt) {
@@ -422,12 +446,15 @@ TEST_F(Program, AFullDiskLeavesNothing) {
 }
 
 TEST_F(Program, AFileThatIsNoModelIsRefused) {
-  for (const char* text : {"", "{}", "[1,2", "{\"format\":\"tessera-fit model\",\"version\":999}",
-                           "{\"format\":\"tessera-fit model\",\"version\":1}"}) {
+  const auto expect_refused = [&](const char* text, const char* why) {
     write("other.json", text);
     const auto result = run(TESSERA_FIT " summary " + path("other.json"));
-    expect_refusal(result, 3, "other.json");
-  }
+    expect_refusal(result, 3, std::string("other.json: ") + why);
+  };
+  for (const char* text : {"", "{}", "[1,2"}) expect_refused(text, "is not a model");
+  expect_refused("{\"format\":\"tessera-fit model\",\"version\":999}", "was written by a newer tessera-fit");
+  expect_refused("{\"format\":\"tessera-fit model\",\"version\":1}", "was written by an older tessera-fit");
+  expect_refused("{\"format\":\"tessera-fit model\",\"version\":2}", "is damaged");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "csv_index.hpp"
 #include "csv_rows.hpp"
 #include "frame_builder.hpp"
+#include "utf8.hpp"
 
 #include <tessera/error.hpp>
 
@@ -49,6 +50,9 @@ Header read_header(ByteSource& source, const std::string& path, const CsvOptions
     for (CsvFields fields(reader.row(), reader.has_quotes()); fields.more();) {
       header.columns.emplace_back(fields.field(scratch).text);
       const std::string& name = header.columns.back();
+      if (!is_utf8(name))
+        throw Error(ErrorCode::input, fmt::format("{}, line {}: the name of column {} is not UTF-8: {}", path,
+                                                  reader.line(), header.columns.size(), how_to_utf8));
       if (!name.empty() && !known.insert(name).second)
         throw Error(ErrorCode::input,
                     fmt::format("{}, line {}: two columns have the name '{}'", path, reader.line(), name));

@@ -2,6 +2,9 @@
 #include "formula.hpp"
 
 #include "formula_parts.hpp"
+#include "utf8.hpp"
+
+#include <tessera/error.hpp>
 
 #include <fmt/format.h>
 
@@ -285,6 +288,8 @@ std::vector<Expression> Formula::variables() const {
 }
 
 Formula parse_formula(std::string_view text) {
+  if (!is_utf8(text))
+    throw Error(ErrorCode::usage, "the formula is not UTF-8, as the names of columns are: write it in that");
   const Syntax tree = parse_syntax(text);
   if (!tree.is_binary("~")) formula_error(text.size(), "there is no '~'; a formula reads response ~ terms");
   if (tree.children[0].is_binary("~")) formula_error(tree.position, "a second '~'");

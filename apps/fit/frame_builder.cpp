@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frame_builder.hpp"
 
+#include "utf8.hpp"
+
 #include <tessera/error.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 
@@ -131,6 +133,9 @@ std::int32_t FrameBuilder::code_of(std::size_t column, std::string_view text, st
     throw Error(ErrorCode::input, fmt::format("{}: the text column '{}' has more than {} distinct values; a "
                                               "factor has a coefficient for each",
                                               plan_.path(), used.name, max_levels));
+  if (!is_utf8(text))
+    throw Error(ErrorCode::input, fmt::format("{}, {} {}: the column '{}' holds a text that is not UTF-8: {}",
+                                              plan_.path(), row_word_, row_number, used.name, how_to_utf8));
   const auto code = static_cast<std::int32_t>(dictionary.texts.size());
   dictionary.texts.emplace_back(text);
   dictionary.codes.emplace(text, code);

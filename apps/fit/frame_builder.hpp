@@ -68,7 +68,7 @@ class FrameBuilder {
     codes_[column] = -1;
   }
   /// Text where the plan has numbers is remembered: see `found_text`. Throws `Error(input)` where an
-  /// expression needs numbers, and for a level that is not a known one.
+  /// expression needs numbers, for a level that is not a known one, and for one that is not UTF-8.
   void set_text(std::size_t column, std::string_view text, std::int64_t row_number);
   /// Ends a row: evaluates its expressions. Throws `Error(input)` for an infinite value.
   void end_row(std::int64_t row_number);

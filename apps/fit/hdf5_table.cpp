@@ -2,6 +2,7 @@
 #include "hdf5_table.hpp"
 
 #include "frame_builder.hpp"
+#include "utf8.hpp"
 
 #include <tessera/error.hpp>
 
@@ -122,6 +123,9 @@ Contents contents_of(hid_t file, const std::string& path) {
                                 contents.columns[0], contents.rows, name, rows));
       contents.rows = rows;
       contents.columns.push_back(name);
+      if (!is_utf8(name))
+        throw Error(ErrorCode::input, fmt::format("{}: the name of column {} is not UTF-8: {}", path,
+                                                  contents.columns.size(), how_to_utf8));
     }
   }
   if (contents.columns.empty())

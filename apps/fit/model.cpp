@@ -23,6 +23,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* format_name = "tessera-fit model";
 constexpr int format_version = 2;
 
+constexpr const char* covariance_suffix = ".cov";
+
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
 
 Json terms_json(const Model& model) {
@@ -196,9 +198,9 @@ Model from_json(const Json& json, const std::string& path) {
     refuse(path, "has another number of linear predictors than of residuals");
   }
   const Json& covariance = json.at("covariance");
-  if (covariance.contains("file")) {
-    const auto beside = std::filesystem::path(path).parent_path() / covariance.at("file").get<std::string>();
-    model.covariance = read_covariance(beside.string(), model.design.coef_size);
+  if (covariance.contains("suffix")) {
+    const std::filesystem::path itself = std::filesystem::canonical(path);  // and no link to it
+    model.covariance = read_covariance(covariance_path(itself.string()), model.design.coef_size);
   } else {
     model.covariance = Matrix(model.design.coef_size, model.design.coef_size);
     const auto columns = covariance.at("columns").get<std::vector<std::vector<double>>>();
@@ -219,16 +221,19 @@ double Model::block_edf(const CoefBlock& block) const {
   return sum;
 }
 
+std::string covariance_path(const std::string& path) {
+  return path + covariance_suffix;
+}
+
 void save_model(const Model& model, const std::string& path, int inline_limit) {
   Json json = to_json(model);
   const Matrix& covariance = model.covariance;
   OutputFile file(path);
   if (covariance.rows() > inline_limit) {
-    const std::string beside = path + ".cov";
-    OutputFile values(beside);
+    OutputFile values(covariance_path(path));
     values.write(covariance.values());
     values.commit();
-    json["covariance"] = {{"file", std::filesystem::path(beside).filename().string()},
+    json["covariance"] = {{"suffix", covariance_suffix},
                           {"rows", covariance.rows()},
                           {"layout", "little-endian float64, column by column"}};
   } else {
@@ -238,7 +243,8 @@ void save_model(const Model& model, const std::string& path, int inline_limit) {
     }
     json["covariance"] = {{"rows", covariance.rows()}, {"columns", std::move(columns)}};
   }
-  file.write(json.dump(1));
+  // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
+  file.write(json.dump(1, ' ', false, Json::error_handler_t::replace));
   file.write("\n");
   file.commit();
 }

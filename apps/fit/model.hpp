@@ -62,9 +62,13 @@ struct Model {
   [[nodiscard]] double deviance_explained() const { return 1 - deviance / null_deviance; }
 };
 
+/// The file of a large covariance beside the model PATH: PATH.cov.
+[[nodiscard]] std::string covariance_path(const std::string& path);
+
 /// Writes model.json whole or not at all. A covariance of more than `inline_limit` coefficients goes to
-/// PATH.cov beside it as raw little-endian doubles, column by column. Numbers read back to the same
-/// bits. Throws `tessera::Error(input)` if a file cannot be written.
+/// `covariance_path` as raw little-endian doubles, column by column. Numbers read back to the same bits. A
+/// text that is not UTF-8, such as a host name, has U+FFFD in its place. Throws `tessera::Error(input)` if a
+/// file cannot be written.
 ///
 /// The file's version counts changes after which program and file do not understand each other; a file of
 /// another version is refused. What a reader can do without, as `Model::outline`, is added in place: older

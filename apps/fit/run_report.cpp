@@ -80,7 +80,8 @@ void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime
   }
   json["phases"] = std::move(times);
   OutputFile file(path);
-  file.write(json.dump(1));
+  // A host name or driver message need not be UTF-8.
+  file.write(json.dump(1, ' ', false, Json::error_handler_t::replace));
   file.write("\n");
   file.commit();
 }

@@ -330,6 +330,9 @@ TEST_P(Refused, OnOneLineWithItsStatusAndNoFile) {
 INSTANTIATE_TEST_SUITE_P(
     Inputs, Refused,
     ::testing::Values(
+        Refusal{"FormulaNotUtf8", nullptr, "y ~ gr\xF6\xDFte", "", 2, "the formula is not UTF-8"},
+        Refusal{"LevelNotUtf8", "y,f\n1,Ulm\n2,M\xFCnchen\n3,Ulm\n", "y ~ f", "", 3,
+                "line 3: the column 'f' holds a text that is not UTF-8"},
         Refusal{"UnknownColumn", nullptr, "y ~ s(nothing, bs=\"ps\", k=12)", "", 3, "'nothing'"},
         Refusal{"UnparsableFormula", nullptr, "y ~ s(x, bs=\"ps\"", "", 2, "formula"},
         Refusal{"NoTilde", nullptr, "y + x", "", 2, "formula"},

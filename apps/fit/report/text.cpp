@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/text.hpp"
 
+#include "utf8.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,34 +12,16 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-/// Bytes of the character that `text` begins with; 0 if it is not UTF-8 (RFC 3629).
-std::size_t character_bytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto follows = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned char first = byte(0);
-  if (first < 0x80U) return 1;
-  if (first >= 0xC2U && first <= 0xDFU) return follows(1) ? 2 : 0;
-  if (first >= 0xE0U && first <= 0xEFU) {
-    if (!follows(1) || !follows(2)) return 0;
-    const bool too_long = first == 0xE0U && byte(1) < 0xA0U;
-    const bool surrogate = first == 0xEDU && byte(1) >= 0xA0U;
-    // U+FFFE and U+FFFF are no characters of XML.
-    const bool none = first == 0xEFU && byte(1) == 0xBFU && byte(2) >= 0xBEU;
-    return too_long || surrogate || none ? 0 : 3;
-  }
-  if (first >= 0xF0U && first <= 0xF4U) {
-    if (!follows(1) || !follows(2) || !follows(3)) return 0;
-    const bool outside = (first == 0xF0U && byte(1) < 0x90U) || (first == 0xF4U && byte(1) >= 0x90U);
-    return outside ? 0 : 4;
-  }
-  return 0;
+/// Bytes of the character that `text` begins with; 0 if XML has no such character: no UTF-8, U+FFFE, U+FFFF.
+std::size_t xml_character_bytes(std::string_view text) {
+  return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ? 0 : character_bytes(text);
 }
 
 /// Calls `use` with each character of a text, a faulty byte standing for itself.
 template <class Use>
 void for_each_character(std::string_view text, const Use& use) {
   while (!text.empty()) {
-    const std::size_t bytes = character_bytes(text);
+    const std::size_t bytes = xml_character_bytes(text);
     use(text.substr(0, std::max<std::size_t>(bytes, 1)), bytes != 0);
     text.remove_prefix(std::max<std::size_t>(bytes, 1));
   }

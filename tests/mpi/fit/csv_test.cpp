@@ -416,6 +416,7 @@ TEST(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
       {"x,y\n", ": there is a header, but no row of data"},
       {"x,y", ": there is a header, but no row of data"},
       {"x,y,x\n1,2,3\n", ", line 1: two columns have the name 'x'"},
+      {"x,gr\xF6\xDFte\n1,2\n", ", line 1: the name of column 2 is not UTF-8: convert the table"},
       {std::string("PK\0\0,b\n1,2\n", 11), ": neither CSV"},
       {"x,y\n1,2\n\n3\n4,5\n", ", line 4: 1 field where the header has 2"},
       {"x,y\n1,2\n1,2,3\n", ", line 3: 3 fields where the header has 2"},
@@ -458,6 +459,20 @@ TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
   FrameRequest known = request({"price", "cut"});
   known.known_levels = {{"cut", {"fine", "good"}}};
   EXPECT_EQ(fault(known), file.path() + ", line 3: 'bad' is not a level of 'cut' in the model");
+
+  const SharedFile latin(comm, "latin.csv", "x,city\n1,Ulm\n2,M\xFCnchen\n");
+  const auto cities = open_table(comm, latin.path());
+  const auto read_cities = [&](const FrameRequest& wanted) {
+    static_cast<void>(cities->read(comm, wanted, share));
+  };
+  EXPECT_EQ(common_fault(comm,
+                         [&] {
+                           read_cities(request({"x", "city"}));
+                         }),
+            latin.path() +
+                ", line 3: the column 'city' holds a text that is not UTF-8: convert the table, a "
+                "CSV file for instance by: iconv -f ISO-8859-1 -t UTF-8");
+  EXPECT_NO_THROW(read_cities(request({"x"})));
 
   EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, file.path() + ".none")); }),
             file.path() + ".none: cannot be read: No such file or directory");

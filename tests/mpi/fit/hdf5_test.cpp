@@ -195,6 +195,12 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   known.known_levels = {{"x", {"1"}}};
   EXPECT_EQ(fault(known), file.path() + ": 'x' holds numbers, but in the model it is a factor");
 
+  fill(comm, file, [&](Writer& w) { w.variable_texts("g", {"a", "M\xFCnchen"}); });
+  EXPECT_EQ(fault(request({"g"})).rfind(file.path() + ", row 2: the column 'g' holds a text that is not", 0),
+            0U);
+  fill(comm, file, [&](Writer& w) { w.numbers<double>("gr\xF6\xDFte", H5T_NATIVE_DOUBLE, {1, 2}); });
+  EXPECT_EQ(fault(request({"x"})).rfind(file.path() + ": the name of column 1 is not UTF-8", 0), 0U);
+
   const auto size = std::filesystem::file_size(file.path());
   comm.barrier();
   if (comm.rank() == 0) std::filesystem::resize_file(file.path(), size / 8);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+/// The one encoding of names and levels: a model is JSON, which has no other.
+namespace tessera::fit {
+
+/// Bytes of the character that `text`, which is not empty, begins with; 0 if it is not UTF-8 (RFC 3629).
+[[nodiscard]] std::size_t character_bytes(std::string_view text) noexcept;
+
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
+/// What a message says to do about a table that is not.
+inline constexpr std::string_view how_to_utf8 =
+    "convert the table, a CSV file for instance by: iconv -f ISO-8859-1 -t UTF-8";
+
+}  // namespace tessera::fit

@@ -15,6 +15,7 @@
 #include <tessera/tessera.hpp>
 
 #include "common/counted.hpp"
+#include "common/file_name.hpp"
 
 namespace tessera::fit {
 namespace {
@@ -69,16 +70,19 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--max-iterations", max_iterations, "Iterations after which the fit has not converged")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--checkpoint", checkpoint,
-                      "Keep the state here after every iteration; the same command goes on from it");
+  command
+      ->add_option("--checkpoint", checkpoint,
+                   "Keep the state here after every iteration; the same command goes on from it")
+      ->check(apps::file_name());
   command
       ->add_option("--time-limit", time_limit,
                    "Stop after so many seconds, as at SIGUSR1 or SIGTERM, with status 75; 0: no limit")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   collective_timeout.add_to(*command);
-  command->add_option("--out", out, "Where the model goes")->capture_default_str();
-  command->add_option("--run-report", run_report, "Where a report of the run goes (JSON)");
+  command->add_option("--out", out, "Where the model goes")->check(apps::file_name())->capture_default_str();
+  command->add_option("--run-report", run_report, "Where a report of the run goes (JSON)")
+      ->check(apps::file_name());
   return command;
 }
 

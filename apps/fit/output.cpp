@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +19,13 @@ namespace tessera::fit {
 
 OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())) {
+  if (path_.empty()) throw Error(ErrorCode::input, "a file to be written has an empty name");
+  // A rename would put a regular file into the place of a device.
+  struct stat status {};
+  if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw Error(ErrorCode::input,
+                fmt::format("{}: {}: give the name of a file", path_,
+                            S_ISDIR(status.st_mode) ? "is a directory" : "is no regular file"));
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("cannot be created");
 }

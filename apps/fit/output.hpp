@@ -14,7 +14,8 @@ namespace tessera::fit {
 /// file is removed. Throws `tessera::Error(input)` naming the path and the system's reason.
 class OutputFile {
  public:
-  /// Creates the temporary file, so that a place that cannot be written is found before the work is done.
+  /// Creates the temporary file, so that a place that cannot be written is found before the work is done: an
+  /// empty path, and one of a directory or device, too.
   explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

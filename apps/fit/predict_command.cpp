@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <tessera/tessera.hpp>
 
+#include "common/file_name.hpp"
+
 namespace tessera::fit {
 
 CLI::App* PredictCommand::add_to(CLI::App& program) {
@@ -22,7 +24,7 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   collective_timeout.add_to(*command);
-  command->add_option("--out", out, "CSV file (default: standard output)");
+  command->add_option("--out", out, "CSV file (default: standard output)")->check(apps::file_name());
   return command;
 }
 

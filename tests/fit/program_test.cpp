@@ -375,6 +375,29 @@ TEST_F(Program, APlaceThatCannotBeWrittenIsFoundBeforeTheWork) {
   expect_refusal(result, 3, "no/model.json");
 }
 
+TEST_F(Program, APlaceThatNoFileCanTakeIsFoundBeforeTheWork) {
+  fs::create_directory(path("folder"));
+  const auto to = [&](const std::string& out) {
+    return run(TESSERA_FIT " fit " + path("no.csv") + " --formula 'y ~ x' --device cpu " + out);
+  };
+  expect_refusal(to("--out " + path("folder")), 3, "folder: is a directory");
+  expect_refusal(to("--out /dev/null"), 3, "/dev/null: is no regular file");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  expect_refusal(to("--out " + path("model.json") + " --run-report " + path("folder")), 3,
+                 "folder: is a directory");
+  expect_refusal(to("--out ''"), 2, "--out: the name of the file is empty");
+  expect_refusal(to("--run-report ''"), 2, "--run-report: the name of the file is empty");
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  const std::string predict =
+      TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv") + " --out ";
+  const std::string report = TESSERA_FIT " report " + path("model.json") + " --out ";
+  const std::vector<ProgramResult> results{run(predict + path("folder")), run(report + path("folder"))};
+  const std::vector<ProgramResult> unnamed{run(predict + "''"), run(report + "''")};
+  fs::remove(path("model.json"));
+  for (const auto& result : results) expect_refusal(result, 3, "folder: is a directory");
+  for (const auto& result : unnamed) expect_refusal(result, 2, "--out: the name of the file is empty");
+}
+
 TEST_F(Program, NothingThatIsReadIsOverwritten) {
   const std::string table = read("data.csv");
   const auto refused = [&](const std::string& arguments, const char* words) {

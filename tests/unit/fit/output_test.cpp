@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -70,6 +71,32 @@ TEST_F(Output, AFailureLeavesWhatWasThere) {
 
 TEST_F(Output, APlaceThatCannotBeWrittenIsFoundAtOnce) {
   EXPECT_THROW(OutputFile(folder_ / "missing" / "result"), Error);
+}
+
+TEST_F(Output, TakesThePlaceOfNothingButAFile) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink(pipe, folder_ / "link");
+  const auto why = [](const std::string& path) -> std::string {
+    try {
+      OutputFile file(path);
+      return "taken";
+    } catch (const Error& fault) {
+      EXPECT_EQ(fault.code(), ErrorCode::input);
+      return fault.what();
+    }
+  };
+  EXPECT_EQ(why(""), "a file to be written has an empty name");
+  EXPECT_EQ(why(folder_), folder_.string() + ": is a directory: give the name of a file");
+  EXPECT_EQ(why(pipe), pipe + ": is no regular file: give the name of a file");
+  EXPECT_EQ(why(folder_ / "link"),
+            (folder_ / "link").string() + ": is no regular file: give the name of a file");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2) << "a temporary file is left";
+  const std::string file = folder_ / "file";
+  fs::create_symlink(file, folder_ / "link to a file");
+  EXPECT_EQ(why(folder_ / "link to a file"), "taken") << "of one that is not there yet";
+  OutputFile(file).commit();
+  EXPECT_EQ(why(folder_ / "link to a file"), "taken");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "output.hpp"
 
 #include <fmt/core.h>
+#include <zlib.h>
 
 #include <bit>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>
 
@@ -140,13 +142,20 @@ DataOutline outline_from(const Json& json) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
 }
 
-Matrix read_covariance(const std::string& path, int size) {
+/// Ties the file of a covariance to its model, by CRC-32: the one file may be of another fit than the other.
+std::string checksum(const void* bytes, std::size_t count) {
+  return fmt::format("{:08x}", ::crc32_z(0, static_cast<const Bytef*>(bytes), count));
+}
+
+Matrix read_covariance(const std::string& path, int size, const std::string& expected) {
   const std::string bytes = read_file(path);
   Matrix covariance(size, size);
   if (bytes.size() != covariance.values().size_bytes()) {
     refuse(path, fmt::format("has {} bytes where a covariance of {} coefficients has {}", bytes.size(), size,
                              covariance.values().size_bytes()));
   }
+  if (checksum(bytes.data(), bytes.size()) != expected)
+    refuse(path, "is not the covariance of this model: fit the model again");
   std::memcpy(covariance.data(), bytes.data(), bytes.size());
   return covariance;
 }
@@ -200,7 +209,8 @@ Model from_json(const Json& json, const std::string& path) {
   const Json& covariance = json.at("covariance");
   if (covariance.contains("suffix")) {
     const std::filesystem::path itself = std::filesystem::canonical(path);  // and no link to it
-    model.covariance = read_covariance(covariance_path(itself.string()), model.design.coef_size);
+    model.covariance = read_covariance(covariance_path(itself.string()), model.design.coef_size,
+                                       covariance.at("crc32").get<std::string>());
   } else {
     model.covariance = Matrix(model.design.coef_size, model.design.coef_size);
     const auto columns = covariance.at("columns").get<std::vector<std::vector<double>>>();
@@ -229,13 +239,13 @@ void save_model(const Model& model, const std::string& path, int inline_limit) {
   Json json = to_json(model);
   const Matrix& covariance = model.covariance;
   OutputFile file(path);
+  std::optional<OutputFile> beside;
   if (covariance.rows() > inline_limit) {
-    OutputFile values(covariance_path(path));
-    values.write(covariance.values());
-    values.commit();
+    beside.emplace(covariance_path(path)).write(covariance.values());
     json["covariance"] = {{"suffix", covariance_suffix},
                           {"rows", covariance.rows()},
-                          {"layout", "little-endian float64, column by column"}};
+                          {"layout", "little-endian float64, column by column"},
+                          {"crc32", checksum(covariance.data(), covariance.values().size_bytes())}};
   } else {
     Json columns = Json::array();
     for (int j = 0; j < covariance.cols(); ++j) {
@@ -246,6 +256,10 @@ void save_model(const Model& model, const std::string& path, int inline_limit) {
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   file.write(json.dump(1, ' ', false, Json::error_handler_t::replace));
   file.write("\n");
+  // A disk that is full leaves the model that was there, and its covariance.
+  if (beside) beside->flush();
+  file.flush();
+  if (beside) beside->commit();
   file.commit();
 }
 

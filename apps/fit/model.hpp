@@ -65,10 +65,10 @@ struct Model {
 /// The file of a large covariance beside the model PATH: PATH.cov.
 [[nodiscard]] std::string covariance_path(const std::string& path);
 
-/// Writes model.json whole or not at all. A covariance of more than `inline_limit` coefficients goes to
-/// `covariance_path` as raw little-endian doubles, column by column. Numbers read back to the same bits. A
-/// text that is not UTF-8, such as a host name, has U+FFFD in its place. Throws `tessera::Error(input)` if a
-/// file cannot be written.
+/// Writes model.json whole or not at all, and what was there stays if it cannot be written. A covariance of
+/// more than `inline_limit` coefficients goes to `covariance_path` as raw little-endian doubles, column by
+/// column. Numbers read back to the same bits. A text that is not UTF-8, such as a host name, has U+FFFD in
+/// its place. Throws `tessera::Error(input)` if a file cannot be written.
 ///
 /// The file's version counts changes after which program and file do not understand each other; a file of
 /// another version is refused. What a reader can do without, as `Model::outline`, is added in place: older
@@ -76,7 +76,7 @@ struct Model {
 void save_model(const Model& model, const std::string& path, int inline_limit = 512);
 
 /// Reads a model.json. Throws `tessera::Error(input)`: no such file, not a model, another version of
-/// the format, a covariance file that is missing or of the wrong size.
+/// the format, a covariance file that is missing, of the wrong size or of another fit.
 [[nodiscard]] Model load_model(const std::string& path);
 
 }  // namespace tessera::fit

@@ -59,9 +59,13 @@ void OutputFile::write(std::span<const double> values) {
   write_bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
-void OutputFile::commit() {
+void OutputFile::flush() {
   // Some file systems report a full disk only here.
   if (::fsync(descriptor_) != 0 && errno != EINVAL) fail("cannot be written");
+}
+
+void OutputFile::commit() {
+  flush();
   const int descriptor = std::exchange(descriptor_, -1);
   const bool closed = ::close(descriptor) == 0;
   if (!closed || ::rename(temporary_.c_str(), path_.c_str()) != 0) {

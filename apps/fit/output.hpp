@@ -23,6 +23,8 @@ class OutputFile {
 
   void write(std::string_view text);
   void write(std::span<const double> values);  ///< as they are in memory
+  /// Sees every byte reach the disk: what is left to `commit` is a rename. For files that are one result.
+  void flush();
   void commit();
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 

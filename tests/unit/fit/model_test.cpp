@@ -2,7 +2,9 @@
 #include "model.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -34,6 +36,26 @@ Model mean_of(double mean, double variance) {
   model.covariance(0, 0) = variance;
   return model;
 }
+
+/// Lets no file of this process grow over so many bytes.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit small{bytes, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  }
+  ~FileSizeLimit() {
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
 
 /// So small that every covariance goes to a file of its own.
 constexpr int inline_limit = 0;
@@ -73,6 +95,35 @@ TEST_F(ModelFile, IsReadUnderItsNewNameAndThroughALink) {
   fs::create_symlink(moved, folder_ / "link");
   EXPECT_EQ(load_model(moved).covariance(0, 0), 2);
   EXPECT_EQ(load_model(folder_ / "link").covariance(0, 0), 2);
+}
+
+TEST_F(ModelFile, StaysWithItsCovarianceIfTheNextOneCannotBeWritten) {
+  save_model(mean_of(1, 2), path_, inline_limit);
+  {
+    // The system refuses to let a file grow over the limit, as on a full disk: there is room for the
+    // covariance.
+    const FileSizeLimit limit(64);
+    EXPECT_THROW(save_model(mean_of(3, 4), path_, inline_limit), Error);
+  }
+  const Model read = load_model(path_);
+  EXPECT_EQ(read.coef, std::vector<double>{1});
+  EXPECT_EQ(read.covariance(0, 0), 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2);
+}
+
+TEST_F(ModelFile, IsNotReadWithTheCovarianceOfAnother) {
+  const std::string other = folder_ / "other.json";
+  save_model(mean_of(1, 2), path_, inline_limit);
+  save_model(mean_of(1, 2.5), other, inline_limit);
+  fs::rename(covariance_path(other), covariance_path(path_));
+  try {
+    static_cast<void>(load_model(path_));
+    ADD_FAILURE() << "it was read";
+  } catch (const Error& fault) {
+    EXPECT_EQ(fault.code(), ErrorCode::input);
+    EXPECT_EQ(fault.what(),
+              covariance_path(path_) + ": is not the covariance of this model: fit the model again");
+  }
 }
 
 TEST_F(ModelFile, IsNotLostForATextThatIsNotUtf8) {

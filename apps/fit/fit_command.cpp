@@ -2,6 +2,7 @@
 #include "build_design.hpp"
 #include "commands.hpp"
 #include "fit_keeper.hpp"
+#include "model.hpp"
 #include "output.hpp"
 #include "run_report.hpp"
 #include "summary.hpp"
@@ -104,18 +105,17 @@ int FitCommand::run(mpi::Session& session) const {
   options.max_iterations = max_iterations;
   for (const std::string& text : knots) options.knots.insert(parse_knots(text));
 
-  if (!checkpoint.empty() && (checkpoint == out || checkpoint == run_report || checkpoint == data))
-    throw Error(ErrorCode::usage,
-                "--checkpoint " + checkpoint + " is a file of another use: give it a name of its own");
-
   // A place that cannot be written is better found before the work than after it.
   together(session.world(), [&] {
     if (!root) return;
-    refuse_to_overwrite("--out", out, {data});
-    refuse_to_overwrite("--run-report", run_report, {data});
-    if (out == run_report)
-      throw Error(ErrorCode::usage, "--out and --run-report are one file: give them names of their own");
+    refuse_to_overwrite({{"--out", out},
+                         {"--out", covariance_path(out)},
+                         {"--run-report", run_report},
+                         {"--checkpoint", checkpoint},
+                         {"--checkpoint", checkpoint.empty() ? "" : checkpoint + ".previous"}},
+                        {data, family.starts_with('@') ? family.substr(1) : ""});
     OutputFile model_place(out);
+    OutputFile covariance_place(covariance_path(out));
     if (!run_report.empty()) OutputFile report_place(run_report);
   });
 

@@ -37,10 +37,15 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-/// Throws `Error(usage)` if `out`, the file of an option, is one of those that are `read`, under whatever
-/// name.
-void refuse_to_overwrite(const std::string& option, const std::string& out,
-                         std::initializer_list<std::string> read);
+/// A file that an option of the command line makes.
+struct WrittenFile {
+  std::string option;
+  std::string path;  ///< empty: the option is not given
+};
+
+/// Throws `Error(usage)` if a file that is written is one that is `read`, or that another option writes,
+/// under whatever name; none of them need exist.
+void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read);
 
 /// The whole text of a file. Throws `tessera::Error(input)` naming the path and the system's reason.
 [[nodiscard]] std::string read_file(const std::string& path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
+#include "model.hpp"
 #include "output.hpp"
 #include "predict.hpp"
 
@@ -33,7 +34,7 @@ int PredictCommand::run(mpi::Session& session) const {
   Progress progress(session.is_root(), stderr);
   Model fitted;
   together(session.world(), [&] {
-    if (session.is_root()) refuse_to_overwrite("--out", out, {model, data});
+    if (session.is_root()) refuse_to_overwrite({{"--out", out}}, {model, covariance_path(model), data});
     fitted = load_model(model);
   });
   JobOptions job_options;

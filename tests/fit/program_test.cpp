@@ -411,12 +411,29 @@ TEST_F(Program, NothingThatIsReadIsOverwritten) {
   refused(fit_of_it + "--out " + path("./data.csv"), "--out");
   refused(fit_of_it + "--out " + path("link.csv"), "--out");
   refused(fit_of_it + "--out " + path("m.json") + " --run-report " + path("data.csv"), "--run-report");
-  refused(fit_of_it + "--out " + path("m.json") + " --run-report " + path("m.json"), "one file");
+  refused(fit_of_it + "--out " + path("m.json") + " --run-report " + path("m.json"), "a file of --out too");
+  // Other spellings, and the files beside these.
+  const std::string out = fit_of_it + "--out " + path("m.json") + " ";
+  refused(out + "--checkpoint " + path("./m.json"), "--checkpoint");
+  refused(out + "--checkpoint " + path("no/../m.json.cov"), "--checkpoint");
+  refused(out + "--run-report " + path("./m.json.cov"), "--run-report");
+  refused(fit_of_it + "--checkpoint " + path("state") + " --out " + path("./state.previous"), "--checkpoint");
+  refused(fit_of_it + "--checkpoint " + path("./data.csv") + " --out " + path("m.json"), "that is read");
+  const std::string own =
+      "name = \"own\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\ndeviance = \"(y - "
+      "mu)^2\"\n";
+  write("own.toml", own);
+  refused("fit " + path("data.csv") + " --formula 'y ~ x' --device cpu --family @" + path("own.toml") +
+              " --out " + path("./own.toml"),
+          "--out");
+  EXPECT_EQ(read("own.toml"), own);
   EXPECT_FALSE(fs::exists(path("m.json")));
   ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
   const std::string model = read("model.json");
   refused("predict " + path("model.json") + " " + path("data.csv") + " --out " + path("data.csv"), "--out");
   refused("predict " + path("model.json") + " " + path("data.csv") + " --out " + path("model.json"), "--out");
+  refused("predict " + path("model.json") + " " + path("data.csv") + " --out " + path("./model.json.cov"),
+          "--out");
   EXPECT_EQ(read("model.json"), model);
 }
 

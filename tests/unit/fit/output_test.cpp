@@ -73,6 +73,34 @@ TEST_F(Output, APlaceThatCannotBeWrittenIsFoundAtOnce) {
   EXPECT_THROW(OutputFile(folder_ / "missing" / "result"), Error);
 }
 
+TEST_F(Output, IsNoFileThatIsReadOrWrittenUnderAnotherSpelling) {
+  fs::create_directory(folder_ / "a");
+  fs::create_directory_symlink(folder_ / "a", folder_ / "b");
+  OutputFile(folder_ / "there").commit();
+  const auto refusal = [](const std::string& out, const std::string& state,
+                          const std::string& data) -> std::string {
+    try {
+      refuse_to_overwrite({{"--out", out}, {"--checkpoint", state}}, {data, ""});
+      return "";
+    } catch (const Error& fault) {
+      EXPECT_EQ(fault.code(), ErrorCode::usage);
+      return fault.what();
+    }
+  };
+  const std::string there = folder_ / "there";
+  const std::string new_one = folder_ / "a" / "new";
+  for (const char* spelling : {"a/new", "./a//new", "b/new", "none/../a/new"}) {
+    const std::string again = folder_.string() + "/" + spelling;
+    EXPECT_EQ(refusal(new_one, again, there),
+              "--checkpoint " + again + " is a file of --out too: give it another name");
+  }
+  EXPECT_EQ(refusal(folder_ / "b/../there", "", there),
+            "--out " + (folder_ / "b/../there").string() + " is a file that is read: give it another name");
+  EXPECT_EQ(refusal("model.json", fs::current_path() / "model.json", there).substr(0, 12), "--checkpoint");
+  EXPECT_EQ(refusal(new_one, "", there), "");
+  EXPECT_EQ(refusal(new_one, new_one + "er", there), "");
+}
+
 TEST_F(Output, TakesThePlaceOfNothingButAFile) {
   const std::string pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

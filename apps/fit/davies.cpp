@@ -16,6 +16,8 @@ using std::numbers::pi;
 
 constexpr double accuracy_wanted = 2e-5;
 constexpr double terms_allowed = 1e5;
+/// Evaluations of bounds in one search: it takes some tens, and one among numbers that overflow has no end.
+constexpr int bounds_allowed = 10'000;
 
 double square(double x) {
   return x * x;
@@ -60,7 +62,7 @@ class Davies {
     });
   }
 
-  /// P(sum <= x); nothing if more terms are needed than allowed.
+  /// P(sum <= x); nothing if more terms or bounds are needed than allowed.
   std::optional<double> probability() {
     double accuracy = accuracy_wanted;
     double allowed = terms_allowed;
@@ -81,11 +83,13 @@ class Davies {
 
     for (;;) {
       const double above = cutoff(accuracy, upper) - x_;
-      if (above < 0) return 1.0;
       const double below = x_ - cutoff(accuracy, lower);
+      if (!may_go_on()) return std::nullopt;
+      if (above < 0) return 1.0;
       if (below < 0) return 0.0;
       const double interval = 2 * pi / std::max(above, below);
       const double needed = truncation / interval;
+      if (!std::isfinite(needed)) return std::nullopt;
       const double auxiliary = 3 / std::sqrt(accuracy);
       if (needed > 1.5 * auxiliary) {
         // Many terms: a convergence factor, whose effect an auxiliary integration takes out again.
@@ -115,8 +119,11 @@ class Davies {
   }
 
  private:
+  [[nodiscard]] bool may_go_on() const noexcept { return bounds_ <= bounds_allowed; }
+
   /// Bound on a tail probability from the moment generating function at u, and the point it is for.
   double tail_bound(double u, double& point) const {
+    ++bounds_;
     point = u * variance_;
     double exponent = u * point;
     for (auto term = terms_.rbegin(); term != terms_.rend(); ++term) {
@@ -136,12 +143,12 @@ class Davies {
     double near_point = mean_;
     double far = u;
     double far_point = 0;
-    while (tail_bound(inside(far), far_point) > accuracy) {
+    while (tail_bound(inside(far), far_point) > accuracy && may_go_on()) {
       near = far;
       near_point = far_point;
       far *= 2;
     }
-    while ((near_point - mean_) / (far_point - mean_) < 0.9) {
+    while ((near_point - mean_) / (far_point - mean_) < 0.9 && may_go_on()) {
       const double middle = (near + far) / 2;
       double point = 0;
       if (tail_bound(inside(middle), point) > accuracy) {
@@ -158,6 +165,7 @@ class Davies {
 
   /// Bound on what the integral beyond u is worth.
   double truncation_error(double u, double tau) const {
+    ++bounds_;
     const double gauss = (variance_ + tau) * square(u);
     double small = 2 * gauss;
     double large = 0;
@@ -185,10 +193,10 @@ class Davies {
   void shrink_truncation(double& u, double accuracy) const {
     double trial = u / 4;
     if (truncation_error(trial, 0) > accuracy) {
-      while (truncation_error(u, 0) > accuracy) u *= 4;
+      while (truncation_error(u, 0) > accuracy && may_go_on()) u *= 4;
     } else {
       u = trial;
-      for (trial /= 4; truncation_error(trial, 0) <= accuracy; trial /= 4) u = trial;
+      for (trial /= 4; truncation_error(trial, 0) <= accuracy && may_go_on(); trial /= 4) u = trial;
     }
     for (const double divisor : {2.0, 1.4, 1.2, 1.1}) {
       if (truncation_error(u / divisor, 0) <= accuracy) u /= divisor;
@@ -247,6 +255,7 @@ class Davies {
   double smallest_ = 0;
   double variance_ = 0;  ///< of the normal term that stands for the convergence factors
   double integral_ = 0;
+  mutable int bounds_ = 0;  ///< evaluated so far
 };
 
 /// A noncentral chi-squared variable with the same first four cumulants, as nearly as there is one.

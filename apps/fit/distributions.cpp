@@ -18,7 +18,7 @@ constexpr int term_limit = 10'000'000;
 class Lentz {
  public:
   explicit Lentz(double b0) : value_(b0 != 0 ? b0 : tiny), c_(value_) {}
-  /// Adds a term; true once it no longer changes the value.
+  /// Adds a term; true once it no longer changes the value, or that is no number.
   bool add(double a, double b) {
     d_ = b + a * d_;
     if (std::abs(d_) < tiny) d_ = tiny;
@@ -27,7 +27,7 @@ class Lentz {
     d_ = 1 / d_;
     const double factor = c_ * d_;
     value_ *= factor;
-    return std::abs(factor - 1) < 2 * epsilon;
+    return !(std::abs(factor - 1) >= 2 * epsilon);
   }
   [[nodiscard]] double value() const noexcept { return value_; }
 

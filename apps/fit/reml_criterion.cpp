@@ -121,6 +121,15 @@ double diagonal_mean_ratio(const Matrix& gram, int begin, const Matrix& penalty)
   return sum_gram / sum_penalty;
 }
 
+/// A residual sum of squares below this is rounding, of either sign: of what it is the difference of, and of
+/// the residuals about the base. A perfect fit has this one, at which V is still smooth.
+double smallest_sum_of_squares(const WorkingModel& model) {
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  constexpr double of_nothing = 1e-100;  // its square is a number too
+  const double level = dot(model.base, multiply(model.gram, model.base));
+  return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
+}
+
 }  // namespace
 
 /// X'WX + S factored at one point, in the coordinates graded for it.
@@ -172,6 +181,7 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
                             model.rows, unpenalised_));
   }
   refuse_dependent_columns(gram_, design, bases_);
+  floor_ = smallest_sum_of_squares(model);
 }
 
 std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
@@ -236,15 +246,13 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
   for (std::size_t i = 0; i < step.size(); ++i) step[i] /= at.scale[i];
   at.coef = base;
   for (std::size_t i = 0; i < step.size(); ++i) at.coef[i] += step[i];
-  at.deviance = model_.residual - 2 * dot(step, gradient) + dot(step, multiply(gram, step));
+  at.deviance = std::max(floor_, model_.residual - 2 * dot(step, gradient) + dot(step, multiply(gram, step)));
   for (const ScaledPenalty& s : at.penalties) {
     const auto own =
         std::span(at.coef).subspan(static_cast<std::size_t>(s.begin), static_cast<std::size_t>(s.rank));
     at.deviance += dot(own, s.times(at.coef));
   }
   if (!std::isfinite(at.deviance)) return std::nullopt;
-  // A perfect fit: what is left is rounding, of either sign.
-  at.deviance = std::max(at.deviance, std::numeric_limits<double>::min());
   return at;
 }
 

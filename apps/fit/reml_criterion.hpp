@@ -59,6 +59,7 @@ class RemlCriterion {
   const std::vector<BlockBasis>& bases_;
   int sp_count_ = 0;
   int unpenalised_ = 0;  ///< M_p
+  double floor_ = 0;     ///< of the residual sum of squares
   Matrix gram_;          ///< U' X'WX U
   std::vector<double> gradient_;
   std::vector<double> base_;

@@ -53,6 +53,11 @@ std::optional<int> shared_decimals(const Model& model) {
   return needed;
 }
 
+/// For the share explained of a constant response: NaN without a sign.
+double shown(double value) {
+  return std::isnan(value) ? std::abs(value) : value;
+}
+
 /// A table whose first column is left-aligned and the others right-aligned.
 std::string aligned(const TextTable& rows) {
   std::vector<std::size_t> widths(rows.front().size());
@@ -115,8 +120,8 @@ std::string summary_text(const Model& model) {
   print("Approximate significance of smooth terms", smooth_table(model));
   if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
 
-  fmt::format_to(to, "\nR-sq.(adj) = {:6.3g}   Deviance explained = {:.3g}%\n", model.r_squared_adjusted,
-                 100 * model.deviance_explained());
+  fmt::format_to(to, "\nR-sq.(adj) = {:6.3g}   Deviance explained = {:.3g}%\n",
+                 shown(model.r_squared_adjusted), shown(100 * model.deviance_explained()));
   fmt::format_to(to, "fREML = {:.5g}  Scale est. = {:.5g}  n = {}\n", model.reml, model.scale, model.rows);
   if (model.rows_dropped > 0) {
     fmt::format_to(to, "({} rows with missing values were left out)\n", model.rows_dropped);

@@ -53,6 +53,8 @@ Matrix inverse_of(const Matrix& a) {
 /// Probability of a mixture above `statistic`; with an estimated scale, of an F-like ratio.
 double mixture_p_value(double statistic, const std::vector<double>& weights, bool scale_estimated,
                        double residual_df) {
+  // Beyond all doubt, and its powers might be no numbers.
+  if (statistic > 1e50) return 0;
   std::vector<ChiSquaredTerm> terms;
   for (const double weight : weights) terms.push_back({weight, 1});
   if (!scale_estimated) return weighted_chi_squared_tail(statistic, terms);

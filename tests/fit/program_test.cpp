@@ -276,6 +276,26 @@ TEST_F(Program, AFitThatHasNotConvergedKeepsItsState) {
   EXPECT_EQ(resumed, read("model.json"));
 }
 
+TEST_F(Program, AResponseWithoutNoiseIsFitted) {
+  for (const char* formula :
+       {"I(2 * x + 1) ~ s(x, bs=\"cr\")", "I(2 * x + 3 * z) ~ f + s(x, bs=\"cr\") + s(z, bs=\"cr\")",
+        "I(x^2) ~ s(x, bs=\"ps\", k=12) + s(z, bs=\"cr\") + s(f, bs=\"re\")", "c ~ s(x, bs=\"cr\")",
+        "I(c / 70) ~ te(x, z, bs=\"cr\", k=4)"}) {
+    const auto fitted = fit("data.csv", formula);
+    ASSERT_EQ(fitted.status, 0) << formula << fitted.err;
+    EXPECT_EQ(fitted.out.find("-nan"), std::string::npos) << fitted.out;
+    const auto model = nlohmann::json::parse(read("model.json"));
+    EXPECT_TRUE(model.at("converged")) << formula;
+    EXPECT_GT(model.at("scale"), 0) << formula;
+    EXPECT_LT(model.at("scale"), 1e-12) << formula;
+    for (const auto& term : model.at("terms")) {
+      if (term.contains("sp")) {
+        EXPECT_TRUE(term.at("p_value").is_number()) << formula;
+      }
+    }
+  }
+}
+
 TEST_F(Program, ATimeLimitIsStatus75) {
   const auto result =
       fit("data.csv", "exp(y) ~ s(x, bs=\"ps\", k=12)", "--family gamma --time-limit 0.001", 2);

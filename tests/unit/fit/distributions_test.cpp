@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -73,6 +74,29 @@ TEST(Distributions, WeightedSumAgainstEstimatedScale) {
   expect_relative(weighted_chi_squared_tail(0, ratio), 0.001130834522244717, 1e-8);
   const std::vector<ChiSquaredTerm> large{{1, 1}, {1, 1}, {1, 1}, {-12.5e-6, 1'000'000}};
   expect_relative(weighted_chi_squared_tail(0, large), 0.005852564675490668, 1e-8);
+}
+
+TEST(Distributions, WeightedSumAgainstEstimatedScaleOfAResponseWithoutNoise) {
+  for (double statistic = 1e3; statistic < 1e50; statistic *= 7) {
+    for (const int df : {3, 300, 1'000'000}) {
+      const std::vector<ChiSquaredTerm> ratio{{1, 1}, {1.5, 1}, {0.1, 1}, {-statistic / df, df}};
+      EXPECT_LT(weighted_chi_squared_tail(0, ratio), statistic < 1e5 && df == 3 ? 1e-3 : 1e-7)
+          << statistic << ", " << df;
+    }
+  }
+}
+
+TEST(Distributions, WeightedSumOfNumbersThatOverflowComesToAnEnd) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const double weight : {1e-320, 1e-160, 1e155, 1e200, 1e308, infinity, std::nan("")}) {
+    for (const double x : {0.0, 1.0, 1e300, infinity}) {
+      for (const double sign : {-1.0, 1.0}) {
+        const double p =
+            weighted_chi_squared_tail(x, std::vector<ChiSquaredTerm>{{1, 1}, {sign * weight, 7}});
+        EXPECT_TRUE(std::isnan(p) || (p >= 0 && p <= 1)) << weight << ", " << x;
+      }
+    }
+  }
 }
 
 TEST(Distributions, ProbabilityBelowTheAccuracyIsZero) {

@@ -364,18 +364,33 @@ TEST(FitReml, ALargeCommonLevelLosesNothingAboutABase) {
   EXPECT_NEAR(fit.scale, expected.scale, 1e-7 * expected.scale);
 }
 
-TEST(FitReml, APerfectFitEndsWithoutFault) {
+TEST(FitReml, AResponseWithoutNoiseHasAScaleOfRounding) {
   const Data data;
   DenseModel model(rows);
   model.add_intercept();
   model.add_ps("s(x)", data.x, 12);
-  std::vector<double> y;
-  for (const double x : data.x) y.push_back(1 + 2 * x);
-  const RemlFit fit =
-      fit_reml(model.working(y, std::vector<double>(rows, 1.0), zeros(model)), model.design(), false);
-  const std::vector<double> fitted = multiply(model.matrix(), fit.coef);
-  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(fitted[i], y[i], 1e-6);
-  EXPECT_LT(fit.scale, 1e-12);
+  model.add_ps("s(z)", data.z, 12);
+  const std::vector<double> ones(rows, 1.0);
+  const auto expect_exact = [&](double (*f)(double x), double edf) {
+    std::vector<double> y;
+    for (const double x : data.x) y.push_back(f(x));
+    for (const double level : {0.0, y[0]}) {
+      std::vector<double> base = zeros(model);
+      base[0] = level;
+      const RemlFit fit = fit_reml(model.working(y, ones, base), model.design(), false);
+      EXPECT_TRUE(fit.converged);
+      EXPECT_NEAR(total(fit.edf), edf, 1e-3);
+      EXPECT_GT(fit.scale, 0);
+      EXPECT_LT(fit.scale, 1e-12);
+      const std::vector<double> fitted = multiply(model.matrix(), fit.coef);
+      for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(fitted[i], y[i], 1e-6);
+    }
+  };
+  expect_exact([](double x) { return 1 + 2 * x; }, 3);
+  // Any penalty of s(x) is worse than none: 1 + 11, and 1 of the linear s(z).
+  expect_exact([](double x) { return 1 + 2 * x - x * x; }, 13);
+  expect_exact([](double) { return 7.0; }, 3);
+  expect_exact([](double) { return 0.0; }, 3);
 }
 
 std::string fault_of(const DenseModel& model, const Data& data) {

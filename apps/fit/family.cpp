@@ -109,6 +109,10 @@ double aic_scale(Family family, double deviance, double rows, double scale) {
   }
 }
 
+bool likelihood_rounds(Family family, double y, double weight) {
+  return family == Family::binomial && !(is_integer(weight) && is_integer(weight * y));
+}
+
 double minus_two_log_likelihood(Family family, double y, double mu, double weight, double scale) {
   if (!(weight > 0)) return 0;
   switch (family) {

@@ -23,6 +23,9 @@ namespace tessera::fit {
 /// custom family, whose density is not known.
 [[nodiscard]] double minus_two_log_likelihood(Family family, double y, double mu, double weight,
                                               double scale);
+/// Whether that is of other numbers than those of the deviance: a binomial row whose successes or trials R
+/// rounds, so that its likelihood is not the saturated model's less its deviance.
+[[nodiscard]] bool likelihood_rounds(Family family, double y, double weight);
 /// The scale at which aic takes the likelihood: deviance / n (gaussian), the fit's own (Gamma), or 1.
 [[nodiscard]] double aic_scale(Family family, double deviance, double rows, double scale);
 /// Link of the mean, and its inverse's derivative for standard errors on the response scale.

@@ -341,12 +341,14 @@ class Iteration {
   }
 
   /// Akaike's criterion as bam has it: R's family()$aic + 2 edf. Minus twice the log likelihood is that of
-  /// the saturated model plus deviance / scale, so that one look at the response is enough.
+  /// the saturated model plus deviance / scale, so that one look at the response is enough: but for rows
+  /// whose likelihood is of rounded counts, which need their mean.
   double akaike() {
-    const double scale =
-        aic_scale(options_.family.kind, model_.deviance, static_cast<double>(model_.rows), model_.scale);
+    const Family family = options_.family.kind;
+    const double scale = aic_scale(family, model_.deviance, static_cast<double>(model_.rows), model_.scale);
     const double estimated = options_.family.scale_is_known() ? 0 : 1;
     const auto& response = frame_.variables[static_cast<std::size_t>(rows_.response)].numbers;
+    const std::vector<double> raw_coef = to_raw(model_.coef, model_.design);
     const Range mine = frame_.rows;
     std::vector<ReproducibleSum> sums(static_cast<std::size_t>(job_.threads()), ReproducibleSum(1));
     for_each_block(mine, plan_.block(), job_.threads(), [&](int thread, Range block) {
@@ -358,8 +360,14 @@ class Iteration {
             rows_.prior_weight < 0
                 ? 1
                 : frame_.variables[static_cast<std::size_t>(rows_.prior_weight)].numbers[row];
-        partial +=
-            minus_two_log_likelihood(options_.family.kind, response[row], response[row], weight, scale);
+        const double y = response[row];
+        if (likelihood_rounds(family, y, weight)) {
+          const double mu = inverse_link(family, linear_predictor(rows_, row, raw_coef));
+          partial += minus_two_log_likelihood(family, y, mu, weight, scale) -
+                     row_deviance(family, y, mu, weight) / scale;
+        } else {
+          partial += minus_two_log_likelihood(family, y, y, weight, scale);
+        }
       }
       sums[static_cast<std::size_t>(thread)].add(std::span<const double>(&partial, 1));
     });

@@ -114,8 +114,7 @@ struct RowResidual {
 
 RowResidual residual_of(const Rows& rows, std::size_t row, std::span<const double> raw_coef) {
   const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
-  double eta = linear_predictor(*rows.frame, *rows.design, row, raw_coef);
-  for (const int offset : rows.offsets) eta += number(offset);
+  const double eta = linear_predictor(rows, row, raw_coef);
   const double y = number(rows.response);
   const double mu = rows.family.mean(eta);
   const double prior = rows.prior_weight < 0 ? 1 : number(rows.prior_weight);

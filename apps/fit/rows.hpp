@@ -81,6 +81,8 @@ class RowPass {
 /// dense coefficient row x_i = M' R(i, .) where a standard error needs it. `row` counts local rows.
 [[nodiscard]] double linear_predictor(const Frame& frame, const Design& design, std::size_t row,
                                       std::span<const double> raw_coef);
+/// With the row's offsets.
+[[nodiscard]] double linear_predictor(const Rows& rows, std::size_t row, std::span<const double> raw_coef);
 void coefficient_row(const Frame& frame, const Design& design, std::size_t row, std::span<double> x);
 
 }  // namespace tessera::fit

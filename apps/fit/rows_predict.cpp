@@ -52,6 +52,12 @@ double linear_predictor(const Frame& frame, const Design& design, std::size_t ro
   return sum;
 }
 
+double linear_predictor(const Rows& rows, std::size_t row, std::span<const double> raw_coef) {
+  double sum = linear_predictor(*rows.frame, *rows.design, row, raw_coef);
+  for (const int offset : rows.offsets) sum += rows.frame->variables[at(offset)].numbers[row];
+  return sum;
+}
+
 void coefficient_row(const Frame& frame, const Design& design, std::size_t row, std::span<double> x) {
   std::fill(x.begin(), x.end(), 0.0);
   struct Nonzero {

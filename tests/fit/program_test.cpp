@@ -296,6 +296,21 @@ TEST_F(Program, AResponseWithoutNoiseIsFitted) {
   }
 }
 
+// Against bam(I(few/3) ~ s(x, bs="cr", k=8) + offset(z), binomial, weights=...)$aic of mgcv 1.8-41.
+TEST_F(Program, AicOfABinomialRoundsSuccessesAndTrialsAsRDoes) {
+  const std::string formula = "I(few/3) ~ s(x, bs=\"cr\", k=8) + offset(z)";
+  const auto expect_aic = [&](const std::string& options, int ranks, double aic) {
+    ASSERT_EQ(fit("data.csv", formula, "--family binomial " + options, ranks).status, 0);
+    const auto model = nlohmann::json::parse(read("model.json"));
+    EXPECT_NEAR(model.at("aic").get<double>(), aic, 1e-6 * aic) << options;
+  };
+  expect_aic("", 1, 283.33381252222);
+  expect_aic("--weights z", 1, 141.02462161206);
+  const std::string model = read("model.json");
+  expect_aic("--weights z", 3, 141.02462161206);
+  EXPECT_EQ(read("model.json"), model);
+}
+
 TEST_F(Program, ATimeLimitIsStatus75) {
   const auto result =
       fit("data.csv", "exp(y) ~ s(x, bs=\"ps\", k=12)", "--family gamma --time-limit 0.001", 2);

@@ -80,6 +80,11 @@ TEST(Family, LogLikelihoodOfWeightedRows) {
   const double deviance = 0.09 + 2 * 0.25 + 0.5 * 0.01;
   EXPECT_NEAR(sum(Family::gaussian, {1.3, 2, 3.1}, {1, 1.5, 3}, {1, 2, 0.5}, deviance / 3) + 2,
               5.66021271291419, 1e-11);
+  EXPECT_NEAR(minus_two_log_likelihood(Family::binomial, 0.3, 0.5, 1, 1), 2 * std::log(2.0), 1e-15);
+  EXPECT_TRUE(likelihood_rounds(Family::binomial, 0.3, 1));
+  EXPECT_TRUE(likelihood_rounds(Family::binomial, 1, 2.5));
+  EXPECT_FALSE(likelihood_rounds(Family::binomial, 3.0 / 7, 7));
+  EXPECT_FALSE(likelihood_rounds(Family::gamma, 0.3, 1));
   EXPECT_EQ(minus_two_log_likelihood(Family::poisson, 2.5, 2, 1, 1), INFINITY);
   EXPECT_EQ(minus_two_log_likelihood(Family::poisson, 2, 2, 0, 1), 0);
 }

@@ -164,7 +164,9 @@ int FitCommand::run(mpi::Session& session) const {
     progress.note(fmt::format(
         "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
-    fmt::print("{}\nModel written to {}\n", summary_text(model), out);
+    // The model is safe, so that a full disk behind the log is no fault of the fit: fmt::print would throw.
+    static_cast<void>(
+        std::fputs(fmt::format("{}\nModel written to {}\n", summary_text(model), out).c_str(), stdout));
     if (!model.converged) {
       fmt::print(stderr, "tessera-fit: not converged after {}: the last state is in {}{}\n",
                  counted(model.iterations, "iteration"), out,

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -136,8 +135,8 @@ void write_rows(const mpi::Communicator& comm, const Plan& plan, std::span<const
   const auto emit = [&](std::string_view text) {
     if (file != nullptr) {
       file->write(text);
-    } else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-      throw Error(ErrorCode::input, "standard output cannot be written");
+    } else {
+      write_output(text);
     }
   };
   const bool root = comm.rank() == 0;
@@ -216,7 +215,11 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
   const mpi::Purpose purpose(comm, "the writing of the predictions");
   write_rows(comm, plan, predictions, options.standard_errors, file ? &*file : nullptr);
   together(comm, [&] {
-    if (file) file->commit();
+    if (!root) return;
+    if (file)
+      file->commit();
+    else
+      flush_output();
   });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
+#include "model.hpp"
+#include "output.hpp"
 #include "summary.hpp"
-
-#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -16,7 +16,11 @@ CLI::App* SummaryCommand::add_to(CLI::App& program) {
 }
 
 int SummaryCommand::run(const mpi::Session& session) const {
-  if (session.is_root()) fmt::print("{}", summary_text(load_model(model)));
+  together(session.world(), [&] {
+    if (!session.is_root()) return;
+    write_output(summary_text(load_model(model)));
+    flush_output();
+  });
   return EXIT_SUCCESS;
 }
 

@@ -523,6 +523,21 @@ TEST_F(Program, AFullDiskLeavesNothing) {
   expect_refusal(full, 3, "No space left on device");
 }
 
+TEST_F(Program, AFullDiskBehindStandardOutputIsAnError) {
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  // A shell for each rank: behind mpirun alone, standard output is mpirun's pipe.
+  std::vector<ProgramResult> results;
+  for (const std::string& what :
+       {"summary " + path("model.json"), "predict " + path("model.json") + " " + path("data.csv")}) {
+    const std::string into_full = "sh -c 'exec " TESSERA_FIT " " + what + " >/dev/full'";
+    results.push_back(run(into_full));
+    results.push_back(run(std::string(TESSERA_MPIRUN) + " 2 " + into_full));
+  }
+  fs::remove(path("model.json"));
+  for (const auto& result : results)
+    expect_refusal(result, 3, "standard output cannot be written: No space left");
+}
+
 TEST_F(Program, AFileThatIsNoModelIsRefused) {
   const auto expect_refused = [&](const char* text, const char* why) {
     write("other.json", text);

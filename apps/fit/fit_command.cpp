@@ -51,7 +51,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
                    "gaussian, binomial, poisson, gamma, or @FILE: a family of your own in TOML")
       ->type_name("FAMILY")
       ->capture_default_str();
-  command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (may be repeated)")
+  command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeat for another)")
       ->allow_extra_args(false);
   command->add_option("--weights", weights, "Column of prior weights");
   command->add_option("--device", device, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
@@ -103,7 +103,11 @@ int FitCommand::run(mpi::Session& session) const {
   options.block_rows = block_rows;
   options.residuals = !no_residuals;
   options.max_iterations = max_iterations;
-  for (const std::string& text : knots) options.knots.insert(parse_knots(text));
+  for (const std::string& text : knots) {
+    const auto [given, first] = options.knots.insert(parse_knots(text));
+    if (!first)
+      throw Error(ErrorCode::usage, fmt::format("--knots '{}': {} has knots already", text, given->first));
+  }
 
   // A place that cannot be written is better found before the work than after it.
   together(session.world(), [&] {

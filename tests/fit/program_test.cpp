@@ -392,6 +392,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"UnknownOption", nullptr, "y ~ x", "--colour red", 2, "colour"},
         Refusal{"UnknownKnots", nullptr, "y ~ x", "--knots w=1,2", 2, "w"},
         Refusal{"UnreadableKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", "--knots x=a", 2, "knots"},
+        Refusal{"KnotsTwice", nullptr, "y ~ s(x, bs=\"ps\", k=12)", "--knots x=0,1 --knots \"x = 0,2\"", 2,
+                "--knots 'x = 0,2': x has knots already"},
         Refusal{"DataOutsideKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", "--knots x=0.4,0.6", 3, "x"},
         Refusal{"UnknownWeights", nullptr, "y ~ x", "--weights w", 3, "'w'"},
         Refusal{"TooFewFields", "y,x\n1,2\n3\n4,5\n", "y ~ x", "", 3, "3"},

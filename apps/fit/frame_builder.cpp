@@ -161,6 +161,7 @@ void FrameBuilder::set_text(std::size_t column, std::string_view text, std::int6
 void FrameBuilder::end_row(std::int64_t row_number) {
   bool complete = true;
   const Variable* infinite = nullptr;
+  bool stays_infinite = false;
   for (std::size_t v = 0; v < frame_.variables.size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan_.variables()[v];
     Variable& variable = frame_.variables[v];
@@ -180,15 +181,24 @@ void FrameBuilder::end_row(std::int64_t row_number) {
     }
     variable.numbers[row_] = value;
     complete = complete && !std::isnan(value);
-    if (std::isinf(value)) infinite = &variable;
+    if (std::isinf(value) && !stays_infinite) {
+      infinite = &variable;
+      stays_infinite = !planned.expression->is_column() ||
+                       !plan_.columns()[static_cast<std::size_t>(planned.columns[0])].numbers_for.empty();
+    }
   }
   // R drops a row with a missing value before it looks for infinite ones.
-  if (complete && infinite != nullptr)
-    throw Error(ErrorCode::input,
-                fmt::format("{}, {} {}: {} is infinite; leave the row out or make the value NA", plan_.path(),
-                            row_word_, row_number, infinite->name));
+  if (complete && infinite != nullptr && infinity_.empty()) {
+    infinity_ = fmt::format("{}, {} {}: {} is infinite; leave the row out or make the value NA", plan_.path(),
+                            row_word_, row_number, infinite->name);
+    if (stays_infinite) refuse_infinity();
+  }
   frame_.complete[row_] = complete ? 1 : 0;
   ++row_;
+}
+
+void FrameBuilder::refuse_infinity() const {
+  if (!infinity_.empty()) throw Error(ErrorCode::input, infinity_);
 }
 
 // The levels of the job are those of its complete rows, as R drops the levels that no row uses.
@@ -265,7 +275,9 @@ Frame read_frame(const tessera::mpi::Communicator& comm, ReadPlan plan, tessera:
   for (;;) {
     std::optional<FrameBuilder> builder;
     together(comm, [&] { scan(rows, builder.emplace(plan, rows, row_word)); });
-    if (!retyped(*builder)) return builder->finish(comm, file_rows);
+    if (retyped(*builder)) continue;
+    together(comm, [&] { builder->refuse_infinity(); });
+    return builder->finish(comm, file_rows);
   }
 }
 

@@ -70,11 +70,16 @@ class FrameBuilder {
   /// Text where the plan has numbers is remembered: see `found_text`. Throws `Error(input)` where an
   /// expression needs numbers, for a level that is not a known one, and for one that is not UTF-8.
   void set_text(std::size_t column, std::string_view text, std::int64_t row_number);
-  /// Ends a row: evaluates its expressions. Throws `Error(input)` for an infinite value.
+  /// Ends a row: evaluates its expressions. Throws `Error(input)` for an infinite value of what must be
+  /// numbers; that of a column which text may yet make a factor, with INF or 12e4567 as a level, is
+  /// remembered.
   void end_row(std::int64_t row_number);
 
   /// Columns planned as numbers in which text was met: 1, else 0. Such a frame is not to be finished.
   [[nodiscard]] const std::vector<std::int32_t>& found_text() const noexcept { return found_text_; }
+  /// Throws `Error(input)` with the first infinite value that was remembered, if there is one: to be called
+  /// once no rank has found text.
+  void refuse_infinity() const;
   /// *Collective.* The frame, with the levels of the job.
   [[nodiscard]] Frame finish(const tessera::mpi::Communicator& comm, std::int64_t file_rows);
 
@@ -102,6 +107,7 @@ class FrameBuilder {
   std::vector<double> arguments_;    // of the expression at hand
   std::vector<Dictionary> dictionaries_;
   std::vector<std::int32_t> found_text_;
+  std::string infinity_;  // what to say of the first one; empty: none
 };
 
 /// Hands the fields of some rows of the file to a builder.

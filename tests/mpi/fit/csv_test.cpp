@@ -278,6 +278,37 @@ TEST(CsvTable, MakesAFactorOfAColumnWhoseTextComesLate) {
   EXPECT_FALSE(frame.at("x").factor);
 }
 
+TEST(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
+  const mpi::Communicator comm = world();
+  // Text that is met at once, and on the last rank beyond the rows that are sampled.
+  for (const int rows : {1, 3000}) {
+    std::string numbers;
+    for (int i = 0; i < rows; ++i) numbers += "1,3\n";
+    for (const std::string& text :
+         {"1,INF\n1,12e4567\n" + numbers + "1,foo\n", "1,foo\n" + numbers + "1,12e4567\n1,INF\n"}) {
+      const SharedFile file(comm, "infinite.csv", "x,f\n" + text);
+      const auto table = open_table(comm, file.path());
+      const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+      const Frame frame = table->read(comm, request({"f", "x"}), share);
+      EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"12e4567", "3", "INF", "foo"}));
+      EXPECT_EQ(frame.complete_rows, rows + 3);
+      FrameRequest numeric = request({"f"});
+      numeric.numeric = {"f"};
+      const std::string fault =
+          common_fault(comm, [&] { static_cast<void>(table->read(comm, numeric, share)); });
+      EXPECT_TRUE(fault.starts_with(file.path() + ", line 2: ")) << fault;
+    }
+  }
+  const SharedFile file(comm, "infinite.csv", "x,f\n1,3\n1,INF\n-Inf,4\n");
+  const auto table = open_table(comm, file.path());
+  EXPECT_EQ(
+      common_fault(comm,
+                   [&] {
+                     static_cast<void>(table->read(comm, request({"f", "x"}), uneven_share(comm, 3, 1)));
+                   }),
+      file.path() + ", line 3: f is infinite; leave the row out or make the value NA");
+}
+
 TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "levels.csv",

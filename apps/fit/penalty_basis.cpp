@@ -4,6 +4,8 @@
 #include "linalg.hpp"
 #include "submatrix.hpp"
 
+#include <tessera/error.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -66,6 +68,10 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   basis.first_sp = first_sp;
   basis.penalty = &penalty;
   const bool single = basis.penalties() == 1;
+  if (basis.rank < 1 || basis.rank > basis.size) {
+    throw std::logic_error(
+        fmt::format("the penalty of {} is of rank {}, which it cannot have", block.label, basis.rank));
+  }
 
   if (single && basis.rank == basis.size && is_positive_diagonal(penalty.matrices[0])) {
     for (int i = 0; i < basis.size; ++i) basis.diagonal.push_back(penalty.matrices[0](i, i));
@@ -76,10 +82,13 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   for (const Matrix& s : penalty.matrices) add(sum, s, single ? 1.0 : 1 / frobenius(s));
   SymmetricEigen eigen = descending_eigen(sum);
   const auto rank = static_cast<std::size_t>(basis.rank);
-  if (basis.rank < 1 || basis.rank > basis.size || !(eigen.values[rank - 1] > 0) ||
+  if (!(eigen.values[rank - 1] > 0) ||
       (basis.rank < basis.size && eigen.values[rank] > 1e-9 * eigen.values.front())) {
-    throw std::logic_error(
-        fmt::format("the penalty of {} does not have the stated rank {}", block.label, basis.rank));
+    throw Error(
+        ErrorCode::input,
+        fmt::format("the penalty of {} is lost in rounding, as its knots are orders of magnitude apart: "
+                    "take a logarithm of the variable, as in s(log(x)), or bs=\"ps\"",
+                    block.label));
   }
   basis.rotation = std::move(eigen.vectors);
   if (single) {

@@ -31,7 +31,8 @@ struct BlockBasis {
 };
 
 /// The basis of every penalised block, from the eigenvectors of sum_j S_j / |S_j|. The design must outlive
-/// it. Throws `std::logic_error` if a stated rank is not the rank of the matrices.
+/// it. Throws `tessera::Error(input)` if matrices do not have their rank in double precision, as a cubic
+/// spline's may not with knots that are orders of magnitude apart.
 [[nodiscard]] std::vector<BlockBasis> penalty_bases(const Design& design);
 
 /// Several penalties in coordinates T' b in which sum_j lambda_j S_j is graded: directions in the order of

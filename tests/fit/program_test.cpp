@@ -403,6 +403,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"AllMissing", "y,x\nNA,1\n2,NA\n", "y ~ x", "", 3, "complete"},
         Refusal{"MoreCoefficientsThanRows", "y,x\n1,1\n2,2\n3,4\n1,5\n2,7\n3,8\n4,9\n2,3\n",
                 "y ~ x + I(x^2) + s(x, bs=\"ps\", k=8)", "", 3, "coefficients"},
+        Refusal{"KnotsOverElevenDecades", nullptr, "y ~ s(exp(25 * x), bs=\"cr\", k=20)", "", 3,
+                "the penalty of s(exp(25 * x)) is lost in rounding"},
         Refusal{"DependentTerms", nullptr, "y ~ x + s(x, bs=\"ps\", k=12)", "", 3, "dependent"}),
     [](const auto& tested) { return tested.param.name; });
 

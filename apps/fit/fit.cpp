@@ -228,11 +228,17 @@ class Iteration {
     const bool gaussian = options_.family.kind == Family::gaussian;
     int done = 0;
     RawSums sums = begin(done);
-    require_finite(sums);
+    if (!finite(sums)) throw diverged(sums);
     double deviance = sums.deviance;
     for (int iteration = done + 1;; ++iteration) {
       const std::vector<double> previous = model_.coef;
-      solve(sums);
+      try {
+        solve(sums);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::not_converged || solution_.coef.empty()) throw;
+        end_before(iteration, error);
+        break;
+      }
       if (gaussian) {
         // The working model does not depend on the coefficients: one step is the answer.
         model_.converged = solution_.converged;
@@ -240,7 +246,12 @@ class Iteration {
         break;
       }
       sums = halved_step(previous, iteration > 1 ? std::optional(deviance) : std::nullopt);
-      require_finite(sums);
+      if (!finite(sums)) {
+        if (iteration == 1) throw diverged(sums);
+        model_.coef = previous;
+        end_before(iteration, diverged(sums));
+        break;
+      }
       const double change = std::abs(sums.deviance - deviance);
       deviance = sums.deviance;
       model_.iterations = iteration;
@@ -257,6 +268,13 @@ class Iteration {
                                .place = {},
                                .fallback = {}});
     }
+  }
+
+  /// An iteration after the first came to no finite state: the model is the one before it.
+  void end_before(int iteration, const Error& why) {
+    model_.converged = false;
+    model_.iterations = iteration - 1;
+    progress_.note(fmt::format("iteration {}: {}", iteration, why.what()));
   }
 
   /// The sums at the solution of the working model, or nearer to where the step began: halved while they
@@ -300,7 +318,7 @@ class Iteration {
     model_.verdict = to_string(job_.last_verdict());
     if (control_.keeper != nullptr && !control_.keeper->fallback().empty())
       model_.verdict = control_.keeper->fallback();
-    solver_->bring_to_root();
+    solver_->bring_to_root(model_.coef);
     if (job_.comm().rank() != 0) return;
     const RemlFit& fit = solver_->fit();
     model_.reml = fit.score;
@@ -421,14 +439,11 @@ class Iteration {
   }
 
   static bool finite(const RawSums& sums) { return sums.bad_rows == 0 && std::isfinite(sums.deviance); }
-  static void require_finite(const RawSums& sums) {
-    if (!finite(sums)) {
-      throw Error(
-          ErrorCode::not_converged,
-          fmt::format("the iteration diverged: {:.0f} rows have no finite working weight or deviance; "
-                      "look for extreme values in the response, offset or weights",
-                      sums.bad_rows));
-    }
+  static Error diverged(const RawSums& sums) {
+    return {ErrorCode::not_converged,
+            fmt::format("the iteration diverged: {:.0f} rows have no finite working weight or deviance; "
+                        "look for extreme values in the response, offset or weights",
+                        sums.bad_rows)};
   }
 
   Job& job_;

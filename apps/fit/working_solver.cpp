@@ -155,7 +155,8 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   return solution;
 }
 
-void WorkingSolver::bring_to_root() {
+void WorkingSolver::bring_to_root(std::span<const double> coef) {
+  fit_.coef.assign(coef.begin(), coef.end());
   if (solver_ == 0) return;
   const mpi::Communicator& comm = job_.comm();
   const auto bring = [&](auto& values, std::size_t size) {
@@ -167,7 +168,6 @@ void WorkingSolver::bring_to_root() {
     comm.broadcast(matrix.values(), solver_);
   };
   const auto size = static_cast<std::size_t>(design_.coef_size);
-  bring(fit_.coef, size);
   bring(fit_.log_sp, penalty_count(design_));
   bring(fit_.edf, size);
   bring(fit_.edf1, size);

@@ -45,8 +45,9 @@ class WorkingSolver {
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows);
 
-  /// All of the last solution, for rank 0: moved there if another rank solved it.
-  void bring_to_root();
+  /// All of the last solution, for rank 0: moved there if another rank solved it. Its coefficients come to be
+  /// `coef`, where the fit ended, which may be short of the solution.
+  void bring_to_root(std::span<const double> coef);
   [[nodiscard]] const RemlFit& fit() const noexcept { return fit_; }
   /// X'WX of the last step, in coefficients.
   [[nodiscard]] const Matrix& gram() const noexcept { return gram_; }

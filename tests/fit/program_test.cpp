@@ -296,6 +296,29 @@ TEST_F(Program, AResponseWithoutNoiseIsFitted) {
   }
 }
 
+TEST_F(Program, AFitThatDivergesWritesItsLastFiniteState) {
+  // Least squares with means that must not be negative: the steps end at that border, and not at a solution.
+  write("border.toml",
+        "name = \"border\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\n"
+        "deviance = \"(y - mu)^2 + 0 * sqrt(mu)\"\n");
+  const std::string options = "--family @" + path("border.toml") + " --run-report " + path("run.json");
+  const auto ended = fit("data.csv", "exp(8 * x) ~ x", options, 2);
+  EXPECT_EQ(ended.status, 4) << ended.err;
+  const auto model = nlohmann::json::parse(read("model.json"));
+  EXPECT_FALSE(model.at("converged"));
+  const int iterations = model.at("iterations");
+  EXPECT_GT(iterations, 1);
+  EXPECT_NE(ended.err.find("iteration " + std::to_string(iterations + 1) + ": the iteration diverged: "),
+            std::string::npos)
+      << ended.err;
+  EXPECT_TRUE(model.at("deviance").is_number());
+  // The table of coefficients is of the coefficients.
+  EXPECT_EQ(model.at("parametric").at(1).at("estimate"), model.at("coefficients").at("x"));
+  const auto report = nlohmann::json::parse(read("run.json")).at("fit");
+  EXPECT_EQ(report.at("converged"), false);
+  EXPECT_EQ(report.at("iterations"), iterations);
+}
+
 // Against bam(I(few/3) ~ s(x, bs="cr", k=8) + offset(z), binomial, weights=...)$aic of mgcv 1.8-41.
 TEST_F(Program, AicOfABinomialRoundsSuccessesAndTrialsAsRDoes) {
   const std::string formula = "I(few/3) ~ s(x, bs=\"cr\", k=8) + offset(z)";
@@ -405,6 +428,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x + I(x^2) + s(x, bs=\"ps\", k=8)", "", 3, "coefficients"},
         Refusal{"KnotsOverElevenDecades", nullptr, "y ~ s(exp(25 * x), bs=\"cr\", k=20)", "", 3,
                 "the penalty of s(exp(25 * x)) is lost in rounding"},
+        Refusal{"NoFirstStep", nullptr, "few ~ x + offset(I(1e300 * x))", "--family poisson", 4,
+                "the iteration diverged"},
         Refusal{"DependentTerms", nullptr, "y ~ x + s(x, bs=\"ps\", k=12)", "", 3, "dependent"}),
     [](const auto& tested) { return tested.param.name; });
 

@@ -55,8 +55,7 @@ TEST(Ticks, AreAtLeastTwoAndNotManyWhateverTheInterval) {
 TEST(Ticks, HaveLabelsThatTellThemApart) {
   EXPECT_EQ(labels(0, 1), (Texts{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}));
   EXPECT_EQ(labels(-1, 1), (Texts{"\u22121.0", "\u22120.5", "0.0", "0.5", "1.0"}));
-  EXPECT_EQ(labels(0, 2e-5),
-            (Texts{"0e+00", "5e-06", "1e-05", "1.5e-05", "2e-05"}).size() == 5 ? labels(0, 2e-5) : Texts{});
+  EXPECT_EQ(labels(0, 2e-5), (Texts{"0.0e+00", "5.0e-06", "1.0e-05", "1.5e-05", "2.0e-05"}));
   EXPECT_EQ(labels(0, 5e7, 2), (Texts{"0e+00", "2e+07", "4e+07"}));
   EXPECT_EQ(labels(100000, 100001, 2), (Texts{"100000.0", "100000.5", "100001.0"}));
   for (const double low : {0.0, 1234567.0, -5e-9}) {

@@ -72,7 +72,10 @@ ReferenceCase load_reference_case(const std::string& name) {
 
 double relative_to_range(const std::vector<double>& a, const std::vector<double>& b) {
   double worst = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) worst = std::max(worst, std::abs(a.at(i) - b[i]));
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const double difference = std::abs(a.at(i) - b[i]);
+    if (!(difference <= worst)) worst = std::isnan(difference) ? INFINITY : difference;
+  }
   const auto [low, high] = std::minmax_element(b.begin(), b.end());
   return worst / (*high - *low);
 }

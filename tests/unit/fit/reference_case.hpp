@@ -25,7 +25,7 @@ struct ReferenceCase {
 
 [[nodiscard]] ReferenceCase load_reference_case(const std::string& name);
 
-/// max|a - b| / range(b).
+/// max|a - b| / range(b); infinite if a number of `a` is none.
 [[nodiscard]] double relative_to_range(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace tessera::fit::testing

@@ -61,6 +61,12 @@ DenseModel four_smooths(const ReferenceCase& data, int k) {
   return model;
 }
 
+TEST(RelativeToRange, OfANaNIsInfinite) {
+  EXPECT_EQ(relative_to_range({1, 2.5, 3}, {1, 2, 3}), 0.25);
+  EXPECT_EQ(relative_to_range({NAN, 2, 3}, {1, 2, 3}), INFINITY);
+  EXPECT_EQ(relative_to_range({1, NAN, 3.5}, {1, 2, 3}), INFINITY);
+}
+
 TEST(RemlReference, MotorcycleGaussian) {
   const ReferenceCase data = load_reference_case("c01_mcycle_gauss");
   DenseModel model(static_cast<int>(data.fitted.size()));

@@ -38,7 +38,7 @@ struct DeviceContext::State {
     });
   }
   ~State() {
-    if (stream.native() != nullptr) cuda::destroy_stream(stream);
+    if (stream.native() != nullptr) cuda::destroy_stream(stream, ordinal);
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;

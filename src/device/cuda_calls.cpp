@@ -61,14 +61,23 @@ void fill_properties(Ordinal ordinal, DeviceInfo& info) {
   info.threads_per_multiprocessor = attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
 }
 
+void on_device(Ordinal ordinal, const std::function<void()>& work) noexcept {
+  try {
+    const OnDevice current(ordinal);
+    work();
+  } catch (...) {
+    // The device is lost, or the process at its end: the driver takes back what was to be given back.
+  }
+}
+
 StreamView create_stream() {
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   return StreamView(stream);
 }
 
-void destroy_stream(StreamView stream) noexcept {
-  (void)cudaStreamDestroy(native(stream));
+void destroy_stream(StreamView stream, Ordinal ordinal) noexcept {
+  on_device(ordinal, [&] { (void)cudaStreamDestroy(native(stream)); });
 }
 
 void synchronize(StreamView stream) {
@@ -82,8 +91,8 @@ EventView create_event() {
   return EventView(event);
 }
 
-void destroy_event(EventView event) noexcept {
-  (void)cudaEventDestroy(native(event));
+void destroy_event(EventView event, Ordinal ordinal) noexcept {
+  on_device(ordinal, [&] { (void)cudaEventDestroy(native(event)); });
 }
 
 void record(EventView event, StreamView stream) {
@@ -114,13 +123,12 @@ void pin(void* memory, std::size_t bytes) {
   check(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), "cudaHostRegister");
 }
 
-void unpin(void* memory) noexcept {
-  (void)cudaHostUnregister(memory);
+void unpin(void* memory, Ordinal ordinal) noexcept {
+  on_device(ordinal, [&] { (void)cudaHostUnregister(memory); });
 }
 
 std::int64_t free_memory_bytes(Ordinal ordinal) {
-  const CurrentContext restored_at_the_end;
-  bind(ordinal);
+  const OnDevice current(ordinal);
   std::size_t free = 0;
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");

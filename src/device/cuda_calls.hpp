@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 /// Everything that the device room asks of CUDA, without a CUDA type. `cuda_calls.cpp` answers where
@@ -29,11 +30,17 @@ void check_current(Ordinal ordinal);
 /// What NVML does not tell: L2, shared memory a block may ask for, threads a multiprocessor holds.
 void fill_properties(Ordinal ordinal, DeviceInfo& info);
 
+/// Does `work` with the device current on this thread, and puts back what was current before, also if that
+/// was nothing. For what gives things back: where nothing is current the runtime would make the context of
+/// the first device, which may be another rank's. Does nothing where CUDA no longer answers, and what `work`
+/// throws is lost.
+void on_device(Ordinal ordinal, const std::function<void()>& work) noexcept;
+
 /// A non-blocking stream of the current context.
 [[nodiscard]] StreamView create_stream();
 /// Waits for nothing. An error is not reported: after a device fault the context has none but errors
-/// to give, and `synchronize` has given them.
-void destroy_stream(StreamView stream) noexcept;
+/// to give, and `synchronize` has given them. What is current on this thread stays current.
+void destroy_stream(StreamView stream, Ordinal ordinal) noexcept;
 
 /// Waits for the stream, and looks for launches that failed on this thread without being noticed.
 void synchronize(StreamView stream);
@@ -41,7 +48,7 @@ void synchronize(StreamView stream);
 /// An event of the current context that carries no time.
 [[nodiscard]] EventView create_event();
 /// Waits for nothing and reports no error, as `destroy_stream`.
-void destroy_event(EventView event) noexcept;
+void destroy_event(EventView event, Ordinal ordinal) noexcept;
 /// The event is from now on the end of all work on the stream.
 void record(EventView event, StreamView stream);
 /// Whether the work before the event is complete; one that was never recorded is.
@@ -53,7 +60,8 @@ void synchronize(EventView event);
 
 /// Pins host memory that is there, for all devices of this process.
 void pin(void* memory, std::size_t bytes);
-void unpin(void* memory) noexcept;
+/// As `destroy_stream`; the device is the one that was current when it was pinned.
+void unpin(void* memory, Ordinal ordinal) noexcept;
 
 /// Free memory of the device. What is current on this thread stays current.
 [[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);

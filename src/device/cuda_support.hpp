@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "device/cuda_calls.hpp"
+
 #include <tessera/device/stream.hpp>
 #include <tessera/error.hpp>
 
@@ -53,22 +55,50 @@ inline void check(CUresult status, const char* call) {
                                         " (" + (text != nullptr ? text : "no description") + ")");
 }
 
+/// Null if nothing is current on this thread.
+[[nodiscard]] inline CUcontext current_context() {
+  static const auto get = driver_function<CUresult (*)(CUcontext*)>("cuCtxGetCurrent");
+  CUcontext context = nullptr;
+  if (get(&context) != CUDA_SUCCESS)
+    throw Error(ErrorCode::job_fault, "cuCtxGetCurrent failed: the driver cannot be used");
+  return context;
+}
+
 /// Puts back what was current on this thread, also if that was nothing: `cudaSetDevice` could not do
 /// that, and would make a context on a device that may be another rank's.
 class CurrentContext {
  public:
-  CurrentContext() : set_(driver_function<CUresult (*)(CUcontext)>("cuCtxSetCurrent")) {
-    const auto get = driver_function<CUresult (*)(CUcontext*)>("cuCtxGetCurrent");
-    if (get(&context_) != CUDA_SUCCESS)
-      throw Error(ErrorCode::job_fault, "cuCtxGetCurrent failed: the driver cannot be used");
-  }
+  CurrentContext() : set_(set_current()), context_(current_context()) {}
   ~CurrentContext() { (void)set_(context_); }
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
+  /// Whether there was anything.
+  [[nodiscard]] bool any() const noexcept { return context_ != nullptr; }
+
  private:
-  CUresult (*set_)(CUcontext);
-  CUcontext context_ = nullptr;
+  using Set = CUresult (*)(CUcontext);
+  [[nodiscard]] static Set set_current() {
+    static const auto set = driver_function<Set>("cuCtxSetCurrent");
+    return set;
+  }
+
+  Set set_;
+  CUcontext context_;
+};
+
+/// The device is current on this thread while it lives; what was current before is so again afterwards.
+class OnDevice {
+ public:
+  explicit OnDevice(Ordinal ordinal) {
+    // The runtime names device 0 also where nothing is current.
+    int current = -1;
+    if (before_.any()) check(cudaGetDevice(&current), "cudaGetDevice");
+    if (current != static_cast<int>(ordinal)) bind(ordinal);
+  }
+
+ private:
+  CurrentContext before_;
 };
 
 }  // namespace tessera::cuda

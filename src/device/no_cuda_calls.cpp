@@ -25,17 +25,18 @@ void check_current(Ordinal) {
 void fill_properties(Ordinal, DeviceInfo&) {
   refuse();
 }
+void on_device(Ordinal, const std::function<void()>&) noexcept {}
 StreamView create_stream() {
   refuse();
 }
-void destroy_stream(StreamView) noexcept {}
+void destroy_stream(StreamView, Ordinal) noexcept {}
 void synchronize(StreamView) {
   refuse();
 }
 EventView create_event() {
   refuse();
 }
-void destroy_event(EventView) noexcept {}
+void destroy_event(EventView, Ordinal) noexcept {}
 void record(EventView, StreamView) {
   refuse();
 }
@@ -51,7 +52,7 @@ void synchronize(EventView) {
 void pin(void*, std::size_t) {
   refuse();
 }
-void unpin(void*) noexcept {}
+void unpin(void*, Ordinal) noexcept {}
 std::int64_t free_memory_bytes(Ordinal) {
   refuse();
 }

@@ -11,14 +11,16 @@ Stream::Stream(const DeviceContext& context) {
   if (context.info().simulated) return;
   context.bind();
   view_ = cuda::create_stream();
+  ordinal_ = context.ordinal();
 }
 
 Stream::~Stream() {
-  if (native() != nullptr) cuda::destroy_stream(view_);
+  if (native() != nullptr) cuda::destroy_stream(view_, ordinal_);
 }
 
 Stream& Stream::operator=(Stream&& other) noexcept {
   std::swap(view_, other.view_);
+  std::swap(ordinal_, other.ordinal_);
   return *this;
 }
 
@@ -30,14 +32,16 @@ Event::Event(const DeviceContext& context) {
   if (context.info().simulated) return;
   context.bind();
   view_ = cuda::create_event();
+  ordinal_ = context.ordinal();
 }
 
 Event::~Event() {
-  if (view_.native() != nullptr) cuda::destroy_event(view_);
+  if (view_.native() != nullptr) cuda::destroy_event(view_, ordinal_);
 }
 
 Event& Event::operator=(Event&& other) noexcept {
   std::swap(view_, other.view_);
+  std::swap(ordinal_, other.ordinal_);
   return *this;
 }
 

@@ -6,26 +6,10 @@
 
 #include <tessera/error.hpp>
 
-#include <optional>
 #include <string>
 
 namespace tessera::cuda {
 namespace {
-
-/// The device is current on this thread while it lives; what was current before is so again afterwards.
-class OnDevice {
- public:
-  explicit OnDevice(Ordinal ordinal) {
-    int current = -1;
-    check(cudaGetDevice(&current), "cudaGetDevice");
-    if (current == static_cast<int>(ordinal)) return;
-    before_.emplace();
-    bind(ordinal);
-  }
-
- private:
-  std::optional<CurrentContext> before_;
-};
 
 /// Events and figures, which are the same however memory is had.
 class CudaUpstream : public MemoryUpstream {
@@ -53,7 +37,7 @@ class CudaUpstream : public MemoryUpstream {
     const OnDevice current(ordinal_);
     return cuda::create_event();
   }
-  void destroy_event(EventView event) noexcept override { cuda::destroy_event(event); }
+  void destroy_event(EventView event) noexcept override { cuda::destroy_event(event, ordinal_); }
   void record(EventView event, StreamView stream) override {
     const OnDevice current(ordinal_);
     cuda::record(event, stream);
@@ -96,7 +80,9 @@ class AsyncUpstream final : public CudaUpstream {
     properties.location.id = static_cast<int>(ordinal);
     check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
   }
-  ~AsyncUpstream() override { (void)cudaMemPoolDestroy(pool_); }
+  ~AsyncUpstream() override {
+    on_device(ordinal_, [&] { (void)cudaMemPoolDestroy(pool_); });
+  }
 
   void* allocate(std::size_t bytes, StreamView stream) override {
     const OnDevice current(ordinal_);
@@ -106,9 +92,11 @@ class AsyncUpstream final : public CudaUpstream {
     return allocated(status, memory, "cudaMallocFromPoolAsync");
   }
   void deallocate(void* memory, std::size_t, StreamView stream) noexcept override {
-    (void)cudaFreeAsync(memory, native(stream));
+    on_device(ordinal_, [&] { (void)cudaFreeAsync(memory, native(stream)); });
   }
-  void trim() noexcept override { (void)cudaMemPoolTrimTo(pool_, 0); }
+  void trim() noexcept override {
+    on_device(ordinal_, [&] { (void)cudaMemPoolTrimTo(pool_, 0); });
+  }
 
  private:
   cudaMemPool_t pool_ = nullptr;
@@ -126,9 +114,11 @@ class MallocUpstream final : public CudaUpstream {
     return allocated(status, memory, "cudaMalloc");
   }
   void deallocate(void* memory, std::size_t, StreamView stream) noexcept override {
-    // cudaFree waits for the device as it is built today; that it does is written nowhere.
-    (void)cudaStreamSynchronize(native(stream));
-    (void)cudaFree(memory);
+    on_device(ordinal_, [&] {
+      // cudaFree waits for the device as it is built today; that it does is written nowhere.
+      (void)cudaStreamSynchronize(native(stream));
+      (void)cudaFree(memory);
+    });
   }
 };
 

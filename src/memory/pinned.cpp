@@ -71,6 +71,7 @@ PinnedMemory::PinnedMemory(std::size_t bytes, const DeviceContext& context) {
     context.bind();
     cuda::pin(memory, bytes);
     pinned_ = true;
+    ordinal_ = context.ordinal();
   } catch (...) {
     (void)munmap(memory, bytes);
     throw;
@@ -78,7 +79,7 @@ PinnedMemory::PinnedMemory(std::size_t bytes, const DeviceContext& context) {
 }
 
 PinnedMemory::~PinnedMemory() {
-  if (pinned_) cuda::unpin(data_);
+  if (pinned_) cuda::unpin(data_, ordinal_);
   if (data_ != nullptr) (void)munmap(data_, size_bytes_);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/topology/device_info.hpp>
+
 #include <utility>
 
 namespace tessera {
@@ -49,7 +51,7 @@ class Stream {
   /// device is null.
   explicit Stream(const DeviceContext& context);
   ~Stream();
-  Stream(Stream&& other) noexcept : view_(std::exchange(other.view_, {})) {}
+  Stream(Stream&& other) noexcept : view_(std::exchange(other.view_, {})), ordinal_(other.ordinal_) {}
   Stream& operator=(Stream&& other) noexcept;
 
   [[nodiscard]] StreamView view() const noexcept { return view_; }
@@ -61,6 +63,7 @@ class Stream {
 
  private:
   StreamView view_;
+  Ordinal ordinal_{-1};
 };
 
 /// A point in the work of a stream, without a time. Move-only. An event that was never recorded is ready.
@@ -70,7 +73,7 @@ class Event {
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`.
   explicit Event(const DeviceContext& context);
   ~Event();
-  Event(Event&& other) noexcept : view_(std::exchange(other.view_, {})) {}
+  Event(Event&& other) noexcept : view_(std::exchange(other.view_, {})), ordinal_(other.ordinal_) {}
   Event& operator=(Event&& other) noexcept;
 
   [[nodiscard]] EventView view() const noexcept { return view_; }
@@ -87,6 +90,7 @@ class Event {
 
  private:
   EventView view_;
+  Ordinal ordinal_{-1};
 };
 
 }  // namespace tessera

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/topology/device_info.hpp>
+
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -43,12 +45,14 @@ class PinnedMemory {
     std::swap(size_bytes_, other.size_bytes_);
     std::swap(near_device_, other.near_device_);
     std::swap(pinned_, other.pinned_);
+    std::swap(ordinal_, other.ordinal_);
   }
 
   void* data_ = nullptr;
   std::size_t size_bytes_ = 0;
   bool near_device_ = false;
   bool pinned_ = false;
+  Ordinal ordinal_{-1};
 };
 
 /// `size` elements of pinned memory, as a range.

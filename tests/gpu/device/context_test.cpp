@@ -3,6 +3,8 @@
 // never by luck the place in the probe.
 #include <tessera/device/pool.hpp>
 #include <tessera/error.hpp>
+#include <tessera/memory/buffer_pool.hpp>
+#include <tessera/memory/pinned.hpp>
 #include <tessera/topology/probe.hpp>
 
 #include <cuda.h>
@@ -12,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -128,6 +131,40 @@ TEST_F(RealDevices, FreeMemoryIsAskedOfTheDriverAndNothingBecomesCurrent) {
     EXPECT_LE(context.free_memory_bytes(), before - taken);
     EXPECT_EQ(current_context(), bound);
     EXPECT_EQ(cudaFree(memory), cudaSuccess);
+  }).join();
+}
+
+TEST_F(RealDevices, NothingBecomesCurrentWhereThingsAreGivenBack) {
+  std::optional<DeviceContext> context(std::in_place, devices[0]);
+  std::optional<Stream> stream(std::in_place, *context);
+  std::optional<Event> event(std::in_place, *context);
+  std::optional<PinnedMemory> pinned(std::in_place, 4096, *context);
+  event->record(*stream);
+  for (const UpstreamKind kind : {UpstreamKind::cuda_malloc_async, UpstreamKind::cuda_malloc}) {
+    std::optional<BufferPool> pool(std::in_place, make_upstream(*context, kind));
+    MemoryLease kept = pool->take_bytes(4096, *stream);
+    {
+      MemoryLease recorded = pool->take_bytes(4096, *stream);
+      recorded.record_stream(context->stream());
+    }
+    std::thread([&] {
+      EXPECT_EQ(current_context(), nullptr);
+      pool->empty_cache();
+      EXPECT_EQ(current_context(), nullptr);
+      pool.reset();
+      kept.reset();
+      EXPECT_EQ(current_context(), nullptr);
+    }).join();
+  }
+  std::thread([&] {
+    pinned.reset();
+    EXPECT_EQ(current_context(), nullptr);
+    event.reset();
+    EXPECT_EQ(current_context(), nullptr);
+    stream.reset();
+    EXPECT_EQ(current_context(), nullptr);
+    context.reset();
+    EXPECT_EQ(current_context(), nullptr);
   }).join();
 }
 

@@ -313,7 +313,7 @@ TEST_F(Program, AFitThatDivergesWritesItsLastFiniteState) {
       << ended.err;
   EXPECT_TRUE(model.at("deviance").is_number());
   // The table of coefficients is of the coefficients.
-  EXPECT_EQ(model.at("parametric").at(1).at("estimate"), model.at("coefficients").at("x"));
+  EXPECT_EQ(model.at("parametric").at(1).at("estimate"), model.at("coefficients").at(1).at("value"));
   const auto report = nlohmann::json::parse(read("run.json")).at("fit");
   EXPECT_EQ(report.at("converged"), false);
   EXPECT_EQ(report.at("iterations"), iterations);

@@ -110,7 +110,9 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written,
       if (same_file(file->path, path)) refuse("that is read");
     }
     for (auto before = written.begin(); before != file; ++before) {
-      if (same_file(file->path, before->path)) refuse(fmt::format("of {} too", before->option));
+      // The files of one option are its own affair: a checkpoint links its own to each other.
+      if (before->option != file->option && same_file(file->path, before->path))
+        refuse(fmt::format("of {} too", before->option));
     }
   }
 }

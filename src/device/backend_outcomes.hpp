@@ -27,6 +27,11 @@ class BackendOutcomes {
     return slots_[std::string(label)];
   }
 
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    slots_.clear();
+  }
+
  private:
   std::mutex mutex_;
   std::map<std::string, Slot> slots_;

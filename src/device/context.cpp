@@ -26,26 +26,48 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
 
 }  // namespace
 
+namespace {
+
+/// The stream of a context, which lives as long as what is bound to it.
+struct OwnedStream {
+  OwnedStream() = default;
+  explicit OwnedStream(Ordinal of) : view(cuda::create_stream()), ordinal(of) {}
+  ~OwnedStream() {
+    if (view.native() != nullptr) cuda::destroy_stream(view, ordinal);
+  }
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+
+  StreamView view;
+  Ordinal ordinal{-1};
+};
+
+}  // namespace
+
 struct DeviceContext::State {
   State(DeviceInfo known, std::shared_ptr<ModuleCache> shared)
       : info(std::move(known)), modules(shared ? std::move(shared) : std::make_shared<ModuleCache>()) {
-    if (info.simulated) return;
+    if (info.simulated) {
+      stream = std::make_shared<OwnedStream>();
+      return;
+    }
     on_device(info, "cannot be opened", [&] {
       ordinal = cuda::find_ordinal(info.uuid);
       cuda::bind(ordinal);
       cuda::fill_properties(ordinal, info);
-      stream = cuda::create_stream();
+      stream = std::make_shared<OwnedStream>(ordinal);
     });
   }
   ~State() {
-    if (stream.native() != nullptr) cuda::destroy_stream(stream, ordinal);
+    // Memory, events and library handles on the stream.
+    if (!info.simulated) cuda::on_device(ordinal, [&] { backends.clear(); });
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   DeviceInfo info;
   Ordinal ordinal{-1};
-  StreamView stream;
+  std::shared_ptr<const OwnedStream> stream;  ///< with those who hold it for their memory
   std::shared_ptr<ModuleCache> modules;
   detail::BackendOutcomes backends;
   std::atomic<Arena*> arena = nullptr;
@@ -76,6 +98,9 @@ Ordinal DeviceContext::ordinal() const noexcept {
   return state_->ordinal;
 }
 StreamView DeviceContext::stream() const noexcept {
+  return state_->stream->view;
+}
+std::shared_ptr<const void> DeviceContext::keep_stream() const noexcept {
   return state_->stream;
 }
 ModuleCache& DeviceContext::modules() const noexcept {
@@ -107,7 +132,7 @@ detail::BackendOutcomes& DeviceContext::backends() const noexcept {
 
 void DeviceContext::synchronize() const {
   if (state_->info.simulated) return;
-  on_device(state_->info, "failed", [&] { cuda::synchronize(state_->stream); });
+  on_device(state_->info, "failed", [&] { cuda::synchronize(state_->stream->view); });
 }
 
 std::int64_t DeviceContext::free_memory_bytes() const {

@@ -7,6 +7,7 @@
 #include <tessera/error.hpp>
 
 #include <string>
+#include <utility>
 
 namespace tessera::cuda {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 /// Events and figures, which are the same however memory is had.
 class CudaUpstream : public MemoryUpstream {
  public:
-  explicit CudaUpstream(Ordinal ordinal) : ordinal_(ordinal) {}
+  CudaUpstream(Ordinal ordinal, std::shared_ptr<const void> stream)
+      : ordinal_(ordinal), stream_(std::move(stream)) {}
 
   [[nodiscard]] Figures figures() const override {
     const OnDevice current(ordinal_);
@@ -67,13 +69,17 @@ class CudaUpstream : public MemoryUpstream {
   }
 
   Ordinal ordinal_;
+
+ private:
+  std::shared_ptr<const void> stream_;  // of the context: leases on it come back when they like
 };
 
 /// cudaMallocAsync from a memory pool of its own, so that what others do with the device's default pool
 /// changes nothing here. The pool holds no more than is leased once a stream has been waited for.
 class AsyncUpstream final : public CudaUpstream {
  public:
-  explicit AsyncUpstream(Ordinal ordinal) : CudaUpstream(ordinal) {
+  AsyncUpstream(Ordinal ordinal, std::shared_ptr<const void> stream)
+      : CudaUpstream(ordinal, std::move(stream)) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
@@ -131,10 +137,11 @@ bool has_memory_pools(Ordinal ordinal) {
 
 }  // namespace
 
-std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal, UpstreamKind kind) {
+std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal, std::shared_ptr<const void> stream,
+                                              UpstreamKind kind) {
   if (kind == UpstreamKind::cuda_malloc || !has_memory_pools(ordinal))
-    return std::make_unique<MallocUpstream>(ordinal);
-  return std::make_unique<AsyncUpstream>(ordinal);
+    return std::make_unique<MallocUpstream>(ordinal, std::move(stream));
+  return std::make_unique<AsyncUpstream>(ordinal, std::move(stream));
 }
 
 }  // namespace tessera::cuda

@@ -11,7 +11,7 @@ std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context, Upst
   if (context.info().simulated)
     return make_host_upstream(static_cast<std::size_t>(context.info().total_memory_bytes));
   context.bind();
-  return cuda::make_upstream(context.ordinal(), kind);
+  return cuda::make_upstream(context.ordinal(), context.keep_stream(), kind);
 }
 
 }  // namespace tessera

@@ -41,6 +41,8 @@ class DeviceContext {
   [[nodiscard]] static const DeviceContext* bound_to_this_thread() noexcept;
   /// A non-blocking stream of this context, made with it.
   [[nodiscard]] StreamView stream() const noexcept;
+  /// Keeps the stream there while a copy lives, also beyond this object: for memory that is bound to it.
+  [[nodiscard]] std::shared_ptr<const void> keep_stream() const noexcept;
   /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed, or if a launch on the
   /// calling thread failed without being noticed. Blocks.
   void synchronize() const;

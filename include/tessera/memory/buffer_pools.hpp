@@ -18,7 +18,7 @@ namespace tessera {
 /// pools are made in parallel.
 class BufferPools {
  public:
-  /// `devices` must outlive this object and all leases.
+  /// `devices` must outlive this object.
   explicit BufferPools(DevicePool& devices, BufferPoolOptions options = {},
                        UpstreamKind kind = UpstreamKind::cuda_malloc_async);
   ~BufferPools();

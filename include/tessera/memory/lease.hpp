@@ -20,7 +20,8 @@ class StreamCache;
 /// when it is returned: nothing waits, and the pool gives it to another stream only in order. Work on any
 /// *other* stream must be ordered after the take by the caller, and told of by `record_stream`, or the
 /// memory may be somebody else's while that work still runs. One lease is not for several threads at once,
-/// but may be returned on any thread. A lease may outlive its pool.
+/// but may be returned on any thread. A lease may outlive its pool, and on a context's own stream (a tile's)
+/// the context and the job too; a `Stream` must outlive its leases.
 class MemoryLease {
  public:
   MemoryLease() = default;

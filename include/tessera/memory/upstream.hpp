@@ -61,7 +61,7 @@ enum class UpstreamKind {
   cuda_malloc,        ///< cudaMalloc: giving memory back waits for the stream, and may wait for the device
 };
 
-/// Memory of the device of `context`, which must outlive the upstream; the host's for a simulated device,
+/// Memory of the device of `context`, whose stream it keeps; the host's for a simulated device,
 /// as much as the device is said to have. Makes the context current on the calling thread. A device whose
 /// driver has no memory pools gets `cuda_malloc`. Throws `Error(job_fault)`.
 [[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(

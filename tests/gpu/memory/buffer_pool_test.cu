@@ -211,6 +211,20 @@ TEST_P(PoolOnDevice, EmptyingGivesMemoryBackToTheDevice) {
   EXPECT_GE(pool.memory().free_bytes + gib / 4, before);
 }
 
+TEST_P(PoolOnDevice, ALeaseOutlivesItsContext) {
+  std::optional<BufferPool> pool(std::in_place, upstream());
+  Buffer<std::uint32_t> kept = pool->take<std::uint32_t>(elements, context->stream());
+  const StreamView stream = context->stream();
+  a.reset();
+  b.reset();
+  pool.reset();
+  context.reset();
+  fill(stream, kept.data(), elements, 1);
+  kept = {};
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
 TEST_P(PoolOnDevice, ServesAThreadOnWhichNoDeviceIsCurrent) {
   BufferPool pool(upstream());
   (void)pool.take<int>(1000, *a);

@@ -7,6 +7,7 @@
 #include <tessera/error.hpp>
 
 #include <atomic>
+#include <list>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -23,7 +24,8 @@ void check(const ModuleSource& source) {
 /// What is known of one source for one kind of device.
 struct Slot {
   std::mutex working;  ///< held while it is compiled or loaded
-  std::optional<CompileOutcome> outcome;
+  /// The last one counts. A failure that code from elsewhere took the place of stays, for who refers to it.
+  std::list<CompileOutcome> outcomes;
   std::optional<Module> module;
 };
 
@@ -89,11 +91,11 @@ struct ModuleCache::State {
 
   /// The outcome of a slot whose `working` is held.
   const CompileOutcome& outcome_of(Slot& slot, const ModuleSource& source, ComputeCapability capability) {
-    if (slot.outcome)
+    if (!slot.outcomes.empty())
       ++memory_hits;
     else
-      slot.outcome = produce(source, capability);
-    return *slot.outcome;
+      slot.outcomes.push_back(produce(source, capability));
+    return slot.outcomes.back();
   }
 
   /// From disk, or the compiler, which is asked for nothing but its version if the disk has it.
@@ -141,8 +143,9 @@ const CompileOutcome& ModuleCache::compile(const ModuleSource& source, ComputeCa
 void ModuleCache::adopt(const ModuleSource& source, ComputeCapability capability, CompileOutcome outcome) {
   Slot& slot = state_->slot_of(source, capability);
   const std::lock_guard lock(slot.working);
-  if (slot.outcome) return;
-  slot.outcome = std::move(outcome);
+  const auto is_code = [](const CompileOutcome& of) { return std::holds_alternative<CompiledModule>(of); };
+  if (!slot.outcomes.empty() && (is_code(slot.outcomes.back()) || !is_code(outcome))) return;
+  slot.outcomes.push_back(std::move(outcome));
   ++state_->adopted;
 }
 

@@ -67,7 +67,8 @@ class ModuleCache {
   /// from disk, tens of microseconds from memory.
   [[nodiscard]] const CompileOutcome& compile(const ModuleSource& source, ComputeCapability capability);
 
-  /// Keeps what was compiled elsewhere, by another rank say, in memory; the first one counts.
+  /// Keeps what was compiled elsewhere, by another rank say, in memory. The first one counts, but code takes
+  /// the place of a failure.
   void adopt(const ModuleSource& source, ComputeCapability capability, CompileOutcome outcome);
 
   /// `compile`, and the code loaded into this process, once. A device of this capability must be current.

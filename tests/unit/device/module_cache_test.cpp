@@ -191,6 +191,18 @@ TEST_F(ModuleCacheTest, WhatIsAdoptedIsFound) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(ModuleCacheTest, CodeTakesThePlaceOfAFailure) {
+  ModuleCache cache = make_cache();
+  const CompileOutcome& failed = cache.compile(source_of("broken"), hopper);
+  ASSERT_TRUE(std::holds_alternative<CompileFailure>(failed));
+  cache.adopt(source_of("broken"), hopper, CompileFailure{"sm_90", "from afar", {}});
+  EXPECT_EQ(cache.statistics().adopted, 0);
+  cache.adopt(source_of("broken"), hopper, CompiledModule{"sm_90", "from afar", {}});
+  EXPECT_EQ(image_of(cache.compile(source_of("broken"), hopper)), "from afar");
+  EXPECT_EQ(cache.statistics().adopted, 1);
+  EXPECT_TRUE(std::holds_alternative<CompileFailure>(failed)) << "what was returned stays";
+}
+
 /// What can happen to a file.
 struct Damage {
   const char* name;

@@ -38,7 +38,8 @@ struct PlannedTile {
 /// Units are cut twice by `apportion`: over ranks by each rank's total score, then inside a rank over
 /// its devices. Ranks follow in rank order; the devices of a rank highest score first, ties to the
 /// lower index; a device whose share is empty has no tile. A rank without a device takes nothing, also
-/// when all scores are zero and the split is even.
+/// when all scores are zero and the split is even. Each of the two cuts is within one unit (one block) of
+/// proportional; a device's share of the whole job, the outcome of both, may be off by a little more.
 ///
 /// With `block > 1` whole blocks are apportioned, so that every tile begins at a multiple of `block`:
 /// what a reproducible reduction needs. The last block of the job may be short.

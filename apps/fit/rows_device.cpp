@@ -218,7 +218,7 @@ std::int64_t DevicePass::begin(WaveView& wave, const LayoutView& layout, std::in
   const std::int64_t row_bytes = number * numbers_per_row + place * layout.placement_count;
   const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
   const std::int64_t scratch_bytes =
-      std::min(largest_scratch_bytes, tile_.device().memory_budget_bytes() / scratch_share);
+      std::min(largest_scratch_bytes, tile_.memory_budget_bytes() / scratch_share);
   const std::int64_t slices =
       std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(all_slices, largest_grid_y));
   wave.capacity = slices * wave.slice_rows;

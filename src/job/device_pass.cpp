@@ -27,14 +27,15 @@ std::int64_t units_at_once(const PlannedTile& tile, std::int64_t block, std::int
 
 }  // namespace
 
-TileMemory DrivenDevice::memory(BufferPool& buffers, const DeviceContext& context) {
+TileMemory DrivenDevice::memory(BufferPool& buffers, const DeviceContext& context,
+                                std::int64_t budget_bytes) {
   if (!arena) {
     workspaces.emplace(make_upstream(context));
     arena.emplace(buffers, context.stream());
     context.set_arena(&*arena);
   }
   arena->reset();
-  return {&buffers, &*workspaces, &*arena};
+  return {&buffers, &*workspaces, &*arena, budget_bytes};
 }
 
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
@@ -101,8 +102,8 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
       if (options.stop != nullptr && options.stop->made()) return {.failure = {}, .cut_short = true};
       part.begin = part.end;
       part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
-      Tile tile(part, planned.units, device, info, context.stream(), own.memory(pooled, context),
-                options.stop);
+      Tile tile(part, planned.units, device, info, context.stream(),
+                own.memory(pooled, context, known.memory_budget_bytes), options.stop);
       try {
         if (info.simulated)
           work.on_host({.range = part, .thread = device, .threads = static_cast<int>(all.size())});

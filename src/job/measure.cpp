@@ -32,14 +32,15 @@ std::int64_t run_once(const std::function<std::int64_t(Tile&)>& work, Tile& tile
   return units;
 }
 
-std::uint64_t measure_one(const DeviceInfo& device, int index,
+std::uint64_t measure_one(const ClaimedDevice& claimed, int index,
                           const std::function<std::int64_t(Tile&)>& work) {
-  bind_this_thread_near(device);
-  const DeviceContext context(device);
+  bind_this_thread_near(claimed.info);
+  const DeviceContext context(claimed.info);
   context.bind();
   BufferPool buffers(make_upstream(context));
   DrivenDevice own;
-  Tile tile({}, {}, index, context.info(), context.stream(), own.memory(buffers, context));
+  Tile tile({}, {}, index, context.info(), context.stream(),
+            own.memory(buffers, context, claimed.info.memory_budget_bytes() / std::max(claimed.sharers, 1)));
   (void)run_once(work, tile, context);
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t units = run_once(work, tile, context);
@@ -60,7 +61,8 @@ std::vector<std::uint64_t> measure(const std::vector<ClaimedDevice>& devices,
     const auto i = static_cast<std::size_t>(index);
     const DeviceInfo& device = devices[i].info;
     try {
-      scores[i] = device.simulated ? score(device, ScoreModel::throughput) : measure_one(device, index, work);
+      scores[i] =
+          device.simulated ? score(device, ScoreModel::throughput) : measure_one(devices[i], index, work);
     } catch (...) {
       thrown[i] = std::current_exception();
     }

@@ -25,7 +25,8 @@ struct DrivenDevice {
   std::optional<Arena> arena;
 
   /// The memory for the next call of a tile's function, made at the first one. The device is current.
-  [[nodiscard]] TileMemory memory(BufferPool& buffers, const DeviceContext& context);
+  [[nodiscard]] TileMemory memory(BufferPool& buffers, const DeviceContext& context,
+                                  std::int64_t budget_bytes);
 };
 
 /// How a tile's work ended: well, where it has no failure and was not cut short.

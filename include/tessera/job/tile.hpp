@@ -7,6 +7,7 @@
 #include <tessera/topology/device_info.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,7 @@ struct TileMemory {
   BufferPool* buffers = nullptr;
   WorkspacePool* workspaces = nullptr;
   Arena* arena = nullptr;
+  std::int64_t budget_bytes = 0;
 };
 
 /// The work of one device in one pass, as its function sees it: on a thread of its own, with the
@@ -50,6 +52,9 @@ class Tile {
   /// function puts on a stream of its own it must wait for itself.
   [[nodiscard]] StreamView stream() const noexcept { return stream_; }
 
+  /// What the job may take of the device's memory on this rank: `InventoryDevice::memory_budget_bytes`, a
+  /// share where ranks share the device. Size by this what grows with the device.
+  [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept { return memory_.budget_bytes; }
   /// Device memory that outlives the tile: keep the leases with what `device_index()` finds.
   [[nodiscard]] BufferPool& buffers() const noexcept { return *memory_.buffers; }
   /// Scratch memory for one of the vendor's libraries, bound to `stream()`: of a `WorkspacePool`.

@@ -94,6 +94,9 @@ TEST_F(GpuPasses, MapInPartsThatTheBudgetHolds) {
         ++calls;
         EXPECT_GE(tile.range().begin, tile.whole().begin);
         EXPECT_LE(tile.range().end, tile.whole().end);
+        const auto mine = job_->inventory().devices_of(comm_.rank());
+        EXPECT_EQ(tile.memory_budget_bytes(),
+                  mine[static_cast<std::size_t>(tile.device_index())].memory_budget_bytes);
         map_on_device(tile, in, out);
       },
       map_on_host, least / 250);

@@ -119,6 +119,10 @@ const DeviceContext* DeviceContext::bound_to_this_thread() noexcept {
   return state ? state->owner : nullptr;
 }
 
+std::shared_ptr<void> DeviceContext::keep_bound() {
+  return {nullptr, [before = State::bound](void*) { State::bound = before; }};
+}
+
 void DeviceContext::set_arena(Arena* arena) const noexcept {
   state_->arena = arena;
 }

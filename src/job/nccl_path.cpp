@@ -9,6 +9,7 @@
 #include <tessera/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -59,7 +60,10 @@ std::shared_ptr<void> keep_current(const CollectiveParts& parts) {
   const auto mine = parts.inventory->devices_of(parts.comm->rank());
   const bool real =
       !parts.pool->empty() && std::ranges::any_of(mine, [](const auto& device) { return !device.simulated; });
-  return real ? cuda::keep_current() : nullptr;
+  std::shared_ptr<void> bound = DeviceContext::keep_bound();
+  if (!real) return bound;
+  return std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(std::move(bound),
+                                                                                   cuda::keep_current());
 }
 
 void on_each_device(const CollectiveParts& parts, const char* stage, std::optional<Verdict::Failure>& failure,

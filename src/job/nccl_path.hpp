@@ -29,8 +29,8 @@ struct CollectiveParts {
   bool nccl_for_simulated = false;  ///< for tests with a library that can move host memory
 };
 
-/// Puts back, when the returned object goes, what is current on this thread now. Null if this rank has no
-/// real device: nothing will change then.
+/// Puts back, when the returned object goes, what is bound to this thread now, and what is current for CUDA
+/// if this rank has a real device.
 [[nodiscard]] std::shared_ptr<void> keep_current(const CollectiveParts& parts);
 
 /// Does `work(device, context)` for each device of this rank in turn, with it current, until one fails. An

@@ -4,6 +4,7 @@
 
 #include <tessera/error.hpp>
 
+#include <array>
 #include <numeric>
 
 namespace tessera::testing {
@@ -175,6 +176,19 @@ TEST(DeviceCollectives, SumThroughTheHostsOnSimulatedDevices) {
   }
   EXPECT_EQ(collectives.path(), DeviceCollectives::Path::hosts);
   EXPECT_EQ(collectives.reason(), "devices are simulated");
+}
+
+TEST(DeviceCollectives, WhatIsBoundStaysBound) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xT4");
+  Job job(world());
+  std::array<double, 2> values{1, 2};
+  const std::array<double*, 2> arrays{&values[0], &values[1]};
+  job.collectives().sum(arrays, 1);
+  EXPECT_EQ(DeviceContext::bound_to_this_thread(), nullptr);
+  const DeviceContext& first = job.devices().context_at(0);
+  first.bind();
+  job.collectives().sum(arrays, 1);
+  EXPECT_EQ(DeviceContext::bound_to_this_thread(), &first);
 }
 
 TEST(DeviceCollectives, IntegersWrapAndAreExactAboveTheReachOfDoubles) {

@@ -51,7 +51,7 @@ DeviceCollectives::Path DeviceCollectives::State::open(Path wanted) {
   if (path) return *path;
   begin("the opening of the device collectives", static_cast<std::int64_t>(wanted), [] {});
   reason = wanted == Path::hosts ? "the caller chose the hosts" : why_not_nccl();
-  if (reason.empty()) reason = nccl_.emplace(parts, ballots).reason();
+  if (reason.empty()) reason = nccl_.emplace(parts, *ballots).reason();
   if (!reason.empty()) nccl_.reset();
   path = reason.empty() ? Path::nccl : Path::hosts;
   return *path;
@@ -78,10 +78,11 @@ void DeviceCollectives::State::check(std::size_t arrays, bool all_there) const {
 
 void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
                                      const std::function<void()>& prepare) {
+  if (!ballots) ballots.emplace(*parts.comm);
   Attempt attempt;
   attempt.run(prepare);
   const Ballot decided =
-      ballots.vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory, what);
+      ballots->vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory, what);
   if (decided.outcome != Outcome::success)
     attempt.end(
         decided, what,
@@ -92,8 +93,8 @@ void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
 void DeviceCollectives::State::end(const char* what, const std::optional<Verdict::Failure>& mine) {
   Attempt attempt;
   if (mine) attempt.device_failed(*mine);
-  const Ballot decided = ballots.vote(attempt.ballot(), 0, *parts.inventory,
-                                      std::string("the end of a ") + what + " over devices");
+  const Ballot decided = ballots->vote(attempt.ballot(), 0, *parts.inventory,
+                                       std::string("the end of a ") + what + " over devices");
   if (decided.outcome != Outcome::success) throw Error(ErrorCode::job_fault, to_string(decided.failure));
 }
 

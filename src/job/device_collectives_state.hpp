@@ -8,8 +8,7 @@
 namespace tessera {
 
 struct DeviceCollectives::State {
-  /// *Collective.*
-  explicit State(CollectiveParts given) : parts(std::move(given)), ballots(*parts.comm) {}
+  explicit State(CollectiveParts given) : parts(std::move(given)) {}
 
   Path open(Path wanted = Path::nccl);
   template <class T>
@@ -19,7 +18,7 @@ struct DeviceCollectives::State {
   void close() noexcept;
 
   CollectiveParts parts;
-  BallotBox ballots;
+  std::optional<BallotBox> ballots;  ///< from the first collective on
   std::optional<Path> path;
   std::string reason;
 

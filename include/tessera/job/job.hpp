@@ -118,7 +118,7 @@ class Job {
   /// This rank's own devices. Empty on a rank that drives none, and after a fallback.
   [[nodiscard]] DevicePool& devices() noexcept;
   /// Sums and broadcasts of data on the devices of all ranks: include <tessera/job/device_collectives.hpp>.
-  /// *Collective* the first time. Valid as long as the job.
+  /// Not collective itself. Valid as long as the job.
   [[nodiscard]] DeviceCollectives collectives();
   /// The buffer pools of `devices()`, by index there: to read their figures, and to empty them between
   /// phases. Tiles reach theirs by `Tile::buffers`. After a fallback they are still there, for what is left

@@ -191,6 +191,18 @@ TEST(DeviceCollectives, WhatIsBoundStaysBound) {
   EXPECT_EQ(DeviceContext::bound_to_this_thread(), &first);
 }
 
+TEST(DeviceCollectives, WhatIsKnownIsAskedOfOneRankAlone) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:1xT4");
+  Job job(world());
+  if (job.comm().rank() == 0) {
+    EXPECT_EQ(job.collectives().path(), std::nullopt);
+    EXPECT_EQ(job.collectives().reason(), "");
+  }
+  job.comm().barrier();
+  EXPECT_EQ(job.collectives().open(), DeviceCollectives::Path::hosts);
+  EXPECT_EQ(job.collectives().reason(), "devices are simulated");
+}
+
 TEST(DeviceCollectives, IntegersWrapAndAreExactAboveTheReachOfDoubles) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:2xT4");
   Job job(world());

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Something kills all starts of the fit but the third before they come any further. Starts count that add nothing to
-# what is kept: the third does, though the two before it began where it begins; after two more the job ends, with the
-# reason, in place of going round for ever. Once that something is gone, it goes on to the model; that it is put back
-# once more by hand meanwhile is no failure.
+# Something kills the fit before it comes any further, in all starts but the third. That one begins where the two before
+# it did, but comes further, and so the job goes on; after two more that do not it ends, with the reason, in place of
+# going round for ever. Once that something is gone, it goes on to the model; that it is put back by hand meanwhile does
+# not count.
 prepare_fit
-broken='((${SLURM_RESTART_COUNT:-0} != 2)) \&\& [[ ! -e mended ]]'
-sed -i "s|^data=|if $broken; then export TESSERA_FAULT=kill@rank0; fi\n&|" fit.sbatch
+broken='((${SLURM_RESTART_COUNT:-0} != 2)) && [[ ! -e mended ]]'
+sed -i "/^data=/i if $broken; then export TESSERA_FAULT=kill@rank0; fi" fit.sbatch
 TESSERA_LAUNCHER=srun submit fit.sbatch
 freeze 3
 kill -KILL "$(processes n2 tessera-fit | head -n 1)"

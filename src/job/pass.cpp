@@ -72,7 +72,7 @@ void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) const {
 
 void Job::State::refuse_if_gpu_is_required() const {
   if (options.policy == Policy::gpu && lost)
-    throw Error(ErrorCode::device_absent, "a GPU is required, but " + tessera::to_string(*lost));
+    throw Error(ErrorCode::job_fault, "a GPU is required, but " + tessera::to_string(*lost));
 }
 
 void Job::State::fall_back(const Verdict::Failure& first) {

@@ -81,7 +81,7 @@ struct Job::State {
   /// Ends the pass with an exception, as the vote decided. *Collective.*
   [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided) const;
 
-  /// From here on the job is on the CPU. Throws `Error(device_absent)` under `Policy::gpu`.
+  /// From here on the job is on the CPU. Throws `Error(job_fault)` under `Policy::gpu`.
   void fall_back(const Verdict::Failure& first);
   void refuse_if_gpu_is_required() const;
 

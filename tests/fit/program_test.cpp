@@ -361,6 +361,14 @@ TEST_F(Program, APolicyWithoutItsDeviceIsStatus5) {
   expect_refusal(result, 5, "GPU");
 }
 
+TEST_F(Program, AGpuThatFailsWhereOneIsRequiredIsStatus6) {
+  const auto result = run("TESSERA_SIMULATE='*:T4' TESSERA_FAULT='throw@rank*:pass3' " TESSERA_MPIRUN
+                          " 2 " TESSERA_FIT " fit " +
+                          path("data.csv") + " --formula 'exp(y) ~ s(x, bs=\"ps\", k=12)' --family gamma" +
+                          " --device gpu --threads 1 --out " + path("model.json"));
+  expect_refusal(result, 6, "a GPU is required, but rank 0 (");
+}
+
 struct Refusal {
   const char* name;
   const char* table;  ///< null: the good one

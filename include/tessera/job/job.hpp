@@ -29,7 +29,7 @@ class StopRequest;
 /// Which hardware a job may use.
 enum class Policy {
   automatic,  ///< GPUs if there are any, else the CPU
-  gpu,        ///< GPUs; a job that has none, or loses one, is an Error(device_absent)
+  gpu,        ///< GPUs; none at all is an Error(device_absent), and one that fails an Error(job_fault)
   cpu,        ///< the CPU; no GPU is looked for
 };
 
@@ -91,7 +91,8 @@ struct JobModule {
 /// - A device function that throws or calls `tile.fail`, a device that cannot be opened, bound or
 ///   allocated on, a rank whose probe fails: the pass falls back. All ranks then run the host function over
 ///   their untouched input, and the job stays on the CPU from there on. Under `Policy::gpu` every rank
-///   throws `Error(device_absent)` instead, in that pass and in any later one.
+///   throws `Error(job_fault)` instead, in that pass and in any later one: another start of the job may have
+///   better ones.
 /// - An exception from a host function, or misuse on one rank (a span that is not the rank's part of the
 ///   plan): rethrown on its rank after all ranks have agreed that the pass failed; the other ranks
 ///   throw `Error(job_fault)` naming that rank. If ranks pass different plans, every rank throws

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <exception>
 #include <memory>

@@ -5,13 +5,17 @@
 
 #include <tessera/job/job.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {  // whose header takes seconds to compile
+class App;
+class Validator;
+}  // namespace CLI
 
 /// A suite measures one part of Tessera, and a peer beside it where there is one. To add one, write its file
 /// pair `NAME_suite.{hpp,cpp}` with a function `Suite NAME_suite()`, and name it in CMakeLists.txt and in

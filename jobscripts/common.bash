@@ -145,7 +145,10 @@ fit() {
   case $status in
     0) rm -f "$resumes"; end 0 "the model is in $model" ;;
     2 | 3 | 5) end $status 'no model; the reason is above' ;;
-    4) end 4 "not converged; the last state is in $model" ;;
+    4)
+      [[ ! -e $model ]] || end 4 "not converged; the last state is in $model"
+      end 4 'no model: the first iteration diverged; see above'
+      ;;
   esac
   # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
   # mpirun, 128 + the signal's number where a rank was killed.

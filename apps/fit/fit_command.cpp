@@ -172,11 +172,12 @@ int FitCommand::run(mpi::Session& session) const {
     static_cast<void>(
         std::fputs(fmt::format("{}\nModel written to {}\n", summary_text(model), out).c_str(), stdout));
     if (!model.converged) {
-      fmt::print(stderr, "tessera-fit: not converged after {}: the last state is in {}{}\n",
-                 counted(model.iterations, "iteration"), out,
-                 keeper.kept() ? fmt::format("; with more --max-iterations the same command goes on from {}",
-                                             checkpoint)
-                               : std::string());
+      fmt::print(
+          stderr, "tessera-fit: not converged after {}: the last state is in {}{}\n",
+          counted(model.iterations, "iteration"), out,
+          keeper.kept() && model.iterations == max_iterations
+              ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
+              : std::string());
     }
   }
   return model.converged ? EXIT_SUCCESS : status_not_converged;

@@ -301,7 +301,8 @@ TEST_F(Program, AFitThatDivergesWritesItsLastFiniteState) {
   write("border.toml",
         "name = \"border\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\n"
         "deviance = \"(y - mu)^2 + 0 * sqrt(mu)\"\n");
-  const std::string options = "--family @" + path("border.toml") + " --run-report " + path("run.json");
+  const std::string options = "--family @" + path("border.toml") + " --run-report " + path("run.json") +
+                              " --checkpoint " + path("state");
   const auto ended = fit("data.csv", "exp(8 * x) ~ x", options, 2);
   EXPECT_EQ(ended.status, 4) << ended.err;
   const auto model = nlohmann::json::parse(read("model.json"));
@@ -311,6 +312,7 @@ TEST_F(Program, AFitThatDivergesWritesItsLastFiniteState) {
   EXPECT_NE(ended.err.find("iteration " + std::to_string(iterations + 1) + ": the iteration diverged: "),
             std::string::npos)
       << ended.err;
+  EXPECT_EQ(ended.err.find("--max-iterations"), std::string::npos) << ended.err;  // would not help
   EXPECT_TRUE(model.at("deviance").is_number());
   // The table of coefficients is of the coefficients.
   EXPECT_EQ(model.at("parametric").at(1).at("estimate"), model.at("coefficients").at(1).at("value"));

@@ -116,7 +116,7 @@ SchedulerParameters=sched_interval=1,batch_sched_delay=0
 NodeName=n[1-3] NodeAddr=10.0.0.[11-13] CPUs=4 RealMemory=1000 Gres=gpu:2 State=UNKNOWN
 PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
-  # Nothing above uses cgroups, and there may be none. From 23.02 on slurmd starts only with a plugin for them: that of
+  # Nothing above uses cgroups, and there may be none. From 22.05 on slurmd starts only with a plugin for them: that of
   # version 1 asks for nothing before it is used, and 24.05 has a name for none.
   local version
   version=$(slurmd -V)
@@ -124,7 +124,7 @@ END
     version=$((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}))
     if ((version >= 2405)); then
       echo "CgroupPlugin=disabled" >$cluster/etc/cgroup.conf
-    elif ((version >= 2302)); then
+    elif ((version >= 2205)); then
       echo "CgroupPlugin=cgroup/v1" >$cluster/etc/cgroup.conf
     fi
   fi

@@ -3,8 +3,9 @@
 # linked with, and that has no file outside /usr and none that names ROOT or BUILD in a text.
 cmake_minimum_required(VERSION 3.25)
 find_program(shlibdeps dpkg-shlibdeps NO_CACHE)
-if(NOT shlibdeps OR NOT PROGRAMS)
-  message("SKIPPED: dpkg-shlibdeps is not installed, or there are no programs to package")
+find_program(file file NO_CACHE)
+if(NOT shlibdeps OR NOT file OR NOT PROGRAMS)
+  message("SKIPPED: dpkg-shlibdeps or file is not installed, or there are no programs to package")
   return()
 endif()
 file(REMOVE_RECURSE ${WORK})

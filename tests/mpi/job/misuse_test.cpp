@@ -15,15 +15,18 @@ namespace {
 /// While it is, a megabyte cannot be had.
 std::atomic<bool> memory_is_short = false;
 
-void* allocate(std::size_t bytes) {
-  void* memory = memory_is_short && bytes >= std::size_t{1} << 20 ? nullptr : std::malloc(bytes);
-  return memory != nullptr ? memory : throw std::bad_alloc();
+void* allocate(std::size_t bytes) noexcept {
+  return memory_is_short && bytes >= std::size_t{1} << 20 ? nullptr : std::malloc(bytes);
 }
 
 }  // namespace
 }  // namespace tessera::testing
 
 void* operator new(std::size_t bytes) {
+  void* memory = tessera::testing::allocate(bytes);
+  return memory != nullptr ? memory : throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return tessera::testing::allocate(bytes);
 }
 void operator delete(void* memory) noexcept {

@@ -166,7 +166,7 @@ cable_mend() { ip link set "cable-$1" up; }
 on_node() {
   local node=$1
   shift
-  nsenter --target "$(node_init "$node")" --net --uts --ipc --mount --pid "$@"
+  nsenter --target "$(node_init "$node")" --root --net --uts --ipc --mount --pid "$@"
 }
 node_init() { pgrep --parent "${node_pid[$1]}"; }
 

@@ -22,6 +22,8 @@ touch mended
 scontrol requeue "$job"
 await 60 log_says 'iteration [0-9]*:'
 scontrol requeue "$job"
-await 60 log_says 'told to end'
+await 60 log_says 'SIGTERM: asking the ranks to stop' # Slurm may kill the script before it says more
+resumed_again() { (($(grep -c 'resuming after iteration' "$log") == 2)); }
+await 60 resumed_again
 [[ ! -e model.$job.resumes ]]
 expect_model

@@ -24,10 +24,6 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// The stream of a context, which lives as long as what is bound to it.
 struct OwnedStream {
   OwnedStream() = default;

@@ -34,10 +34,6 @@ bool same_file(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, absent) || spelt_out(a) == spelt_out(b);
 }
 
-[[noreturn]] void refuse_output() {
-  throw Error(ErrorCode::input, fmt::format("standard output cannot be written: {}", std::strerror(errno)));
-}
-
 }  // namespace
 
 OutputFile::OutputFile(std::string path)
@@ -115,14 +111,6 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written,
         refuse(fmt::format("of {} too", before->option));
     }
   }
-}
-
-void write_output(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) refuse_output();
-}
-
-void flush_output() {
-  if (std::fflush(stdout) != 0) refuse_output();
 }
 
 std::string read_file(const std::string& path) {

@@ -47,11 +47,6 @@ struct WrittenFile {
 /// under whatever name; none of them need exist.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read);
 
-/// Standard output, with `flush_output` at its end. Both throw `Error(input)` with the system's reason: a
-/// full disk is an error, not half an answer.
-void write_output(std::string_view text);
-void flush_output();
-
 /// The whole text of a file. Throws `tessera::Error(input)` naming the path and the system's reason.
 [[nodiscard]] std::string read_file(const std::string& path);
 

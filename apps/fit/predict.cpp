@@ -16,6 +16,8 @@
 #include <tessera/error.hpp>
 #include <vector>
 
+#include "common/standard_output.hpp"
+
 namespace tessera::fit {
 namespace {
 
@@ -136,7 +138,7 @@ void write_rows(const mpi::Communicator& comm, const Plan& plan, std::span<const
     if (file != nullptr) {
       file->write(text);
     } else {
-      write_output(text);
+      apps::write_output(text);
     }
   };
   const bool root = comm.rank() == 0;
@@ -219,7 +221,7 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
     if (file)
       file->commit();
     else
-      flush_output();
+      apps::flush_output();
   });
 }
 

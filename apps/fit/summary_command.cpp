@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "common/standard_output.hpp"
+
 namespace tessera::fit {
 
 CLI::App* SummaryCommand::add_to(CLI::App& program) {
@@ -18,8 +20,8 @@ CLI::App* SummaryCommand::add_to(CLI::App& program) {
 int SummaryCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    write_output(summary_text(load_model(model)));
-    flush_output();
+    apps::write_output(summary_text(load_model(model)));
+    apps::flush_output();
   });
   return EXIT_SUCCESS;
 }

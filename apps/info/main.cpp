@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 
 #include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
+#include "common/standard_output.hpp"
 #include "common/usage_complaint.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
@@ -89,10 +89,10 @@ CLI::App* declare(CLI::App& app, Options& options) {
   return plan;
 }
 
-/// Standard output, all of it: a full disk is an error, not half an answer.
+/// All of an answer.
 void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw Error(ErrorCode::input, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  apps::write_output(text);
+  apps::flush_output();
 }
 
 info::Question question_of(const Options& options) {

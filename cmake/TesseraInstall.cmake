@@ -6,6 +6,10 @@ include(CMakePackageConfigHelpers)
 set(TESSERA_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 set(TESSERA_INSTALL_SHAREDIR ${CMAKE_INSTALL_DATADIR}/tessera)
 
+# A build tree has the folders of an installed one, and its files the run path that they are installed with. One
+# that is changed as it is installed ends in an empty element while it lies in the build tree, for which the
+# dynamic loader takes the working directory.
+
 # The library and its headers.
 foreach(library IN ITEMS tessera tessera_shared)
   if(NOT TARGET ${library})
@@ -15,7 +19,7 @@ foreach(library IN ITEMS tessera tessera_shared)
   string(REGEX REPLACE "_LIBRARY" "" kind ${type})
   string(TOLOWER ${kind} kind)
   # MPI, hwloc and the others are found where they were linked, e.g. in a module's prefix.
-  set_target_properties(${library} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(${library} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON BUILD_WITH_INSTALL_RPATH ON)
   install(TARGETS ${library} EXPORT tessera-${kind})
   install(EXPORT tessera-${kind} NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
   list(APPEND kinds ${kind})
@@ -69,7 +73,7 @@ foreach(program IN ITEMS tessera-info tessera-fit tessera-bench)
   if(NOT TARGET ${program})
     continue()
   endif()
-  set_target_properties(${program} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON BUILD_WITH_INSTALL_RPATH ON)
   if(NOT "static" IN_LIST kinds)
     file(RELATIVE_PATH libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
     set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")

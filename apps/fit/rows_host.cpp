@@ -2,6 +2,7 @@
 #include "rows_host.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 namespace tessera::fit {
@@ -42,17 +43,25 @@ struct Known {
   }
 };
 
-/// Two neighbouring doubles in one register of any 64-bit processor, wherever they lie.
-using Two = double __attribute__((vector_size(16), aligned(8)));
+/// Two neighbouring doubles in one register of any 64-bit processor.
+using Two = double __attribute__((vector_size(16)));
+
+/// From wherever they lie: they are aligned as doubles are, not as pairs.
+inline Two load_two(const double* from) {
+  Two two;
+  std::memcpy(&two, from, sizeof two);
+  return two;
+}
+inline void store_two(double* to, Two two) {
+  std::memcpy(to, &two, sizeof two);
+}
 
 /// out[k] += value * b[k] for four neighbours.
 inline void add_four(double* out, double value, const double* b) {
-  auto* sums = reinterpret_cast<Two*>(out);
-  const auto* factors = reinterpret_cast<const Two*>(b);
-  const Two low = sums[0] + value * factors[0];
-  const Two high = sums[1] + value * factors[1];
-  sums[0] = low;
-  sums[1] = high;
+  const Two low = load_two(out) + value * load_two(b);
+  const Two high = load_two(out + 2) + value * load_two(b + 2);
+  store_two(out, low);
+  store_two(out + 2, high);
 }
 
 /// Row by row, sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, where the offsets come

@@ -25,7 +25,8 @@ class ByteSource {
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
 };
 
-/// Throws `Error(input)` if the file cannot be opened.
+/// Throws `Error(input)` if the file cannot be opened or is no regular file, and `read` if gzip data are
+/// damaged or cut short, with the byte of the file: nothing of a file is left out.
 [[nodiscard]] std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads between = {});
 [[nodiscard]] std::unique_ptr<ByteSource> open_gzip(const std::string& path, BetweenReads between = {});
 

@@ -4,6 +4,7 @@
 #include "fit_keeper.hpp"
 #include "model.hpp"
 #include "output.hpp"
+#include "output_file.hpp"
 #include "run_report.hpp"
 #include "summary.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "design_json.hpp"
 #include "output.hpp"
+#include "output_file.hpp"
 
 #include <fmt/core.h>
 #include <zlib.h>

@@ -2,7 +2,7 @@
 #include "predict.hpp"
 
 #include "linalg.hpp"
-#include "output.hpp"
+#include "output_file.hpp"
 #include "rows.hpp"
 
 #include <fmt/format.h>

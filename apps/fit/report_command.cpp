@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "model.hpp"
 #include "output.hpp"
+#include "output_file.hpp"
 #include "report/page.hpp"
 
 #include <fmt/core.h>

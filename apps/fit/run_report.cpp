@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_report.hpp"
 
-#include "output.hpp"
+#include "output_file.hpp"
 
 #include <nlohmann/json.hpp>
 #include <tessera/version.hpp>

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output.hpp"
+#include "output_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 #include <tessera/error.hpp>
 
@@ -126,6 +130,72 @@ TEST_F(Output, TakesThePlaceOfNothingButAFile) {
   EXPECT_EQ(why(folder_ / "link to a file"), "taken") << "of one that is not there yet";
   OutputFile(file).commit();
   EXPECT_EQ(why(folder_ / "link to a file"), "taken");
+}
+
+TEST_F(Output, GoesThroughAnotherUsersLinkNeverAndThroughAnOwnOneOnly) {
+  const std::string target = folder_ / "target";
+  const std::string link = folder_ / "link";
+  OutputFile(target).commit();
+  fs::create_symlink("target", link);
+  OutputFile through(link);
+  through.write("new");
+  through.commit();
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(read_file(target), "new");
+
+  fs::create_symlink("loop", folder_ / "loop");
+  EXPECT_THROW(OutputFile(folder_ / "loop"), Error);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a link of another user's";
+  ASSERT_EQ(::lchown(link.c_str(), 12345, 12345), 0);
+  try {
+    OutputFile file(link);
+    FAIL() << "another user's link was followed";
+  } catch (const Error& fault) {
+    EXPECT_EQ(std::string(fault.what()), link + ": is a link of another user's: give the name of a file");
+  }
+  EXPECT_EQ(read_file(target), "new");
+}
+
+TEST_F(Output, HandsOnThePermissionsOfTheFileThatItReplaces) {
+  const std::string path = folder_ / "result";
+  for (const mode_t mode : {0600, 0664, 0640}) {
+    OutputFile(path).commit();
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    OutputFile(path).commit();
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, mode);
+  }
+}
+
+TEST_F(Output, RemovesTheTemporaryFilesOfDeadProgramsAlone) {
+  const std::string path = folder_ / "result";
+  const auto names = [&] {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder_)) found.insert(entry.path().filename());
+    return found;
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    OutputFile file(path);
+    file.write("half");
+    ::_exit(0);  // as a kill: nothing is removed
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_EQ(names().size(), 1U);
+  const std::string abandoned = *names().begin();
+  std::ofstream(folder_ / ".tessera-of the user's.tmp") << "mine";
+
+  OutputFile living(path);
+  EXPECT_EQ(names().count(abandoned), 0U);
+  EXPECT_EQ(names().size(), 2U);
+  OutputFile second(path);
+  second.write("second");
+  second.commit();
+  living.write("living");
+  living.commit();
+  EXPECT_EQ(read_file(path), "living");
+  EXPECT_EQ(names(), (std::set<std::string>{"result", ".tessera-of the user's.tmp"}));
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/checkpoint_files.hpp"
 
+#include "job/checkpoint_format.hpp"
 #include "topology/host_identity.hpp"
 
 #include <tessera/error.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +25,9 @@
 
 namespace tessera {
 namespace {
+
+/// Each try that fails is another start's success.
+constexpr int most_tries = 1000;
 
 [[noreturn]] void fail(const std::string& path, const char* what) {
   throw std::system_error(errno, std::generic_category(), path + ": " + what);
@@ -49,6 +54,10 @@ class Descriptor {
   /// Some file systems have nothing to flush, and say so.
   [[nodiscard]] bool flush() const noexcept { return ::fsync(number_) == 0 || errno == EINVAL; }
   [[nodiscard]] bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+  [[nodiscard]] bool is_regular() const noexcept {
+    struct stat status {};
+    return ::fstat(number_, &status) == 0 && S_ISREG(status.st_mode);
+  }
   [[nodiscard]] ssize_t read(std::span<char> buffer) const noexcept {
     return ::read(number_, buffer.data(), buffer.size());
   }
@@ -71,7 +80,8 @@ std::string new_token() {
 }  // namespace
 
 std::optional<std::string> read_if_there(const std::string& path) {
-  const Descriptor file(path, O_RDONLY);
+  // The opening of a pipe would wait for a writer.
+  const Descriptor file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   const auto refuse = [&] {
     throw Error(ErrorCode::input, path + ": cannot be read: " + std::generic_category().message(errno));
   };
@@ -79,6 +89,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
     if (errno == ENOENT) return std::nullopt;
     refuse();
   }
+  if (!file.is_regular()) throw Error(ErrorCode::input, path + ": cannot be read: it is no regular file");
   std::string text;
   std::array<char, 65536> buffer{};
   for (;;) {
@@ -137,6 +148,8 @@ std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
     const auto [end, failed] = std::from_chars(name.data() + prefix.size(), last, entry.generation);
     entry.temporary = end != last;
     if (failed != std::errc{} || (entry.temporary && *end != '.')) continue;
+    // No start has taken such a number: it is no file of the checkpoint's.
+    if (entry.generation < 1 || entry.generation > last_generation) continue;
     entry.path = folder_ + '/' + std::string(name);
     found.push_back(std::move(entry));
   }
@@ -153,8 +166,12 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       }
       return newest;
     };
-    for (;;) {
-      generation_ = std::max(newest_of(entries()) + 1, at_least);
+    for (int tries = 0; tries < most_tries; ++tries) {
+      const std::int64_t next = std::max(newest_of(entries()) + 1, at_least);
+      if (next > last_generation)
+        throw Error(ErrorCode::input, file_of(last_generation) +
+                                          ": there is no later generation: if no job uses it, remove it");
+      generation_ = next;
       const std::string path = file_of(generation_);
       step();
       Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
@@ -178,6 +195,8 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       }
       return;
     }
+    generation_ = 0;
+    throw Error(ErrorCode::input, path_ + ": other starts of the job take each generation first: end them");
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::input, error.what());
   }
@@ -208,7 +227,8 @@ std::string CheckpointFiles::overrun() const {
 void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
   const std::string path = temporary();
   step();
-  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  ::unlink(path.c_str());  // what a save that failed may have left
+  Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (!file.is_open()) fail(path_, "cannot be written");
   if (faults_.hit(fault::Stage::checkpoint_write, std::nullopt, save)) {
     (void)file.write(bytes.substr(0, bytes.size() / 2));

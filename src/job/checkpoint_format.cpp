@@ -114,7 +114,7 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   bytes.remove_prefix(line + 1);
   if (checksum != checksum_line(bytes)) return torn();
 
-  // What has this checksum was written by `pack_checkpoint`.
+  // A checksum is no signature: what a forged file says is held against what is there.
   const auto number = [](std::string_view text) {
     std::int64_t value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
@@ -126,6 +126,7 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   const auto names = take(bytes);
   if (!generation || !names) return torn();
   stored.generation = number(*generation);
+  if (stored.generation < 0 || stored.generation > last_generation) return torn();
   for (std::int64_t i = 0; i < number(*names); ++i) {
     const auto name = take(bytes);
     const auto value = take(bytes);

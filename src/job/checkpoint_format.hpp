@@ -10,6 +10,10 @@
 
 namespace tessera {
 
+/// The number of the last start that a checkpoint may have: far above what there can be, far below what an
+/// integer holds.
+inline constexpr std::int64_t last_generation = 1'000'000'000'000;
+
 /// What one file of a checkpoint holds.
 struct StoredState {
   std::int64_t generation = 0;

@@ -6,11 +6,13 @@
 #include <tessera/error.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -79,6 +81,11 @@ TEST(CheckpointFormat, AnotherFingerprintIsForeignAndSaysWhatDiffers) {
   EXPECT_EQ(refusal_of(pack_checkpoint({7, "a"}, {print[1], print[0]})).kind, Kind::foreign);
   // A value cannot pass for another's end.
   EXPECT_EQ(refusal_of(pack_checkpoint({7, "a"}, {{"formula", "y ~ x\n4 rows\n3 100"}})).kind, Kind::foreign);
+}
+
+TEST(CheckpointFormat, AForgedGenerationIsTorn) {
+  for (const std::int64_t generation : {std::int64_t{-1}, last_generation + 1, std::int64_t{INT64_MAX}})
+    EXPECT_EQ(refusal_of(pack_checkpoint({generation, "a"}, print)).kind, Kind::torn) << generation;
 }
 
 TEST(CheckpointFormat, OtherFilesAndNewerFormatsAreNamed) {
@@ -227,6 +234,58 @@ TEST_F(Files, AFolderThatIsNotThereIsNamed) {
     EXPECT_NE(std::string(error.what()).find("/no: cannot be listed: No such file"), std::string::npos)
         << error.what();
   }
+}
+
+TEST_F(Files, NamesThatNoStartHasTakenAreNoGenerations) {
+  const char* const others[] = {"-1", "0", "-9223372036854775807", "9223372036854775807", "1000000000001"};
+  for (const char* number : others) std::ofstream(path() + ".generation-" + number) << "another's";
+  {
+    CheckpointFiles files(path());
+    files.take_generation(1);
+    EXPECT_EQ(files.generation(), 1);
+    files.forget_older();
+    EXPECT_EQ(write(files, "one"), "");
+    files.remove();
+  }
+  EXPECT_EQ(names().size(), std::size(others));
+
+  std::ofstream(path() + ".generation-1000000000000") << "the last";
+  CheckpointFiles files(path());
+  try {
+    files.take_generation(1);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    EXPECT_NE(std::string(error.what()).find("generation-1000000000000: there is no later generation"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(Files, APipeIsRefusedAndNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
+  try {
+    (void)read_if_there(path());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), path() + ": cannot be read: it is no regular file");
+  }
+}
+
+TEST_F(Files, AStateIsNotWrittenThroughALinkThatLiesInItsWay) {
+  CheckpointFiles files(path());
+  files.take_generation(1);
+  std::ofstream(folder_ / "victim") << "precious";
+  // The token is in the file of the generation, for whoever may read the folder.
+  std::ifstream generation(path() + ".generation-1");
+  std::string holder;
+  std::string token;
+  std::getline(generation, holder);
+  std::getline(generation, token);
+  fs::create_symlink("victim", path() + ".generation-1." + token + ".new");
+  EXPECT_EQ(write(files, "one"), "");
+  EXPECT_EQ(text(), "one");
+  EXPECT_EQ(read_if_there(folder_ / "victim"), "precious");
 }
 
 TEST_F(Files, AWriterThatDiesAtAnyStepLeavesTheStateOrTheNextAndNothingThatStays) {

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 namespace tessera::fit {
@@ -252,17 +253,27 @@ bool is_syntactic(std::string_view name) {
   return good_start && std::all_of(name.begin(), name.end(), continues_name);
 }
 
-// The fewest digits that give the value at 15 significant digits; fixed notation unless the
-// exponential one is shorter.
+// The fewest digits that give the value: R's text wherever 15 digits tell it, and more where they do not,
+// since models are read back by their texts. Fixed notation unless the exponential one is shorter.
 std::string deparse_number(double value) {
-  const std::string full = fmt::format("{:.14e}", value);
   int digits = 1;
   std::string shortest = fmt::format("{:.0e}", value);
-  while (digits < 15 && std::strtod(shortest.c_str(), nullptr) != std::strtod(full.c_str(), nullptr))
+  while (digits < std::numeric_limits<double>::max_digits10 &&
+         std::strtod(shortest.c_str(), nullptr) != value)
     shortest = fmt::format("{:.{}e}", value, digits++);
   const int exponent = std::atoi(shortest.c_str() + shortest.find('e') + 1);
   const std::string fixed = fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
   return fixed.size() <= shortest.size() ? fixed : shortest;
+}
+
+/// In quotes, so that it is read as what it is.
+std::string in_quotes(std::string_view text, char quote) {
+  std::string result(1, quote);
+  for (const char c : text) {
+    if (c == quote || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + quote;
 }
 
 }  // namespace
@@ -278,8 +289,8 @@ Syntax parse_syntax(std::string_view text) {
 std::string deparse(const Syntax& syntax) {
   switch (syntax.kind) {
     case Syntax::Kind::number: return deparse_number(syntax.number);
-    case Syntax::Kind::name: return is_syntactic(syntax.text) ? syntax.text : "`" + syntax.text + "`";
-    case Syntax::Kind::text: return "\"" + syntax.text + "\"";
+    case Syntax::Kind::name: return is_syntactic(syntax.text) ? syntax.text : in_quotes(syntax.text, '`');
+    case Syntax::Kind::text: return in_quotes(syntax.text, '"');
     case Syntax::Kind::group: return "(" + deparse(syntax.children[0]) + ")";
     case Syntax::Kind::unary: return syntax.text + deparse(syntax.children[0]);
     case Syntax::Kind::binary: {

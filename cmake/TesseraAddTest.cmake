@@ -59,6 +59,10 @@ function(tessera_add_test)
   endif()
   set_tests_properties(${tests} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "${arg_ENVIRONMENT}")
+  # Tests that run at the same time use the same GPUs.
+  foreach(test IN LISTS tests)
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT TESSERA_LOCK_DIR=${PROJECT_BINARY_DIR}/tests/locks/${test})
+  endforeach()
   if(arg_SHARDS)
     set(index 0)
     foreach(test IN LISTS tests)

@@ -137,8 +137,10 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
     };
     for (int repeat = -1; repeat < options.repeats.value_or(5); ++repeat) {
       folder.empty();
-      Job first = jobs.make();
-      keep(cold, repeat, seconds_to_compile(first, source));
+      {
+        Job first = jobs.make();
+        keep(cold, repeat, seconds_to_compile(first, source));
+      }
       Job second = jobs.make();
       keep(disk, repeat, seconds_to_compile(second, source));
       keep(memory, repeat, seconds_to_compile(second, source));

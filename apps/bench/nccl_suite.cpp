@@ -29,35 +29,42 @@ std::vector<DeviceZeros> zeros_on(const std::vector<DeviceContext*>& contexts, s
   return all;
 }
 
-std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
-  Job job(comm, job_options(options));
-  if (job.collectives().open() != DeviceCollectives::Path::nccl) {
-    note(comm, "nccl", "left out: " + job.collectives().reason());
-    return {};
-  }
-  Job through_hosts(comm, job_options(options));
-  (void)through_hosts.collectives().open(DeviceCollectives::Path::hosts);
-
+/// Sums of several sizes by one way over the devices of a job of its own.
+std::vector<Measurement> sums_by(Job& job, const SuiteOptions& options, const char* what, int calls) {
   const int repeats = options.repeats.value_or(10);
   std::vector<Measurement> all;
   for (const std::size_t count : {std::size_t{1}, std::size_t{40'000}, std::size_t{1} << 20}) {
     std::vector<DeviceZeros> zeros;
-    fit::together(comm, [&] { zeros = zeros_on(contexts_of(job.devices()), count * sizeof(double)); });
+    fit::together(job.comm(), [&] { zeros = zeros_on(contexts_of(job.devices()), count * sizeof(double)); });
     std::vector<double*> arrays;
     for (const DeviceZeros& array : zeros) arrays.push_back(static_cast<double*>(array.data()));
     const std::string name =
         fmt::format("{}, {}, {}", counted(count, "double"),
-                    counted(job.inventory().devices().size(), "device"), counted(comm.size(), "rank"));
-    const auto time = [&](Job& by, const char* what, int calls) {
-      return in_microseconds({"nccl", name, what, "s", seconds_of(comm, repeats, calls, [&] {
-                                by.collectives().sum(std::span<double* const>(arrays), count);
-                              })});
-    };
-    const Measurement nccl = all.emplace_back(time(job, "sum by NCCL", 50));
-    if (!options.peer) continue;
-    const Measurement hosts = all.emplace_back(time(through_hosts, "sum through the hosts, MPI", 5));
-    all.push_back(ratio_of(nccl, hosts));
+                    counted(job.inventory().devices().size(), "device"), counted(job.comm().size(), "rank"));
+    all.push_back(in_microseconds({"nccl", name, what, "s", seconds_of(job.comm(), repeats, calls, [&] {
+                                     job.collectives().sum(std::span<double* const>(arrays), count);
+                                   })}));
   }
+  return all;
+}
+
+std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+  std::vector<Measurement> by_nccl;
+  {
+    Job job(comm, job_options(options));
+    if (job.collectives().open() != DeviceCollectives::Path::nccl) {
+      note(comm, "nccl", "left out: " + job.collectives().reason());
+      return {};
+    }
+    by_nccl = sums_by(job, options, "sum by NCCL", 50);
+  }
+  if (!options.peer) return by_nccl;
+  Job job(comm, job_options(options));
+  (void)job.collectives().open(DeviceCollectives::Path::hosts);
+  const auto by_hosts = sums_by(job, options, "sum through the hosts, MPI", 5);
+  std::vector<Measurement> all;
+  for (std::size_t i = 0; i < by_nccl.size(); ++i)
+    all.insert(all.end(), {by_nccl[i], by_hosts[i], ratio_of(by_nccl[i], by_hosts[i])});
   return all;
 }
 

@@ -496,8 +496,8 @@ Model fit_file(Job& job, const std::string& path, const Formula& formula, const 
       progress.now("counting the rows of " + path);
       const auto table = open_table(job.comm(), path, [&] { stop_if_asked(control.stop); });
       const bool stays_on_host = control.keeper != nullptr && !control.keeper->fallback().empty();
-      plan = stays_on_host ? Plan::over_hosts(table->rows(), job.comm().size(), options.block_rows)
-                           : job.plan(table->rows(), options.block_rows);
+      plan = stays_on_host || job.on_host() ? job.plan_for_hosts(table->rows(), options.block_rows)
+                                            : job.plan(table->rows(), options.block_rows);
       progress.now(fmt::format("reading {} rows of {}", table->rows(), path));
       frame = table->read(job.comm(), request_for(formula, options), job.local_range(plan));
       clock.add_bytes(job.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));

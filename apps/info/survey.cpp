@@ -88,6 +88,14 @@ std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, con
   return around;
 }
 
+/// As a job would plan.
+Plan plan_of(const Survey& survey, std::int64_t units, std::int64_t block) {
+  if (!survey.inventory.devices().empty()) return survey.inventory.plan(units, block);
+  std::vector<int> threads;
+  for (const Surroundings& rank : survey.around) threads.push_back(rank.threads.count);
+  return Plan::over_hosts(units, threads, block);
+}
+
 }  // namespace
 
 Survey survey(const mpi::Communicator& comm, const Question& question) {
@@ -104,7 +112,7 @@ Survey survey(const mpi::Communicator& comm, const Question& question) {
   if (question.policy == Policy::gpu && found.inventory.devices().empty())
     throw Error(ErrorCode::device_absent,
                 "a GPU is required, but there is none: " + found.inventory.ranks().front().absence);
-  if (question.units) found.plan = found.inventory.plan(*question.units, question.block);
+  if (question.units) found.plan = plan_of(found, *question.units, question.block);
   return found;
 }
 

@@ -2,12 +2,12 @@
 #include "device/cuda_calls.hpp"
 
 #include "device/cuda_support.hpp"
+#include "topology/cuda_visibility.hpp"
 
 #include <tessera/error.hpp>
 
 #include <cuda_runtime_api.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -15,8 +15,7 @@ namespace tessera::cuda {
 namespace {
 
 bool is_only_visible_device(const Uuid& uuid, int count) {
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return count == 1 && visible != nullptr && visible == to_string(uuid);
+  return count == 1 && detail::visible_devices_for_cuda() == to_string(uuid);
 }
 
 }  // namespace

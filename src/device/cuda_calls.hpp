@@ -17,7 +17,7 @@ namespace tessera::cuda {
 
 /// The index that the device has in this process now. Initialises CUDA, but makes no context. For a MIG
 /// instance that the runtime does not name by its own UUID, the only device there is, if
-/// CUDA_VISIBLE_DEVICES names the instance.
+/// CUDA_VISIBLE_DEVICES named the instance as CUDA started.
 [[nodiscard]] Ordinal find_ordinal(const Uuid& uuid);
 
 /// Makes the primary context of the device if it is not there, makes it current on this thread, and

@@ -2,6 +2,7 @@
 #include "device/module_files.hpp"
 
 #include "device/module_key.hpp"
+#include "topology/private_folder.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,16 +76,6 @@ std::string file_name(std::string_view key) {
   return hex(fnv1a(key)) + ".module";
 }
 
-/// What is wrong with a folder where everybody may write; empty if it is this user's alone.
-std::string problem_of(const std::filesystem::path& folder) {
-  struct stat status {};
-  if (lstat(folder.c_str(), &status) != 0) return std::strerror(errno);
-  if (!S_ISDIR(status.st_mode)) return "it is no folder";
-  if (status.st_uid != geteuid()) return "it is another user's";
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "it is open to other users";
-  return {};
-}
-
 /// Makes the folder if it is missing. Returns why it cannot be used.
 std::string prepare(const ModuleFolder& folder) {
   std::error_code failed;
@@ -92,7 +83,7 @@ std::string prepare(const ModuleFolder& folder) {
     return folder.base.string() + " is not there";
   if (folder.in_public) {
     (void)mkdir(folder.path.c_str(), S_IRWXU);  // what comes of it is looked at
-    return problem_of(folder.path);
+    return detail::problem_of_private_folder(folder.path);
   }
   std::filesystem::create_directories(folder.path, failed);
   return failed ? failed.message() : std::string();
@@ -126,7 +117,7 @@ std::vector<ModuleFolder> default_module_folders() {
 ModuleFiles::Found ModuleFiles::read(std::string_view key) const {
   bool rejected = false;
   for (const ModuleFolder& folder : folders_) {
-    if (folder.in_public && !problem_of(folder.path).empty()) continue;
+    if (folder.in_public && !detail::problem_of_private_folder(folder.path).empty()) continue;
     std::ifstream file(folder.path / file_name(key), std::ios::binary);
     if (!file) continue;
     const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

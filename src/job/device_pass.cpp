@@ -56,6 +56,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       device_threads->run(devices, compute);
     else
       device_threads->run(devices, compute, [&] { options.stop->look(); });
+    detail::restore_once_cuda_has_started();
     for (TileEnd& end : ends) {
       if (end.failure) attempt.device_failed(std::move(*end.failure));
     }

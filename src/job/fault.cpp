@@ -13,9 +13,10 @@
 namespace tessera::fault {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 15> stages = {
+constexpr std::array<std::pair<std::string_view, Stage>, 16> stages = {
     {{"probe", Stage::probe},
      {"claim", Stage::claim},
+     {"score", Stage::score},
      {"bind", Stage::bind},
      {"allocate", Stage::allocate},
      {"throw", Stage::throwing},

@@ -19,6 +19,7 @@ namespace tessera::fault {
 enum class Stage {
   probe,      ///< the rank cannot look for its devices
   claim,      ///< a claimed device cannot be reached
+  score,      ///< the timed run of a device fails (`ScoreModel::measured`)
   bind,       ///< a tile's thread cannot be bound
   allocate,   ///< a tile's memory cannot be had
   throwing,   ///< "throw": the tile function throws, after it has written

@@ -62,7 +62,10 @@ const HostThreads& Job::host_threads() const noexcept {
 }
 
 Plan Job::plan(std::int64_t units, std::int64_t block) const {
-  return on_host() ? Plan::over_hosts(units, comm().size(), block) : inventory().plan(units, block);
+  return state_->plans_for_hosts ? plan_for_hosts(units, block) : inventory().plan(units, block);
+}
+Plan Job::plan_for_hosts(std::int64_t units, std::int64_t block) const {
+  return Plan::over_hosts(units, state_->threads_of_ranks, block);
 }
 
 bool Job::on_host() const noexcept {

@@ -10,68 +10,131 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <exception>
-#include <numeric>
+#include <functional>
+#include <limits>
 
 namespace tessera {
 namespace {
 
-/// Runs `work` once to its end on the device and returns how many units it did.
-std::int64_t run_once(const std::function<std::int64_t(Tile&)>& work, Tile& tile,
-                      const DeviceContext& context) {
-  std::int64_t units = 0;
-  try {
-    units = work(tile);
-  } catch (...) {
-    drain(context);
-    throw;
-  }
-  context.synchronize();
-  if (tile.failed()) throw Error(ErrorCode::job_fault, tile.reason());
-  if (units <= 0) throw Error(ErrorCode::job_fault, "the timed run did no unit");
-  return units;
-}
+/// One device that is timed. Only its own thread touches it between the warming up and the end.
+struct Timed {
+  explicit Timed(const DeviceInfo& info) : context(info), buffers(make_upstream(context)) {}
 
-std::uint64_t measure_one(const ClaimedDevice& claimed, int index,
-                          const std::function<std::int64_t(Tile&)>& work) {
-  bind_this_thread_near(claimed.info);
-  const DeviceContext context(claimed.info);
-  context.bind();
-  BufferPool buffers(make_upstream(context));
+  DeviceContext context;
+  BufferPool buffers;
   DrivenDevice own;
-  Tile tile({}, {}, index, context.info(), context.stream(),
-            own.memory(buffers, context, claimed.info.memory_budget_bytes() / std::max(claimed.sharers, 1)));
-  (void)run_once(work, tile, context);
-  const auto start = std::chrono::steady_clock::now();
-  const std::int64_t units = run_once(work, tile, context);
-  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
-  return measured_score(units, std::max<std::int64_t>(1, took.count()));
+};
+
+/// The work of one device.
+class TimedRun {
+ public:
+  TimedRun(const ClaimedDevice& claimed, int index, int devices, const JobOptions& options)
+      : claimed_(claimed), index_(index), devices_(devices), options_(options) {}
+
+  void warm_up() {
+    if (!claimed_.info.simulated) {
+      bind_this_thread_near(claimed_.info);
+      timed_.emplace(claimed_.info);
+      timed_->context.bind();
+    }
+    if (runs()) (void)run();
+  }
+
+  /// The seconds that a unit takes.
+  double time() {
+    if (!runs()) return simulated_seconds();
+    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t units = run();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    // A coarse clock may not have moved.
+    return std::max(took.count(), 1e-9) / static_cast<double>(units);
+  }
+
+ private:
+  [[nodiscard]] bool runs() const { return !claimed_.info.simulated || options_.measure_on_host; }
+
+  /// What a simulated device would take, told by its figures: one of those who share it takes the longer.
+  [[nodiscard]] double simulated_seconds() const {
+    return claimed_.sharers / static_cast<double>(score(claimed_.info, ScoreModel::throughput));
+  }
+
+  std::int64_t run() {
+    const std::int64_t units =
+        claimed_.info.simulated ? options_.measure_on_host({{}, index_, devices_}) : run_on_device();
+    if (units <= 0)
+      throw Error(ErrorCode::job_fault, "the timed run says that it did " + std::to_string(units) +
+                                            " units: it must do one or more");
+    return units;
+  }
+
+  std::int64_t run_on_device() {
+    const DeviceContext& context = timed_->context;
+    Tile tile({}, {}, index_, context.info(), context.stream(),
+              timed_->own.memory(timed_->buffers, context, claimed_.memory_budget_bytes()));
+    std::int64_t units = 0;
+    try {
+      units = options_.measure(tile);
+    } catch (...) {
+      drain(context);
+      throw;
+    }
+    context.synchronize();
+    if (tile.failed()) throw Error(ErrorCode::job_fault, tile.reason());
+    return units;
+  }
+
+  const ClaimedDevice& claimed_;
+  int index_;
+  int devices_;
+  const JobOptions& options_;
+  std::optional<Timed> timed_;
+};
+
+/// What went wrong on each device of this rank, if anything.
+using Thrown = std::vector<std::exception_ptr>;
+
+/// Does `work` for every device, each on its own thread, but for those that something went wrong on.
+void for_each_device(DeviceThreads& threads, Thrown& thrown, const std::function<void(std::size_t)>& work) {
+  std::vector<int> sound;
+  for (std::size_t i = 0; i < thrown.size(); ++i)
+    if (!thrown[i]) sound.push_back(static_cast<int>(i));
+  try {
+    threads.run(sound, [&](int device) {
+      const auto i = static_cast<std::size_t>(device);
+      try {
+        work(i);
+      } catch (...) {
+        thrown[i] = std::current_exception();
+      }
+    });
+  } catch (...) {  // the system has no more threads
+    std::ranges::fill(thrown, std::current_exception());
+  }
 }
 
 }  // namespace
 
-std::vector<std::uint64_t> measure(const std::vector<ClaimedDevice>& devices,
-                                   const std::function<std::int64_t(Tile&)>& work,
+std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
+                                   const JobOptions& options, const fault::Faults& faults,
                                    std::optional<Verdict::Failure>& failure) {
-  std::vector<std::uint64_t> scores(devices.size());
-  std::vector<std::exception_ptr> thrown(devices.size());
-  std::vector<int> all(devices.size());
-  std::iota(all.begin(), all.end(), 0);
-  const auto measure_its = [&](int index) {
-    const auto i = static_cast<std::size_t>(index);
-    const DeviceInfo& device = devices[i].info;
-    try {
-      scores[i] =
-          device.simulated ? score(device, ScoreModel::throughput) : measure_one(devices[i], index, work);
-    } catch (...) {
-      thrown[i] = std::current_exception();
-    }
-  };
-  try {
-    DeviceThreads(all.size()).run(all, measure_its);
-  } catch (...) {  // the system has no more threads
-    std::ranges::fill(thrown, std::current_exception());
+  Thrown thrown(devices.size());
+  std::vector<double> seconds(devices.size());
+  {
+    DeviceThreads threads(devices.size());
+    std::deque<TimedRun> runs;
+    for (std::size_t i = 0; i < devices.size(); ++i)
+      runs.emplace_back(devices[i], static_cast<int>(i), static_cast<int>(devices.size()), options);
+    for_each_device(threads, thrown, [&](std::size_t i) {
+      faults.throw_if_hit(fault::Stage::score, static_cast<int>(i), 0);
+      runs[i].warm_up();
+    });
+    const mpi::Purpose purpose(comm, "the beginning of the timed runs");
+    comm.barrier();
+    for_each_device(threads, thrown, [&](std::size_t i) { seconds[i] = runs[i].time(); });
   }
+  detail::restore_once_cuda_has_started();
   for (std::size_t i = 0; i < devices.size() && !failure; ++i) {
     if (!thrown[i]) continue;
     failure.emplace();
@@ -80,6 +143,22 @@ std::vector<std::uint64_t> measure(const std::vector<ClaimedDevice>& devices,
     failure->stage = "score";
     failure->reason = reason_of(thrown[i]);
   }
+  auto scores = scores_of(comm, seconds);
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    scores[i] *= static_cast<std::uint64_t>(std::max(devices[i].sharers, 1));
+  return scores;
+}
+
+std::vector<std::uint64_t> scores_of(const mpi::Communicator& comm,
+                                     std::span<const double> seconds_per_unit) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  double fastest = never;
+  for (const double seconds : seconds_per_unit)
+    if (seconds > 0) fastest = std::min(fastest, seconds);
+  fastest = comm.allreduce(fastest, mpi::Reduction::min);
+  std::vector<std::uint64_t> scores(seconds_per_unit.size());
+  std::ranges::transform(seconds_per_unit, scores.begin(),
+                         [&](double seconds) { return seconds > 0 ? measured_score(seconds, fastest) : 0; });
   return scores;
 }
 

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/job/tile.hpp>
+#include "job/fault.hpp"
+
+#include <tessera/job/job.hpp>
 #include <tessera/job/verdict.hpp>
+#include <tessera/mpi/communicator.hpp>
 #include <tessera/topology/claim.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace tessera {
 
-/// Scores claimed devices by a timed run of the caller's own work, all at once, as they will work later;
-/// simulated ones by `throughput`. `failure` receives the first device that could not do it.
-[[nodiscard]] std::vector<std::uint64_t> measure(const std::vector<ClaimedDevice>& devices,
-                                                 const std::function<std::int64_t(Tile&)>& work,
+/// *Collective.* Scores of the claimed devices, whole ones where ranks share them, by a timed run of the
+/// caller's own work. After each has warmed up all runs begin together, so that a device that ranks share is
+/// measured as they will use it. `failure` receives the first device of this rank that could not do it.
+[[nodiscard]] std::vector<std::uint64_t> measure(const mpi::Communicator& comm,
+                                                 const std::vector<ClaimedDevice>& devices,
+                                                 const JobOptions& options, const fault::Faults& faults,
                                                  std::optional<Verdict::Failure>& failure);
+
+/// *Collective.* The scores of this rank's devices, of which each does a unit in so many seconds, beside
+/// those of the other ranks. A device without a time, 0, scores 0.
+[[nodiscard]] std::vector<std::uint64_t> scores_of(const mpi::Communicator& comm,
+                                                   std::span<const double> seconds_per_unit);
 
 }  // namespace tessera

@@ -84,17 +84,24 @@ Inventory take_stock(const mpi::Communicator& comm, const Probe& here, const Cla
   return gather_inventory(comm, here, mine, scores);
 }
 
+Ordinal ordinal_of(const DeviceInfo& device, int claim_index, const detail::CudaVisibility& visibility) {
+  if (device.simulated) return Ordinal{claim_index};
+  if (const auto ordinal = visibility.ordinal_of(device)) return *ordinal;
+  return cuda::find_ordinal(device.uuid);
+}
+
 /// The claimed devices as this process reaches them, without scores. Drops them all if one is out of reach.
-std::vector<DevicePool::Entry> reach(Claim& mine, const fault::Faults& faults, Attempt& attempt) {
+std::vector<DevicePool::Entry> reach(Claim& mine, std::optional<detail::CudaVisibility>& visibility,
+                                     const fault::Faults& faults, Attempt& attempt) {
   std::vector<DevicePool::Entry> entries;
   int device = 0;
   try {
-    const bool in_claim_order = make_visible(mine);
+    visibility.emplace(mine);
     for (const ClaimedDevice& claimed : mine.devices) {
       faults.throw_if_hit(fault::Stage::claim, device, 0);
       DevicePool::Entry entry;
       entry.info = claimed.info;
-      entry.ordinal = in_claim_order ? Ordinal{device} : cuda::find_ordinal(claimed.info.uuid);
+      entry.ordinal = ordinal_of(claimed.info, device, *visibility);
       entry.claim_index = device++;
       entries.push_back(std::move(entry));
     }
@@ -108,21 +115,31 @@ std::vector<DevicePool::Entry> reach(Claim& mine, const fault::Faults& faults, A
   return entries;
 }
 
-/// A score for each claimed device.
-std::vector<std::uint64_t> judge(const Claim& mine, const JobOptions& options, Attempt& attempt) {
-  if (options.score_model == ScoreModel::measured && options.measure) {
+/// A score for each claimed device. *Collective.*
+std::vector<std::uint64_t> judge(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options,
+                                 const fault::Faults& faults, Attempt& attempt) {
+  const bool by_time = options.score_model == ScoreModel::measured;
+  // Whether all ranks want the same is known after the vote alone, and timed runs begin together.
+  const int can_measure = comm.allreduce(by_time && options.measure ? 1 : 0, mpi::Reduction::min);
+  if (can_measure != 0) {
     std::optional<Verdict::Failure> failure;
-    auto scores = measure(mine.devices, options.measure, failure);
+    auto scores = measure(comm, mine.devices, options, faults, failure);
     if (failure) attempt.device_failed(std::move(*failure));
     return scores;
   }
   std::vector<std::uint64_t> scores(mine.devices.size());
+  if (by_time) return scores;
   attempt.run([&] {
     std::ranges::transform(mine.devices, scores.begin(), [&](const ClaimedDevice& device) {
       return score(device.info, options.score_model);
     });
   });
   return scores;
+}
+
+std::vector<int> gather_threads(const mpi::Communicator& comm, int mine) {
+  const mpi::Purpose purpose(comm, "the inventory of threads");
+  return comm.allgather(mine);
 }
 
 /// Why the job has no device, as one sentence for all ranks.
@@ -144,8 +161,8 @@ void Job::State::set_up() {
   });
   const Probe here = look_around(options.policy, faults, comm.rank(), attempt);
   Claim mine = agree_who_drives(comm, here, options.allow_sharing);
-  auto entries = reach(mine, faults, attempt);
-  const auto scores = judge(mine, options, attempt);
+  auto entries = reach(mine, visibility, faults, attempt);
+  const auto scores = judge(comm, mine, options, faults, attempt);
   inventory = take_stock(comm, here, mine, scores);
 
   const TraceRange range("vote");
@@ -161,7 +178,9 @@ void Job::State::set_up() {
         "the ranks were given different job options: policy, score model, sharing, collective timeout "
         "and whether there is a stop request must agree");
   threads = choose_threads(options.threads, inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
+  threads_of_ranks = gather_threads(comm, threads.count);
   absence = absence_of(inventory);
+  plans_for_hosts = decided.outcome == Outcome::device_failed || !absence.empty();
 
   if (decided.outcome == Outcome::device_failed) {
     fall_back(decided.failure);
@@ -175,6 +194,7 @@ void Job::State::set_up() {
     for (auto& entry : entries) {
       entry.score = inventory.devices_of(comm.rank())[static_cast<std::size_t>(entry.claim_index)].score;
     }
+    driving = std::move(mine.held);
     pool = DevicePool(std::move(entries), modules);
     buffers = BufferPools(pool);
     driven.resize(pool.size());

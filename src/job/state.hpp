@@ -6,6 +6,7 @@
 #include "job/device_threads.hpp"
 #include "job/fault.hpp"
 #include "job/vote.hpp"
+#include "topology/cuda_visibility.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
@@ -13,6 +14,7 @@
 #include <tessera/memory/buffer_pools.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -51,12 +53,16 @@ struct Job::State {
   std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
+  std::optional<detail::CudaVisibility> visibility;
+  std::shared_ptr<const void> driving;  ///< tells other jobs of this rank's devices; outlives their contexts
   DevicePool pool;
   DevicePool no_devices;  ///< what is left of it to see after a fallback
   BufferPools buffers{pool};
   std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
   std::optional<DeviceThreads> device_threads;  ///< one for each of them
   HostThreads threads;
+  std::vector<int> threads_of_ranks;
+  bool plans_for_hosts = false;          ///< the job had no device to use from the beginning
   int pass = 0;                          ///< counts from 1; 0 while the job is set up
   std::string absence;                   ///< why no device of the job is used; empty if one is
   std::optional<Verdict::Failure> lost;  ///< the failure after which the job stays on the CPU

@@ -132,14 +132,28 @@ Plan Plan::over_devices(std::int64_t units, std::span<const std::uint64_t> score
 
 Plan Plan::over_hosts(std::int64_t units, int ranks, std::int64_t block) {
   check_ranks(ranks < 0 ? 0 : static_cast<std::size_t>(ranks));
+  return over_hosts(units, std::vector<int>(static_cast<std::size_t>(ranks), 1), block);
+}
+
+Plan Plan::over_hosts(std::int64_t units, std::span<const int> threads, std::int64_t block) {
+  check_ranks(threads.size());
+  std::vector<std::uint64_t> scores;
+  scores.reserve(threads.size());
+  for (const int count : threads) {
+    if (count < 1)
+      throw Error(ErrorCode::usage, "cannot plan over the hosts: rank " + std::to_string(scores.size()) +
+                                        " has " + std::to_string(count) + " threads: give 1 or more");
+    scores.push_back(static_cast<std::uint64_t>(count));
+  }
   Blocks blocks(units, block);
-  const std::int64_t each = blocks.count() / ranks;
-  const std::int64_t left = blocks.count() % ranks;
+  std::vector<std::int64_t> shares(scores.size());
+  detail::ApportionWorkspace workspace;
+  detail::apportion_into(blocks.count(), scores, shares, workspace);
   Plan plan;
   plan.units_ = units;
   plan.block_ = block;
-  plan.rank_begins_.reserve(static_cast<std::size_t>(ranks) + 1);
-  for (int r = 0; r < ranks; ++r) plan.rank_begins_.push_back(blocks.take(each + (r < left ? 1 : 0)).begin);
+  plan.rank_begins_.reserve(shares.size() + 1);
+  for (const std::int64_t share : shares) plan.rank_begins_.push_back(blocks.take(share).begin);
   plan.rank_begins_.push_back(units);
   plan.take_fingerprint();
   return plan;

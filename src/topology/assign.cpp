@@ -23,9 +23,11 @@ class Sights {
     sort_unique(ranks_);
     sort_unique(uuids_);
     for (const Sighting& s : sightings) {
-      const auto [at, first] =
-          distance_.try_emplace({place(uuids_, s.uuid), place(ranks_, s.rank)}, s.distance);
+      const std::size_t device = place(uuids_, s.uuid);
+      const auto [at, first] = distance_.try_emplace({device, place(ranks_, s.rank)}, s.distance);
       if (!first) at->second = std::min(at->second, s.distance);
+      elsewhere_.resize(uuids_.size(), 0);
+      elsewhere_[device] = std::max(elsewhere_[device], s.drivers_elsewhere);
     }
   }
 
@@ -35,6 +37,9 @@ class Sights {
   [[nodiscard]] const Uuid& uuid(std::size_t device) const { return uuids_[device]; }
   /// (device, row) to distance, by device and then row.
   [[nodiscard]] const auto& distances() const { return distance_; }
+  /// By device: its drivers in other jobs.
+  [[nodiscard]] const std::vector<int>& elsewhere() const { return elsewhere_; }
+  [[nodiscard]] bool is_free(std::size_t device) const { return elsewhere_[device] == 0; }
 
  private:
   template <class T>
@@ -50,6 +55,7 @@ class Sights {
   std::vector<int> ranks_;
   std::vector<Uuid> uuids_;
   std::map<std::pair<std::size_t, std::size_t>, int> distance_;
+  std::vector<int> elsewhere_;
 };
 
 struct Drive {
@@ -59,13 +65,14 @@ struct Drive {
   friend auto operator<=>(const Drive&, const Drive&) = default;
 };
 
-/// At most one device to each rank, by the best matching.
+/// At most one free device to each rank, by the best matching.
 std::vector<Drive> match_one_each(const Sights& sights) {
   std::vector<detail::Edge> edges;
   int nearest = 0;  // a matching wants costs that are not negative
   for (const auto& [seen, distance] : sights.distances()) nearest = std::min(nearest, distance);
   for (const auto& [seen, distance] : sights.distances())
-    edges.push_back({seen.second, seen.first, std::int64_t{distance} - nearest});
+    if (sights.is_free(seen.first))
+      edges.push_back({seen.second, seen.first, std::int64_t{distance} - nearest});
   const auto matched = detail::best_matching(sights.ranks(), sights.devices(), edges);
   std::vector<Drive> drives;
   for (std::size_t row = 0; row < matched.size(); ++row)
@@ -73,8 +80,8 @@ std::vector<Drive> match_one_each(const Sights& sights) {
   return drives;
 }
 
-/// The devices that no rank drives yet, lowest UUID first: each to the nearest rank that sees it, then the
-/// one with fewer devices, then the lower.
+/// The free devices that no rank drives yet, lowest UUID first: each to the nearest rank that sees it, then
+/// the one with fewer devices, then the lower.
 void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
   std::vector<std::size_t> held(sights.ranks(), 0);
   std::vector<char> driven(sights.devices(), 0);
@@ -87,7 +94,7 @@ void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
     std::tuple best(seen->second, held[seen->first.second], seen->first.second);
     for (; seen != sights.distances().end() && seen->first.first == device; ++seen)
       best = std::min(best, std::tuple(seen->second, held[seen->first.second], seen->first.second));
-    if (driven[device] != 0) continue;
+    if (driven[device] != 0 || !sights.is_free(device)) continue;
     const auto& [distance, count, row] = best;
     drives.push_back({row, distance, device});
     ++held[row];
@@ -97,7 +104,7 @@ void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
 /// The ranks that drive nothing, lowest first: each joins the device that is least shared, then nearest.
 void share(const Sights& sights, std::vector<Drive>& drives) {
   std::vector<char> busy(sights.ranks(), 0);
-  std::vector<std::size_t> sharers(sights.devices(), 0);
+  std::vector<int> sharers = sights.elsewhere();
   for (const Drive& drive : drives) {
     busy[drive.row] = 1;
     ++sharers[drive.device];
@@ -105,7 +112,7 @@ void share(const Sights& sights, std::vector<Drive>& drives) {
   for (std::size_t row = 0; row < sights.ranks(); ++row) {
     if (busy[row] != 0) continue;
     // Every rank here has a sighting, so there is a device to join.
-    std::optional<std::tuple<std::size_t, int, std::size_t>> best;
+    std::optional<std::tuple<int, int, std::size_t>> best;
     for (std::size_t device = 0; device < sights.devices(); ++device) {
       const auto seen = sights.distances().find({device, row});
       if (seen == sights.distances().end()) continue;
@@ -126,7 +133,7 @@ std::vector<Assignment> assign_devices(std::span<const Sighting> sightings, bool
   hand_out_rest(sights, drives);
   if (allow_sharing) share(sights, drives);
 
-  std::vector<int> sharers(sights.devices(), 0);
+  std::vector<int> sharers = sights.elsewhere();
   for (const Drive& drive : drives) ++sharers[drive.device];
   std::sort(drives.begin(), drives.end());
   std::vector<Assignment> assignments;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/find_devices.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace tessera::detail {
@@ -49,6 +50,20 @@ FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int 
                                          std::to_string(first.capability.minor) + ", which CUDA " +
                                          version_text(built_with) + " no longer serves");
   return {std::move(visible), std::nullopt};
+}
+
+void leave_only(std::span<const Uuid> started_with, FoundDevices& found) {
+  if (found.absence) return;
+  const std::size_t visible = found.devices.size();
+  std::erase_if(found.devices, [&](const DeviceInfo& device) {
+    return std::ranges::find(started_with, device.uuid.bytes, &Uuid::bytes) == started_with.end();
+  });
+  if (!found.devices.empty()) return;
+  found =
+      absent(Absence::Reason::not_started,
+             "CUDA has started in this process without the " + gpus_text(visible) +
+                 " that CUDA_VISIBLE_DEVICES leaves, and cannot reach what it was not shown then: make the "
+                 "jobs of a process before the first of them uses its GPUs");
 }
 
 }  // namespace tessera::detail

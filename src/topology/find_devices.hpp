@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "topology/survey.hpp"
@@ -19,5 +20,9 @@ struct FoundDevices {
 /// (CUDA Compatibility, "minor version compatibility"), and a device older than its compiler's
 /// oldest target cannot either. Pure.
 [[nodiscard]] FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int built_with);
+
+/// Leaves out what CUDA, which has started in this process with the devices `started_with`, cannot reach.
+/// Pure.
+void leave_only(std::span<const Uuid> started_with, FoundDevices& found);
 
 }  // namespace tessera::detail

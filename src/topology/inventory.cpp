@@ -102,7 +102,7 @@ DeviceRecord device_record(const ClaimedDevice& device, std::uint64_t score) {
   record.numa_node = info.numa_node;
   const auto sharers = static_cast<std::uint64_t>(record.sharers);
   record.total_memory_bytes = info.total_memory_bytes;
-  record.memory_budget_bytes = info.memory_budget_bytes() / record.sharers;
+  record.memory_budget_bytes = device.memory_budget_bytes();
   // A share of a device that can compute must not be lost to rounding.
   record.score = score == 0 ? 0 : std::max<std::uint64_t>(score / sharers, 1);
   set(record.name, info.name);

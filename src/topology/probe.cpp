@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "topology/cuda_visibility.hpp"
 #include "topology/find_devices.hpp"
 #include "topology/host_topology.hpp"
 
@@ -22,8 +23,11 @@ detail::FoundDevices simulated(std::string_view text, int rank) {
 
 detail::FoundDevices real() {
 #ifdef TESSERA_CUDA_VERSION
-  return detail::find_devices(detail::survey_nvml(), detail::CudaEnvironment::current(),
-                              TESSERA_CUDA_VERSION);
+  auto environment = detail::CudaEnvironment::current();
+  environment.visible_devices = detail::visible_devices_as_found();
+  auto found = detail::find_devices(detail::survey_nvml(), environment, TESSERA_CUDA_VERSION);
+  if (const auto started_with = detail::devices_of_started_cuda()) detail::leave_only(*started_with, found);
+  return found;
 #else
   return {{},
           Absence{Absence::Reason::not_built,

@@ -3,6 +3,8 @@
 #include <tessera/topology/score.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "topology/architecture.hpp"
 
@@ -63,11 +65,13 @@ std::uint64_t score(const DeviceInfo& device, ScoreModel model) {
               "a measured score cannot be computed from a device's figures: use measured_score");
 }
 
-std::uint64_t measured_score(std::int64_t units, std::int64_t nanoseconds) {
-  if (units <= 0) return 0;
-  constexpr Wide nanoseconds_per_millisecond = 1000000;
-  const Wide elapsed = std::max<std::int64_t>(nanoseconds, 1);  // a coarse clock may not have moved
-  return fixed(Wide{magnitude(units)} * nanoseconds_per_millisecond * score_scale / elapsed);
+std::uint64_t measured_score(double seconds_per_unit, double fastest_seconds_per_unit) {
+  for (const double seconds : {seconds_per_unit, fastest_seconds_per_unit})
+    if (!std::isfinite(seconds) || seconds <= 0)
+      throw Error(ErrorCode::usage, "measured_score: a unit cannot take " + std::to_string(seconds) + " s");
+  const double ratio = fastest_seconds_per_unit / seconds_per_unit;
+  return fixed(
+      static_cast<Wide>(std::llround(static_cast<double>(measured_score_of_fastest) * std::min(ratio, 1.0))));
 }
 
 std::string_view to_string(ScoreModel model) {

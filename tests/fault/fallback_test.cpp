@@ -80,7 +80,7 @@ TEST_P(Fallback, MapGivesTheCpusAnswerAndTheJobStaysOnTheCpu) {
   EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
   expect_fallback(job, uuid_);
   const Plan next = job.plan(1000);
-  EXPECT_FALSE(next.on_devices());
+  EXPECT_EQ(next.fingerprint(), plan.fingerprint()) << "what was loaded by the first is where it was";
   EXPECT_EQ(bits(map_units(job, next)), bits(expected_map(job, next)));
   expect_fallback(job, uuid_);
 }
@@ -181,6 +181,39 @@ class Faults : public ::testing::Test {
   mpi::Communicator comm_ = world();
   ScopedVariable simulate_{"TESSERA_SIMULATE", "*:2xH200"};
 };
+
+TEST_F(Faults, ALoopThatPlansInEachStepGoesOn) {
+  const ScopedVariable variable("TESSERA_FAULT", "throw@rank0.device0:pass3");
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:4xH200; *:T4+H200");
+  Job job(comm_);
+  std::vector<double> units = local_units(job, job.plan(1000, 8));  // once
+  std::vector<double> expected = units;
+  for (int step = 0; step < 5; ++step) {
+    job.scatter(
+        job.plan(1000, 8), std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
+        [](const HostTile&, std::span<double> part) {
+          for (double& unit : part) unit = unit_result(unit) * 0x1p-40;
+        });
+    for (double& unit : expected) unit = unit_result(unit) * 0x1p-40;
+    EXPECT_EQ(bits(units), bits(expected)) << step;
+    EXPECT_EQ(job.on_host(), step >= 2);
+  }
+}
+
+TEST_F(Faults, WhatIsLoadedAnewIsCutByHostThreads) {
+  for (const char* fault : {"probe@rank0", "throw@rank0"}) {
+    const ScopedVariable variable("TESSERA_FAULT", fault);
+    const int threads = comm_.rank() == 0 ? 3 : 1;
+    Job job(comm_, with_threads(threads));
+    EXPECT_EQ(bits(reduce_units(job, job.plan(1000, 8))), bits(expected_sums(1000, 8)));
+    EXPECT_TRUE(job.on_host());
+    const std::int64_t units = 64 * (comm_.size() + 2);  // 8 blocks for each thread
+    const Plan plan = job.plan_for_hosts(units, 8);
+    EXPECT_EQ(job.local_range(plan).size(), 64 * threads);
+    EXPECT_EQ(bits(reduce_units(job, plan)), bits(expected_sums(units, 8)));
+    EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
+  }
+}
 
 TEST_F(Faults, OfManyTheLowestRanksFirstTileIsNamed) {
   const ScopedVariable variable("TESSERA_FAULT", "fail@rank*.device1,throw@rank*.device0");

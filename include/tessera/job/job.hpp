@@ -41,10 +41,15 @@ struct JobOptions {
   Policy policy = Policy::automatic;
   ScoreModel score_model = ScoreModel::throughput;
   /// For `ScoreModel::measured`: does some of the caller's own work on the tile's device and returns how
-  /// many units it did. It is run once to warm up and once timed, on a thread for each device; the tile's
-  /// ranges are empty. A simulated device is scored by `throughput`. A function that throws, fails the
-  /// tile or did no unit makes the job fall back to the CPU.
+  /// many units it did, 1 or more. It is run once to warm up and once timed, on a thread for each device; the
+  /// tile's ranges are empty. The timed runs of all ranks begin together, so that ranks that share a device
+  /// time it as shared. The fastest device of the job scores `measured_score_of_fastest`, the others in
+  /// proportion. A function that throws, fails the tile or did no unit, on any rank, makes the job fall back
+  /// to the CPU.
   std::function<std::int64_t(Tile&)> measure;
+  /// Does the same on the host for simulated devices, as host functions do the work of their tiles; its range
+  /// is empty too. Without it a simulated device is as fast as its figures say (`ScoreModel::throughput`).
+  std::function<std::int64_t(const HostTile&)> measure_on_host;
   /// Ranks may drive one GPU together where a node has more ranks than GPUs.
   bool allow_sharing = false;
   /// Host threads of this rank for the CPU function; 0: as `choose_threads` has it.
@@ -90,7 +95,8 @@ struct JobModule {
 /// What happens when something goes wrong:
 /// - A device function that throws or calls `tile.fail`, a device that cannot be opened, bound or
 ///   allocated on, a rank whose probe fails: the pass falls back. All ranks then run the host function over
-///   their untouched input, and the job stays on the CPU from there on. Under `Policy::gpu` every rank
+///   their untouched input, each over its units of the plan, and the job stays on the CPU from there on.
+///   Plans stay what they were: see `plan` and `plan_for_hosts`. Under `Policy::gpu` every rank
 ///   throws `Error(job_fault)` instead, in that pass and in any later one: another start of the job may have
 ///   better ones.
 /// - An exception from a host function, or misuse on one rank (a span that is not the rank's part of the
@@ -142,9 +148,16 @@ class Job {
   /// capability.
   [[nodiscard]] std::vector<JobModule> compile(const ModuleSource& source);
 
-  /// Units `0 … units-1` over the job's devices, or over its hosts if the job runs on the CPU. No
-  /// communication; identical on every rank. See `Plan` for `block`.
+  /// Units `0 … units-1` over the job's devices; over its hosts, as `plan_for_hosts`, if it had none from the
+  /// beginning. The same call gives the same plan as long as the job lives, also after a fallback: data that
+  /// a program has loaded by a plan stay where they are. No communication; identical on every rank. See
+  /// `Plan` for `block`.
   [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const;
+  /// The same over the job's hosts, in proportion to the host threads of each rank: for work that is done on
+  /// the CPU alone, and for a program that, after a fallback, can load its data anew. A plan over devices
+  /// leaves most of the work of a CPU to the ranks with the fastest devices. No communication; identical on
+  /// every rank.
+  [[nodiscard]] Plan plan_for_hosts(std::int64_t units, std::int64_t block = 1) const;
   /// This rank's part of `plan`.
   [[nodiscard]] Range local_range(const Plan& plan) const { return plan.range_of(comm().rank()); }
 

@@ -58,6 +58,10 @@ class Plan {
   /// An even split over the host of every rank, for a job without devices. It has no tiles. Throws
   /// `Error(usage)` on a negative `units`, or `ranks` or a `block` below 1.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, int ranks, std::int64_t block = 1);
+  /// The same in proportion to how many threads each rank has: within one block of it, ties to the lower
+  /// rank. Throws `Error(usage)` too if there is no rank, or one with less than one thread.
+  [[nodiscard]] static Plan over_hosts(std::int64_t units, std::span<const int> threads,
+                                       std::int64_t block = 1);
 
   [[nodiscard]] std::int64_t units() const noexcept { return units_; }
   [[nodiscard]] std::int64_t block() const noexcept { return block_; }

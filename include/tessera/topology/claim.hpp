@@ -4,8 +4,11 @@
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/topology/probe.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tessera {
@@ -15,10 +18,11 @@ struct Sighting {
   int rank = 0;
   Uuid uuid;
   int distance = 0;
+  int drivers_elsewhere = 0;  ///< ranks of other jobs that drive it and let others join
   friend auto operator<=>(const Sighting&, const Sighting&) = default;
 };
 
-/// A rank that drives a device; `sharers` ranks drive the same one.
+/// A rank that drives a device; `sharers` ranks, those of other jobs too, drive the same one.
 struct Assignment {
   int rank = 0;
   Uuid uuid;
@@ -37,7 +41,8 @@ struct Assignment {
 /// lower rank and then the lower UUID: rank 0 gets the lowest UUID that it can have, then rank 1, and so
 /// on. Devices left over, lowest UUID first, go to the nearest rank that sees them, among equally near
 /// ones to the rank with fewer devices, then the lower rank. A rank that gets none shares one only if
-/// `allow_sharing`: the least shared, then nearest, then lowest UUID that it sees.
+/// `allow_sharing`: the least shared, then nearest, then lowest UUID that it sees. A device that another job
+/// drives is never given but to be shared.
 ///
 /// The result is sorted by rank, then distance, then UUID. The order of `sightings` does not matter.
 /// Pure, thread-safe. Cost: O(ranks^2 (ranks + devices)), below a millisecond for 16 ranks.
@@ -47,7 +52,18 @@ struct Assignment {
 /// A device that this rank drives.
 struct ClaimedDevice {
   DeviceInfo info;
-  int sharers = 1;  ///< ranks that drive this device; more than one only where sharing was allowed
+  int sharers = 1;            ///< ranks that drive this device; more than one only where sharing was allowed
+  int sharers_elsewhere = 0;  ///< those of other jobs among them
+  std::int64_t reserved_elsewhere_bytes = 0;  ///< of its memory, by those
+
+  /// Device memory that this rank should plan with: its share, among the sharers of this job, of the lesser
+  /// of what is free and half of what other jobs have left. So jobs that share a device plan, all together,
+  /// with less than it has.
+  [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept {
+    const std::int64_t half =
+        std::max<std::int64_t>(info.total_memory_bytes - reserved_elsewhere_bytes, 0) / 2;
+    return std::min(info.free_memory_bytes, half) / std::max(sharers - sharers_elsewhere, 1);
+  }
 };
 
 /// What the ranks of this rank's node agreed on, as this rank sees it.
@@ -56,6 +72,10 @@ struct Claim {
   int nodes = 1;  ///< nodes of the job
   std::vector<ClaimedDevice> devices;
   std::optional<Absence> absence;  ///< present exactly when `devices` is empty
+  /// Why other jobs on the node may not know of this claim, nor it of theirs; empty if all is well.
+  std::string unguarded;
+  /// While a copy of this lives, other jobs know that the devices are driven.
+  std::shared_ptr<const void> held;
 };
 
 /// The ranks of each node agree who drives which GPU, by UUID. *Collective* over `comm`.
@@ -65,15 +85,14 @@ struct Claim {
 /// more ranks than GPUs; more GPUs than ranks; MIG. A rank that could not probe takes part with no
 /// device, and its claim carries the probe's absence. Containers on one machine that have host names of
 /// their own count as nodes of their own: they must be given different GPUs, or the host's name.
-/// Makes no CUDA call. Throws only what `comm` throws. Blocks. Cost: three small collectives.
+///
+/// A device is driven until `held` goes, or the process ends, however it ends. Until then no other job of
+/// the same user on the machine gets it, be it of other ranks of this mpirun, of another one, or of this very
+/// process, unless both jobs allow sharing. Claims of different jobs come one after the other. Not known
+/// are jobs of other users, and those in containers with a /dev/shm of their own.
+///
+/// Makes no CUDA call. Throws only what `comm` throws. Blocks. Cost: seven small collectives, and
+/// some tens of microseconds for the locks of each device.
 [[nodiscard]] Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharing);
-
-/// Makes only the claimed devices visible to CUDA in this process, by UUID in claim order, so that
-/// CUDA's start-up does not pay for the other ranks' GPUs: device i of the claim gets ordinal i.
-/// Must run before the first CUDA call. If the caller has initialised CUDA already it changes nothing
-/// and returns false; ordinals must then be looked up by UUID. A rank whose GPUs the other ranks drive
-/// all (`none_left`) sees none from then on. Simulated devices, and a claim that is empty for another
-/// reason, leave the environment alone: true. Not thread-safe: it sets CUDA_VISIBLE_DEVICES.
-bool make_visible(const Claim& claim);
 
 }  // namespace tessera

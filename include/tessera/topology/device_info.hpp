@@ -103,6 +103,8 @@ struct Absence {
     no_device,       ///< the driver sees no GPU
     none_visible,    ///< CUDA_VISIBLE_DEVICES leaves none of them
     none_left,       ///< the other ranks of the node drive them all
+    driven,          ///< other jobs of the user drive all that the rank sees
+    not_started,     ///< CUDA was started in this process without them
     excluded,        ///< the policy is `cpu`
     fault,           ///< a fault point said so (test builds)
   };

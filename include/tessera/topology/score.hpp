@@ -27,8 +27,14 @@ inline constexpr std::uint64_t score_scale = 1024;
 /// `Error(usage)` for `measured`, which needs the device itself.
 [[nodiscard]] std::uint64_t score(const DeviceInfo& device, ScoreModel model);
 
-/// The score of a device that did `units` units in `nanoseconds`: units a millisecond, in 1 / `score_scale`.
-[[nodiscard]] std::uint64_t measured_score(std::int64_t units, std::int64_t nanoseconds);
+/// What the fastest device of a job scores under `measured`; fine enough that one that is a million times
+/// slower is told from its like to a thousandth.
+inline constexpr std::uint64_t measured_score_of_fastest = std::uint64_t{1} << 30;
+
+/// The score of a device that takes `seconds_per_unit` where the fastest one of the job takes
+/// `fastest_seconds_per_unit`: `measured_score_of_fastest` by their ratio, rounded, and at least 1. Throws
+/// `Error(usage)` if one of them is not above 0, or not finite.
+[[nodiscard]] std::uint64_t measured_score(double seconds_per_unit, double fastest_seconds_per_unit);
 
 /// "spec", "throughput" or "measured".
 [[nodiscard]] std::string_view to_string(ScoreModel model);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probe against the driver: what nvidia-smi prints, and what CUDA enumerates.
+#include "topology/cuda_visibility.hpp"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <tessera/topology/claim.hpp>
 #include <tessera/topology/probe.hpp>
 
 #include <algorithm>
@@ -192,8 +193,12 @@ TEST_F(Driver, CudaNumbersClaimedDevicesInClaimOrder) {
     uuid.mig = false;
     wanted.push_back(to_string(uuid));
   }
-  EXPECT_TRUE(make_visible(claim)) << "the probe must not have initialised CUDA";
-  EXPECT_EQ(cuda_enumerates(), wanted);
+  {
+    const detail::CudaVisibility shown(claim);
+    EXPECT_TRUE(shown.ordinal_of(claim.devices.front().info)) << "the probe must not have started CUDA";
+    EXPECT_EQ(cuda_enumerates(), wanted);
+  }
+  EXPECT_EQ(cuda_enumerates().size(), listed_.size());
 }
 
 }  // namespace

@@ -89,16 +89,129 @@ TEST(JobDevices, OneThatRanksShareCountsAsItsShare) {
   EXPECT_EQ(bits(reduce_units(job, plan)), bits(expected_sums(1000, 10)));
 }
 
-TEST(JobDevices, SimulatedOnesAreScoredByTheirFiguresUnderMeasured) {
-  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4+H200");
+TEST(JobDevices, WhatAJobDrivesIsNoOtherJobs) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xT4");
+  const auto comm = world();
+  std::optional<Job> first(std::in_place, comm);
+  EXPECT_EQ(first->devices().size(), 2u);
+  {
+    Job second(comm);
+    EXPECT_TRUE(second.on_host());
+    const std::string verdict = to_string(second.last_verdict());
+    EXPECT_NE(verdict.find("drive all 2 GPUs that this rank sees"), std::string::npos) << verdict;
+    const Plan plan = second.plan(100);
+    EXPECT_EQ(bits(map_units(second, plan)), bits(expected_map(second, plan)));
+  }
+  first.reset();
+  Job third(comm);
+  EXPECT_EQ(third.devices().size(), 2u) << "the first has ended";
+}
+
+TEST(JobDevices, JobsOfHalvesOfANodeShareNone) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200+T4@node");
+  const auto comm = world();
+  const auto half = comm.split(comm.rank() % 2);
+  Job job(half);
+  std::vector<Uuid> mine;
+  for (const auto& device : job.devices()) mine.push_back(device.info.uuid);
+  auto all = comm.allgatherv(std::span<const Uuid>(mine));
+  std::ranges::sort(all);
+  EXPECT_EQ(all.size(), 2u);
+  EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
+  const Plan plan = job.plan(1000, 10);
+  EXPECT_EQ(bits(reduce_units(job, plan)), bits(expected_sums(1000, 10)));
+  comm.barrier();  // the other half's job has been made before this one ends
+}
+
+TEST(JobDevices, JobsThatShareOneDivideItsMemory) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
+  JobOptions options;
+  options.allow_sharing = true;
+  const auto comm = world();
+  const Job first(comm, options);
+  const Job second(comm, options);
+  const auto budget = [](const Job& job) { return job.inventory().devices()[0].memory_budget_bytes; };
+  EXPECT_EQ(second.inventory().devices()[0].sharers, 2);
+  EXPECT_EQ(budget(first), std::int64_t{8} << 30);
+  EXPECT_EQ(budget(second), std::int64_t{4} << 30) << "half of what the first has left";
+}
+
+JobOptions measured_by(std::function<std::int64_t(const HostTile&)> on_host = {}) {
   JobOptions options;
   options.score_model = ScoreModel::measured;
   options.measure = [](Tile&) -> std::int64_t { throw std::logic_error("there is no device to run on"); };
-  const Job measured(world(), options);
-  const Job judged(world());
-  ASSERT_FALSE(measured.on_host());
-  for (std::size_t i = 0; i < judged.inventory().devices().size(); ++i)
-    EXPECT_EQ(measured.inventory().devices()[i].score, judged.inventory().devices()[i].score);
+  options.measure_on_host = std::move(on_host);
+  return options;
+}
+
+TEST(MeasuredScores, OfSimulatedDevicesGoByTheirFigures) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4+H200");
+  const auto scores_of_job = [](const Job& job) {
+    std::vector<double> scores;
+    for (const auto& device : job.inventory().devices()) scores.push_back(static_cast<double>(device.score));
+    return scores;
+  };
+  const auto measured = scores_of_job(Job(world(), measured_by()));
+  const auto judged = scores_of_job(Job(world()));
+  const double fastest = *std::ranges::max_element(judged);
+  for (std::size_t i = 0; i < judged.size(); ++i)
+    EXPECT_NEAR(measured[i], judged[i] / fastest * static_cast<double>(measured_score_of_fastest), 1);
+}
+
+TEST(MeasuredScores, OfADeviceThatRanksShareAreMeasuredAsShared) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200@node");
+  auto options = measured_by();
+  options.allow_sharing = true;
+  const Job job(world(), options);
+  for (const auto& device : job.inventory().devices()) EXPECT_EQ(device.score, measured_score_of_fastest);
+}
+
+TEST(MeasuredScores, DecideThePlan) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
+  const auto comm = world();
+  // All take the same time, for a number of units that differs far more than clocks do.
+  Job job(comm, measured_by([&](const HostTile& tile) {
+            EXPECT_EQ(tile.threads, 1);
+            return comm.rank() == 0 ? std::int64_t{1} << 40 : 1;
+          }));
+  ASSERT_FALSE(job.on_host());
+  EXPECT_EQ(job.inventory().devices()[0].score, measured_score_of_fastest);
+  const Plan plan = job.plan(1000);
+  EXPECT_GE(plan.range_of(0).size(), 900);
+  EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
+}
+
+TEST(MeasuredScores, OfARunThatFailsOnOneRankMakeAllFallBack) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
+  const auto comm = world();
+  const int last = comm.size() - 1;
+  const std::function<std::int64_t()> failures[] = {
+      [] { return std::int64_t{0}; }, [] { return std::int64_t{-3}; },
+      []() -> std::int64_t { throw std::runtime_error("no clock"); }};
+  for (const auto& fail : failures) {
+    Job job(comm, measured_by([&](const HostTile&) { return comm.rank() == last ? fail() : 5; }));
+    EXPECT_TRUE(job.on_host());
+    const Verdict& verdict = job.last_verdict();
+    EXPECT_EQ(verdict.ran, Verdict::Ran::fallback);
+    EXPECT_EQ(verdict.failure.stage, "score");
+    EXPECT_EQ(verdict.failure.rank, last);
+    expect_same_on_all_ranks(comm, to_string(verdict));
+    const Plan plan = job.plan(100);
+    EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
+  }
+}
+
+TEST(MeasuredScores, AreAnErrorOnAllRanksWhereOneHasNothingToTime) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
+  const auto comm = world();
+  auto options = measured_by();
+  if (comm.rank() + 1 == comm.size()) options.measure = nullptr;
+  EXPECT_THROW(Job(comm, options), Error);
+  if (comm.rank() + 1 == comm.size()) options = {};
+  if (comm.size() > 1) {
+    options.measure = [](Tile&) { return std::int64_t{1}; };
+    EXPECT_THROW(Job(comm, options), Error) << "the ranks want different scores";
+  }
 }
 
 TEST(JobThreads, AreAsAsked) {
@@ -138,6 +251,18 @@ TEST(JobThreads, ShareTheCoresOfANodeFairlyIfNotAsked) {
       EXPECT_EQ(std::accumulate(threads.begin(), threads.end(), 0), ranks[0].allowed_threads);
     }
   }
+}
+
+TEST(JobThreads, CutTheWorkOfAJobWithoutDevices) {
+  const auto comm = world();
+  JobOptions options = with_policy(Policy::cpu);
+  options.threads = comm.rank() == 0 ? 3 : 1;
+  Job job(comm, options);
+  const std::int64_t units = 100 * (comm.size() + 2);
+  const Plan plan = job.plan(units);
+  EXPECT_EQ(job.local_range(plan).size(), 100 * options.threads);
+  EXPECT_EQ(plan.fingerprint(), job.plan_for_hosts(units).fingerprint());
+  EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
 }
 
 TEST(JobMoves, WithItsStateIntact) {

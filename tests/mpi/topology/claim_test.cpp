@@ -22,6 +22,8 @@ struct Driven {
   int sharers;
 };
 
+constexpr std::int64_t memory_bytes = std::int64_t{16} << 30;
+
 class ClaimTest : public ::testing::Test {
  protected:
   static Uuid device(int number, bool mig = false) {
@@ -39,6 +41,9 @@ class ClaimTest : public ::testing::Test {
     for (const auto& uuid : uuids) {
       ProbedDevice seen;
       seen.info.uuid = uuid;
+      seen.info.total_memory_bytes = memory_bytes;
+      seen.info.free_memory_bytes = memory_bytes;
+      seen.info.simulated = true;  // so that no other program on this machine has the same
       probe.devices.push_back(seen);
     }
     if (uuids.empty()) probe.absence = Absence{Absence::Reason::driver_error, "the driver does not answer"};
@@ -214,6 +219,106 @@ TEST_F(ClaimTest, AProbeThatIsAltogetherEmptyTakesPart) {
   EXPECT_TRUE(all.empty());
   EXPECT_TRUE(mine_.absence);
   EXPECT_EQ(mine_.nodes, 1) << "its machine is known all the same";
+}
+
+// Across jobs: who drives a device is known to all of the node until the claim goes.
+
+class ClaimsOfTwoJobs : public ClaimTest {
+ protected:
+  /// The ranks, in two halves that each make a job; a rank alone makes both of them one after the other.
+  const mpi::Communicator half_ = comm_.split(rank_ % 2);
+
+  static std::vector<Uuid> uuids_of(const Claim& claim) {
+    std::vector<Uuid> uuids;
+    for (const auto& device : claim.devices) uuids.push_back(device.info.uuid);
+    return uuids;
+  }
+  /// Devices that the ranks drive at once, as often as they are driven.
+  std::multiset<Uuid> all_driven(const Claim& claim) {
+    const auto mine = uuids_of(claim);
+    const auto all = comm_.allgatherv(std::span<const Uuid>(mine));
+    return {all.begin(), all.end()};
+  }
+};
+
+TEST_F(ClaimsOfTwoJobs, HalvesOfANodeNeverDriveTheSameDevice) {
+  for (int round = 0; round < 20; ++round) {
+    comm_.barrier();  // so that both claim at the same time
+    const Claim mine = claim(half_, sees(devices(2)), false);
+    const auto driven = all_driven(mine);
+    EXPECT_EQ(driven.size(), 2U) << "and all are driven";
+    EXPECT_EQ(std::set<Uuid>(driven.begin(), driven.end()).size(), 2U);
+    EXPECT_EQ(mine.unguarded, "");
+    if (mine.devices.empty()) {
+      ASSERT_TRUE(mine.absence);
+      const bool my_half_drives =
+          half_.allreduce(static_cast<int>(mine.devices.size()), mpi::Reduction::sum) > 0;
+      EXPECT_EQ(mine.absence->reason, my_half_drives ? Absence::Reason::none_left : Absence::Reason::driven);
+    } else {
+      (void)half_.allreduce(1, mpi::Reduction::sum);
+    }
+    comm_.barrier();
+  }
+}
+
+TEST_F(ClaimsOfTwoJobs, ALaterOneGetsWhatIsFree) {
+  std::vector<Uuid> low{device(0)};
+  const Claim first = claim(comm_, sees(low), false);
+  const Claim second = claim(comm_, sees(devices(2)), false);
+  EXPECT_EQ(all_driven(second), (std::multiset<Uuid>{device(1)}));
+  if (rank_ > 0) {
+    EXPECT_EQ(second.absence->reason, Absence::Reason::none_left);
+    EXPECT_NE(second.absence->message.find("and other jobs ("), std::string::npos) << second.absence->message;
+  }
+}
+
+TEST_F(ClaimsOfTwoJobs, AClaimSaysWhoDrivesAll) {
+  const Claim first = claim(comm_, sees(devices(2)), false);
+  const Claim second = claim(comm_, sees(devices(2)), false);
+  ASSERT_TRUE(second.absence);
+  EXPECT_EQ(second.absence->reason, Absence::Reason::driven);
+  EXPECT_TRUE(
+      second.absence->message.starts_with("other jobs on node0 drive all 2 GPUs that this rank sees ("))
+      << second.absence->message;
+}
+
+TEST_F(ClaimsOfTwoJobs, WhatIsLetGoIsFree) {
+  for (int round = 0; round < 5; ++round) {
+    const Claim mine = claim(comm_, sees(devices(2)), false);
+    EXPECT_EQ(all_driven(mine).size(), 2U) << round;
+  }
+}
+
+TEST_F(ClaimsOfTwoJobs, OneThatDoesNotShareKeepsOthersOffAndIsKeptOff) {
+  const Claim alone = claim(comm_, sees({device(0)}), false);
+  EXPECT_TRUE(claim(comm_, sees({device(0)}), true).devices.empty());
+  const Claim sharing = claim(comm_, sees({device(1)}), true);
+  EXPECT_TRUE(claim(comm_, sees({device(1)}), false).devices.empty());
+}
+
+TEST_F(ClaimsOfTwoJobs, SharersDivideTheMemoryAmongAllJobs) {
+  std::vector<Claim> jobs;
+  std::int64_t planned = 0;
+  for (int job = 0; job < 4; ++job) {
+    jobs.push_back(claim(comm_, sees({device(0)}), true));
+    ASSERT_EQ(jobs.back().devices.size(), 1U);
+    const ClaimedDevice& mine = jobs.back().devices[0];
+    EXPECT_EQ(mine.sharers, (job + 1) * ranks_);
+    EXPECT_EQ(mine.sharers_elsewhere, job * ranks_);
+    EXPECT_EQ(mine.reserved_elsewhere_bytes, planned);
+    EXPECT_EQ(mine.memory_budget_bytes(), (memory_bytes - planned) / 2 / ranks_);
+    planned += comm_.allreduce(mine.memory_budget_bytes(), mpi::Reduction::sum);
+  }
+  EXPECT_LT(planned, memory_bytes);
+}
+
+TEST_F(ClaimsOfTwoJobs, AFreeDeviceIsTakenBeforeOneIsShared) {
+  const Claim first = claim(comm_, sees({device(0)}), true);
+  const Claim second = claim(comm_, sees(devices(2)), true);
+  ASSERT_EQ(second.devices.size(), 1U);
+  if (rank_ == 0) {
+    EXPECT_EQ(second.devices[0].info.uuid, device(1));
+  }
 }
 
 class SimulatedClaim : public ClaimTest {

@@ -21,6 +21,7 @@ class InventoryTest : public ::testing::Test {
   Inventory gather(const char* simulation, bool allow_sharing = false) {
     setenv("TESSERA_SIMULATE", simulation, 1);
     const auto seen = probe(rank_);
+    mine_ = {};  // what it drives is free again
     mine_ = claim(comm_, seen, allow_sharing);
     std::vector<std::uint64_t> scores;
     for (const auto& device : mine_.devices) scores.push_back(score(device.info, ScoreModel::throughput));

@@ -177,6 +177,8 @@ TEST(Plan, RefusesWhatItCannotDo) {
   EXPECT_TRUE(refuses([&] { return Plan::over_devices(1, two, Offsets{0, 3, 2}); }));
   EXPECT_TRUE(refuses([&] { return Plan::over_hosts(1, 0); }));
   EXPECT_TRUE(refuses([&] { return Plan::over_hosts(1, -1); }));
+  EXPECT_TRUE(refuses([&] { return Plan::over_hosts(1, std::vector<int>{}); }));
+  EXPECT_TRUE(refuses([&] { return Plan::over_hosts(1, std::vector<int>{1, 0}); }));
   const auto plan = Plan::over_devices(10, two, Offsets{0, 2});
   EXPECT_TRUE(refuses([&] { return plan.range_of(1); }));
   EXPECT_TRUE(refuses([&] { return plan.tiles_of(-1); }));
@@ -233,6 +235,17 @@ TEST_P(MillionDevices, AgainstExactArithmetic) {
 }
 
 INSTANTIATE_TEST_SUITE_P(PerRank, MillionDevices, ::testing::Values(1, 7, 3000, 1'000'000));
+
+TEST(PlanOverHosts, IsInProportionToThreads) {
+  const std::vector<int> threads{1, 4, 3};
+  const auto plan = Plan::over_hosts(805, threads, 10);
+  EXPECT_FALSE(plan.on_devices());
+  EXPECT_EQ(plan.range_of(0), (Range{0, 100}));
+  EXPECT_EQ(plan.range_of(1), (Range{100, 510})) << "the 81st block";
+  EXPECT_EQ(plan.range_of(2), (Range{510, 805}));
+  EXPECT_EQ(Plan::over_hosts(805, std::vector<int>{2, 2}).fingerprint(),
+            Plan::over_hosts(805, 2).fingerprint());
+}
 
 }  // namespace
 }  // namespace tessera

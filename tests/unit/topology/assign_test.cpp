@@ -214,5 +214,13 @@ TEST(AssignDevices, AgreesWithTheDefinitionOnSmallCases) {
   }
 }
 
+TEST(AssignDevices, WhatAnotherJobDrivesIsOnlyShared) {
+  const Sightings sightings{{0, A, 0, 2}, {0, B, 5}, {1, A, 0, 2}, {1, B, 5}};
+  expect(sightings, false, {{0, B, 1}});
+  expect(sightings, true, {{0, B, 2}, {1, B, 2}});
+  expect({{0, A, 0, 1}, {1, A, 0, 1}}, true, {{0, A, 3}, {1, A, 3}});
+  expect({{0, A, 0, 1}, {1, A, 0, 1}}, false, {});
+}
+
 }  // namespace
 }  // namespace tessera

@@ -86,5 +86,17 @@ TEST(FindDevices, AGpuThatTheToolkitNoLongerServesIsLeftOut) {
                 "Tesla V100 has compute capability 7.0");
 }
 
+TEST(LeaveOnly, WhatStartedCudaCanReach) {
+  auto found = find_devices(healthy(), {}, cuda_13_0);
+  ASSERT_EQ(found.devices.size(), 2U);
+  leave_only(std::vector<Uuid>{uuid_with_head(2)}, found);
+  EXPECT_FALSE(found.absence);
+  ASSERT_EQ(found.devices.size(), 1U);
+  EXPECT_EQ(found.devices[0].uuid, uuid_with_head(2));
+
+  leave_only(std::vector<Uuid>{uuid_with_head(7)}, found);
+  expect_absent(found, Reason::not_started, "CUDA has started in this process without the 1 GPU that");
+}
+
 }  // namespace
 }  // namespace tessera::detail

@@ -4,6 +4,7 @@
 #include <tessera/topology/score.hpp>
 #include <tessera/topology/simulate.hpp>
 
+#include <cmath>
 #include <limits>
 
 namespace tessera {
@@ -72,12 +73,20 @@ TEST(Score, MeasuredNeedsTheDevice) {
   }
 }
 
-TEST(MeasuredScore, IsUnitsAMillisecond) {
-  EXPECT_EQ(measured_score(3000, 1000000), 3000 * score_scale);
-  EXPECT_EQ(measured_score(1, 2000000), score_scale / 2);
-  EXPECT_EQ(measured_score(0, 1000), 0U);
-  EXPECT_EQ(measured_score(1, std::numeric_limits<std::int64_t>::max()), 1U) << "slow, but it can compute";
-  EXPECT_EQ(measured_score(std::numeric_limits<std::int64_t>::max(), 0), std::uint64_t{1} << 40);
+TEST(MeasuredScore, IsTheRatioToTheFastest) {
+  constexpr double fastest = 0.6;
+  EXPECT_EQ(measured_score(0.6, fastest), measured_score_of_fastest);
+  EXPECT_EQ(measured_score(1.2, fastest), measured_score_of_fastest / 2);
+  EXPECT_EQ(measured_score(60, fastest), (measured_score_of_fastest + 50) / 100);
+  EXPECT_EQ(measured_score(0.6e-6, fastest * 1e-6), measured_score_of_fastest) << "whatever the unit is";
+  EXPECT_EQ(measured_score(1e30, fastest), 1U) << "slow, but it can compute";
+}
+
+TEST(MeasuredScore, RefusesWhatIsNoTime) {
+  for (const double seconds : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+    EXPECT_THROW((void)measured_score(seconds, 1), Error) << seconds;
+    EXPECT_THROW((void)measured_score(1, seconds), Error) << seconds;
+  }
 }
 
 TEST(ScoreModel, HasAName) {

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/device_locks.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+namespace tessera::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DeviceLocks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tessera-locks-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override {
+    unsetenv("TESSERA_LOCK_DIR");
+    fs::remove_all(folder_);
+  }
+
+  /// As the leader of a claim and a rank of it do.
+  std::shared_ptr<const void> drive(const std::string& name, bool shared = false, std::int64_t budget = 0) {
+    const DeviceUser user = this_user(shared, budget);
+    ReservedSlot reserved = ClaimLock(folder_).reserve(name, user);
+    return take_slot(folder_, name, reserved.slot, user);
+  }
+  std::vector<DeviceUser> users(const std::string& name) { return ClaimLock(folder_).users_of(name); }
+
+  fs::path folder_;
+};
+
+TEST_F(DeviceLocks, ADeviceHasAUserUntilItIsLetGo) {
+  EXPECT_TRUE(users("GPU-1").empty());
+  auto held = drive("GPU-1", true, 7);
+  ASSERT_NE(held, nullptr);
+  const auto seen = users("GPU-1");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_TRUE(seen[0].shared);
+  EXPECT_EQ(seen[0].budget_bytes, 7);
+  EXPECT_EQ(seen[0].pid, getpid());
+  EXPECT_EQ(to_string(seen[0]), "another job of this process");
+  EXPECT_TRUE(users("GPU-2").empty());
+  held.reset();
+  EXPECT_TRUE(users("GPU-1").empty());
+}
+
+TEST_F(DeviceLocks, SharersHaveSlotsOfTheirOwnWhichAreUsedAgain) {
+  auto one = drive("GPU-1", true, 1);
+  auto two = drive("GPU-1", true, 2);
+  auto three = drive("GPU-1", true, 4);
+  EXPECT_EQ(users("GPU-1").size(), 3U);
+  two.reset();
+  std::int64_t budgets = 0;
+  for (const auto& user : users("GPU-1")) budgets += user.budget_bytes;
+  EXPECT_EQ(budgets, 5);
+  EXPECT_EQ(ClaimLock(folder_).reserve("GPU-1", {}).slot, 1);
+}
+
+TEST_F(DeviceLocks, AReservedSlotLooksTakenAllTheTime) {
+  std::optional<ReservedSlot> reserved = ClaimLock(folder_).reserve("GPU-1", this_user(false, 0));
+  EXPECT_EQ(users("GPU-1").size(), 1U);
+  auto held = take_slot(folder_, "GPU-1", reserved->slot, this_user(false, 0));
+  EXPECT_EQ(users("GPU-1").size(), 1U);
+  EXPECT_EQ(take_slot(folder_, "GPU-1", reserved->slot, this_user(false, 0)), nullptr) << "it has an owner";
+  reserved.reset();
+  EXPECT_EQ(users("GPU-1").size(), 1U);
+}
+
+TEST_F(DeviceLocks, AUserThatDiesLeavesNothingBehind) {
+  std::array<int, 2> ready{};
+  ASSERT_EQ(pipe(ready.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto held = drive("GPU-1");
+    (void)!write(ready[1], "x", 1);
+    pause();
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  const auto seen = users("GPU-1");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].pid, child);
+  EXPECT_TRUE(to_string(seen[0]).starts_with("pid " + std::to_string(child) + " (")) << to_string(seen[0]);
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(users("GPU-1").empty());
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST_F(DeviceLocks, FilesOfSimulatedDevicesGoWithTheirLastUser) {
+  DeviceInfo device;
+  device.simulated = true;
+  const std::string name = lock_name(device, "launch 7", "boot/host");
+  EXPECT_EQ(name, "sim-launch_7-boot_host-" + to_string(device.uuid));
+  auto one = drive(name, true);
+  auto two = drive(name, true);
+  one.reset();
+  EXPECT_TRUE(fs::exists(folder_ / name));
+  two.reset();
+  EXPECT_FALSE(fs::exists(folder_ / name));
+
+  std::ofstream(folder_ / name) << "left by a process that was killed";
+  drive("GPU-1");
+  EXPECT_FALSE(fs::exists(folder_ / name));
+  EXPECT_TRUE(fs::exists(folder_ / "GPU-1")) << "a real device's file stays";
+}
+
+TEST_F(DeviceLocks, ARealDeviceIsTheSameForAllLaunches) {
+  const DeviceInfo device;
+  EXPECT_EQ(lock_name(device, "one", "here"), to_string(device.uuid));
+  EXPECT_EQ(lock_name(device, "two", "there"), to_string(device.uuid));
+}
+
+TEST_F(DeviceLocks, ALinkIsNotFollowed) {
+  const fs::path elsewhere = folder_ / "elsewhere";
+  std::ofstream(elsewhere) << "somebody's";
+  fs::create_symlink(elsewhere, folder_ / "GPU-1");
+  EXPECT_THROW((void)users("GPU-1"), Error);
+  EXPECT_THROW((void)drive("GPU-1"), Error);
+}
+
+TEST_F(DeviceLocks, TheFolderIsTheOneThatIsNamedOrTheUsersOwn) {
+  setenv("TESSERA_LOCK_DIR", (folder_ / "a" / "b").c_str(), 1);
+  EXPECT_EQ(lock_folder(), folder_ / "a" / "b");
+  EXPECT_TRUE(fs::is_directory(folder_ / "a" / "b"));
+  unsetenv("TESSERA_LOCK_DIR");
+  const fs::path own = lock_folder();
+  EXPECT_EQ(own.filename(), "tessera-" + std::to_string(geteuid()));
+  struct stat status {};
+  ASSERT_EQ(lstat(own.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0700U);
+  EXPECT_EQ(status.st_uid, geteuid());
+}
+
+}  // namespace
+}  // namespace tessera::detail

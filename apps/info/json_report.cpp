@@ -49,6 +49,7 @@ Json rank_list(const Survey& survey) {
                     {"numa_nodes", around.numa_nodes},
                     {"visible", around.visible},
                     {"drives", survey.inventory.devices_of(rank.rank).size()},
+                    {"unguarded", around.unguarded.empty() ? Json() : Json(around.unguarded)},
                     {"absence", rank.absence.empty() ? Json() : Json(rank.absence)}});
   }
   return list;

@@ -68,7 +68,7 @@ std::vector<std::optional<MemoryLimit>> gather_memory(const mpi::Communicator& c
 }
 
 std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, const Probe& here,
-                                              const InventoryRank& mine) {
+                                              const InventoryRank& mine, const Claim& claimed) {
   std::vector<Uuid> uuids;
   for (const auto& device : here.devices) uuids.push_back(device.info.uuid);
   std::vector<std::size_t> node_offsets;
@@ -77,6 +77,7 @@ std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, con
   const auto all_uuids = comm.allgatherv(std::span<const Uuid>(uuids), &uuid_offsets);
   const auto threads = gather_threads(comm, mine);
   const auto memory = gather_memory(comm);
+  const auto unguarded = comm.allgather_text(claimed.unguarded);
   std::vector<Surroundings> around(static_cast<std::size_t>(comm.size()));
   for (std::size_t r = 0; r < around.size(); ++r) {
     for (auto i = node_offsets[r]; i < node_offsets[r + 1]; ++i) around[r].numa_nodes.push_back(all_nodes[i]);
@@ -84,6 +85,7 @@ std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, con
       around[r].visible.push_back(to_string(all_uuids[i]));
     around[r].threads = threads[r];
     around[r].memory = memory[r];
+    around[r].unguarded = unguarded[r];
   }
   return around;
 }
@@ -108,7 +110,7 @@ Survey survey(const mpi::Communicator& comm, const Question& question) {
   found.question = question;
   found.inventory = gather_inventory(comm, here, mine, scores);
   found.around =
-      gather_surroundings(comm, here, found.inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
+      gather_surroundings(comm, here, found.inventory.ranks()[static_cast<std::size_t>(comm.rank())], mine);
   if (question.policy == Policy::gpu && found.inventory.devices().empty())
     throw Error(ErrorCode::device_absent,
                 "a GPU is required, but there is none: " + found.inventory.ranks().front().absence);

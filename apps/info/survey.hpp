@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tessera::info {
@@ -24,6 +25,7 @@ struct Surroundings {
   std::vector<int> numa_nodes;        ///< hwloc OS indexes of the rank's cores
   std::vector<std::string> visible;   ///< UUIDs of the GPUs that the rank could drive
   HostThreads threads;                ///< that a job would give the rank, if it is not told
+  std::string unguarded;              ///< why other jobs may not know what this rank drives; empty: they do
   std::optional<MemoryLimit> memory;  ///< the limit of which least is left; none: not known
 };
 

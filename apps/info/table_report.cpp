@@ -82,6 +82,11 @@ std::string table_report(const Survey& survey) {
   out += "\nHosts\n" + host_table(survey);
   out += "\nDevices\n";
   out += inventory.devices().empty() ? "  none: the job runs on the CPU\n" : device_table(inventory);
+  std::set<std::string> unguarded;
+  for (const Surroundings& rank : survey.around)
+    if (!rank.unguarded.empty())
+      unguarded.insert("  other jobs are not kept off these devices: " + rank.unguarded + "\n");
+  out += fmt::format("{}", fmt::join(unguarded, ""));
   if (survey.plan) out += "\n" + plan_table(*survey.plan);
   return out;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "job/measure.hpp"
 #include "mpi/job/job_testing.hpp"
 
 #include <tessera/error.hpp>
@@ -142,6 +143,17 @@ JobOptions measured_by(std::function<std::int64_t(const HostTile&)> on_host = {}
   options.measure = [](Tile&) -> std::int64_t { throw std::logic_error("there is no device to run on"); };
   options.measure_on_host = std::move(on_host);
   return options;
+}
+
+TEST(MeasuredScores, AreInProportionHoweverLongAUnitTakes) {
+  const auto comm = world();
+  const std::vector<double> seconds{0.6, 1, 2, 60};
+  const double slow = seconds[static_cast<std::size_t>(comm.rank()) % seconds.size()];
+  const auto scores = scores_of(comm, std::vector<double>{slow, 0, 2 * slow});
+  const double fastest = 0.6;  // rank 0's
+  EXPECT_NEAR(static_cast<double>(scores[0]), fastest / slow * 0x1p30, 1);
+  EXPECT_EQ(scores[1], 0u) << "it could not be measured";
+  EXPECT_NEAR(static_cast<double>(scores[2]), fastest / slow * 0x1p29, 1);
 }
 
 TEST(MeasuredScores, OfSimulatedDevicesGoByTheirFigures) {

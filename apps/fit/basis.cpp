@@ -88,13 +88,26 @@ Matrix difference_penalty(int size, int order, bool cyclic) {
   return penalty;
 }
 
+/// A power of two about as large as what the knots span.
+double unit_of(std::span<const double> knots) {
+  return std::ldexp(1.0, std::ilogb(knots.back() - knots.front()));
+}
+
+/// A penalty of second derivatives by x / unit, as the integral of the squared ones by x.
+Matrix penalty_by_x(Matrix penalty, double unit) {
+  for (double& value : penalty.values()) value = value / unit / unit / unit;
+  return penalty;
+}
+
 /// A cubic of one interval from its values and second derivatives at both ends, for each interval.
-Margin hermite_margin(std::span<const double> knots) {
+///
+/// The second derivatives are those by x / unit, since in units of x they may be beyond all numbers.
+Margin hermite_margin(std::span<const double> knots, double unit) {
   Margin margin;
   margin.breaks.assign(knots.begin(), knots.end());
   margin.stride = 2;
   for (std::size_t c = 0; c + 1 < knots.size(); ++c) {
-    const double h = knots[c + 1] - knots[c];
+    const double h = (knots[c + 1] - knots[c]) / unit;
     const double s = h * h / 6;
     margin.cells.push_back({1, -1, 0, 0,           // value at the left knot: 1 - t
                             0, -2 * s, 3 * s, -s,  // second derivative there: ((1 - t)^3 - (1 - t)) h^2 / 6
@@ -183,8 +196,9 @@ Basis cp_basis(std::span<const double> knots, int order, bool uniform) {
 Basis cr_basis(std::span<const double> knots) {
   const int size = static_cast<int>(knots.size());
   const int inner = size - 2;
+  const double unit = unit_of(knots);
   const auto width = [&](int i) {
-    return knots[static_cast<std::size_t>(i) + 1] - knots[static_cast<std::size_t>(i)];
+    return (knots[static_cast<std::size_t>(i) + 1] - knots[static_cast<std::size_t>(i)]) / unit;
   };
   // B gamma = D beta ties the inner second derivatives to the values; the outer ones are zero.
   Matrix d(inner, size);
@@ -204,9 +218,9 @@ Basis cr_basis(std::span<const double> knots) {
   }
   Basis basis;
   basis.component.kind = Component::Kind::spline;
-  basis.component.margin = hermite_margin(knots);
+  basis.component.margin = hermite_margin(knots, unit);
   basis.map = hermite_map(second, size);
-  basis.penalty = symmetrised(multiply_tn(d, gamma));
+  basis.penalty = penalty_by_x(symmetrised(multiply_tn(d, gamma)), unit);
   basis.rank = size - 2;
   basis.knots.assign(knots.begin(), knots.end());
   basis.nodal = true;
@@ -215,9 +229,10 @@ Basis cr_basis(std::span<const double> knots) {
 
 Basis cc_basis(std::span<const double> knots) {
   const int size = static_cast<int>(knots.size()) - 1;
+  const double unit = unit_of(knots);
   const auto width = [&](int i) {
     const auto at = static_cast<std::size_t>((i + size) % size);
-    return knots[at + 1] - knots[at];
+    return (knots[at + 1] - knots[at]) / unit;
   };
   Matrix d(size, size);
   Matrix b(size, size);
@@ -234,10 +249,10 @@ Basis cc_basis(std::span<const double> knots) {
   const Matrix second = solve(b, d).value();
   Basis basis;
   basis.component.kind = Component::Kind::spline;
-  basis.component.margin = hermite_margin(knots);
+  basis.component.margin = hermite_margin(knots, unit);
   basis.component.margin.cyclic = true;
   basis.map = hermite_map(second, size + 1);
-  basis.penalty = symmetrised(multiply_tn(d, second));
+  basis.penalty = penalty_by_x(symmetrised(multiply_tn(d, second)), unit);
   basis.rank = size - 1;
   basis.knots.assign(knots.begin(), knots.end());
   basis.nodal = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build_design.hpp"
 
+#include "centred_columns.hpp"
 #include "linalg.hpp"
 #include "parametric.hpp"
 
@@ -38,11 +39,16 @@ Extent extent(const Communicator& comm, const Frame& frame, int variable) {
   return {-ends[0], ends[1]};
 }
 
+/// By what a numeric component of a smooth multiplies its variable.
+double scale_of(const Component& component) {
+  return component.parts.empty() ? 1.0 : component.parts.front().factor;
+}
+
 /// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
   const double x = frame.variables[static_cast<std::size_t>(basis.component.variable)].numbers[row];
-  if (basis.component.kind == Component::Kind::numeric) return std::abs(x);
+  if (basis.component.kind == Component::Kind::numeric) return std::abs(x) * scale_of(basis.component);
   const LocalValues local = evaluate(basis.component.margin, x);
   const auto& v = local.values;
   double sum = 0;
@@ -76,15 +82,20 @@ std::vector<std::string> numbered(const std::string& label, int count) {
 
 class Drafter {
  public:
-  Drafter(const Communicator& comm, const Formula& formula, const Frame& frame, const SuppliedKnots& supplied)
-      : comm_(comm), formula_(formula), frame_(frame), supplied_(supplied) {}
+  Drafter(const Communicator& comm, const Formula& formula, const Frame& frame, const SuppliedKnots& supplied,
+          const Standards& standards)
+      : comm_(comm), formula_(formula), frame_(frame), supplied_(supplied), standards_(standards) {}
 
   DesignDraft run() {
     check_supplied_names();
     for (const Variable& variable : frame_.variables) {
       draft_.design.variables.push_back({variable.name, variable.factor, variable.levels});
     }
-    for (ParametricColumns& columns : parametric_columns(formula_, frame_)) add(std::move(columns));
+    std::vector<ParametricColumns> terms = parametric_columns(formula_, frame_);
+    std::vector<ColumnCombination> combinations;
+    if (!standards_.empty()) combinations = standardise_columns(terms, standards_);
+    for (ParametricColumns& columns : terms) add(std::move(columns));
+    keep(combinations);
     for (const SmoothSpec& spec : formula_.smooths) add(spec);
     return std::move(draft_);
   }
@@ -149,7 +160,10 @@ class Drafter {
 
     std::vector<Component> components;
     components.reserve(margins.size() + 1);
-    for (const Basis& margin : margins) components.push_back(margin.component);
+    for (const Basis& margin : margins) {
+      components.push_back(margin.component);
+      block.margin_factor *= scale_of(margin.component);
+    }
     if (!spec.by) {
       block.raw_begin = draft_.design.add_term(std::move(components));
       push(std::move(draft));
@@ -162,12 +176,14 @@ class Drafter {
     component.variable = place;
     if (!by.factor) {
       component.kind = Component::Kind::numeric;
+      scale(component);
+      block.by_factor = scale_of(component);
       components.insert(components.begin(), component);
       block.raw_begin = draft_.design.add_term(std::move(components));
       // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
       const Extent range = extent(comm_, frame_, place);
       draft.constrained = draft.constrained && range.min == range.max;
-      draft.by_value = range.min;
+      draft.by_value = range.min * block.by_factor;
       push(std::move(draft));
       return;
     }
@@ -192,12 +208,39 @@ class Drafter {
     for (const MarginSpec& margin : spec.margins) {
       margins.push_back(make_basis(comm_, frame_, margin, supplied_, spec.label));
       Basis& basis = margins.back();
+      if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
       if (spec.tensor && spec.normalise && !basis.nodal) {
         const Extent range = extent(comm_, frame_, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);
       }
     }
     return margins;
+  }
+
+  /// The combinations of the parametric columns, which are all that there are by now, in raw columns.
+  void keep(const std::vector<ColumnCombination>& combinations) {
+    if (combinations.empty()) return;
+    std::vector<int> raw_of;
+    for (const DraftBlock& draft : draft_.blocks) {
+      for (int j = 0; j < draft.block.map.cols(); ++j) {
+        const auto column = draft.block.map.column(j);
+        const auto selected = std::find_if(column.begin(), column.end(), [](double v) { return v != 0; });
+        raw_of.push_back(draft.block.raw_begin + static_cast<int>(selected - column.begin()));
+      }
+    }
+    for (std::size_t j = 0; j < combinations.size(); ++j) {
+      ColumnCombination raw;
+      for (const auto& [column, factor] : combinations[j])
+        raw.emplace_back(raw_of[static_cast<std::size_t>(column)], factor);
+      draft_.design.raw_combinations.emplace_back(raw_of[j], std::move(raw));
+    }
+  }
+
+  /// A number in a smooth is penalised, so that moving it would make another model: it is scaled alone.
+  void scale(Component& component) const {
+    if (standards_.empty()) return;
+    const double factor = standards_[static_cast<std::size_t>(component.variable)].factor;
+    component.parts = {{component.variable, 0, factor}};
   }
 
   /// Names the penalties and adds the block.
@@ -216,6 +259,7 @@ class Drafter {
   const Formula& formula_;
   const Frame& frame_;
   const SuppliedKnots& supplied_;
+  const Standards& standards_;
   DesignDraft draft_;
 };
 
@@ -238,8 +282,8 @@ std::vector<double> column_means(const DraftBlock& draft, std::span<const double
 }  // namespace
 
 DesignDraft draft_design(const Communicator& comm, const Formula& formula, const Frame& frame,
-                         const SuppliedKnots& supplied) {
-  return Drafter(comm, formula, frame, supplied).run();
+                         const SuppliedKnots& supplied, const Standards& standards) {
+  return Drafter(comm, formula, frame, supplied, standards).run();
 }
 
 Design finish_design(const DesignDraft& draft, std::span<const double> column_sums, std::int64_t rows) {

@@ -6,6 +6,7 @@
 #include "frame.hpp"
 #include "knots.hpp"
 #include "smooth.hpp"
+#include "standardise.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 
@@ -41,9 +42,11 @@ struct DesignDraft {
 /// Throws on every rank alike: what `make_basis` throws; `Error(input)` for a factor with fewer than two
 /// levels or a constant number in the parametric part; `Error(usage)` for supplied knots of a variable that
 /// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over
-/// the rows for each smooth that is not made of B-splines alone.
+/// the rows for each smooth that is not made of B-splines alone. With `standards` the numbers of parametric
+/// terms, by variables and random slopes are standardised.
 [[nodiscard]] DesignDraft draft_design(const tessera::mpi::Communicator& comm, const Formula& formula,
-                                       const Frame& frame, const SuppliedKnots& supplied);
+                                       const Frame& frame, const SuppliedKnots& supplied,
+                                       const Standards& standards = {});
 
 /// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure.
 /// Throws `Error(input)` if there are more coefficients than rows.

@@ -7,7 +7,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 
 namespace tessera::fit {
 namespace {
@@ -17,7 +19,8 @@ std::vector<DesignVariable> used_variables(const Design& design) {
   std::vector<bool> used(design.variables.size());
   for (const RawTerm& term : design.terms) {
     for (const Component& component : term.components) {
-      used[static_cast<std::size_t>(component.variable)] = true;
+      Component::for_each_variable(component,
+                                   [&](int variable) { used[static_cast<std::size_t>(variable)] = true; });
     }
   }
   std::vector<DesignVariable> variables;
@@ -42,6 +45,30 @@ std::vector<std::string> Design::coef_names() const {
   names.reserve(static_cast<std::size_t>(coef_size));
   for (const CoefBlock& block : blocks) names.insert(names.end(), block.names.begin(), block.names.end());
   return names;
+}
+
+std::vector<ColumnCombination> Design::combinations() const {
+  if (raw_combinations.empty()) return {};
+  std::map<int, int> coefficient_of;  // by raw column: a parametric column selects one
+  for (const CoefBlock& block : blocks) {
+    if (block.penalty) continue;
+    for (int j = 0; j < block.coef_size; ++j) {
+      const auto column = block.map.column(j);
+      const auto selected = std::find_if(column.begin(), column.end(), [](double v) { return v != 0; });
+      coefficient_of[block.raw_begin + static_cast<int>(selected - column.begin())] = block.coef_begin + j;
+    }
+  }
+  std::vector<ColumnCombination> out(coefficient_of.size());
+  for (const auto& [raw, combination] : raw_combinations) {
+    const auto own = coefficient_of.find(raw);
+    if (own == coefficient_of.end()) continue;
+    for (const auto& [column, factor] : combination) {
+      const auto found = coefficient_of.find(column);
+      if (found != coefficient_of.end())
+        out[static_cast<std::size_t>(own->second)].emplace_back(found->second, factor);
+    }
+  }
+  return out;
 }
 
 Matrix Design::map() const {
@@ -88,18 +115,22 @@ Design reindexed(Design design, const Frame& frame) {
   for (const Variable& variable : frame.variables) {
     variables.push_back({variable.name, variable.factor, variable.levels});
   }
+  const auto place_of = [&](const DesignVariable& wanted) {
+    const int place = frame.index_of(wanted.name);
+    if (!(variables[static_cast<std::size_t>(place)] == wanted)) {
+      throw Error(
+          ErrorCode::input,
+          fmt::format(
+              "'{}' is {} in the model and not so in the data: use the table's own types", wanted.name,
+              wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number"));
+    }
+    return place;
+  };
   for (RawTerm& term : design.terms) {
     for (Component& component : term.components) {
-      const DesignVariable& wanted = design.variables[static_cast<std::size_t>(component.variable)];
-      const int place = frame.index_of(wanted.name);
-      if (!(variables[static_cast<std::size_t>(place)] == wanted)) {
-        throw Error(
-            ErrorCode::input,
-            fmt::format(
-                "'{}' is {} in the model and not so in the data: use the table's own types", wanted.name,
-                wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number"));
-      }
-      component.variable = place;
+      Component::for_each_variable(component, [&](int& variable) {
+        variable = place_of(design.variables[static_cast<std::size_t>(variable)]);
+      });
     }
   }
   design.variables = std::move(variables);

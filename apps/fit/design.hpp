@@ -38,6 +38,13 @@ struct Margin {
   [[nodiscard]] int raw_size() const noexcept { return (cell_count() - 1) * stride + 4; }
 };
 
+/// One variable's part in a numeric component: (x - centre) * factor.
+struct NumericPart {
+  int variable = 0;  ///< index into the Frame, and into `Design::variables`
+  double centre = 0;
+  double factor = 1;
+};
+
 /// One factor of a raw term.
 struct Component {
   /// `levels` raw places for a factor, `margin.raw_size()` for a spline.
@@ -46,6 +53,9 @@ struct Component {
   int variable = 0;  ///< index into the Frame, and into `Design::variables`
   int levels = 0;
   Margin margin;
+  /// What a numeric component is the sum of; empty: the variable itself. A fit centres and scales its numeric
+  /// columns in this way before any product is summed (see standardise.hpp).
+  std::vector<NumericPart> parts;
   /// The least and the largest value of a spline's variable in the complete rows of the job. Of the fit's own
   /// design alone: model.json has it as the outline.
   std::array<double, 2> extent{};
@@ -53,6 +63,12 @@ struct Component {
     return kind == Kind::numeric ? 1 : kind == Kind::factor ? levels : margin.raw_size();
   }
   [[nodiscard]] int nonzeros() const noexcept { return kind == Kind::spline ? 4 : 1; }
+  /// Calls `use(variable)` for the variables that it is computed from, by a reference that may change them.
+  template <class Self, class Use>
+  static void for_each_variable(Self& self, const Use& use) {
+    use(self.variable);
+    for (auto& part : self.parts) use(part.variable);
+  }
 };
 
 /// A run of raw columns: the Kronecker product of its components, the last one fastest. No components:
@@ -94,6 +110,10 @@ struct CoefBlock {
   std::vector<double> s_scale;             ///< of each penalty
   std::vector<std::string> variables;      ///< of each margin; then the by variable if there is one
   std::string by_level;
+  /// Powers of two in the columns of a smooth of a design whose numbers are standardised: of a number that it
+  /// is by, and of the numbers among its margins, which its penalties have too.
+  double by_factor = 1;
+  double margin_factor = 1;
 };
 
 /// What a component's variable must be in any table that the design is applied to.
@@ -104,6 +124,9 @@ struct DesignVariable {
   friend bool operator==(const DesignVariable&, const DesignVariable&) = default;
 };
 
+/// A column of the design as a combination of the columns that the formula says: places and factors.
+using ColumnCombination = std::vector<std::pair<int, double>>;
+
 /// Everything about the model matrix that does not depend on a single row.
 struct Design {
   std::vector<DesignVariable> variables;  ///< by the places that `Component::variable` counts
@@ -111,10 +134,16 @@ struct Design {
   std::vector<CoefBlock> blocks;
   int raw_size = 0;
   int coef_size = 0;
+  /// Of each raw column that is a parametric column of a design whose numbers are standardised, in raw
+  /// columns of the formula; else empty.
+  std::vector<std::pair<int, ColumnCombination>> raw_combinations;
 
   /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;
+  /// `raw_combinations` of the parametric coefficients that there are, which come first, in such
+  /// coefficients.
+  [[nodiscard]] std::vector<ColumnCombination> combinations() const;
   /// M as one raw x coefficients matrix.
   [[nodiscard]] Matrix map() const;
   /// The factors among the variables that the terms use, with their levels, as `FrameRequest` takes them.

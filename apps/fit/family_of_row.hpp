@@ -25,6 +25,11 @@ inline double inverse_link(Family family, double eta) {
       const double e = eta < -30 ? epsilon : eta > 30 ? 1 / epsilon : exp(eta);
       return e / (1 + e);
     }
+    case Family::gamma: {
+      // A mean has a unit: nothing is small for it but what is no number any more.
+      const double mu = exp(eta);
+      return mu > 2.2250738585072014e-308 ? mu : 2.2250738585072014e-308;
+    }
     default: {
       const double mu = exp(eta);
       return mu > 2.220446049250313e-16 ? mu : 2.220446049250313e-16;
@@ -42,10 +47,7 @@ inline double mean_derivative(Family family, double eta) {
       const double e = exp(eta);
       return e / ((1 + e) * (1 + e));
     }
-    default: {
-      const double mu = exp(eta);
-      return mu > 2.220446049250313e-16 ? mu : 2.220446049250313e-16;
-    }
+    default: return inverse_link(family, eta);  // of the logarithm
   }
 }
 
@@ -82,7 +84,8 @@ inline RowStep row_step(Family family, double y, double eta, double prior) {
     case Family::gaussian: break;
     case Family::binomial: variance = mu * (1 - mu); break;
     case Family::poisson: variance = mu; break;
-    case Family::gamma: variance = mu * mu; break;
+    // The slope is the mean, and its square may be beyond all numbers.
+    case Family::gamma: return {prior, (y - mu) / mu, row_deviance(family, y, mu, prior)};
     case Family::custom: break;
   }
   return {prior * slope * slope / variance, (y - mu) / slope, row_deviance(family, y, mu, prior)};

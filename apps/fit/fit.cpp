@@ -7,8 +7,10 @@
 #include "parallel_blocks.hpp"
 #include "residual_sample.hpp"
 #include "rows.hpp"
+#include "standardise.hpp"
 #include "step_halving.hpp"
 #include "term_tests.hpp"
+#include "user_coordinates.hpp"
 #include "working_solver.hpp"
 
 #include <fmt/core.h>
@@ -127,6 +129,9 @@ void stop_if_asked(StopRequest* stop) {
 /// How often a step whose sums are not finite is halved.
 constexpr int fault_halvings = 30;
 
+/// A sum of squares about the base that is so many times what is left is far from it.
+constexpr double far_base = 1e3;
+
 /// One fit in progress.
 class Iteration {
  public:
@@ -147,6 +152,7 @@ class Iteration {
     prepare_design();
     iterate();
     finish();
+    together(job_.comm(), [&] { to_user_coordinates(model_, rows_, !options_.family.scale_is_known()); });
     return std::move(model_);
   }
 
@@ -178,6 +184,7 @@ class Iteration {
         check_weights(frame_, frame_.variables[static_cast<std::size_t>(rows_.prior_weight)]);
       }
     });
+    choose_units();
     model_.formula = formula_.text;
     model_.family = options_.family;
     model_.weights = options_.weights;
@@ -185,10 +192,31 @@ class Iteration {
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
   }
 
+  /// Powers of two that bring the response to about 1 where it has a unit that the fit may choose, and the
+  /// weights where only their ratios matter.
+  void choose_units() {
+    if (options_.family.scale_is_known()) return;
+    const auto number = [&](int variable, std::size_t row) {
+      return frame_.variables[static_cast<std::size_t>(variable)].numbers[row];
+    };
+    std::array<double, 2> largest{0, 0};
+    for (std::size_t row = 0; row < frame_.complete.size(); ++row) {
+      if (frame_.complete[row] == 0) continue;
+      double level = number(rows_.response, row);
+      for (const int offset : rows_.offsets) level -= number(offset, row);
+      largest[0] = std::max(largest[0], std::abs(level));
+      if (rows_.prior_weight >= 0) largest[1] = std::max(largest[1], number(rows_.prior_weight, row));
+    }
+    job_.comm().allreduce(std::span<double>(largest), mpi::Reduction::max);
+    if (options_.family.kind == Family::gaussian) rows_.response_factor = power_of_two_for(largest[0]);
+    if (rows_.prior_weight >= 0) rows_.prior_factor = power_of_two_for(largest[1]);
+  }
+
   void prepare_design() {
     PhaseClock clock(job_.comm(), phases_, "design", "the search for knots and constraints");
     progress_.now("finding knots and constraints");
-    const DesignDraft draft = draft_design(job_.comm(), formula_, frame_, options_.knots);
+    const Standards standards = standards_of(job_.comm(), formula_, frame_, plan_.block(), job_.threads());
+    const DesignDraft draft = draft_design(job_.comm(), formula_, frame_, options_.knots, standards);
     model_.design = draft.design;
     pass_.emplace(job_, plan_, rows_);
     const RawMoments moments = checked(pass_->moments());
@@ -240,7 +268,14 @@ class Iteration {
         break;
       }
       if (gaussian) {
-        // The working model does not depend on the coefficients: one step is the answer.
+        // The working model does not depend on the coefficients: one step is the answer. But the residual sum
+        // of squares is taken from that at the base, and about the answer it has the digits that a far base
+        // took.
+        if (sums.deviance > far_base * solution_.scale * residual_df()) {
+          sums = step(model_.coef);
+          if (!finite(sums)) throw diverged(sums);
+          solve(sums);
+        }
         model_.converged = solution_.converged;
         model_.iterations = iteration;
         break;
@@ -256,7 +291,7 @@ class Iteration {
       deviance = sums.deviance;
       model_.iterations = iteration;
       progress_.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, edf {:.2f}", iteration,
-                                deviance, change, solution_.edf_total));
+                                deviance * deviance_unit(), change * deviance_unit(), solution_.edf_total));
       model_.converged = change < options_.tolerance * (0.1 + std::abs(deviance)) && solution_.converged;
       if (model_.converged || iteration >= options_.max_iterations) break;
       // What the last iteration leaves is not kept: it is the model, and another run begins before it.
@@ -309,7 +344,7 @@ class Iteration {
   }
 
   void finish() {
-    model_.scale = solution_.scale;
+    model_.scale = solution_.scale * deviance_unit();
     model_.edf_total = solution_.edf_total;
     model_.log_sp = solution_.log_sp;
     measure_fit();
@@ -324,11 +359,18 @@ class Iteration {
     model_.reml = fit.score;
     model_.edf = fit.edf;
     model_.covariance = fit.inverse;
-    for (double& value : model_.covariance.values()) value *= model_.scale;
+    for (double& value : model_.covariance.values()) value *= fit.scale;
     TermTests tests = test_terms(model_.design, fit, solver_->gram(), !options_.family.scale_is_known(),
                                  model_.residual_df());
     model_.coefficient_tests = std::move(tests.coefficients);
     model_.smooth_tests = std::move(tests.smooths);
+  }
+  [[nodiscard]] double residual_df() const {
+    return static_cast<double>(frame_.complete_rows - model_.design.null_space());
+  }
+  /// What a deviance or a scale of 1 in the units of the fit is in the user's.
+  [[nodiscard]] double deviance_unit() const {
+    return 1 / rows_.response_factor / rows_.response_factor / rows_.prior_factor;
   }
 
   /// What the fit leaves of the response, and what a constant mean without offset leaves, as mgcv reports
@@ -348,8 +390,8 @@ class Iteration {
     const RawDeviance whole = checked(pass.deviance(std::array{predictor(mean)}));
     clock.add_bytes(pass_->bytes_per_pass() + 2 * pass.bytes_per_pass());
 
-    model_.deviance = left.deviance;
-    model_.null_deviance = whole.deviance;
+    model_.deviance = left.deviance * deviance_unit();
+    model_.null_deviance = whole.deviance * deviance_unit();
     const auto n = static_cast<double>(model_.rows);
     const auto sum_of_squares = [n](const RawDeviance& sums) {
       return sums.residual_square - sums.residual_sum * sums.residual_sum / n;

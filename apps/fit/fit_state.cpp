@@ -90,6 +90,7 @@ Fingerprint fingerprint_of(const std::string& data, const Formula& formula, cons
           {"family", family.custom ? to_toml(*family.custom) : std::string(family.name())},
           {"weights", options.weights},
           {"knots", knots},
+          {"coordinates of the numbers", "centred and scaled"},
           {"block rows", std::to_string(options.block_rows)},
           {"size of the data", fmt::format("{} bytes", status.st_size)},
           {"time of the data", fmt::format("{}.{:09d} s", status.st_mtim.tv_sec, status.st_mtim.tv_nsec)},

@@ -82,6 +82,18 @@ Basis make_bspline(const Context& context, bool cyclic) {
                 : ps_basis(ps_knots(k, low, high), order, true);
 }
 
+/// A penalty of squared second derivatives has the unit of the variable to the power of -3.
+void check_penalty(const Context& context, const Basis& basis) {
+  constexpr double large = 1e270;
+  double largest = 0;
+  for (const double value : basis.penalty.values()) largest = std::max(largest, std::abs(value));
+  if (largest < large && largest > 1 / large) return;
+  refuse(ErrorCode::input,
+         fmt::format("{}: the penalty of '{}', which runs from {:g} to {:g}, is beyond the range "
+                     "of numbers: give the variable another unit",
+                     context.label, context.name(), context.distinct.min, context.distinct.max));
+}
+
 Basis make_cr(const Context& context) {
   const int k = context.spec.k;
   check_distinct(context, k, context.distinct.count);
@@ -173,6 +185,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
   Basis basis = spec.basis == "cr"   ? make_cr(context)
                 : spec.basis == "cc" ? make_cc(context)
                                      : make_bspline(context, spec.basis == "cp");
+  check_penalty(context, basis);
   basis.component.variable = place;
   basis.component.extent = {distinct.min, distinct.max};
   return basis;

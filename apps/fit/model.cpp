@@ -4,10 +4,12 @@
 #include "design_json.hpp"
 #include "output.hpp"
 #include "output_file.hpp"
+#include "submatrix.hpp"
 
 #include <fmt/core.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -72,6 +74,30 @@ Json outline_json(const DataOutline& outline) {
           {"deviance_residual", outline.deviance_residual}};
 }
 
+Json columns_json(const Matrix& matrix) {
+  Json columns = Json::array();
+  for (int j = 0; j < matrix.cols(); ++j)
+    columns.push_back(std::vector<double>(matrix.column(j).begin(), matrix.column(j).end()));
+  return columns;
+}
+
+/// The columns of the covariance are with the covariance itself.
+Json centring_json(const Model& model) {
+  Json components = Json::array();
+  for (const Centring::CentredComponent& one : model.centring.components) {
+    Json parts = Json::array();
+    for (const NumericPart& part : one.parts) {
+      parts.push_back({{"variable", model.design.variables[static_cast<std::size_t>(part.variable)].name},
+                       {"centre", part.centre},
+                       {"factor", part.factor}});
+    }
+    components.push_back({{"term", one.term}, {"component", one.component}, {"parts", std::move(parts)}});
+  }
+  return {{"components", std::move(components)},
+          {"coefficients", model.centring.coefficients},
+          {"values", model.centring.values}};
+}
+
 Json to_json(const Model& model) {
   Json json{{"format", format_name},
             {"version", format_version},
@@ -112,6 +138,7 @@ Json to_json(const Model& model) {
   json["edf"] = model.edf;
   json["outline"] = outline_json(model.outline);
   json["design"] = Json(to_json(model.design));
+  if (!model.centring.components.empty()) json["centring"] = centring_json(model);
   return json;
 }
 
@@ -148,9 +175,10 @@ std::string checksum(const void* bytes, std::size_t count) {
   return fmt::format("{:08x}", ::crc32_z(0, static_cast<const Bytef*>(bytes), count));
 }
 
-Matrix read_covariance(const std::string& path, int size, const std::string& expected) {
+/// The covariance, and the centred columns beside it.
+Matrix read_covariance(const std::string& path, int size, int columns, const std::string& expected) {
   const std::string bytes = read_file(path);
-  Matrix covariance(size, size);
+  Matrix covariance(size, columns);
   if (bytes.size() != covariance.values().size_bytes()) {
     refuse(path, fmt::format("has {} bytes where a covariance of {} coefficients has {}", bytes.size(), size,
                              covariance.values().size_bytes()));
@@ -159,6 +187,45 @@ Matrix read_covariance(const std::string& path, int size, const std::string& exp
     refuse(path, "is not the covariance of this model: fit the model again");
   std::memcpy(covariance.data(), bytes.data(), bytes.size());
   return covariance;
+}
+
+Matrix columns_from(const Json& json, int count, const std::string& path) {
+  const auto columns = json.get<std::vector<std::vector<double>>>();
+  if (static_cast<int>(columns.size()) != count) refuse(path, "has a covariance of another size");
+  if (columns.empty()) return {};
+  Matrix out(static_cast<int>(columns.front().size()), count);
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    if (columns[j].size() != columns.front().size()) refuse(path, "has a covariance of another size");
+    std::copy(columns[j].begin(), columns[j].end(), out.column(static_cast<int>(j)).begin());
+  }
+  return out;
+}
+
+Centring centring_from(const Json& json, const Design& design, const std::string& path) {
+  Centring centring;
+  const auto inside = [&](int place, std::size_t size) {
+    if (place < 0 || static_cast<std::size_t>(place) >= size) refuse(path, "centres what it does not have");
+    return static_cast<std::size_t>(place);
+  };
+  for (const Json& one : json.at("components")) {
+    Centring::CentredComponent component{one.at("term").get<int>(), one.at("component").get<int>(), {}};
+    inside(component.component, design.terms[inside(component.term, design.terms.size())].components.size());
+    for (const Json& part : one.at("parts")) {
+      const auto name = part.at("variable").get<std::string>();
+      const auto found = std::find_if(design.variables.begin(), design.variables.end(),
+                                      [&](const DesignVariable& variable) { return variable.name == name; });
+      const auto place = static_cast<int>(found - design.variables.begin());
+      inside(place, design.variables.size());
+      component.parts.push_back({place, part.at("centre").get<double>(), part.at("factor").get<double>()});
+    }
+    centring.components.push_back(std::move(component));
+  }
+  centring.coefficients = json.at("coefficients").get<std::vector<int>>();
+  for (const int place : centring.coefficients) inside(place, static_cast<std::size_t>(design.coef_size));
+  centring.values = json.at("values").get<std::vector<double>>();
+  if (centring.values.size() != centring.coefficients.size())
+    refuse(path, "has another number of centred coefficients than of their values");
+  return centring;
 }
 
 Model from_json(const Json& json, const std::string& path) {
@@ -207,24 +274,45 @@ Model from_json(const Json& json, const std::string& path) {
   if (model.outline.linear_predictor.size() != model.outline.deviance_residual.size()) {
     refuse(path, "has another number of linear predictors than of residuals");
   }
+  if (json.contains("centring")) model.centring = centring_from(json.at("centring"), model.design, path);
+  const auto centred = static_cast<int>(model.centring.coefficients.size());
   const Json& covariance = json.at("covariance");
   if (covariance.contains("suffix")) {
     const std::filesystem::path itself = std::filesystem::canonical(path);  // and no link to it
-    model.covariance = read_covariance(covariance_path(itself.string()), model.design.coef_size,
-                                       covariance.at("crc32").get<std::string>());
+    const int size = model.design.coef_size;
+    const Matrix columns = read_covariance(covariance_path(itself.string()), size, size + centred,
+                                           covariance.at("crc32").get<std::string>());
+    model.covariance = submatrix(columns, 0, size, 0, size);
+    model.centring.covariance = submatrix(columns, 0, size, size, centred);
   } else {
-    model.covariance = Matrix(model.design.coef_size, model.design.coef_size);
-    const auto columns = covariance.at("columns").get<std::vector<std::vector<double>>>();
-    if (columns.size() != model.coef.size()) refuse(path, "has a covariance of another size");
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-      if (columns[j].size() != columns.size()) refuse(path, "has a covariance of another size");
-      std::copy(columns[j].begin(), columns[j].end(), model.covariance.column(static_cast<int>(j)).begin());
-    }
+    model.covariance = columns_from(covariance.at("columns"), model.design.coef_size, path);
+    if (centred > 0)
+      model.centring.covariance = columns_from(covariance.at("centred_columns"), centred, path);
+    if (model.centring.covariance.rows() != (centred > 0 ? model.covariance.rows() : 0))
+      refuse(path, "has a covariance of another size");
   }
   return model;
 }
 
 }  // namespace
+
+PredictiveModel Model::predictive() const {
+  PredictiveModel out{design, coef, covariance};
+  for (const Centring::CentredComponent& one : centring.components) {
+    out.design.terms[static_cast<std::size_t>(one.term)]
+        .components[static_cast<std::size_t>(one.component)]
+        .parts = one.parts;
+  }
+  for (std::size_t k = 0; k < centring.coefficients.size(); ++k) {
+    const int place = centring.coefficients[k];
+    out.coef[static_cast<std::size_t>(place)] = centring.values[k];
+    if (covariance.empty()) continue;
+    const auto column = centring.covariance.column(static_cast<int>(k));
+    for (int i = 0; i < covariance.rows(); ++i)
+      out.covariance(i, place) = out.covariance(place, i) = column[static_cast<std::size_t>(i)];
+  }
+  return out;
+}
 
 double Model::block_edf(const CoefBlock& block) const {
   double sum = 0;
@@ -239,20 +327,22 @@ std::string covariance_path(const std::string& path) {
 void save_model(const Model& model, const std::string& path, int inline_limit) {
   Json json = to_json(model);
   const Matrix& covariance = model.covariance;
+  const Matrix& centred = model.centring.covariance;
   OutputFile file(path);
   std::optional<OutputFile> beside;
   if (covariance.rows() > inline_limit) {
-    beside.emplace(covariance_path(path)).write(covariance.values());
+    Matrix columns(covariance.rows(), covariance.cols() + centred.cols());
+    std::copy(covariance.values().begin(), covariance.values().end(), columns.values().begin());
+    std::copy(centred.values().begin(), centred.values().end(),
+              columns.values().begin() + std::ssize(covariance.values()));
+    beside.emplace(covariance_path(path)).write(columns.values());
     json["covariance"] = {{"suffix", covariance_suffix},
                           {"rows", covariance.rows()},
                           {"layout", "little-endian float64, column by column"},
-                          {"crc32", checksum(covariance.data(), covariance.values().size_bytes())}};
+                          {"crc32", checksum(columns.data(), columns.values().size_bytes())}};
   } else {
-    Json columns = Json::array();
-    for (int j = 0; j < covariance.cols(); ++j) {
-      columns.push_back(std::vector<double>(covariance.column(j).begin(), covariance.column(j).end()));
-    }
-    json["covariance"] = {{"rows", covariance.rows()}, {"columns", std::move(columns)}};
+    json["covariance"] = {{"rows", covariance.rows()}, {"columns", columns_json(covariance)}};
+    if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
   }
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   file.write(json.dump(1, ' ', false, Json::error_handler_t::replace));

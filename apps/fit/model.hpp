@@ -31,6 +31,27 @@ struct SmoothTest {
   double p_value = 0;
 };
 
+/// Centred numeric columns of a model, in which predictions keep the digits that a large constant would take:
+/// the model's own coefficients and covariance with some numbers replaced. Empty: nothing is centred.
+struct Centring {
+  struct CentredComponent {
+    int term = 0;
+    int component = 0;
+    std::vector<NumericPart> parts;
+  };
+  std::vector<CentredComponent> components;  ///< of the design's terms
+  std::vector<int> coefficients;             ///< those that are others for centred columns
+  std::vector<double> values;                ///< of them
+  Matrix covariance;                         ///< their columns of the covariance of centred columns
+};
+
+/// What predictions are computed from.
+struct PredictiveModel {
+  Design design;
+  std::vector<double> coef;
+  Matrix covariance;
+};
+
 /// A fitted model: all that predicting, summarising and plotting need. It does not hold a row of the data.
 struct Model {
   std::string formula;
@@ -41,6 +62,7 @@ struct Model {
   Design design;
   std::vector<double> coef;
   Matrix covariance;           ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
+  Centring centring;           ///< of the design's numbers
   std::vector<double> edf;     ///< of each coefficient
   std::vector<double> log_sp;  ///< of every penalty, in the order of the blocks
   double scale = 1;
@@ -57,6 +79,8 @@ struct Model {
   std::string verdict;  ///< where it was computed
   DataOutline outline;  ///< for the plots of a report
 
+  /// The same model with centred columns.
+  [[nodiscard]] PredictiveModel predictive() const;
   [[nodiscard]] double block_edf(const CoefBlock& block) const;
   [[nodiscard]] double residual_df() const { return static_cast<double>(rows) - edf_total; }
   [[nodiscard]] double deviance_explained() const { return 1 - deviance / null_deviance; }

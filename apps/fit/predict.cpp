@@ -65,11 +65,11 @@ Matrix covariance_root(const Matrix& covariance) {
 
 class Predictor {
  public:
-  Predictor(const Model& model, const Design& design, const Frame& frame, std::span<const int> offsets,
-            const PredictOptions& options)
+  Predictor(const Model& model, const PredictiveModel& predictive, const Design& design, const Frame& frame,
+            std::span<const int> offsets, const PredictOptions& options)
       : model_(model), design_(design), frame_(frame), offsets_(offsets), options_(options) {
-    raw_coef_ = multiply(design.map(), model.coef);
-    if (options.standard_errors) root_ = covariance_root(model.covariance);
+    raw_coef_ = multiply(design.map(), predictive.coef);
+    if (options.standard_errors) root_ = covariance_root(predictive.covariance);
   }
 
   /// Local rows [begin, end).
@@ -196,15 +196,16 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
     return table->read(comm, request, job.local_range(plan));
   }();
 
+  const PredictiveModel predictive = model.predictive();
   Design design;
   std::vector<int> offsets;
   together(comm, [&] {
-    design = reindexed(model.design, frame);
+    design = reindexed(predictive.design, frame);
     for (const Expression& offset : formula.offsets) offsets.push_back(frame.index_of(offset.text));
   });
 
   progress.now("predicting");
-  const Predictor predictor(model, design, frame, offsets, options);
+  const Predictor predictor(model, predictive, design, frame, offsets, options);
   const std::int64_t first = frame.rows.begin;
   const auto predictions = job.map<Prediction>(
       plan, std::span<const std::uint8_t>(frame.complete),

@@ -125,7 +125,7 @@ double diagonal_mean_ratio(const Matrix& gram, int begin, const Matrix& penalty)
 /// the residuals about the base. A perfect fit has this one, at which V is still smooth.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
-  constexpr double of_nothing = 1e-100;  // its square is a number too
+  constexpr double of_nothing = 1e-290;  // a family of one's own may have any unit
   const double level = dot(model.base, multiply(model.gram, model.base));
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
@@ -312,7 +312,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
       curvature -= trace_of_product(products[j], s, products[k], at->penalties[k]);
       curvature -= penalty_det.hessian(row, col);
       if (j == k) curvature += deviance_slope[j] / phi + trace;
-      if (!scale_known_) curvature -= deviance_slope[j] * deviance_slope[k] / (at->deviance * phi);
+      if (!scale_known_) curvature -= deviance_slope[j] / at->deviance * (deviance_slope[k] / phi);
       out.hessian(row, col) = out.hessian(col, row) = curvature / 2;
     }
   }

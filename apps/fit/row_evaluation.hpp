@@ -9,6 +9,11 @@
 /// What is computed of one row, by the same source on the host and in a kernel.
 namespace tessera::fit {
 
+/// What a variable's value gives to a numeric component: `standard` has the part's centre and factor.
+inline double numeric_part(const double* standard, double x) {
+  return (x - standard[0]) * standard[1];
+}
+
 /// Where a value of a margin's variable falls.
 struct Located {
   int slot;   ///< cell + 1; 0 and cells + 1 are the continuations

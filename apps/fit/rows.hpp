@@ -22,6 +22,10 @@ struct Rows {
   int response = 0;          ///< index into the frame
   std::vector<int> offsets;  ///< variables whose sum is the offset
   int prior_weight = -1;     ///< index into the frame; -1: all ones
+  /// Powers of two by which the response with its offsets, and the prior weights, are multiplied in every
+  /// row: a fit computes in units in which neither is large or small.
+  double response_factor = 1;
+  double prior_factor = 1;
 };
 
 /// What one pass gives, over all rows of the job, in raw columns.
@@ -81,7 +85,7 @@ class RowPass {
 /// dense coefficient row x_i = M' R(i, .) where a standard error needs it. `row` counts local rows.
 [[nodiscard]] double linear_predictor(const Frame& frame, const Design& design, std::size_t row,
                                       std::span<const double> raw_coef);
-/// With the row's offsets.
+/// With the row's offsets, in the units of `rows`.
 [[nodiscard]] double linear_predictor(const Rows& rows, std::size_t row, std::span<const double> raw_coef);
 void coefficient_row(const Frame& frame, const Design& design, std::size_t row, std::span<double> x);
 

@@ -10,7 +10,8 @@ std::vector<int> variables_read(const Rows& rows) {
   read.insert(rows.response);
   if (rows.prior_weight >= 0) read.insert(rows.prior_weight);
   for (const RawTerm& term : rows.design->terms) {
-    for (const Component& component : term.components) read.insert(component.variable);
+    for (const Component& component : term.components)
+      Component::for_each_variable(component, [&](int variable) { read.insert(variable); });
   }
   return {read.begin(), read.end()};
 }

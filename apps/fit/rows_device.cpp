@@ -299,6 +299,8 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   wave.products = on.products.data();
   wave.raw_coef = pass.coefficients();
   wave.columns = {on.number_places.data(), on.code_places.data(), on.complete.data()};
+  wave.response_factor = rows_.response_factor;
+  wave.prior_factor = rows_.prior_factor;
   wave.rows = on.loaded.size();
   wave.block_rows = std::min(block_rows_, wave.rows);
   wave.slice_rows = static_cast<int>(std::min(wave.block_rows, largest_slice));

@@ -209,18 +209,19 @@ void HostRows::gather_rows(Chunk& chunk, std::size_t begin, std::size_t end) con
     count += frame.complete[row] != 0 ? 1 : 0;
   }
   chunk.count = count;
-  const auto gather = [&](int variable, std::vector<double>& out) {
+  const auto gather = [&](int variable, double factor, std::vector<double>& out) {
     const double* numbers = frame.variables[at(variable)].numbers.data();
-    for (int r = 0; r < count; ++r) out[at(r)] = numbers[chunk.index[at(r)]];
+    for (int r = 0; r < count; ++r) out[at(r)] = factor * numbers[chunk.index[at(r)]];
   };
-  gather(rows_.response, chunk.response);
+  gather(rows_.response, rows_.response_factor, chunk.response);
   std::fill(chunk.offset.begin(), chunk.offset.end(), 0.0);
   for (const int variable : rows_.offsets) {
     const double* numbers = frame.variables[at(variable)].numbers.data();
-    for (int r = 0; r < count; ++r) chunk.offset[at(r)] += numbers[chunk.index[at(r)]];
+    for (int r = 0; r < count; ++r)
+      chunk.offset[at(r)] += rows_.response_factor * numbers[chunk.index[at(r)]];
   }
   if (rows_.prior_weight >= 0) {
-    gather(rows_.prior_weight, chunk.prior);
+    gather(rows_.prior_weight, rows_.prior_factor, chunk.prior);
   } else {
     std::fill(chunk.prior.begin(), chunk.prior.end(), 1.0);
   }
@@ -235,9 +236,13 @@ void HostRows::evaluate_component(const ComponentTable& component, const Chunk& 
   const std::size_t* index = chunk.index.data();
   switch (component.kind) {
     case Component::Kind::numeric:
-      for (int r = 0; r < chunk.count; ++r) {
-        places[r] = 0;
-        values[r] = variable.numbers[index[r]];
+      std::fill_n(places, chunk.count, 0);
+      std::fill_n(values, chunk.count, 0.0);
+      for (int part = 0; part < component.parts; ++part) {
+        const int column = view_.part_variables[component.part_begin + part];
+        const double* numbers = rows_.frame->variables[at(column)].numbers.data();
+        const double* standard = view_.numbers + component.part_numbers + std::ptrdiff_t{2} * part;
+        for (int r = 0; r < chunk.count; ++r) values[r] += numeric_part(standard, numbers[index[r]]);
       }
       break;
     case Component::Kind::factor:

@@ -49,28 +49,32 @@ void add_components(const WaveView& wave, std::int64_t row, double* values, int*
     int first = 0;
     if constexpr (component.kind == ComponentKind::factor) {
       first = wave.columns.codes[component.variable][row];
+    } else if constexpr (component.kind == ComponentKind::numeric) {
+      double sum = 0;
+#pragma unroll
+      for (int part = 0; part < component.parts; ++part) {
+        const double x = wave.columns.numbers[fixed::part_variables[component.part_begin + part]][row];
+        sum += numeric_part(wave.numbers + component.part_numbers + 2 * part, x);
+      }
+#pragma unroll
+      for (int k = 0; k < count; ++k) values[k] *= sum;
     } else {
       const double x = wave.columns.numbers[component.variable][row];
-      if constexpr (component.kind == ComponentKind::numeric) {
+      MarginTable margin = component.margin;
+      const MarginTable& known = wave.components[term.component_begin + i].margin;
+      margin.begin = known.begin;
+      margin.end = known.end;
+      margin.inverse_step = known.inverse_step;
+      const Located located = locate(margin, wave.numbers, x);
+      double four[4];
+      local_values(margin, wave.numbers, located, four);
 #pragma unroll
-        for (int k = 0; k < count; ++k) values[k] *= x;
-      } else {
-        MarginTable margin = component.margin;
-        const MarginTable& known = wave.components[term.component_begin + i].margin;
-        margin.begin = known.begin;
-        margin.end = known.end;
-        margin.inverse_step = known.inverse_step;
-        const Located located = locate(margin, wave.numbers, x);
-        double four[4];
-        local_values(margin, wave.numbers, located, four);
+      for (int k = count - 1; k >= 0; --k) {
+        const double value = values[k];
 #pragma unroll
-        for (int k = count - 1; k >= 0; --k) {
-          const double value = values[k];
-#pragma unroll
-          for (int j = 0; j < 4; ++j) values[4 * k + j] = value * four[j];
-        }
-        first = located.place;
+        for (int j = 0; j < 4; ++j) values[4 * k + j] = value * four[j];
       }
+      first = located.place;
     }
 #pragma unroll
     for (int p = 0; p < placements_of(term); ++p) {
@@ -135,13 +139,14 @@ void evaluate_row(const WaveView& wave) {
   double offset = 0;
 #pragma unroll
   for (int i = 0; i < fixed::offset_count; ++i)
-    offset += wave.columns.numbers[fixed::offset_variables[i]][row];
+    offset += wave.response_factor * wave.columns.numbers[fixed::offset_variables[i]][row];
   double eta = offset;
   fixed::for_each_term([&](auto t) { eta += evaluate_term<kind, decltype(t)::value>(wave, row, at); });
   double prior = 1;
-  if constexpr (fixed::prior_weight >= 0) prior = wave.columns.numbers[fixed::prior_weight][row];
-  const RowOutcome outcome =
-      row_outcome(kind, fixed::family, wave.columns.numbers[fixed::response][row], eta, offset, prior);
+  if constexpr (fixed::prior_weight >= 0)
+    prior = wave.prior_factor * wave.columns.numbers[fixed::prior_weight][row];
+  const double response = wave.response_factor * wave.columns.numbers[fixed::response][row];
+  const RowOutcome outcome = row_outcome(kind, fixed::family, response, eta, offset, prior);
   for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = outcome.scalars[k];
   if constexpr (has_products) {
     constexpr TermTable residual = fixed::terms[fixed::term_count];

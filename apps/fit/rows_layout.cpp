@@ -163,8 +163,22 @@ void RowLayout::add_component(const Component& component) {
   table.kind = component.kind;
   table.variable = component.variable;
   if (component.kind == Component::Kind::spline) table.margin = tabulate(component.margin, numbers);
+  if (component.kind == Component::Kind::numeric) add_parts(component, table);
   components.push_back(table);
   component_sizes_.push_back(component.raw_size());
+}
+
+/// The variable itself is the one part of a component that names none.
+void RowLayout::add_parts(const Component& component, ComponentTable& table) {
+  table.part_begin = static_cast<int>(part_variables.size());
+  table.part_numbers = static_cast<std::int64_t>(numbers.size());
+  const auto add = [&](const NumericPart& part) {
+    part_variables.push_back(part.variable);
+    numbers.insert(numbers.end(), {part.centre, part.factor});
+    ++table.parts;
+  };
+  if (component.parts.empty()) add({component.variable, 0, 1});
+  for (const NumericPart& part : component.parts) add(part);
 }
 
 void RowLayout::add_placement(const RawTerm& term, std::uint64_t mask) {
@@ -268,6 +282,7 @@ LayoutView RowLayout::view() const noexcept {
           strides.data(),
           offsets.data(),
           lines.data(),
+          part_variables.data(),
           static_cast<int>(terms.size()) - 1,
           static_cast<int>(placements.size()),
           values_per_row_};

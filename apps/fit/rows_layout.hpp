@@ -57,6 +57,7 @@ class RowLayout {
   std::vector<int> strides;
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
+  std::vector<int> part_variables;  ///< of the numeric components
 
  private:
   /// One spline of a term's band.
@@ -68,6 +69,7 @@ class RowLayout {
   };
 
   void add_component(const Component& component);
+  void add_parts(const Component& component, ComponentTable& table);
   [[nodiscard]] std::vector<BandSpline> band_of(const TermTable& term) const;
   void add_placement(const RawTerm& term, std::uint64_t left_out);
   void add_product(int row_term, int column_term, std::uint64_t left_out);

@@ -11,6 +11,14 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
+double numeric_value(const Frame& frame, const Component& component, std::size_t row) {
+  if (component.parts.empty()) return frame.variables[at(component.variable)].numbers[row];
+  double sum = 0;
+  for (const NumericPart& part : component.parts)
+    sum += (frame.variables[at(part.variable)].numbers[row] - part.centre) * part.factor;
+  return sum;
+}
+
 /// Calls `use(place, value)` for each nonzero of a term in a row, in increasing order of raw places, from
 /// component `next` on; `place` and `value` are what the components before it make.
 template <class Use>
@@ -25,7 +33,7 @@ void visit_nonzeros(const Frame& frame, const RawTerm& term, std::size_t row, st
   const int begin = place * component.raw_size();
   switch (component.kind) {
     case Component::Kind::numeric:
-      visit_nonzeros(frame, term, row, next + 1, begin, value * variable.numbers[row], use);
+      visit_nonzeros(frame, term, row, next + 1, begin, value * numeric_value(frame, component, row), use);
       break;
     case Component::Kind::factor:
       visit_nonzeros(frame, term, row, next + 1, begin + variable.codes[row], value, use);
@@ -54,7 +62,8 @@ double linear_predictor(const Frame& frame, const Design& design, std::size_t ro
 
 double linear_predictor(const Rows& rows, std::size_t row, std::span<const double> raw_coef) {
   double sum = linear_predictor(*rows.frame, *rows.design, row, raw_coef);
-  for (const int offset : rows.offsets) sum += rows.frame->variables[at(offset)].numbers[row];
+  for (const int offset : rows.offsets)
+    sum += rows.response_factor * rows.frame->variables[at(offset)].numbers[row];
   return sum;
 }
 

@@ -22,7 +22,8 @@ std::string text_of(const MarginTable& margin) {
 }
 
 std::string text_of(const ComponentTable& component) {
-  return fmt::format("{{ComponentKind({}), {}, {}}}", static_cast<int>(component.kind), component.variable,
+  return fmt::format("{{ComponentKind({}), {}, {}, {}, {}, {}}}", static_cast<int>(component.kind),
+                     component.variable, component.part_begin, component.parts, component.part_numbers,
                      text_of(component.margin));
 }
 
@@ -95,6 +96,7 @@ struct Number {
   number("term_count", layout.terms.size() - 1);
   number("placement_count", layout.placements.size());
   text += array("int", "offset_variables", rows.offsets);
+  text += array("int", "part_variables", layout.part_variables);
   text += array("int", "strides", layout.strides);
   text += array("int", "offsets", layout.offsets);
   text += array("long long", "lines", layout.lines);

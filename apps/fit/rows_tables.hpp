@@ -24,9 +24,14 @@ struct MarginTable {
   std::int64_t cubics = 0;          ///< cells + 2, each 4 powers of t by 4 values
 };
 
+/// A numeric component is the sum of (x - centre) * factor over its parts: their variables are
+/// `part_variables[part_begin …]` of the layout, and centre and factor are neighbours among its numbers.
 struct ComponentTable {
   ComponentKind kind = ComponentKind::numeric;
   int variable = 0;
+  int part_begin = 0;
+  int parts = 0;  ///< 0 for what is not numeric
+  std::int64_t part_numbers = 0;
   MarginTable margin;
 };
 
@@ -76,6 +81,7 @@ struct LayoutView {
   const int* strides = nullptr;
   const int* offsets = nullptr;
   const std::int64_t* lines = nullptr;
+  const int* part_variables = nullptr;
   int term_count = 0;  ///< without the residual, which is `terms[term_count]`
   int placement_count = 0;
   int values_per_row = 0;  ///< nonzeros of all terms, and one for the residual

@@ -46,6 +46,8 @@ struct WaveView {
   const Product* products;
   const double* raw_coef;  ///< not read for moments
   ColumnsView columns;
+  double response_factor;  ///< of the response and the offsets
+  double prior_factor;
   std::int64_t rows;  ///< at hand: of the part of the tile
   std::int64_t block_rows;
   int slice_rows;

@@ -25,7 +25,16 @@ MarginPenalty decompose(const Basis& margin, bool normalise) {
             {std::vector<double>(static_cast<std::size_t>(margin.size()), 1.0), margin.penalty},
             0};
   }
-  MarginPenalty out{margin.penalty, symmetric_eigen(margin.penalty), margin.size() - margin.rank};
+  // Squares of its elements, which the decomposition forms, may be beyond all numbers in the variable's
+  // units.
+  double largest_element = 0;
+  for (const double value : margin.penalty.values())
+    largest_element = std::max(largest_element, std::abs(value));
+  const double unit = std::ldexp(1.0, std::ilogb(largest_element));
+  Matrix scaled = margin.penalty;
+  for (double& value : scaled.values()) value /= unit;
+  MarginPenalty out{margin.penalty, symmetric_eigen(scaled), margin.size() - margin.rank};
+  for (double& value : out.eigen.values) value *= unit;
   std::fill_n(out.eigen.values.begin(), out.null_dimension, 0.0);
   if (normalise) {
     const double largest = out.eigen.values.back();

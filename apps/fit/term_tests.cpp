@@ -228,6 +228,13 @@ double sum_over(const std::vector<double>& values, const CoefBlock& block) {
 
 }  // namespace
 
+CoefficientTest test_coefficient(const std::string& name, double estimate, double standard_error,
+                                 bool scale_estimated, double residual_df) {
+  const double statistic = estimate / standard_error;
+  return {name, estimate, standard_error, statistic,
+          scale_estimated ? student_two_sided(statistic, residual_df) : normal_two_sided(statistic)};
+}
+
 TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gram, bool scale_estimated,
                      double residual_df) {
   TermTests out;
@@ -237,14 +244,9 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gra
     const int size = block.coef_size;
     if (!block.penalty) {
       for (int i = 0; i < size; ++i) {
-        CoefficientTest row;
-        row.name = block.names[static_cast<std::size_t>(i)];
-        row.estimate = fit.coef[static_cast<std::size_t>(begin + i)];
-        row.standard_error = std::sqrt(fit.scale * fit.inverse(begin + i, begin + i));
-        row.statistic = row.estimate / row.standard_error;
-        row.p_value =
-            scale_estimated ? student_two_sided(row.statistic, residual_df) : normal_two_sided(row.statistic);
-        out.coefficients.push_back(std::move(row));
+        out.coefficients.push_back(test_coefficient(
+            block.names[static_cast<std::size_t>(i)], fit.coef[static_cast<std::size_t>(begin + i)],
+            std::sqrt(fit.scale * fit.inverse(begin + i, begin + i)), scale_estimated, residual_df));
       }
       continue;
     }

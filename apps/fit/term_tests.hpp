@@ -6,6 +6,7 @@
 #include "model.hpp"
 #include "reml.hpp"
 
+#include <string>
 #include <vector>
 
 namespace tessera::fit {
@@ -14,6 +15,12 @@ struct TermTests {
   std::vector<CoefficientTest> coefficients;  ///< of the parametric blocks, in order
   std::vector<SmoothTest> smooths;            ///< of the penalised blocks, in order
 };
+
+/// A coefficient against zero: t with `residual_df` degrees of freedom if the scale is estimated, else
+/// normal.
+[[nodiscard]] CoefficientTest test_coefficient(const std::string& name, double estimate,
+                                               double standard_error, bool scale_estimated,
+                                               double residual_df);
 
 /// The tests of R's `summary.gam` (mgcv 1.8).
 ///

@@ -127,8 +127,16 @@ TEST(Basis, RegressionSplinePenaltyIsTheIntegralOfTheSquaredSecondDerivative) {
     const std::vector<double> raw = multiply(basis.map, coef);
     double integral = 0;
     for (std::size_t c = 0; c + 1 < knots.size(); ++c) {
-      const double left = raw[2 * c + 1];
-      const double right = raw[2 * c + 3];
+      // Of the cell's cubic in t, by x.
+      double square = 0;
+      double cube = 0;
+      for (std::size_t a = 0; a < 4; ++a) {
+        square += raw[2 * c + a] * basis.component.margin.cells[c][4 * a + 2];
+        cube += raw[2 * c + a] * basis.component.margin.cells[c][4 * a + 3];
+      }
+      const double width = knots[c + 1] - knots[c];
+      const double left = 2 * square / width / width;
+      const double right = (2 * square + 6 * cube) / width / width;
       const double middle = (left + right) / 2;
       integral += (knots[c + 1] - knots[c]) * (left * left + 4 * middle * middle + right * right) / 6;
     }

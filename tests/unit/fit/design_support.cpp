@@ -65,7 +65,11 @@ std::vector<double> raw_row(const Design& design, const Frame& frame, std::size_
       const Variable& variable = frame.variables[static_cast<std::size_t>(component.variable)];
       std::vector<double> mine(static_cast<std::size_t>(component.raw_size()));
       if (component.kind == Component::Kind::numeric) {
-        mine[0] = variable.numbers[row];
+        mine[0] = component.parts.empty() ? variable.numbers[row] : 0;
+        for (const NumericPart& part : component.parts) {
+          const double x = frame.variables[static_cast<std::size_t>(part.variable)].numbers[row];
+          mine[0] += (x - part.centre) * part.factor;
+        }
       } else if (component.kind == Component::Kind::factor) {
         mine[static_cast<std::size_t>(variable.codes[row])] = 1;
       } else {

@@ -53,6 +53,13 @@ Component numeric(int variable) {
   return component;
 }
 
+/// Of two variables, as a fit standardises its columns.
+Component combined(int first, int second) {
+  Component component = numeric(first);
+  component.parts = {{first, 0.25, 0.5}, {second, -0.125, -2}};
+  return component;
+}
+
 Component factor(int variable, int levels) {
   Component component;
   component.kind = Component::Kind::factor;
@@ -144,7 +151,11 @@ std::vector<long double> dense_component(const Frame& frame, const Component& co
   const Variable& variable = frame.variables[static_cast<std::size_t>(component.variable)];
   std::vector<long double> dense(static_cast<std::size_t>(component.raw_size()));
   if (component.kind == Component::Kind::numeric) {
-    dense[0] = variable.numbers[row];
+    dense[0] = component.parts.empty() ? variable.numbers[row] : 0;
+    for (const auto& part : component.parts) {
+      const long double x = frame.variables[static_cast<std::size_t>(part.variable)].numbers[row];
+      dense[0] += (x - part.centre) * part.factor;
+    }
     return dense;
   }
   if (component.kind == Component::Kind::factor) {
@@ -231,7 +242,7 @@ Model make_model(const ModelOptions& options) {
   add_term(design, {factor(f, 5), spline(x, x_margin)});
   add_term(design, {spline(z, z_margin), factor(g, 3)});
   add_term(design, {numeric(w), spline(v, v_margin)});
-  add_term(design, {factor(g, 3)});
+  add_term(design, {factor(g, 3), combined(z, w)});
   add_term(design, {spline(v, v_margin), factor(g, 3), spline(z, z_margin)});
   add_term(design, {spline(v, v_margin), factor(g, 3), spline(x, x_margin), spline(z, z_margin)});
   while (design.terms.size() > options.terms) {

@@ -59,6 +59,28 @@ TEST(Rows, ATermOfThreeSplinesIsTheDenseOne) {
   rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
 }
 
+/// Units of the response and the weights are taken in the row.
+TEST(Rows, FactorsOfTheResponseAndTheWeightsAreThoseOfTheColumns) {
+  Model scaled = make_model({});
+  const Model model = make_model({});
+  const auto multiply = [&](int variable, double factor) {
+    for (double& value : scaled.frame.variables[static_cast<std::size_t>(variable)].numbers) value *= factor;
+  };
+  multiply(scaled.response, 0.25);
+  for (const int offset : scaled.offsets) multiply(offset, 0.25);
+  multiply(scaled.prior_weight, 8);
+  const RowLayout layout(model.design);
+  Rows rows = model.rows_of(model.frame);
+  rows.response_factor = 0.25;
+  rows.prior_factor = 8;
+  HostRows host(rows, layout);
+  for (const PassKind kind : {PassKind::moments, PassKind::step, PassKind::deviance}) {
+    std::vector<double> sums(layout.width(kind));
+    host.add(kind, model.raw_coef, 0, model.frame.complete.size(), sums);
+    EXPECT_EQ(sums, reduce(scaled, kind));
+  }
+}
+
 TEST_P(RowsOfFamily, StartIsTheDenseOne) {
   const Model model = make_model({.family = GetParam(), .seed = 2});
   rows_test::expect_near(sums_of(model, PassKind::start), dense_sums(model, DenseStep::start), tolerance);

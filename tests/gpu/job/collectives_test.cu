@@ -127,6 +127,7 @@ TEST_F(GpuCollectives, ThroughTheHostsTheSame) {
 #endif
   const int last = job_->inventory().devices().back().rank;
   const ScopedVariable fault("TESSERA_FAULT", "nccl@rank" + std::to_string(last));
+  job_.reset();
   Job job(comm_);
   expect_right(job);
   EXPECT_EQ(job.collectives().path(), DeviceCollectives::Path::hosts);

@@ -188,6 +188,7 @@ TEST_F(GpuPasses, EachTileHasItsDeviceAndItsNearCores) {
 
 TEST_F(GpuPasses, AFaultPointFallsBackAndTheInputIsUntouched) {
   const ScopedVariable fault("TESSERA_FAULT", "throw@rank*:pass1");
+  job_.reset();  // another job drives no device that this one does
   Job job(comm_);
   const Plan plan = job.plan(5000);
   auto units = local_units(job, plan);
@@ -212,6 +213,7 @@ TEST_F(GpuPasses, MeasuredScoresComeFromTheDevices) {
     map_on_device(tile, in, in);
     return static_cast<std::int64_t>(in.size());
   };
+  job_.reset();
   const Job job(comm_, options);
   ASSERT_FALSE(job.on_host()) << job.last_verdict();
   for (const auto& device : job.inventory().devices()) EXPECT_GT(device.score, 0u);
@@ -225,11 +227,40 @@ TEST_F(GpuPasses, AMeasurementThatFailsMakesTheJobFallBack) {
     tile.fail("no time for this");
     return 1;
   };
+  job_.reset();
   const Job job(comm_, options);
   EXPECT_TRUE(job.on_host());
   EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
   EXPECT_EQ(job.last_verdict().failure.stage, "score");
   EXPECT_EQ(job.last_verdict().failure.reason, "no time for this");
+}
+
+TEST_F(GpuPasses, LeaveTheEnvironmentAndTheDevicesToTheNextJob) {
+  job_.reset();
+  const std::optional<std::string> before =
+      std::getenv("CUDA_VISIBLE_DEVICES") != nullptr
+          ? std::optional<std::string>(std::getenv("CUDA_VISIBLE_DEVICES"))
+          : std::nullopt;
+  const auto now = [] {
+    const char* text = std::getenv("CUDA_VISIBLE_DEVICES");
+    return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
+  };
+  std::size_t devices = 0;
+  for (int round = 0; round < 2; ++round) {
+    Job job(comm_);
+    const auto units = local_units(job, job.plan(1000));
+    const auto results =
+        job.map<double>(job.plan(1000), std::span<const double>(units), map_on_device, map_on_host);
+    EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::devices) << job.last_verdict();
+    if (!job.devices().empty()) {
+      EXPECT_EQ(now(), before);
+    }
+    if (round == 0) devices = job.inventory().devices().size();
+    EXPECT_EQ(job.inventory().devices().size(), devices);
+    const Job second(comm_);
+    EXPECT_TRUE(second.on_host()) << second.last_verdict();
+  }
+  EXPECT_EQ(now(), before);
 }
 
 }  // namespace

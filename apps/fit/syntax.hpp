@@ -31,8 +31,8 @@ struct Syntax {
 /// `+ -`, `^` (from the right). Throws `Error(usage)` with the position and what was expected there.
 [[nodiscard]] Syntax parse_syntax(std::string_view text);
 
-/// The tree as R's deparse() spells it: "log(e + 1)", "x/2", "1e+05 * x", "`a name`". Read again it is the same
-/// tree: a number that 15 digits do not tell, at which R stops, has those that do.
+/// The tree as R's deparse() spells it: "log(e + 1)", "x/2", "1e+05 * x", "`a name`". Read again it is the
+/// same tree: a number that 15 digits do not tell, at which R stops, has those that do.
 [[nodiscard]] std::string deparse(const Syntax& syntax);
 
 /// Throws `Error(usage)`: the message, and the place in the formula that it is about.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fit.hpp"
+#include "table_arguments.hpp"
 
 #include <tessera/mpi/session.hpp>
 
@@ -27,6 +28,7 @@ struct FitCommand {
   std::string family = "gaussian";
   std::vector<std::string> knots;
   std::string weights;
+  TableArguments table;
   std::string device = "auto";
   std::string score_model = "throughput";
   bool allow_sharing = false;
@@ -50,6 +52,7 @@ struct PredictCommand {
   std::string data;
   std::string type = "link";
   bool standard_errors = false;
+  TableArguments table;
   int threads = 0;
   std::string out;
   apps::CollectiveTimeout collective_timeout;

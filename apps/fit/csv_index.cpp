@@ -45,8 +45,9 @@ bool is_blank(char c) {
 
 }  // namespace
 
-CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes)
+CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line)
     : spacing_(spacing_bytes), position_(begin), next_landmark_{begin, begin} {
+  if (at_line) counts_[0].line_begin = begin;
   counts_[1].content = true;  // an open quote is content
 }
 
@@ -61,8 +62,8 @@ void CsvPartScanner::fragment(std::string_view text, std::int64_t offset, bool w
     if (count.content) continue;
     count.content = true;
     if (h == 0 && count.line_ends == 0) leading_content_ = true;
-    if (begin >= next_landmark_[h]) {
-      count.landmarks.push_back({count.rows, begin, newlines_});
+    if (begin >= next_landmark_[h] && count.line_begin >= 0) {
+      count.landmarks.push_back({count.rows, count.line_begin, newlines_});
       next_landmark_[h] = begin - begin % spacing_ + spacing_;
     }
     ++count.rows;
@@ -70,11 +71,12 @@ void CsvPartScanner::fragment(std::string_view text, std::int64_t offset, bool w
   if (with_quotes && std::count(text.begin(), text.end(), '"') % 2 != 0) odd_quotes_ = !odd_quotes_;
 }
 
-void CsvPartScanner::newline() {
+void CsvPartScanner::newline(std::int64_t next_line) {
   ++newlines_;
   // Outside quotes for just one of the two beginnings: there the line ends.
   Count& count = counts_[odd_quotes_ ? 1 : 0];
   count.content = false;
+  count.line_begin = next_line;
   ++count.line_ends;
 }
 
@@ -92,8 +94,8 @@ void CsvPartScanner::feed(std::string_view bytes) {
     fragment({at, static_cast<std::size_t>(line_end - at)}, position_ + (at - bytes.data()), with_quotes);
     if (with_quotes) next_quote = find(line_end, '"');
     if (line_end == end) break;
-    newline();
     at = line_end + 1;
+    newline(position_ + (at - bytes.data()));
   }
   position_ += static_cast<std::int64_t>(bytes.size());
 }
@@ -106,7 +108,8 @@ const CsvLandmark& CsvIndex::before(std::int64_t row) const {
 
 CsvIndex index_csv(const tessera::mpi::Communicator& comm, ByteSource& source, CsvPart part,
                    std::size_t buffer_bytes, std::int64_t spacing_bytes) {
-  CsvPartScanner scanner(part.begin, spacing_bytes);
+  const bool first_part = part.begin == comm.allgather(part.begin)[0];
+  CsvPartScanner scanner(part.begin, spacing_bytes, first_part);
   together(comm, [&] {
     std::vector<char> buffer(buffer_bytes);
     source.seek(part.begin);

@@ -22,15 +22,16 @@ namespace tessera::fit {
 /// A place from which rows can be read.
 struct CsvLandmark {
   std::int64_t row = 0;
-  std::int64_t offset = 0;  ///< of its first byte that is not a blank
+  std::int64_t offset = 0;  ///< of its first byte
   std::int64_t line = 0;
 };
 
 /// The rows of one part of the file, for both beginnings.
 class CsvPartScanner {
  public:
-  /// Leaves a landmark at the first row at or behind each multiple of `spacing_bytes`.
-  CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes);
+  /// Leaves a landmark at the first row at or behind each multiple of `spacing_bytes` whose line begins in
+  /// the part. `at_line`: the part begins with a line of its own.
+  CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line);
 
   /// The next bytes of the part.
   void feed(std::string_view bytes);
@@ -40,6 +41,7 @@ class CsvPartScanner {
     std::int64_t rows = 0;               ///< that begin here
     std::int64_t line_ends = 0;          ///< where a row ended or an empty line did
     bool content = false;                ///< at the end of the part: the line has more than blanks so far
+    std::int64_t line_begin = -1;        ///< of the line at the end of the part; -1: in a part before
     std::vector<CsvLandmark> landmarks;  ///< row and line counted from the part's beginning
   };
   [[nodiscard]] const Count& count(int inside) const { return counts_[static_cast<std::size_t>(inside)]; }
@@ -51,7 +53,7 @@ class CsvPartScanner {
 
  private:
   void fragment(std::string_view text, std::int64_t offset, bool with_quotes);
-  void newline();
+  void newline(std::int64_t next_line);
 
   std::int64_t spacing_;
   std::int64_t position_;

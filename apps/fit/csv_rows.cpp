@@ -22,18 +22,18 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
   return text.size() == lower.size() &&
          std::equal(text.begin(), text.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) noexcept {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
 
 CsvRowReader::CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes,
                            std::int64_t offset, std::int64_t line)
@@ -132,7 +132,7 @@ CsvField CsvFields::field(std::string& scratch) {
     throw CsvFault{
         "a quote inside a field that does not begin with one; quote the field and double the quote"};
   take(size);
-  return {trimmed(text), false};
+  return {text, false};
 }
 
 CsvField CsvFields::quoted(std::size_t open, std::string& scratch) {
@@ -154,6 +154,13 @@ CsvField CsvFields::quoted(std::size_t open, std::string& scratch) {
   while (behind < rest_.size() && is_blank(rest_[behind])) ++behind;
   if (behind < rest_.size() && rest_[behind] != ',')
     throw CsvFault{"text behind the closing quote of a field"};
+  if (open > 0 || behind > close + 1) {
+    // As R has it: blanks outside the quotes are part of the text.
+    std::string whole(rest_.substr(0, open));
+    whole.append(text).append(rest_.substr(close + 1, behind - close - 1));
+    scratch = std::move(whole);
+    text = scratch;
+  }
   take(behind);
   return {text, true};
 }

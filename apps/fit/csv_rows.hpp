@@ -54,7 +54,7 @@ class CsvRowReader {
 
 /// One field of a row.
 struct CsvField {
-  std::string_view text;  ///< without quotes, and without the blanks around it
+  std::string_view text;  ///< every character of it, blanks too, but for the quotes around it
   bool quoted = false;
 };
 
@@ -67,8 +67,8 @@ class CsvFields {
   [[nodiscard]] bool more() const noexcept { return more_; }
   /// The next field as a number, if it is an unquoted one in plain notation; it is taken then.
   [[nodiscard]] std::optional<double> number() noexcept;
-  /// The next field. A text with doubled quotes is made whole in `scratch`. Throws what is wrong with the
-  /// quotes, as text for an Error.
+  /// The next field. A text with doubled quotes, or with blanks outside its quotes, is made whole in
+  /// `scratch`. Throws what is wrong with the quotes, as text for an Error.
   [[nodiscard]] CsvField field(std::string& scratch);
   /// Passes over the next field, unread.
   void skip();
@@ -81,6 +81,9 @@ class CsvFields {
   bool has_quotes_;
   bool more_ = true;
 };
+
+/// A text without the blanks (and tabs) around it.
+[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
 
 /// What is wrong with a row, without file and line.
 struct CsvFault {

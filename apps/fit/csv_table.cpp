@@ -48,7 +48,7 @@ Header read_header(ByteSource& source, const std::string& path, const CsvOptions
   std::set<std::string> known;
   try {
     for (CsvFields fields(reader.row(), reader.has_quotes()); fields.more();) {
-      header.columns.emplace_back(fields.field(scratch).text);
+      header.columns.emplace_back(trimmed(fields.field(scratch).text));
       const std::string& name = header.columns.back();
       if (!is_utf8(name))
         throw Error(ErrorCode::input, fmt::format("{}, line {}: the name of column {} is not UTF-8: {}", path,
@@ -130,24 +130,14 @@ void CsvTable::parse(const CsvRowReader& reader, FrameBuilder& builder, std::spa
     for (; place < used[column].place && fields.more(); ++place) fields.skip();
     if (!fields.more()) break;
     ++place;
-    const bool as_text = used[column].text;
-    if (!as_text) {
+    if (!used[column].text && !builder.plan().numbers_may_be_missing()) {
       if (const auto value = fields.number()) {
         builder.set_number(column, *value);
         continue;
       }
     }
     const CsvField field = fields.field(scratch_);
-    const bool missing = field.text.empty() || (field.text == "NA" && !(field.quoted && as_text));
-    if (missing) {
-      builder.set_missing(column);
-    } else if (as_text || field.quoted) {
-      builder.set_text(column, field.text, reader.line());
-    } else if (const auto value = parse_number(field.text)) {
-      builder.set_number(column, *value);
-    } else {
-      builder.set_text(column, field.text, reader.line());
-    }
+    builder.set_field(column, field.text, field.quoted, reader.line());
   }
   for (; fields.more(); ++place) fields.skip();
   if (static_cast<std::size_t>(place) != columns_.size())

@@ -23,9 +23,7 @@ struct CsvOptions {
 ///
 /// The first line that is not blank names the columns. Fields may be quoted, with quotes doubled and
 /// newlines inside; lines end in LF or CRLF; a byte order mark is passed over; blank lines are no rows.
-/// Blanks around a field that is not quoted do not belong to it. An empty field, and NA without quotes, is
-/// missing. A column is a factor if one of its fields is quoted or is no number: then its texts as they
-/// stand are the levels, the quoted "NA" among them. In a column of numbers a quoted "NA" is missing.
+/// Every character of a field belongs to it, blanks too. What a field means is for frame_builder.hpp to say.
 ///
 /// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows. A gzip
 /// stream can be unpacked only from its beginning: rank 0 alone counts the rows, and then every rank

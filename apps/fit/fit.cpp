@@ -509,6 +509,7 @@ class Iteration {
 
 FrameRequest request_for(const Formula& formula, const FitOptions& options) {
   FrameRequest request;
+  request.options = options.table;
   request.variables = formula.variables();
   for (const SmoothSpec& smooth : formula.smooths) {
     for (const MarginSpec& margin : smooth.margins) {
@@ -542,6 +543,7 @@ Model fit_file(Job& job, const std::string& path, const Formula& formula, const 
                                             : job.plan(table->rows(), options.block_rows);
       progress.now(fmt::format("reading {} rows of {}", table->rows(), path));
       frame = table->read(job.comm(), request_for(formula, options), job.local_range(plan));
+      for (const ColumnReading& column : frame.columns) progress.note(to_string(column));
       clock.add_bytes(job.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
     }
     try {

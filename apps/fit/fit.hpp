@@ -20,6 +20,7 @@ struct FitOptions {
   AnyFamily family;
   std::string weights;                               ///< column of prior weights; empty: none
   std::map<std::string, std::vector<double>> knots;  ///< supplied limits or knots, by variable
+  TableOptions table;                                ///< how the fields of the table are read
   std::int64_t block_rows = 8192;                    ///< rows in which the order of additions is fixed
   bool residuals = true;     ///< keep the residuals of a sample of the rows in the model, for a report
   double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|)

@@ -55,6 +55,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeat for another)")
       ->allow_extra_args(false);
   command->add_option("--weights", weights, "Column of prior weights");
+  table.add_to(*command, true);
   command->add_option("--device", device, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
       ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
       ->capture_default_str();
@@ -101,6 +102,7 @@ int FitCommand::run(mpi::Session& session) const {
   FitOptions options;
   together(session.world(), [&] { options.family = chosen_family(family); });
   options.weights = weights;
+  options.table = table.options();
   options.block_rows = block_rows;
   options.residuals = !no_residuals;
   options.max_iterations = max_iterations;

@@ -59,6 +59,17 @@ int Frame::index_of(std::string_view name) const {
   throw Error(ErrorCode::input, fmt::format("'{}' is no variable of the model", name));
 }
 
+std::string to_string(const ColumnReading& column) {
+  std::string text = column.factor ? fmt::format("{}: factor of {} level{}", column.name, column.levels,
+                                                 column.levels == 1 ? "" : "s")
+                                   : column.name + ": numbers";
+  if (column.levels > 0) text += fmt::format(", the first '{}'", column.first);
+  if (column.missing > 0) text += fmt::format(", {} missing", column.missing);
+  if (column.blank > 0)
+    text += fmt::format(", {} blank (a level: --na-strings 'NA,' makes '' missing)", column.blank);
+  return text;
+}
+
 void together(const tessera::mpi::Communicator& comm, const std::function<void()>& work) {
   std::string message;
   ErrorCode code{};

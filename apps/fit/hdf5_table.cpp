@@ -10,6 +10,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -288,11 +289,6 @@ void Hdf5Table::scan(tessera::Range rows, FrameBuilder& builder) {
   const std::vector<UsedColumn>& used = builder.plan().columns();
   std::deque<Column> columns;
   for (const UsedColumn& column : used) columns.emplace_back(file_.get(), path_, column.name);
-  for (std::size_t c = 0; c < used.size(); ++c) {
-    if (used[c].text && columns[c].kind() == Kind::number)
-      throw Error(ErrorCode::input, fmt::format("{}: '{}' holds numbers, but in the model it is a factor",
-                                                path_, used[c].name));
-  }
   for (std::int64_t begin = rows.begin; begin < rows.end; begin += options_.chunk_rows) {
     if (options_.between) options_.between();
     const tessera::Range chunk{begin, std::min(rows.end, begin + options_.chunk_rows)};
@@ -300,15 +296,15 @@ void Hdf5Table::scan(tessera::Range rows, FrameBuilder& builder) {
     for (std::int64_t row = chunk.begin; row < chunk.end; ++row) {
       const auto i = static_cast<std::size_t>(row - chunk.begin);
       for (std::size_t c = 0; c < columns.size(); ++c) {
-        if (columns[c].kind() == Kind::number) {
-          builder.set_number(c, columns[c].number(i));
-          continue;
-        }
-        const std::string_view text = columns[c].text(i, row + 1);
-        if (text.empty())
+        if (columns[c].kind() != Kind::number) {
+          builder.set_field(c, columns[c].text(i, row + 1), true, row + 1);
+        } else if (const double value = columns[c].number(i); std::isnan(value)) {
           builder.set_missing(c);
-        else
-          builder.set_text(c, text, row + 1);
+        } else if (used[c].text || builder.plan().numbers_may_be_missing()) {
+          builder.set_field(c, fmt::format("{}", value), false, row + 1);
+        } else {
+          builder.set_number(c, value);
+        }
       }
       builder.end_row(row + 1);
     }

@@ -17,10 +17,10 @@ struct Hdf5Options {
 
 /// *Collective.* A table in an HDF5 file: every one-dimensional dataset at the root is a column.
 ///
-/// Integers and floating-point numbers of any size are numbers, NaN missing; texts of fixed or variable
-/// length, and enumerations by the names of their members, are factors, the empty text missing. Other
-/// datasets are left alone unless they are asked for. Each rank reads its own rows of each column that is
-/// wanted.
+/// Integers and floating-point numbers of any size are fields without quotes, NaN missing; texts of fixed or
+/// variable length, and enumerations by the names of their members, are fields in quotes: what they mean is
+/// for frame_builder.hpp to say. Other datasets are left alone unless they are asked for. Each rank reads its
+/// own rows of each column that is wanted.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no column, columns of different
 /// lengths or without a row; any file, in a build without HDF5.

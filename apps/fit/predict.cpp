@@ -16,6 +16,7 @@
 #include <tessera/error.hpp>
 #include <vector>
 
+#include "common/counted.hpp"
 #include "common/standard_output.hpp"
 
 namespace tessera::fit {
@@ -61,6 +62,39 @@ Matrix covariance_root(const Matrix& covariance) {
     for (double& value : eigen.vectors.column(j)) value *= scale;
   }
   return eigen.vectors;
+}
+
+/// Factors, by their names, that only random effects use.
+std::vector<std::string> factors_of_random_effects(const Design& design) {
+  std::vector<std::string> random;
+  for (const auto& [name, levels] : design.known_levels()) {
+    const bool elsewhere =
+        std::any_of(design.blocks.begin(), design.blocks.end(), [&](const CoefBlock& block) {
+          const auto used = std::find(block.variables.begin(), block.variables.end(), name);
+          // The last variable is that of `by`, and a smooth by a factor is one of another kind for each
+          // level.
+          const bool by = !block.by_level.empty() && block.variables.back() == name;
+          return used != block.variables.end() && (block.kind != "re" || by);
+        });
+    if (!elsewhere) random.push_back(name);
+  }
+  return random;
+}
+
+/// Says once what became of the rows whose levels the fit had not.
+void report_unseen(const Frame& frame, std::span<const std::string> random) {
+  for (const ColumnReading& column : frame.columns) {
+    if (column.unseen == 0) continue;
+    std::string levels;
+    for (const std::string& level : column.unseen_levels)
+      levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
+    const bool effect =
+        std::find(random.begin(), random.end(), column_expression(column.name).text) != random.end();
+    fmt::print(stderr, "tessera-fit: {} {} of '{}' that the fit had not ({}{}): {}\n",
+               apps::counted(column.unseen, "row"), column.unseen == 1 ? "has a level" : "have levels",
+               column.name, levels, column.more_unseen ? ", ..." : "",
+               effect ? "predicted without that random effect" : "their predictions are NA");
+  }
 }
 
 class Predictor {
@@ -185,7 +219,9 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
   FrameRequest request;
   request.variables = predictors(formula);
   request.known_levels = model.design.known_levels();
+  request.unseen_is_complete = factors_of_random_effects(model.design);
   request.numeric = model.design.known_numbers();
+  request.options = options.table;
   for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
   progress.now("reading " + data);
   Plan plan;
@@ -195,6 +231,7 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
     plan = job.plan(table->rows());
     return table->read(comm, request, job.local_range(plan));
   }();
+  if (root) report_unseen(frame, request.unseen_is_complete);
 
   const PredictiveModel predictive = model.predictive();
   Design design;

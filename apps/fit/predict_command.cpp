@@ -21,6 +21,7 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
       ->check(CLI::IsMember({"link", "response"}))
       ->capture_default_str();
   command->add_flag("--se", standard_errors, "Standard errors too");
+  table.add_to(*command, false);
   command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
@@ -46,6 +47,7 @@ int PredictCommand::run(mpi::Session& session) const {
   options.response = type == "response";
   options.standard_errors = standard_errors;
   options.out = out;
+  options.table = table.options();
   predict_file(job, fitted, data, options, progress);
   return EXIT_SUCCESS;
 }

@@ -36,6 +36,7 @@ void visit_nonzeros(const Frame& frame, const RawTerm& term, std::size_t row, st
       visit_nonzeros(frame, term, row, next + 1, begin, value * numeric_value(frame, component, row), use);
       break;
     case Component::Kind::factor:
+      if (variable.codes[row] < 0) break;  // a level that the model lacks has no column
       visit_nonzeros(frame, term, row, next + 1, begin + variable.codes[row], value, use);
       break;
     case Component::Kind::spline: {

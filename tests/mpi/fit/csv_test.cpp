@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -38,6 +39,12 @@ std::string without_blanks(std::string text) {
   return text;
 }
 
+/// Without the return of a line's end.
+std::string without_return(std::string text) {
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
 std::vector<Row> parse_simply(const std::string& text) {
   std::vector<Row> rows;
   Row row;
@@ -45,12 +52,14 @@ std::vector<Row> parse_simply(const std::string& text) {
   bool inside = false;
   bool quoted = false;
   bool blank = true;
+  bool inside_last = false;  // the last character was the closing quote
   const auto end_field = [&] {
-    row.push_back({quoted ? field : without_blanks(field), quoted});
+    row.push_back({field, quoted});
     field.clear();
     quoted = false;
   };
   const auto end_row = [&] {
+    if (!inside_last) field = without_return(field);
     end_field();
     if (!blank) rows.push_back(row);
     row.clear();
@@ -70,14 +79,14 @@ std::vector<Row> parse_simply(const std::string& text) {
     if (c != ' ' && c != '\t' && c != '\r' && c != '\n') blank = false;
     if (c == '"') {
       inside = quoted = true;
-      field.clear();  // blanks before the quote
     } else if (c == ',') {
       end_field();
     } else if (c == '\n') {
       end_row();
-    } else if (!quoted) {
-      field += c;  // blanks behind a quote are dropped
+    } else {
+      field += c;
     }
+    inside_last = c == '"';
   }
   end_row();
   return rows;
@@ -89,21 +98,27 @@ bool is_number(const std::string& text) {
   return !text.empty() && end == text.c_str() + text.size();
 }
 
-/// The frame of some columns as `put_together` writes it.
-std::string expected_frame(const std::vector<Row>& rows, const std::vector<int>& columns) {
-  std::vector<bool> factor(columns.size(), false);
-  for (std::size_t r = 1; r < rows.size(); ++r) {
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const Cell& cell = rows[r][static_cast<std::size_t>(columns[c])];
-      if (cell.text.empty() || cell.text == "NA") continue;
-      if (cell.quoted || !is_number(cell.text)) factor[c] = true;
-    }
-  }
+/// The frame of some columns as `put_together` writes it; nothing if one has a text among numbers.
+std::optional<std::string> expected_frame(const std::vector<Row>& rows, const std::vector<int>& columns) {
   const auto cell = [&](std::size_t r, std::size_t c) {
     return rows[r][static_cast<std::size_t>(columns[c])];
   };
+  std::vector<bool> factor(columns.size(), false);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    int numbers = 0;
+    int quoted = 0;
+    int texts = 0;
+    for (std::size_t r = 1; r < rows.size(); ++r) {
+      const std::string text = without_blanks(cell(r, c).text);
+      if (text.empty() || text == "NA") continue;
+      ++(!is_number(text) ? texts : cell(r, c).quoted ? quoted : numbers);
+    }
+    factor[c] = quoted + texts > 0 && quoted + texts >= numbers;
+    if (texts > 0 && !factor[c]) return std::nullopt;
+  }
   const auto missing = [&](std::size_t r, std::size_t c) {
-    return cell(r, c).text.empty() || (cell(r, c).text == "NA" && !(cell(r, c).quoted && factor[c]));
+    const std::string text = factor[c] ? cell(r, c).text : without_blanks(cell(r, c).text);
+    return text == "NA" || (text.empty() && !factor[c]);
   };
   const auto complete = [&](std::size_t r) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -145,14 +160,15 @@ class RandomCsv {
       const std::string name = "v" + std::to_string(c);
       text += (c > 0 ? "," : "") + (chance(3) ? "\"" + name + "\"" : name);
     }
-    // Some columns are numbers, some texts, some numbers with a late surprise.
+    // Some columns are numbers, some texts, some a few numbers and then texts, some numbers with a surprise.
     std::vector<int> kind;
-    for (int c = 0; c < columns; ++c) kind.push_back(static_cast<int>(random_() % 3));
+    for (int c = 0; c < columns; ++c) kind.push_back(static_cast<int>(random_() % 7) / 2);
     for (int r = 0; r < rows; ++r) {
       end_line(text);
       for (int c = 0; c < columns; ++c) {
         if (c > 0) text += ",";
-        const bool as_text = kind[c] == 1 || (kind[c] == 2 && r == rows - 2);
+        const bool as_text =
+            kind[c] == 1 || (kind[c] == 2 && r > rows / 4) || (kind[c] == 3 && r == rows - 2);
         text += as_text ? word() : number();
       }
     }
@@ -168,17 +184,22 @@ class RandomCsv {
     while (chance(6)) text += chance(2) ? "\n" : " \t\r\n";
   }
 
+  std::string nothing() {
+    const char* fields[] = {"NA", "\"NA\"", "", "\"\"", " ", "\" \"", " NA", "\"NA \""};
+    return fields[random_() % std::size(fields)];
+  }
+
   std::string number() {
-    if (chance(12)) return chance(2) ? "NA" : chance(2) ? "\"NA\"" : chance(2) ? "" : "\"\"";
+    if (chance(12)) return nothing();
     char text[64];
     const double value = static_cast<double>(static_cast<std::int64_t>(random_() >> 20)) * 1e-9 - 8;
-    const char* formats[] = {"%.17g", "%.3f", "%.5e", "%.0f", "%+.2f", " %.4g ", "%.3f\t"};
+    const char* formats[] = {"%.17g", "%.3f", "%.5e", "%.0f", "%+.2f", " %.4g ", "%.3f\t", "\"%.2f\""};
     std::snprintf(text, sizeof text, formats[random_() % std::size(formats)], value);
     return text;
   }
 
   std::string word() {
-    if (chance(12)) return chance(2) ? "NA" : chance(2) ? "\"NA\"" : "";
+    if (chance(8)) return nothing();
     const char* words[] = {"a",
                            "  b c ",
                            "\"a\"",
@@ -201,7 +222,8 @@ class RandomCsv {
 TEST(CsvTable, ReadsWhatASimpleParserReads) {
   const mpi::Communicator comm = world();
   SharedFile file(comm, "table.csv");
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+  int read = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const int columns = 1 + static_cast<int>(seed % 5);
     const std::string text = RandomCsv(seed).file(columns, 2 + static_cast<int>(seed * 7 % 60));
     file.write(text);
@@ -219,17 +241,26 @@ TEST(CsvTable, ReadsWhatASimpleParserReads) {
       places.push_back(c);
       wanted.variables.push_back(column_expression("v" + std::to_string(c)));
     }
+    const std::optional<std::string> expected = expected_frame(rows, places);
+    read += expected ? 1 : 0;
     for (const Range share : {uneven_share(comm, table->rows(), seed),
                               Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank())}) {
+      if (!expected) {
+        const std::string fault =
+            common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+        EXPECT_NE(fault.find("but most of its fields are numbers"), std::string::npos) << fault;
+        continue;
+      }
       const Frame frame = table->read(comm, wanted, share);
       EXPECT_EQ(frame.rows, share);
       const std::string found = put_together(comm, frame);
-      EXPECT_EQ(found, expected_frame(rows, places)) << "seed " << seed << "\n" << text;
+      EXPECT_EQ(found, *expected) << "seed " << seed << "\n" << text;
       const auto mine = std::count(frame.complete.begin(), frame.complete.end(), std::uint8_t{1});
       EXPECT_EQ(frame.complete_rows, comm.allreduce<std::int64_t>(mine, mpi::Reduction::sum));
       EXPECT_EQ(frame.file_rows, table->rows());
     }
   }
+  EXPECT_GT(read, 40);
 }
 
 TEST(CsvTable, CountsRowsWhereverThePartsAreCut) {
@@ -263,19 +294,102 @@ TEST(CsvTable, ReadsNumbersAsRDoes) {
   EXPECT_EQ(frame.complete_rows, 14);
 }
 
-TEST(CsvTable, MakesAFactorOfAColumnWhoseTextComesLate) {
+TEST(CsvTable, NamesTheLineOfATextAmongNumbersWhereverItStands) {
   const mpi::Communicator comm = world();
-  std::string text = "x,f\n";
-  for (int i = 0; i < 3000; ++i) text += "1," + std::to_string(i % 3) + "\n";
-  text += "2,late\n";
-  const SharedFile file(comm, "late.csv", text);
+  for (const int before : {0, 10, 3000}) {
+    std::string text = "x,f\n";
+    const auto add_rows = [&text](int rows) {
+      for (int i = 0; i < rows; ++i) text += "1," + std::to_string(i % 3) + "\n";
+    };
+    add_rows(before);
+    text += "2,late\n";
+    add_rows(3000 - before);
+    text += "2,later\n2,NA\n2,\n";
+    const SharedFile file(comm, "late.csv", text);
+    const auto table = open_table(comm, file.path());
+    const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+    FrameRequest wanted = request({"f", "x"});
+    const std::string fault =
+        common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+    EXPECT_EQ(fault,
+              file.path() + ", line " + std::to_string(before + 2) +
+                  ": the column 'f' holds the text 'late', but most of its fields are numbers (3000 of "
+                  "3002): --na-strings 'NA,late' makes it a missing value, --factor f makes the column "
+                  "a factor");
+    wanted.options.factors = {"f"};
+    const Frame factor = table->read(comm, wanted, share);
+    EXPECT_EQ(factor.at("f").levels, (std::vector<std::string>{"", "0", "1", "2", "late", "later"}));
+    EXPECT_EQ(factor.complete_rows, 3003);
+    EXPECT_FALSE(factor.at("x").factor);
+    wanted.options = {.missing = {"NA", "late", "later"}};
+    const Frame numbers = table->read(comm, wanted, share);
+    EXPECT_FALSE(numbers.at("f").factor);
+    EXPECT_EQ(numbers.complete_rows, 3000);
+    EXPECT_EQ(to_string(numbers.columns[0]), "f: numbers, 4 missing");
+  }
+}
+
+/// A column v with the given fields.
+std::string column(const std::vector<std::string>& fields) {
+  std::string text = "v,w\n";
+  for (const std::string& field : fields) text += field + ",1\n";
+  return text;
+}
+
+// Against R 4.2.2: read.csv(stringsAsFactors = TRUE), but for quoted numbers alone.
+TEST(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "rule.csv");
+  const auto read = [&](const std::vector<std::string>& fields, const TableOptions& options = {}) {
+    file.write(column(fields));
+    const auto table = open_table(comm, file.path());
+    FrameRequest wanted = request({"v"});
+    wanted.options = options;
+    return put_together(comm, table->read(comm, wanted, uneven_share(comm, table->rows(), 4)));
+  };
+  const std::string na = "!NA|\n";
+  const std::string none = "!<NA>|\n";
+  EXPECT_EQ(read({"1.5", "NA", "\"NA\"", "", "\"\"", "  ", "\" \"", " 2 ", "\"3\"", "\" 4 \"", "9"}),
+            "1.5|\n" + na + na + na + na + na + na + "2|\n3|\n4|\n9|\n");
+  EXPECT_EQ(read({"a", "NA", "\"NA\"", "", "\"\"", "  ", " a", "a ", "\" a\"", " \"a\" ", " NA", "\"7\""}),
+            "a|\n" + none + none + "|\n|\n  |\n a|\na |\n a|\n a |\n NA|\n7|\n");
+  // All in quotes: a factor, where read.csv has numbers.
+  EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\""}), "1|\n2|\n 1|\n");
+  EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\""}, {.numbers = {"v"}}), "1|\n2|\n1|\n");
+  EXPECT_EQ(read({"1", "2", "1"}, {.factors = {"v"}}), "1|\n2|\n1|\n");
+  // Logical values: R's names.
+  EXPECT_EQ(read({"T", "FALSE", "\"F\"", "NA", "TRUE"}), "TRUE|\nFALSE|\nFALSE|\n" + none + "TRUE|\n");
+  EXPECT_EQ(read({"T", "F", "true"}), "T|\nF|\ntrue|\n");
+  EXPECT_EQ(read({"T", "F", ""}), "T|\nF|\n|\n");
+  EXPECT_EQ(read({"T", "F"}, {.factors = {"v"}}), "T|\nF|\n");
+  // Words for missing values, a number among them, in place of NA.
+  EXPECT_EQ(read({"1", "-999", "-999.0", " -999 ", "\"-999\""}, {.missing = {"-999"}}),
+            "1|\n" + na + "-999|\n" + na + na);
+  EXPECT_EQ(read({"a", "NA", "", "-"}, {.missing = {"", "-"}}), "a|\nNA|\n" + none + none);
+  // Texts where half of the fields are.
+  EXPECT_EQ(read({"1", "a", "2", "b"}), "1|\na|\n2|\nb|\n");
+}
+
+TEST(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.csv", "x,f\n1,a\n2,b\n");
   const auto table = open_table(comm, file.path());
-  const Frame frame = table->read(comm, request({"f", "x"}),
-                                  Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank()));
-  EXPECT_TRUE(frame.at("f").factor);
-  EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"0", "1", "2", "late"}));
-  EXPECT_EQ(frame.complete_rows, 3001);
-  EXPECT_FALSE(frame.at("x").factor);
+  const auto fault = [&](const FrameRequest& wanted) -> std::string {
+    try {
+      static_cast<void>(table->read(comm, wanted, uneven_share(comm, 2, 1)));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      return error.what();
+    }
+    return "no error";
+  };
+  FrameRequest wanted = request({"log(x)"});
+  wanted.options.factors = {"f"};
+  EXPECT_EQ(fault(wanted), "--factor f: the formula uses no column of this name");
+  wanted.options.factors = {"x"};
+  EXPECT_EQ(fault(wanted), "--factor x: log(x) needs numbers");
+  wanted.options = {.numbers = {"y"}};
+  EXPECT_EQ(fault(wanted), "--numeric y: the formula uses no column of this name");
 }
 
 TEST(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
@@ -289,7 +403,9 @@ TEST(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
       const SharedFile file(comm, "infinite.csv", "x,f\n" + text);
       const auto table = open_table(comm, file.path());
       const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
-      const Frame frame = table->read(comm, request({"f", "x"}), share);
+      FrameRequest factor = request({"f", "x"});
+      factor.options.factors = {"f"};
+      const Frame frame = table->read(comm, factor, share);
       EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"12e4567", "3", "INF", "foo"}));
       EXPECT_EQ(frame.complete_rows, rows + 3);
       FrameRequest numeric = request({"f"});
@@ -315,10 +431,12 @@ TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
                         "f,x\nb,1\n\"B\",2\nunused,NA\n\"10\",3\n9,4\n\xC3\xA4,5\n\"NA\",6\nNA,7\nb,8\n");
   const auto table = open_table(comm, file.path());
   const Frame frame = table->read(comm, request({"f", "x"}), uneven_share(comm, table->rows(), 1));
-  EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"10", "9", "B", "NA", "b", "\xC3\xA4"}));
-  EXPECT_EQ(frame.complete_rows, 7);
+  EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"10", "9", "B", "b", "\xC3\xA4"}));
+  EXPECT_EQ(frame.complete_rows, 6);
   EXPECT_EQ(put_together(comm, frame),
-            "b|1|\nB|2|\n!<NA>|NA|\n10|3|\n9|4|\n\xC3\xA4|5|\nNA|6|\n!<NA>|7|\nb|8|\n");
+            "b|1|\nB|2|\n!<NA>|NA|\n10|3|\n9|4|\n\xC3\xA4|5|\n!<NA>|6|\n!<NA>|7|\nb|8|\n");
+  EXPECT_EQ(to_string(frame.columns[0]), "f: factor of 5 levels, the first '10', 2 missing");
+  EXPECT_EQ(to_string(frame.columns[1]), "x: numbers, 1 missing");
 }
 
 TEST(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
@@ -481,15 +599,12 @@ TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
   EXPECT_EQ(fault(request({"price", "log(cut)"})),
             file.path() +
                 ", line 2: the column 'cut' holds the text 'good', but log(cut) needs numbers: give a "
-                "number, not in quotes, or NA");
+                "number or NA, or name the text by --na-strings");
   FrameRequest numeric = request({"price", "cut"});
   numeric.numeric = {"price", "cut"};
   EXPECT_EQ(fault(numeric), file.path() +
                                 ", line 2: the column 'cut' holds the text 'good', but the model needs "
-                                "numbers: give a number, not in quotes, or NA");
-  FrameRequest known = request({"price", "cut"});
-  known.known_levels = {{"cut", {"fine", "good"}}};
-  EXPECT_EQ(fault(known), file.path() + ", line 3: 'bad' is not a level of 'cut' in the model");
+                                "numbers: give a number or NA, or name the text by --na-strings");
 
   const SharedFile latin(comm, "latin.csv", "x,city\n1,Ulm\n2,M\xFCnchen\n");
   const auto cities = open_table(comm, latin.path());
@@ -522,7 +637,32 @@ TEST(CsvTable, GivesKnownLevelsTheirCodes) {
   const Frame frame = table->read(comm, wanted, uneven_share(comm, 4, 9));
   EXPECT_EQ(frame.at("g").levels, (std::vector<std::string>{"1", "2", "3"}));
   EXPECT_EQ(put_together(comm, frame), "3|\n1|\n!<NA>|\n3|\n");
+  EXPECT_EQ(frame.columns[0].unseen, 0);
   EXPECT_THROW(static_cast<void>(frame.index_of("h")), Error);
+}
+
+TEST(CsvTable, CountsRowsOfUnseenLevels) {
+  const mpi::Communicator comm = world();
+  std::string text = "g,x\n";
+  for (int i = 0; i < 40; ++i)
+    text += (i % 4 == 0 ? "\"new" + std::to_string(i % 7) + "\"" : i % 4 == 1 ? "NA" : "T") + ",1\n";
+  const SharedFile file(comm, "unseen.csv", text);
+  const auto table = open_table(comm, file.path());
+  FrameRequest wanted = request({"g"});
+  wanted.known_levels = {{"g", {"FALSE", "TRUE"}}};
+  const Range share = uneven_share(comm, 40, 5);
+  const Frame frame = table->read(comm, wanted, share);
+  EXPECT_EQ(frame.complete_rows, 20);
+  const ColumnReading& column = frame.columns[0];
+  EXPECT_EQ(column.unseen, 10);
+  EXPECT_EQ(column.unseen_levels, (std::vector<std::string>{"new0", "new1", "new2", "new3", "new4"}));
+  EXPECT_TRUE(column.more_unseen);
+  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
+    const std::int64_t row = share.begin + static_cast<std::int64_t>(i);
+    EXPECT_EQ(frame.at("g").codes[i], row % 4 == 0 ? Variable::unseen : row % 4 == 1 ? Variable::missing : 1);
+  }
+  wanted.unseen_is_complete = {"g"};
+  EXPECT_EQ(table->read(comm, wanted, share).complete_rows, 30);
 }
 
 }  // namespace

@@ -109,12 +109,12 @@ TEST(Hdf5Table, ReadsEveryKindOfColumn) {
               (std::vector<std::string>{"f4", "i2", "n", "s", "skip me", "t", "u", "u8", "v", "x"}));
     const Frame frame = table->read(comm, request({"x", "f4", "i2", "u8", "v", "n", "s", "t", "I(i2 + f4)"}),
                                     uneven_share(comm, 5, static_cast<std::uint64_t>(chunk)));
-    // FALSE is a level of no complete row.
+    // bc and bcd are levels of no complete row.
     EXPECT_EQ(put_together(comm, frame),
               "1.5|0.5|-7|1|b|a|a|TRUE|-6.5|\n"
-              "!NA|1|1|2|<NA>|<NA>|<NA>|<NA>|2|\n"
-              "!-2|2|2|3|<NA>|<NA>|<NA>|<NA>|4|\n"
-              "!0|3|3|4|<NA>|<NA>|<NA>|TRUE|6|\n"
+              "!NA|1|1|2|<NA>|<NA>|<NA>|FALSE|2|\n"
+              "-2|2|2|3||x |d|FALSE|4|\n"
+              "0|3|3|4|\xC3\xA4|||TRUE|6|\n"
               "4|4|4|9007199254740992|b|a|a|TRUE|8|\n");
     const Frame texts = table->read(comm, request({"`skip me`", "u"}), uneven_share(comm, 5, 3));
     EXPECT_EQ(put_together(comm, texts), "1|TRUE|\n2|FALSE|\n3|FALSE|\n4|TRUE|\n5|TRUE|\n");
@@ -151,6 +151,34 @@ TEST(Hdf5Table, ReadsWhatTheSameCsvFileHolds) {
   EXPECT_EQ(from_csv.complete_rows, from_hdf5.complete_rows);
 }
 
+TEST(Hdf5Table, FollowsTheRuleOfCsvFiles) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "rule.h5");
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, -999, nan, 2.5});
+    w.numbers<std::int32_t>("i", H5T_NATIVE_INT32, {3, 1, 3, 20});
+    w.variable_texts("f", {"a", "NA", "", " a"});
+    w.variable_texts("l", {"T", "F", "NA", "FALSE"});
+    w.variable_texts("n", {"1", " 2", "NA", ""});
+  });
+  const auto table = open_table(comm, file.path());
+  const auto read = [&](const char* column, const TableOptions& options = {},
+                        const std::vector<std::string>& known = {}) {
+    FrameRequest wanted = request({column});
+    wanted.options = options;
+    if (!known.empty()) wanted.known_levels = {{column, known}};
+    return put_together(comm, table->read(comm, wanted, uneven_share(comm, 4, 2)));
+  };
+  EXPECT_EQ(read("x"), "1|\n-999|\n!NA|\n2.5|\n");
+  EXPECT_EQ(read("x", {.missing = {"-999"}}), "1|\n!NA|\n!NA|\n2.5|\n");
+  EXPECT_EQ(read("x", {.factors = {"x"}}), "1|\n-999|\n!<NA>|\n2.5|\n");
+  EXPECT_EQ(read("i", {}, {"1", "3"}), "3|\n1|\n3|\n!<NA>|\n");
+  EXPECT_EQ(read("f"), "a|\n!<NA>|\n|\n a|\n");
+  EXPECT_EQ(read("l"), "TRUE|\nFALSE|\n!<NA>|\nFALSE|\n");
+  EXPECT_EQ(read("n"), "1|\n 2|\n!<NA>|\n|\n");
+  EXPECT_EQ(read("n", {.numbers = {"n"}}), "1|\n2|\n!NA|\n!NA|\n");
+}
+
 TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "bad.h5");
@@ -180,20 +208,15 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   EXPECT_EQ(fault(request({"x"})),
             file.path() + ", row 2: x is infinite; leave the row out or make the value NA");
   EXPECT_NE(fault(request({"z"})).find("unknown column 'z'"), std::string::npos);
-  EXPECT_EQ(fault(request({"sqrt(g)"})), file.path() +
-                                             ", row 1: the column 'g' holds the text 'a', but sqrt(g) needs "
-                                             "numbers: give a number, not in quotes, or NA");
+  EXPECT_EQ(fault(request({"sqrt(g)"})),
+            file.path() +
+                ", row 1: the column 'g' holds the text 'a', but sqrt(g) needs "
+                "numbers: give a number or NA, or name the text by --na-strings");
   FrameRequest numeric = request({"g"});
   numeric.numeric = {"g"};
   EXPECT_EQ(fault(numeric), file.path() +
                                 ", row 1: the column 'g' holds the text 'a', but the model needs numbers: "
-                                "give a number, not in quotes, or NA");
-  FrameRequest known = request({"g"});
-  known.known_levels = {{"g", {"a"}}};
-  EXPECT_EQ(fault(known), file.path() + ", row 2: 'b' is not a level of 'g' in the model");
-  known = request({"x"});
-  known.known_levels = {{"x", {"1"}}};
-  EXPECT_EQ(fault(known), file.path() + ": 'x' holds numbers, but in the model it is a factor");
+                                "give a number or NA, or name the text by --na-strings");
 
   fill(comm, file, [&](Writer& w) { w.variable_texts("g", {"a", "M\xFCnchen"}); });
   EXPECT_EQ(fault(request({"g"})).rfind(file.path() + ", row 2: the column 'g' holds a text that is not", 0),

@@ -6,7 +6,9 @@
 #include "linalg.hpp"
 #include "parallel_blocks.hpp"
 #include "residual_sample.hpp"
+#include "response_check.hpp"
 #include "rows.hpp"
+#include "separation.hpp"
 #include "standardise.hpp"
 #include "step_halving.hpp"
 #include "term_tests.hpp"
@@ -63,6 +65,10 @@ class PhaseClock {
 /// A two-level factor is a binomial response as in R: the first level is failure.
 void make_numeric_response(Variable& response, const AnyFamily& family) {
   if (!response.factor) return;
+  if (response.levels.size() == 1)
+    throw Error(ErrorCode::input, fmt::format("the response '{}' is '{}' in every complete row: there is "
+                                              "nothing to fit",
+                                              response.name, response.levels[0]));
   if (family.kind != Family::binomial || response.levels.size() != 2) {
     throw Error(ErrorCode::input,
                 fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}",
@@ -109,6 +115,12 @@ std::vector<double> to_raw(std::span<const double> coef, const Design& design) {
     }
   }
   return raw;
+}
+
+std::vector<double> difference(std::span<const double> to, std::span<const double> from) {
+  std::vector<double> step(to.begin(), to.end());
+  for (std::size_t i = 0; i < step.size(); ++i) step[i] -= from[i];
+  return step;
 }
 
 /// The coefficient of the column of ones, if the model has one.
@@ -184,6 +196,7 @@ class Iteration {
         check_weights(frame_, frame_.variables[static_cast<std::size_t>(rows_.prior_weight)]);
       }
     });
+    require_variation(job_.comm(), rows_, formula_);
     choose_units();
     model_.formula = formula_.text;
     model_.family = options_.family;
@@ -293,6 +306,10 @@ class Iteration {
       progress_.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, edf {:.2f}", iteration,
                                 deviance * deviance_unit(), change * deviance_unit(), solution_.edf_total));
       model_.converged = change < options_.tolerance * (0.1 + std::abs(deviance)) && solution_.converged;
+      last_step_ = difference(model_.coef, previous);
+      if (is_separated(change / (0.1 + std::abs(deviance)),
+                       model_.converged || iteration >= options_.max_iterations))
+        break;
       if (model_.converged || iteration >= options_.max_iterations) break;
       // What the last iteration leaves is not kept: it is the model, and another run begins before it.
       if (control_.keeper != nullptr)
@@ -305,11 +322,27 @@ class Iteration {
     }
   }
 
+  /// Whether the last step is one of those that go on for ever: the model then has no finite estimate, even
+  /// if its deviance stands still. `change` is the deviance's, relative; `ends`: it was the last step anyway.
+  bool is_separated(double change, bool ends) {
+    constexpr double worth_a_look = 1e-7;
+    constexpr double still = 1e-7;         // of the other rows, while the iteration goes on
+    constexpr double almost_still = 1e-3;  // and where it ends
+    if (!may_separate(options_.family.kind) || !(change < worth_a_look) || last_step_.empty()) return false;
+    const auto reason = find_separation(job_, rows_, to_raw(model_.coef, model_.design),
+                                        to_raw(last_step_, model_.design), ends ? almost_still : still);
+    if (!reason) return false;
+    model_.no_estimate = *reason;
+    model_.converged = false;
+    return true;
+  }
+
   /// An iteration after the first came to no finite state: the model is the one before it.
   void end_before(int iteration, const Error& why) {
     model_.converged = false;
     model_.iterations = iteration - 1;
     progress_.note(fmt::format("iteration {}: {}", iteration, why.what()));
+    static_cast<void>(is_separated(0, true));
   }
 
   /// The sums at the solution of the working model, or nearer to where the step began: halved while they
@@ -501,7 +534,8 @@ class Iteration {
   std::optional<RowPass> pass_;
   Model model_;
   std::optional<WorkingSolver> solver_;
-  WorkingSolution solution_;  ///< of the last step
+  WorkingSolution solution_;       ///< of the last step
+  std::vector<double> last_step_;  ///< of the coefficients; empty before the first
   double mean_ = 0;
 };
 

@@ -166,7 +166,8 @@ int FitCommand::run(mpi::Session& session) const {
     if (keeper.resumed() && keeper.resumed()->iteration > 0) end.resumed_from = keeper.resumed()->iteration;
     save_run_report(job, plan, phases, end, run_report);
   });
-  if (model.converged) keeper.answered();
+  // More iterations would not find an estimate where there is none.
+  if (model.converged || !model.no_estimate.empty()) keeper.answered();
   if (root) {
     progress.note(fmt::format(
         "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
@@ -174,7 +175,10 @@ int FitCommand::run(mpi::Session& session) const {
     // The model is safe, so that a full disk behind the log is no fault of the fit: fmt::print would throw.
     static_cast<void>(
         std::fputs(fmt::format("{}\nModel written to {}\n", summary_text(model), out).c_str(), stdout));
-    if (!model.converged) {
+    if (!model.no_estimate.empty()) {
+      fmt::print(stderr, "tessera-fit: there is no finite estimate: {}; the last state is in {}\n",
+                 model.no_estimate, out);
+    } else if (!model.converged) {
       fmt::print(
           stderr, "tessera-fit: not converged after {}: the last state is in {}{}\n",
           counted(model.iterations, "iteration"), out,

@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
                "tessera-fit"};
   app.formatter(apps::help_layout());
   app.footer(
-      apps::footer("0 answer; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault; "
+      apps::footer("0 answer; 2 usage; 3 input; 4 not converged, or no finite estimate; 5 device required "
+                   "but absent; 6 job fault; "
                    "75 interrupted, the same command goes on"));
   app.set_version_flag("--version", std::string("tessera-fit ") + tessera::version);
   app.require_subcommand(1);

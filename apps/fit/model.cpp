@@ -125,6 +125,7 @@ Json to_json(const Model& model) {
   json["aic"] = model.aic;
   json["iterations"] = model.iterations;
   json["converged"] = model.converged;
+  if (!model.no_estimate.empty()) json["no_estimate"] = model.no_estimate;
   json["verdict"] = model.verdict;
   Json tests = Json::array();
   for (const CoefficientTest& test : model.coefficient_tests) {
@@ -263,6 +264,7 @@ Model from_json(const Json& json, const std::string& path) {
   model.aic = number(json.at("aic"));
   model.iterations = json.at("iterations").get<int>();
   model.converged = json.at("converged").get<bool>();
+  model.no_estimate = json.value("no_estimate", std::string());
   model.verdict = json.at("verdict").get<std::string>();
   for (const Json& test : json.at("parametric")) {
     model.coefficient_tests.push_back({test.at("name").get<std::string>(), number(test.at("estimate")),

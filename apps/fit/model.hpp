@@ -74,6 +74,7 @@ struct Model {
   double aic = 0;  ///< NaN for a family of the user's own
   int iterations = 0;
   bool converged = false;
+  std::string no_estimate;  ///< why there is no finite estimate (see separation.hpp); empty: there is one
   std::vector<CoefficientTest> coefficient_tests;
   std::vector<SmoothTest> smooth_tests;
   std::string verdict;  ///< where it was computed

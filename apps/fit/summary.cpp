@@ -53,9 +53,9 @@ std::optional<int> shared_decimals(const Model& model) {
   return needed;
 }
 
-/// For the share explained of a constant response: NaN without a sign.
-double shown(double value) {
-  return std::isnan(value) ? std::abs(value) : value;
+/// A share of a response that does not vary is none.
+std::string share_text(double value, const char* unit) {
+  return std::isfinite(value) ? fmt::format("{:.3g}{}", value, unit) : "NA";
 }
 
 /// A table whose first column is left-aligned and the others right-aligned.
@@ -120,13 +120,17 @@ std::string summary_text(const Model& model) {
   print("Approximate significance of smooth terms", smooth_table(model));
   if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
 
-  fmt::format_to(to, "\nR-sq.(adj) = {:6.3g}   Deviance explained = {:.3g}%\n",
-                 shown(model.r_squared_adjusted), shown(100 * model.deviance_explained()));
+  fmt::format_to(to, "\nR-sq.(adj) = {:>6}   Deviance explained = {}\n",
+                 share_text(model.r_squared_adjusted, ""), share_text(100 * model.deviance_explained(), "%"));
   fmt::format_to(to, "fREML = {:.5g}  Scale est. = {:.5g}  n = {}\n", model.reml, model.scale, model.rows);
   if (model.rows_dropped > 0) {
     fmt::format_to(to, "({} rows with missing values were left out)\n", model.rows_dropped);
   }
-  if (!model.converged) fmt::format_to(to, "The iteration has NOT converged: do not rely on this fit.\n");
+  if (!model.no_estimate.empty()) {
+    fmt::format_to(to, "There is NO finite estimate: {}.\n", model.no_estimate);
+  } else if (!model.converged) {
+    fmt::format_to(to, "The iteration has NOT converged: do not rely on this fit.\n");
+  }
   if (!std::isnan(model.aic)) fmt::format_to(to, "AIC = {:.8g}  ", model.aic);
   fmt::format_to(to, "iterations = {}\n", model.iterations);
   return out;

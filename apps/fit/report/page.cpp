@@ -97,7 +97,10 @@ class Page {
 
   void summary() {
     add("<section aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n");
-    if (!model_.converged) {
+    if (!model_.no_estimate.empty()) {
+      add("<p class=\"warning\">There is <strong>no finite estimate</strong>: {}.</p>\n",
+          escaped(model_.no_estimate));
+    } else if (!model_.converged) {
       add("<p class=\"warning\">The iteration has <strong>not converged</strong>: do not rely on this "
           "fit.</p>\n");
     }

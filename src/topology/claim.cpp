@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
 #include <tessera/topology/claim.hpp>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ struct SightingRecord {
   Uuid uuid;
   std::int32_t distance;
   std::int32_t simulated;
+  std::int32_t process;  ///< the one that a simulated device belongs to, or 0
   std::int64_t total_memory_bytes;
 };
 static_assert(std::is_trivially_copyable_v<SightingRecord>);
@@ -48,11 +50,13 @@ static_assert(std::is_trivially_copyable_v<Grant>);
 struct NodeView {
   std::vector<Sighting> sightings;
   std::map<Uuid, DeviceInfo> devices;  ///< what a lock goes by
+  std::map<Uuid, int> processes;       ///< that have simulated devices of their own
   std::string launch;                  ///< the leader's name for this mpirun
   std::string node;
 
   [[nodiscard]] std::string lock_name(const Uuid& uuid) const {
-    return detail::lock_name(devices.at(uuid), launch, node);
+    // Ranks of different jobs may go by the same number, and have the same names for devices of their own.
+    return detail::lock_name(devices.at(uuid), std::to_string(processes.at(uuid)) + '.' + launch, node);
   }
 };
 
@@ -66,8 +70,9 @@ struct Decision {
 NodeView gather_view(const mpi::Communicator& node, const Probe& probe) {
   std::vector<SightingRecord> mine;
   for (const auto& device : probe.devices)
-    mine.push_back(
-        {device.info.uuid, device.distance, device.info.simulated ? 1 : 0, device.info.total_memory_bytes});
+    mine.push_back({device.info.uuid, device.distance, device.info.simulated ? 1 : 0,
+                    device.info.simulated_for_rank ? static_cast<std::int32_t>(getpid()) : 0,
+                    device.info.total_memory_bytes});
   std::vector<std::size_t> offsets;
   const auto records = node.allgatherv(std::span<const SightingRecord>(mine), &offsets);
   NodeView view;
@@ -78,6 +83,7 @@ NodeView gather_view(const mpi::Communicator& node, const Probe& probe) {
       DeviceInfo& known = view.devices[record.uuid];
       known.uuid = record.uuid;
       known.simulated = record.simulated != 0;
+      view.processes[record.uuid] = record.process;
       known.total_memory_bytes = record.total_memory_bytes;
     }
   }

@@ -170,6 +170,7 @@ std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
   for (const auto& term : mine->terms)
     for (int i = 0; i < term.count; ++i)
       devices.push_back(make_device(*term.model, owner, static_cast<int>(devices.size())));
+  for (DeviceInfo& device : devices) device.simulated_for_rank = !mine->of_node;
   return devices;
 }
 

@@ -79,7 +79,8 @@ struct DeviceInfo {
   bool ecc = false;
   bool integrated = false;
   bool simulated = false;
-  int numa_node = -1;  ///< hwloc OS index of the nearest NUMA node; -1 if not known
+  bool simulated_for_rank = false;  ///< a simulated device that no other process has
+  int numa_node = -1;               ///< hwloc OS index of the nearest NUMA node; -1 if not known
   /// Cores near the device among those that this rank may use, as an hwloc list ("0-15,32-47"); empty
   /// if none of them is near (or the device is simulated): a thread then stays where the rank is.
   std::string near_cpuset;

@@ -124,6 +124,14 @@ TEST(JobDevices, JobsOfHalvesOfANodeShareNone) {
   comm.barrier();  // the other half's job has been made before this one ends
 }
 
+TEST(JobDevices, JobsOfHalvesHaveTheDevicesOfTheirRanks) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  const auto comm = world();
+  const Job job(comm.split(comm.rank() % 2));
+  EXPECT_EQ(job.inventory().devices().size(), 2 * job.inventory().ranks().size()) << job.last_verdict();
+  comm.barrier();  // the other half's job has been made before this one ends
+}
+
 TEST(JobDevices, JobsThatShareOneDivideItsMemory) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
   JobOptions options;

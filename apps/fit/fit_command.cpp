@@ -36,6 +36,7 @@ std::string planned(const Job& job) {
                          counted(known.devices, known.simulated ? "simulated device" : "device"));
     case Verdict::Ran::host: return "to run on the CPU: " + known.absence;
     case Verdict::Ran::fallback: return "to run on the CPU: " + to_string(known.failure);
+    case Verdict::Ran::none: return to_string(known);
   }
   return {};
 }

@@ -17,6 +17,7 @@ Json verdict_json(const Verdict& verdict) {
     case Verdict::Ran::devices: json["ran"] = "devices"; break;
     case Verdict::Ran::host: json["ran"] = "host"; break;
     case Verdict::Ran::fallback: json["ran"] = "fallback"; break;
+    case Verdict::Ran::none: json["ran"] = "none"; break;
   }
   json["devices"] = verdict.devices;
   json["simulated"] = verdict.simulated;

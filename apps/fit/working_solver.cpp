@@ -121,11 +121,8 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     if (job_.on_host()) return std::nullopt;
     why_not_ = comm.broadcast_text(why_not_, solver_);
   } else if (mine) {
-    // On the thread that calls MPI: nobody else looks.
-    run(HostAlgebra(job_.threads(), [&] {
-      if (stop_ != nullptr) stop_->look();
-      leave_if_asked();
-    }));
+    // However long it takes, this rank is alive to those that wait for the solution.
+    job_.run_alive([&] { run(HostAlgebra(job_.threads(), leave_if_asked)); });
   }
 
   WorkingSolution solution;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/attempt.hpp"
 
-#include <tessera/error.hpp>
+#include "mpi/check.hpp"
 
 namespace tessera {
 
 void Attempt::fatal(std::exception_ptr thrown) {
-  ballot_.outcome = Outcome::fatal;
+  ballot_.outcome = is_misuse(thrown) ? Outcome::misuse : Outcome::fatal;
   ballot_.failure = {};
   ballot_.failure.reason = reason_of(thrown);
   thrown_ = std::move(thrown);
@@ -19,11 +19,28 @@ void Attempt::device_failed(Verdict::Failure failure) {
 }
 
 void Attempt::end(const Ballot& decided, const std::string& what, const std::string& differs) const {
-  if (decided.outcome == Outcome::disagreement) throw Error(ErrorCode::usage, differs);
-  if (thrown_) std::rethrow_exception(thrown_);
-  throw Error(ErrorCode::job_fault, "rank " + std::to_string(decided.failure.rank) + " (" +
-                                        decided.failure.hostname + ") failed in " + what + ": " +
-                                        decided.failure.reason);
+  if (decided.outcome == Outcome::disagreement)
+    throw Error(ErrorCode::usage, differs + ": " + decided.failure.reason);
+  const bool misuse = decided.outcome == Outcome::misuse;
+  if (thrown_ && (!misuse || ballot_.outcome == Outcome::misuse)) std::rethrow_exception(thrown_);
+  throw Error(misuse ? ErrorCode::usage : ErrorCode::job_fault, failure_in(what, decided));
+}
+
+std::string failure_in(const std::string& what, const Ballot& decided) {
+  return "rank " + std::to_string(decided.failure.rank) + " (" + decided.failure.hostname + ") failed in " +
+         what + ": " + decided.failure.reason;
+}
+
+bool is_misuse(const std::exception_ptr& thrown) noexcept {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Misuse&) {
+    return true;
+  } catch (const mpi::detail::WrongThread&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 std::string reason_of(const std::exception_ptr& thrown) {

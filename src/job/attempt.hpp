@@ -3,11 +3,23 @@
 
 #include "job/vote.hpp"
 
+#include <tessera/error.hpp>
+
 #include <exception>
 #include <string>
 #include <utility>
 
 namespace tessera {
+
+/// A mistake in the program that no CPU run can make good: an `Error(usage)` on every rank, whichever made
+/// it.
+class Misuse : public Error {
+ public:
+  explicit Misuse(const std::string& message) : Error(ErrorCode::usage, message) {}
+};
+
+inline constexpr const char* thread_was_ended =
+    "a function of the pass ended its thread (pthread_exit, or cancelled): return from it, or throw";
 
 /// What went wrong first on this rank, kept for the vote while the rank goes on to it.
 class Attempt {
@@ -34,8 +46,8 @@ class Attempt {
   [[nodiscard]] const Ballot& ballot() const noexcept { return ballot_; }
 
   /// Ends a pass, or the setting up, as the vote decided. `fatal`: rethrows what was thrown on this
-  /// rank, or throws `Error(job_fault)` naming the rank that failed in `what`. `disagreement`: throws
-  /// `Error(usage)` with the text `differs`.
+  /// rank, or throws `Error(job_fault)` naming the rank that failed in `what`. `misuse`: the same with
+  /// `Error(usage)`. `disagreement`: throws `Error(usage)` with the text `differs`, and what does.
   [[noreturn]] void end(const Ballot& decided, const std::string& what, const std::string& differs) const;
 
  private:
@@ -43,6 +55,10 @@ class Attempt {
   std::exception_ptr thrown_;
 };
 
+/// Why a rank failed in `what`, as all ranks know it: "rank 1 (node7) failed in pass 3: …".
+[[nodiscard]] std::string failure_in(const std::string& what, const Ballot& decided);
+/// True for a `Misuse`, and for a collective call on a thread that may make none.
+[[nodiscard]] bool is_misuse(const std::exception_ptr& thrown) noexcept;
 /// What an exception says.
 [[nodiscard]] std::string reason_of(const std::exception_ptr& thrown);
 

@@ -36,7 +36,8 @@ CompileOutcome unpacked(const Packed& texts) {
 }  // namespace
 
 std::vector<JobModule> Job::compile(const ModuleSource& source) {
-  State& state = *state_;
+  State& state = this->state();
+  state.require_thread();
   if (on_host()) return {};
   const auto builders = builders_of(state.inventory);
 
@@ -45,19 +46,22 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   attempt.run([&] {
     if (source.text.empty())
       throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
-    for (const auto& [capability, builder] : builders) {
-      if (builder != comm().rank()) continue;
-      try {
-        made[capability] = packed(modules().compile(source, capability));
-      } catch (...) {
-        made[capability] = packed(CompileFailure{
-            {}, "\"" + source.name + "\" cannot be compiled: " + reason_of(std::current_exception()), {}});
+    run_alive([&] {
+      for (const auto& [capability, builder] : builders) {
+        if (builder != comm().rank()) continue;
+        try {
+          made[capability] = packed(modules().compile(source, capability));
+        } catch (const std::exception& fault) {
+          made[capability] =
+              packed(CompileFailure{{}, "\"" + source.name + "\" cannot be compiled: " + fault.what(), {}});
+        }
       }
-    }
+    });
   });
   const Ballot decided =
       state.ballots.vote(attempt.ballot(), static_cast<std::int64_t>(fnv1a(key_of(source))), state.inventory,
-                         "the compilation of \"" + source.name + "\"");
+                         "the compilation of \"" + source.name + "\"",
+                         [&] { return "the compilation of \"" + source.name + "\""; });
   if (decided.outcome != Outcome::success)
     attempt.end(decided, "the compilation of \"" + source.name + "\"",
                 "the ranks do not compile the same \"" + source.name +

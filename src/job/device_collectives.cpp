@@ -78,11 +78,13 @@ void DeviceCollectives::State::check(std::size_t arrays, bool all_there) const {
 
 void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
                                      const std::function<void()>& prepare) {
+  (void)mpi::detail::usable(*parts.comm);
   if (!ballots) ballots.emplace(*parts.comm);
   Attempt attempt;
   attempt.run(prepare);
   const Ballot decided =
-      ballots->vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory, what);
+      ballots->vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory, what,
+                    [&] { return std::string(what) + "\ncall " + std::to_string(calls_); });
   if (decided.outcome != Outcome::success)
     attempt.end(
         decided, what,

@@ -5,6 +5,8 @@
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -41,7 +43,8 @@ TileMemory DrivenDevice::memory(BufferPool& buffers, const DeviceContext& contex
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const auto tiles = plan.tiles_of(comm.rank());
   try {
-    std::vector<TileEnd> ends(tiles.size());
+    std::vector<TileEnd> ends(tiles.size(),
+                              {.failure = {}, .misuse = std::make_exception_ptr(Misuse(thread_was_ended))});
     std::vector<int> devices(tiles.size());
     std::vector<std::size_t> tile_of(pool.size());
     for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -52,12 +55,10 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       const std::size_t i = tile_of[static_cast<std::size_t>(device)];
       ends[i] = compute_tile(plan, tiles[i], work);
     };
-    if (options.stop == nullptr)
-      device_threads->run(devices, compute);
-    else
-      device_threads->run(devices, compute, [&] { options.stop->look(); });
+    device_threads->run(devices, compute, [&] { attend(); });
     detail::restore_once_cuda_has_started();
     for (TileEnd& end : ends) {
+      if (end.misuse) return attempt.fatal(end.misuse);
       if (end.failure) attempt.device_failed(std::move(*end.failure));
     }
     if (std::ranges::any_of(ends, &TileEnd::cut_short)) attempt.cut_short();
@@ -111,6 +112,9 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
         else
           work.on_device(tile);
         faults.throw_if_hit(fault::Stage::throwing, device, pass);
+      } catch (const abi::__forced_unwind&) {
+        drain(context);
+        throw;
       } catch (...) {
         drain(context);
         if (tile.told_to_stop()) return {.failure = {}, .cut_short = true};
@@ -129,7 +133,10 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
       context.synchronize();
     }
     return {};
+  } catch (const abi::__forced_unwind&) {
+    throw;
   } catch (...) {
+    if (is_misuse(std::current_exception())) return {.failure = {}, .misuse = std::current_exception()};
     failure.reason = reason_of(std::current_exception());
     return {.failure = std::move(failure)};
   }

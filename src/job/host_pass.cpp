@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
 
+#include "job/attempt.hpp"
+
 #include <tessera/job/stop_request.hpp>
 
+#include <cxxabi.h>
+
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -37,57 +38,60 @@ std::int64_t stoppable_step(std::int64_t units, std::int64_t block, int threads)
   return units_of_a_part(units, block, threads * stoppable_parts_per_thread);
 }
 
-bool compute_on_host(Range range, std::int64_t block, int threads,
-                     const std::function<void(const HostTile&)>& work, StopRequest* stop) {
+void EarliestFailure::add(std::int64_t part, std::exception_ptr thrown) {
+  const std::lock_guard lock(mutex_);
+  if (part < part_) {
+    part_ = part;
+    std::swap(thrown_, thrown);
+  }
+  any_ = true;
+}
+
+void EarliestFailure::rethrow() const {
+  if (thrown_) std::rethrow_exception(thrown_);
+}
+
+bool compute_on_host(Range range, std::int64_t block, WorkerThreads& threads,
+                     const std::function<void(const HostTile&)>& work, const StopRequest* stop,
+                     const std::function<void()>& meanwhile) {
   if (range.empty()) return true;
-  const std::int64_t step = step_of(range.size(), block, threads, stop != nullptr);
+  const int all = static_cast<int>(threads.size());
+  const std::int64_t step = step_of(range.size(), block, all, stop != nullptr);
   const std::int64_t parts = (range.size() - 1) / step + 1;
   std::atomic<std::int64_t> next = 0;
-  std::atomic<bool> failed = false;
-  std::mutex failing;
-  std::int64_t failed_part = parts;
-  std::exception_ptr thrown;
+  std::atomic<std::int64_t> ended = 0;
+  EarliestFailure failure;
 
-  const auto told_to_stop = [&](int thread) {
-    if (stop == nullptr) return false;
-    if (thread == 0) stop->look();
-    return stop->made();
-  };
-  const auto take_parts = [&](int thread) {
+  const std::function<void(int)> take_parts = [&](int thread) {
     // Parts are handed out in order and each that is handed out is computed, so the earliest part
     // that can fail always does.
-    while (!failed.load(std::memory_order_relaxed) && !told_to_stop(thread)) {
+    while (!failure.there_is() && !(stop != nullptr && stop->made())) {
       const std::int64_t part = next.fetch_add(1, std::memory_order_relaxed);
       if (part >= parts) return;
       const std::int64_t begin = range.begin + part * step;
       // Written so that no sum passes the end of the range, which may be near 2^63.
       const std::int64_t end = range.end - begin > step ? begin + step : range.end;
       try {
-        work({.range = {begin, end}, .thread = thread, .threads = threads});
+        work({.range = {begin, end}, .thread = thread, .threads = all});
+      } catch (const abi::__forced_unwind&) {
+        failure.add(part, std::make_exception_ptr(Misuse(thread_was_ended)));
+        throw;
       } catch (...) {
-        const std::lock_guard lock(failing);
-        if (part < failed_part) {
-          failed_part = part;
-          thrown = std::current_exception();
-        }
-        failed = true;
+        failure.add(part, std::current_exception());
       }
+      ended.fetch_add(1, std::memory_order_relaxed);
     }
   };
 
-  {
-    std::vector<std::jthread> others;
-    const auto helpers = static_cast<int>(std::min<std::int64_t>(threads, parts)) - 1;
-    others.reserve(static_cast<std::size_t>(helpers));
-    try {
-      for (int thread = 1; thread <= helpers; ++thread) others.emplace_back(take_parts, thread);
-    } catch (const std::system_error&) {
-      // A cgroup or ulimit grants no more threads: those that there are do it, too.
-    }
+  // A cgroup or ulimit may grant fewer threads: those that there are do it, too.
+  std::vector<int> workers(threads.start_first(static_cast<std::size_t>(std::min<std::int64_t>(all, parts))));
+  std::iota(workers.begin(), workers.end(), 0);
+  if (workers.empty())
     take_parts(0);
-  }
-  if (thrown) std::rethrow_exception(thrown);
-  return next.load(std::memory_order_relaxed) >= parts;
+  else
+    threads.run(workers, take_parts, meanwhile);
+  failure.rethrow();
+  return ended.load(std::memory_order_relaxed) >= parts;
 }
 
 }  // namespace tessera

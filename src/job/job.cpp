@@ -3,9 +3,30 @@
 
 #include "job/state.hpp"
 
+#include <tessera/error.hpp>
+
 #include <utility>
 
 namespace tessera {
+namespace {
+
+/// A job has threads of its own, of which MPI must know.
+void require_threads_of_mpi() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized == 0 || finalized != 0) return;  // the communicator says so
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_FUNNELED)
+    throw Error(
+        ErrorCode::usage,
+        "MPI is initialised without threads, which a job has: make a Session, or call MPI_Init_thread "
+        "with MPI_THREAD_FUNNELED or more");
+}
+
+}  // namespace
 
 std::string_view to_string(Policy policy) {
   switch (policy) {
@@ -17,62 +38,69 @@ std::string_view to_string(Policy policy) {
 }
 
 Job::Job(const mpi::Communicator& comm, JobOptions options) {
+  require_threads_of_mpi();
   const mpi::Purpose purpose(comm, "the making of the job");
   state_ = std::make_unique<State>(comm, std::move(options));
   state_->set_up();
+}
+Job::State& Job::state() const {
+  if (!state_) throw Error(ErrorCode::usage, "the job was moved from: use the object that it was moved to");
+  return *state_;
 }
 Job::~Job() = default;
 Job::Job(Job&&) noexcept = default;
 Job& Job::operator=(Job&&) noexcept = default;
 
-const mpi::Communicator& Job::comm() const noexcept {
-  return state_->comm;
+const mpi::Communicator& Job::comm() const {
+  return state().comm;
 }
-const Inventory& Job::inventory() const noexcept {
-  return state_->inventory;
+const Inventory& Job::inventory() const {
+  return state().inventory;
 }
-DevicePool& Job::devices() noexcept {
+DevicePool& Job::devices() {
   // Those of the pool stay open: what an application keeps on them is still to be given up in order.
-  return state_->lost ? state_->no_devices : state_->pool;
+  return state().lost ? state().no_devices : state().pool;
 }
-BufferPools& Job::buffers() noexcept {
-  return state_->buffers;
+BufferPools& Job::buffers() {
+  return state().buffers;
 }
 DeviceCollectives Job::collectives() {
-  if (!state_->collectives) {
+  State& its = state();
+  its.require_thread();
+  if (!its.collectives) {
     CollectiveParts parts;
-    parts.comm = &state_->comm;
-    parts.inventory = &state_->inventory;
-    parts.pool = &state_->pool;
-    parts.faults = &state_->faults;
-    parts.timeout = state_->comm.timeout();
-    state_->collectives.emplace(std::move(parts));
-    if (state_->lost) state_->collectives->close();
+    parts.comm = &its.comm;
+    parts.inventory = &its.inventory;
+    parts.pool = &its.pool;
+    parts.faults = &its.faults;
+    parts.timeout = its.comm.timeout();
+    its.collectives.emplace(std::move(parts));
+    if (its.lost) its.collectives->close();
   }
-  return DeviceCollectives(*state_->collectives);
+  return DeviceCollectives(*its.collectives);
 }
-ModuleCache& Job::modules() noexcept {
-  return *state_->modules;
+ModuleCache& Job::modules() {
+  return *state().modules;
 }
-int Job::threads() const noexcept {
-  return state_->threads.count;
+int Job::threads() const {
+  return state().threads.count;
 }
-const HostThreads& Job::host_threads() const noexcept {
-  return state_->threads;
+const HostThreads& Job::host_threads() const {
+  return state().threads;
 }
 
 Plan Job::plan(std::int64_t units, std::int64_t block) const {
-  return state_->plans_for_hosts ? plan_for_hosts(units, block) : inventory().plan(units, block);
+  return state().plans_for_hosts ? plan_for_hosts(units, block) : inventory().plan(units, block);
 }
 Plan Job::plan_for_hosts(std::int64_t units, std::int64_t block) const {
-  return Plan::over_hosts(units, state_->threads_of_ranks, block);
+  return Plan::over_hosts(units, state().threads_of_ranks, block);
 }
 
-bool Job::on_host() const noexcept {
-  return state_->lost || inventory().devices().empty();
+bool Job::on_host() const {
+  return state().lost || inventory().devices().empty();
 }
-const Verdict& Job::last_verdict() const noexcept {
-  return state_->verdict;
+const Verdict& Job::last_verdict() const {
+  return state().verdict;
 }
 
 }  // namespace tessera

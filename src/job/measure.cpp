@@ -4,6 +4,7 @@
 #include "job/attempt.hpp"
 #include "job/device_threads.hpp"
 #include "job/state.hpp"
+#include "job/worker_threads.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/topology/score.hpp>
@@ -96,7 +97,7 @@ class TimedRun {
 using Thrown = std::vector<std::exception_ptr>;
 
 /// Does `work` for every device, each on its own thread, but for those that something went wrong on.
-void for_each_device(DeviceThreads& threads, Thrown& thrown, const std::function<void(std::size_t)>& work) {
+void for_each_device(WorkerThreads& threads, Thrown& thrown, const std::function<void(std::size_t)>& work) {
   std::vector<int> sound;
   for (std::size_t i = 0; i < thrown.size(); ++i)
     if (!thrown[i]) sound.push_back(static_cast<int>(i));
@@ -122,7 +123,7 @@ std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vec
   Thrown thrown(devices.size());
   std::vector<double> seconds(devices.size());
   {
-    DeviceThreads threads(devices.size());
+    WorkerThreads threads(devices.size());
     std::deque<TimedRun> runs;
     for (std::size_t i = 0; i < devices.size(); ++i)
       runs.emplace_back(devices[i], static_cast<int>(i), static_cast<int>(devices.size()), options);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
 #include "job/state.hpp"
+#include "mpi/check.hpp"
 #include "mpi/roll_call.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 namespace tessera {
@@ -24,7 +29,45 @@ void come_late(std::chrono::milliseconds timeout) {
   std::this_thread::sleep_for(lateness);
 }
 
+/// "double" for `typeid(double)`.
+std::string name_of(const std::type_info& type) {
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> readable(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &failed), &std::free);
+  return failed == 0 ? readable.get() : type.name();
+}
+
 }  // namespace
+
+Job::Call Job::call_of(const char* verb, std::initializer_list<const std::type_info*> types,
+                       std::initializer_list<std::size_t> bytes) {
+  Call call;
+  call.verb = verb;
+  const auto* size = bytes.begin();
+  for (const std::type_info* type : types) {
+    call.types +=
+        (call.types.empty() ? "of " : " to ") + name_of(*type) + " (" + std::to_string(*size) + " bytes)";
+    call.signature = signature_of(
+        {call.signature, static_cast<std::int64_t>(type->hash_code()), static_cast<std::int64_t>(*size++)});
+  }
+  call.signature =
+      signature_of({call.signature, static_cast<std::int64_t>(std::hash<std::string_view>{}(verb))});
+  return call;
+}
+
+void Job::State::require_thread() const {
+  (void)mpi::detail::usable(comm);
+}
+
+WorkerThreads& Job::State::workers() {
+  if (!host_workers) host_workers.emplace(static_cast<std::size_t>(std::max(threads.count, 1)));
+  return *host_workers;
+}
+
+void Job::State::attend() const {
+  comm.alive();
+  if (options.stop != nullptr) options.stop->look();
+}
 
 void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices) const {
   const int rank = comm.rank();
@@ -35,6 +78,11 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
   if (work.local_units.value_or(mine) != mine)
     refuse("rank " + std::to_string(rank) + " brings " + std::to_string(*work.local_units) +
            " units, but the plan gives it " + std::to_string(mine) + ": bring those of local_range(plan)");
+  if (!work.has_functions)
+    refuse("a function of the pass is null: give one for devices and one for the host");
+  if (const std::int64_t before_last = (plan.units() - 1) / plan.block(); before_last >= work.most_blocks)
+    refuse("the plan has " + std::to_string(before_last + 1) + " blocks, and a reproducible sum takes " +
+           std::to_string(work.most_blocks) + " at most: use larger blocks");
   if (work.device_bytes_per_unit < 0)
     refuse("device_bytes_per_unit is " + std::to_string(work.device_bytes_per_unit) +
            ": give the bytes that a unit needs on a device, or 0");
@@ -51,8 +99,14 @@ Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& wo
   const TraceRange range("vote", pass);
   if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) come_late(ballots.timeout());
   const std::int64_t signature =
-      signature_of({pass, static_cast<std::int64_t>(plan.fingerprint()), work.width});
-  return ballots.vote(attempt.ballot(), signature, inventory, "the vote of " + pass_name());
+      signature_of({pass, work.call->signature, static_cast<std::int64_t>(plan.fingerprint()), work.width,
+                    work.device_bytes_per_unit});
+  return ballots.vote(attempt.ballot(), signature, inventory, "the vote of " + pass_name(), [&] {
+    return pass_name() + "\n" + work.call->verb + ' ' + work.call->types + "\na plan of " +
+           std::to_string(plan.units()) + " units in blocks of " + std::to_string(plan.block()) + " (" +
+           std::to_string(plan.fingerprint()) + ")\nwidth " + std::to_string(work.width) + '\n' +
+           std::to_string(work.device_bytes_per_unit) + " bytes a unit on a device";
+  });
 }
 
 void Job::State::stop_if_agreed() const {
@@ -60,14 +114,18 @@ void Job::State::stop_if_agreed() const {
     throw Error(ErrorCode::interrupted, "stopped by " + options.stop->cause());
 }
 
-void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) const {
+void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) {
   if (decided.outcome == Outcome::stopped) {
     (void)options.stop->agree();
+    verdict = no_verdict("stopped by " + options.stop->cause());
     stop_if_agreed();
   }
-  attempt.end(decided, pass_name(),
-              "the ranks do not make the same call in " + pass_name() +
-                  ": every rank must call the same verbs in the same order, with the same plan and width");
+  const std::string differs =
+      "the ranks do not make the same call in " + pass_name() +
+      " (every rank must call the same verbs in the same order, with the same plan, types and width)";
+  verdict = no_verdict(decided.outcome == Outcome::disagreement ? differs + ": " + decided.failure.reason
+                                                                : failure_in(pass_name(), decided));
+  attempt.end(decided, pass_name(), differs);
 }
 
 void Job::State::refuse_if_gpu_is_required() const {
@@ -77,6 +135,7 @@ void Job::State::refuse_if_gpu_is_required() const {
 
 void Job::State::fall_back(const Verdict::Failure& first) {
   lost = first;
+  verdict = no_verdict(tessera::to_string(first));
   device_threads.reset();
   if (collectives) collectives->close();
   refuse_if_gpu_is_required();
@@ -101,15 +160,50 @@ Verdict Job::State::verdict_of_host() const {
   return done;
 }
 
+Verdict Job::State::no_verdict(std::string reason) {
+  Verdict none;
+  none.ran = Verdict::Ran::none;
+  none.reason = std::move(reason);
+  return none;
+}
+
+void Job::run_alive(const std::function<void()>& work) {
+  State& its = state();
+  its.require_thread();
+  if (!work) refuse("Job::run_alive was given no function");
+  std::exception_ptr thrown;
+  bool ended_thread = true;
+  const std::function<void(int)> call = [&](int) {
+    try {
+      work();
+    } catch (const abi::__forced_unwind&) {
+      throw;
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    ended_thread = false;
+  };
+  if (its.workers().start_first(1) == 0)
+    call(0);
+  else
+    its.workers().run(std::array{0}, call, [&] { its.attend(); });
+  if (thrown) std::rethrow_exception(thrown);
+  if (ended_thread) throw Misuse(thread_was_ended);
+}
+
 void Job::run(const Plan& plan, const Pass& pass) {
-  State& state = *state_;
+  State& state = this->state();
+  state.require_thread();
   state.refuse_if_gpu_is_required();
+  if (state.options.stop != nullptr) state.options.stop->look();
   state.stop_if_agreed();
   ++state.pass;
   if (state.faults.hit(fault::Stage::stop, std::nullopt, state.pass)) (void)std::raise(SIGSTOP);
   if (state.faults.hit(fault::Stage::signal, std::nullopt, state.pass)) (void)std::raise(SIGUSR1);
   if (state.faults.hit(fault::Stage::kill, std::nullopt, state.pass)) (void)std::raise(SIGKILL);
   const TraceRange range("pass", state.pass);
+  state.verdict.ran = Verdict::Ran::none;  // until there is one
+  state.verdict.reason = "the pass ended before its vote";
   const bool on_devices = runs_on_devices(plan);
 
   Attempt attempt;
@@ -135,7 +229,8 @@ void Job::run(const Plan& plan, const Pass& pass) {
 
   attempt.run([&] {
     const TraceRange host("host");
-    if (!compute_on_host(local_range(plan), plan.block(), threads(), pass.on_host, state.options.stop))
+    if (!compute_on_host(local_range(plan), plan.block(), state.workers(), pass.on_host, state.options.stop,
+                         [&] { state.attend(); }))
       attempt.cut_short();
   });
   attempt.run(pass.finish);

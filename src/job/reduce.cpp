@@ -24,9 +24,13 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const Devic
       sums[static_cast<std::size_t>(tile.thread)].add(partial);
     }
   };
+  static const Call call{.verb = "reduce", .types = "", .signature = 1};
   run(plan,
-      {.local_units = std::nullopt,
+      {.call = &call,
+       .has_functions = on_device && on_host,
+       .local_units = std::nullopt,
        .width = static_cast<std::int64_t>(width),
+       .most_blocks = ReproducibleSum::most_summands,
        .device_bytes_per_unit = device_bytes_per_unit,
        .prepare = [&] { begin(runs_on_devices(plan) ? static_cast<int>(devices().size()) : threads()); },
        .on_device = [&](Tile& tile) { on_device(tile, sums[static_cast<std::size_t>(tile.device_index())]); },
@@ -37,8 +41,14 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const Devic
              for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
              sums.front().prepare_allreduce();
            }});
-  const mpi::Purpose purpose(comm(), "the sum of pass " + std::to_string(state_->pass));
-  sums.front().allreduce(comm());
+  const std::string what = "the sum of pass " + std::to_string(state().pass);
+  const mpi::Purpose purpose(comm(), what);
+  try {
+    sums.front().allreduce(comm());
+  } catch (const std::exception& fault) {
+    state().verdict = State::no_verdict(what + ": " + fault.what());
+    throw;
+  }
   return sums.front().values();
 }
 

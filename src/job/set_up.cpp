@@ -142,6 +142,15 @@ std::vector<int> gather_threads(const mpi::Communicator& comm, int mine) {
   return comm.allgather(mine);
 }
 
+/// What must be the same on all ranks, a line for each option.
+std::string described(const JobOptions& options) {
+  return "policy " + std::string(to_string(options.policy)) + "\nscore model " +
+         std::to_string(static_cast<int>(options.score_model)) + '\n' +
+         (options.allow_sharing ? "sharing" : "no sharing") + "\ncollective timeout " +
+         std::to_string(options.collective_timeout.count()) + " ms\n" +
+         (options.stop != nullptr ? "a stop request" : "no stop request");
+}
+
 /// Why the job has no device, as one sentence for all ranks.
 std::string absence_of(const Inventory& inventory) {
   if (!inventory.devices().empty()) return {};
@@ -171,7 +180,7 @@ void Job::State::set_up() {
                    signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
                                  options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
                                  options.stop != nullptr ? 1 : 0}),
-                   inventory, "the vote on the hardware");
+                   inventory, "the vote on the hardware", [&] { return described(options); });
   if (decided.outcome == Outcome::fatal || decided.outcome == Outcome::disagreement)
     attempt.end(
         decided, "the setting up of the job",

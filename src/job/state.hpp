@@ -6,6 +6,7 @@
 #include "job/device_threads.hpp"
 #include "job/fault.hpp"
 #include "job/vote.hpp"
+#include "job/worker_threads.hpp"
 #include "topology/cuda_visibility.hpp"
 
 #include <tessera/job/job.hpp>
@@ -34,7 +35,8 @@ struct DrivenDevice {
 /// How a tile's work ended: well, where it has no failure and was not cut short.
 struct TileEnd {
   std::optional<Verdict::Failure> failure;
-  bool cut_short = false;  ///< the job is to stop
+  bool cut_short = false;       ///< the job is to stop
+  std::exception_ptr misuse{};  ///< as neither a device nor the CPU can make good
 };
 
 /// What a job knows, and the steps that its passes are made of.
@@ -59,8 +61,9 @@ struct Job::State {
   DevicePool no_devices;  ///< what is left of it to see after a fallback
   BufferPools buffers{pool};
   std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
-  std::optional<DeviceThreads> device_threads;  ///< one for each of them
+  std::optional<WorkerThreads> device_threads;  ///< one for each of them
   HostThreads threads;
+  std::optional<WorkerThreads> host_workers;  ///< as many; from their first work on
   std::vector<int> threads_of_ranks;
   bool plans_for_hosts = false;          ///< the job had no device to use from the beginning
   int pass = 0;                          ///< counts from 1; 0 while the job is set up
@@ -71,6 +74,13 @@ struct Job::State {
 
   /// Probe, claim, inventory, and a first vote. *Collective.*
   void set_up();
+
+  /// Throws `Error(usage)` on a thread that may make no collective call: inside a function of a pass.
+  void require_thread() const;
+  /// The threads of the host's work.
+  [[nodiscard]] WorkerThreads& workers();
+  /// What the thread that calls MPI does while others work: answers the other ranks, and looks after a stop.
+  void attend() const;
 
   /// Throws `Error(usage)` if `plan` is not this job's, or `work` not this rank's part of it.
   void check_call(const Plan& plan, const Pass& work, bool on_devices) const;
@@ -85,7 +95,7 @@ struct Job::State {
   void stop_if_agreed() const;
 
   /// Ends the pass with an exception, as the vote decided. *Collective.*
-  [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided) const;
+  [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided);
 
   /// From here on the job is on the CPU. Throws `Error(job_fault)` under `Policy::gpu`.
   void fall_back(const Verdict::Failure& first);
@@ -93,6 +103,7 @@ struct Job::State {
 
   [[nodiscard]] Verdict verdict_of_devices(int devices) const;
   [[nodiscard]] Verdict verdict_of_host() const;
+  [[nodiscard]] static Verdict no_verdict(std::string reason);
 
  private:
   [[nodiscard]] std::string pass_name() const { return "pass " + std::to_string(pass); }

@@ -19,6 +19,7 @@ std::string to_string(const Verdict& verdict) {
              (verdict.devices == 1 ? " device" : " devices");
     case Verdict::Ran::host: return "computed on the CPU: " + verdict.absence;
     case Verdict::Ran::fallback: return "computed on the CPU: " + to_string(verdict.failure);
+    case Verdict::Ran::none: return "not computed: " + verdict.reason;
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 #include <sstream>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -41,15 +42,44 @@ Verdict::Failure unpacked(const std::string& text) {
   return failure;
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// What the first rank says that the other does not, and the other way round.
+std::string lines_apart(const std::string& text, const std::string& other) {
+  const auto others = lines_of(other);
+  std::string apart;
+  for (const std::string& line : lines_of(text)) {
+    if (std::ranges::find(others, line) == others.end()) apart += (apart.empty() ? "" : ", ") + line;
+  }
+  return apart.empty() ? "nothing else" : apart;
+}
+
+/// "rank 0 (node6) has verb map; rank 2 (node7) has verb scatter", of the first rank that is unlike rank 0.
+std::string difference_of(const std::vector<std::string>& texts, const Inventory& inventory) {
+  const auto other = std::ranges::find_if(texts, [&](const auto& text) { return text != texts.front(); });
+  if (other == texts.end()) return "they differ in what has no name";
+  const auto rank = static_cast<std::size_t>(other - texts.begin());
+  const auto says = [&](std::size_t who, const std::string& what) {
+    return "rank " + std::to_string(who) + " (" + inventory.ranks()[who].hostname + ") has " + what;
+  };
+  return says(0, lines_apart(texts.front(), *other)) + "; " + says(rank, lines_apart(*other, texts.front()));
+}
+
 }  // namespace
 
 std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325u;
+  // Each step is one to one in the value and in the state (the finaliser of SplitMix64).
+  std::uint64_t hash = 0x9e3779b97f4a7c15u;
   for (const std::int64_t value : values) {
-    for (int byte = 0; byte < 8; ++byte) {
-      hash ^= (static_cast<std::uint64_t>(value) >> (8 * byte)) & 0xffu;
-      hash *= 0x100000001b3u;
-    }
+    hash = (hash ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+    hash ^= hash >> 31;
   }
   return static_cast<std::int64_t>(hash);
 }
@@ -59,7 +89,7 @@ BallotBox::BallotBox(const mpi::Communicator& comm, StopRequest* stop) : comm_(c
 }
 
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
-                       const std::string& what) {
+                       const std::string& what, const std::function<std::string()>& describe) {
   const mpi::Purpose purpose(comm_, what);
   // The least of a number and of its complement are its bounds over all ranks.
   std::array<std::int64_t, 3> least = {key_of(mine.outcome, comm_.rank()), signature, ~signature};
@@ -68,6 +98,7 @@ Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Invento
   Ballot decided;
   if (least[1] != ~least[2]) {
     decided.outcome = Outcome::disagreement;
+    decided.failure.reason = difference_of(comm_.allgather_text(describe ? describe() : what), inventory);
     return decided;
   }
   if (least[0] == key_of(Outcome::success, 0)) return decided;

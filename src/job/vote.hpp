@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -16,6 +17,7 @@ class StopRequest;
 
 /// What one rank brings to a vote, and what the vote decides for all.
 enum class Outcome : std::int64_t {
+  misuse,         ///< the program is wrong: `Error(usage)` on every rank
   fatal,          ///< the pass cannot be done on the CPU either: it ends with an exception on every rank
   stopped,        ///< the rank cut its work short, as it or another was asked to (`StopRequest`)
   device_failed,  ///< the whole job falls back
@@ -38,10 +40,11 @@ class BallotBox {
 
   /// *Collective.* Returns the same ballot on every rank. `signature` stands for what must be the same on
   /// all of them; if it is not, they disagree, whatever else they brought. `inventory` gives the
-  /// ranks their host names, `what` the vote its own. Cost: one allreduce of 24 bytes, and a broadcast if a
-  /// rank failed.
+  /// ranks their host names, `what` the vote its own; `describe` tells what the signature stands for, a line
+  /// for each thing, and is called where the ranks disagree: what differs becomes the reason of the failure.
+  /// Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
   [[nodiscard]] Ballot vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
-                            const std::string& what);
+                            const std::string& what, const std::function<std::string()>& describe = {});
 
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return comm_.timeout(); }
 
@@ -49,7 +52,7 @@ class BallotBox {
   mpi::Communicator comm_;  // of its own, so that no other collective is taken for a vote
 };
 
-/// A number that differs, most probably, if any of `values` does (FNV-1a).
+/// A number that differs, most probably, if any of `values` does.
 [[nodiscard]] std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept;
 
 }  // namespace tessera

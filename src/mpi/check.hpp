@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/error.hpp>
+
 namespace tessera::mpi::detail {
+
+/// A call on a thread that may not make it.
+class WrongThread : public Error {
+ public:
+  WrongThread();
+};
 
 /// Throws `Failure` with MPI's own words unless `code` is MPI_SUCCESS.
 void check(int code, const char* call);
+
+/// What an `Error(usage)` says of a call after MPI_Finalize.
+extern const char* const mpi_is_over;
+
+/// True inside a collective of the calling thread: in what a signal's handler or a progress callback runs.
+[[nodiscard]] bool is_in_a_collective() noexcept;
 
 }  // namespace tessera::mpi::detail

@@ -11,18 +11,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 namespace tessera::mpi {
 namespace {
 
 using detail::check;
-
-/// The communicator for MPI, which must not be empty.
-MPI_Comm handle_of(const Communicator& comm) {
-  if (comm.native() == MPI_COMM_NULL)
-    throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
-  return comm.native();
-}
 
 MPI_Op operation(Reduction how) {
   switch (how) {
@@ -31,6 +25,49 @@ MPI_Op operation(Reduction how) {
     case Reduction::max: return MPI_MAX;
   }
   throw Error(ErrorCode::usage, "unknown reduction");
+}
+
+/// While it lives, MPI returns the errors of calls on `comm` instead of ending the program, as it does at
+/// first.
+class ErrorsReturned {
+ public:
+  explicit ErrorsReturned(MPI_Comm comm) : comm_(comm) {
+    MPI_Comm_get_errhandler(comm_, &before_);
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  }
+  ~ErrorsReturned() {
+    MPI_Comm_set_errhandler(comm_, before_);
+    MPI_Errhandler_free(&before_);
+  }
+  ErrorsReturned(const ErrorsReturned&) = delete;
+  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+
+ private:
+  MPI_Comm comm_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
+/// Throws `Error(usage)` unless a communicator can be made from `other`, by this thread.
+void require_duplicable(MPI_Comm other) {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized == 0)
+    throw Error(ErrorCode::usage, "MPI is not initialised: make a Session first, or call MPI_Init_thread");
+  if (finalized != 0) throw Error(ErrorCode::usage, detail::mpi_is_over);
+  if (other == MPI_COMM_NULL) throw Error(ErrorCode::usage, "MPI_COMM_NULL has no duplicate");
+  int level = MPI_THREAD_SINGLE;
+  int is_main = 0;
+  MPI_Query_thread(&level);
+  MPI_Is_thread_main(&is_main);
+  if (level <= MPI_THREAD_FUNNELED && is_main == 0) throw detail::WrongThread();
+  int is_inter = 0;
+  check(MPI_Comm_test_inter(other, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter != 0)
+    throw Error(
+        ErrorCode::usage,
+        "an inter-communicator has no ranks that work together: merge it first (MPI_Intercomm_merge)");
 }
 
 /// Calls `transfer(offset, count)` for consecutive pieces of `total` elements.
@@ -53,9 +90,39 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   return offsets;
 }
 
+/// Collectives that the thread is in: more than one only by a handler or callback.
+thread_local int collectives_under_way = 0;
+
+struct UnderWay {
+  UnderWay() { ++collectives_under_way; }
+  ~UnderWay() { --collectives_under_way; }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+};
+
+/// Whether the request is, which is then no more.
+bool is_complete(MPI_Request& request, std::string_view kind) {
+  int done = 0;
+  check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
+  if (done == 0) return false;
+  // MPI hands the error of a collective's request to the handler of MPI_COMM_WORLD.
+  const ErrorsReturned returned(MPI_COMM_WORLD);
+  if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS)
+    check(code, std::string(kind).c_str());
+  return true;
+}
+
 }  // namespace
 
 namespace detail {
+
+const char* const mpi_is_over = "MPI has been finalised: nothing can be sent any more";
+
+WrongThread::WrongThread()
+    : Error(ErrorCode::usage,
+            "a collective call, such as a verb of a job, on another thread than the one that made its "
+            "communicator: MPI belongs to that thread, and the functions of a pass run on others; make the "
+            "call between passes") {}
 
 static_assert(sizeof(std::size_t) == sizeof(std::uint64_t), "sizes travel as 64-bit integers");
 
@@ -67,9 +134,23 @@ void check(int code, const char* call) {
   throw Failure(std::string(call) + " failed: " + text);
 }
 
+bool is_in_a_collective() noexcept {
+  return collectives_under_way > 0;
+}
+
+MPI_Comm usable(const Communicator& comm) {
+  if (comm.native() == MPI_COMM_NULL)
+    throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
+  if (comm.self_.family->thread() != std::this_thread::get_id()) throw WrongThread();
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0) throw Error(ErrorCode::usage, mpi_is_over);
+  return comm.native();
+}
+
 void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
                std::size_t piece) {
-  const MPI_Comm native = handle_of(comm);
+  const MPI_Comm native = usable(comm);
   int type_bytes = 0;
   check(MPI_Type_size(type, &type_bytes), "MPI_Type_size");
   in_pieces(count, piece, [&](std::size_t offset, int elements) {
@@ -82,7 +163,7 @@ void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Data
 }
 
 void broadcast_bytes(const Communicator& comm, void* data, std::size_t bytes, int root, std::size_t piece) {
-  const MPI_Comm native = handle_of(comm);
+  const MPI_Comm native = usable(comm);
   in_pieces(bytes, piece, [&](std::size_t offset, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibcast(static_cast<std::byte*>(data) + offset, count, MPI_BYTE, root, native, &request),
@@ -92,7 +173,7 @@ void broadcast_bytes(const Communicator& comm, void* data, std::size_t bytes, in
 }
 
 std::vector<std::size_t> gathered_offsets(const Communicator& comm, std::size_t my_bytes) {
-  const MPI_Comm native = handle_of(comm);
+  const MPI_Comm native = usable(comm);
   std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size()));
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallgather(&my_bytes, 1, MPI_UINT64_T, counts.data(), 1, MPI_UINT64_T, native, &request),
@@ -103,7 +184,7 @@ std::vector<std::size_t> gathered_offsets(const Communicator& comm, std::size_t 
 
 void allgatherv_bytes(const Communicator& comm, std::span<const std::byte> mine,
                       std::span<const std::size_t> offsets, std::byte* out, std::size_t piece) {
-  const MPI_Comm native = handle_of(comm);
+  const MPI_Comm native = usable(comm);
   const auto ranks = offsets.size() - 1;
   if (offsets.back() <= piece) {
     std::vector<std::size_t> counts(ranks);
@@ -125,7 +206,7 @@ void allgatherv_bytes(const Communicator& comm, std::span<const std::byte> mine,
 
 std::vector<std::size_t> incoming_counts(const Communicator& comm, std::span<const std::size_t> counts,
                                          std::size_t total) {
-  const MPI_Comm native = handle_of(comm);
+  const MPI_Comm native = usable(comm);
   const auto ranks = static_cast<std::size_t>(comm.size());
   if (counts.size() != ranks)
     throw Error(ErrorCode::usage, "alltoallv needs a count for each of " + std::to_string(ranks) +
@@ -143,7 +224,7 @@ std::vector<std::size_t> incoming_counts(const Communicator& comm, std::span<con
 
 void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::span<const std::size_t> counts,
                      std::span<const std::size_t> incoming, std::byte* out, std::size_t piece) {
-  const MPI_Comm native = handle_of(comm);
+  const MPI_Comm native = usable(comm);
   const auto send_offsets = offsets_from(counts);
   const auto receive_offsets = offsets_from(incoming);
   // Which way to go must be the same decision on every rank.
@@ -192,23 +273,30 @@ void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::s
 
 Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
                            std::chrono::milliseconds timeout)
-    : self_{.comm = owned, .family = std::move(family), .id = id, .timeout = detail::within_clocks(timeout)} {
+    : self_{.comm = owned,
+            .family = std::move(family),
+            .id = id,
+            .timeout = detail::within_clocks(timeout),
+            .waits = &detail::collective_counts().of(id)} {
   check(MPI_Comm_set_errhandler(owned, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(owned, &self_.rank), "MPI_Comm_rank");
   check(MPI_Comm_size(owned, &self_.size), "MPI_Comm_size");
 }
 
 Communicator Communicator::duplicate_of(MPI_Comm other) {
-  if (other == MPI_COMM_NULL) throw Error(ErrorCode::usage, "MPI_COMM_NULL has no duplicate");
+  require_duplicable(other);
+  const ErrorsReturned returned(other);
+  auto family = std::make_shared<detail::Family>(other);
   MPI_Comm duplicate = MPI_COMM_NULL;
   check(MPI_Comm_dup(other, &duplicate), "MPI_Comm_dup");
-  return {duplicate, std::make_shared<detail::Family>(other), 0, std::chrono::milliseconds::zero()};
+  const std::uint64_t id = family->id();
+  return {duplicate, std::move(family), id, std::chrono::milliseconds::zero()};
 }
 
 Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {
   MPI_Comm duplicate = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Comm_idup(handle_of(*this), &duplicate, &request), "MPI_Comm_idup");
+  check(MPI_Comm_idup(detail::usable(*this), &duplicate, &request), "MPI_Comm_idup");
   wait(request, "a duplication", 0, detail::within_clocks(timeout));
   return {duplicate, self_.family, id_of_child(0), timeout};
 }
@@ -240,7 +328,7 @@ Communicator Communicator::split(int color) const {
 
 std::uint64_t Communicator::id_of_child(std::uint64_t which) const noexcept {
   std::uint64_t id = self_.id;
-  for (const std::uint64_t value : {static_cast<std::uint64_t>(self_.waits), which})
+  for (const std::uint64_t value : {static_cast<std::uint64_t>(*self_.waits), which})
     id = (id ^ value) * 0x100000001b3u + 0xcbf29ce484222325u;
   return id;
 }
@@ -251,30 +339,36 @@ void Communicator::barrier() const {
 
 void Communicator::barrier(std::string_view kind) const {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibarrier(handle_of(*this), &request), "MPI_Ibarrier");
+  check(MPI_Ibarrier(detail::usable(*this), &request), "MPI_Ibarrier");
   wait(request, kind);
 }
 
 void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
                         std::chrono::milliseconds timeout) const {
-  ++self_.waits;
+  const MPI_Comm comm = detail::usable(*this);
+  const UnderWay under_way;
+  const std::int64_t number = ++*self_.waits;
+  if (size() == self_.family->size()) ++self_.family->calls_of_all;
   // MPI moves a large transfer on only while it is looked at: at 500 MB/s it is over when naps begin.
   Pause pause(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
   const auto start = Pause::Clock::now();
   std::optional<detail::RollCall> roll_call;
-  for (int done = 0;;) {
-    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done != 0) return;
+  while (!is_complete(request, kind)) {
     if (pause.is_long()) {
       if (!roll_call) {
-        const detail::Place here(self_.id, self_.waits, kind, self_.family->purpose());
-        roll_call.emplace(*self_.family, native(), here, timeout, start);
+        const detail::Place here(self_.id, number, kind, self_.family->purpose());
+        roll_call.emplace(*self_.family, comm, here, timeout, start);
       }
       roll_call->step();
       if (self_.meanwhile) self_.meanwhile();
     }
     pause();
   }
+}
+
+void Communicator::alive() const {
+  (void)detail::usable(*this);
+  detail::Family::attend_all(detail::Place(0, 0, "work", self_.family->purpose()));
 }
 
 std::vector<std::string> Communicator::allgather_text(std::string_view mine) const {
@@ -298,12 +392,13 @@ std::string Communicator::broadcast_text(std::string_view text, int root) const 
 std::int64_t Communicator::exclusive_sum(std::int64_t value) const {
   std::int64_t below = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iexscan(&value, &below, 1, MPI_INT64_T, MPI_SUM, handle_of(*this), &request), "MPI_Iexscan");
+  check(MPI_Iexscan(&value, &below, 1, MPI_INT64_T, MPI_SUM, detail::usable(*this), &request), "MPI_Iexscan");
   wait(request, "an exclusive sum");
   return rank() == 0 ? 0 : below;  // MPI leaves rank 0's result undefined
 }
 
 Purpose::Purpose(const Communicator& comm, std::string what) : family_(comm.self_.family) {
+  if (family_) (void)detail::usable(comm);
   if (family_) family_->purposes.push_back(std::move(what));
 }
 

@@ -9,8 +9,8 @@
 namespace tessera::mpi::detail {
 namespace {
 
-constexpr int question = 0;
-constexpr int reply = 1;
+/// How long a rank waits before it looks for the end of those that have left: a collective is over by then.
+constexpr std::chrono::milliseconds patience{100};
 
 /// At most so many ranks are named.
 constexpr std::size_t named_at_most = 16;
@@ -46,27 +46,34 @@ RollCall::RollCall(Family& family, MPI_Comm comm, const Place& here, std::chrono
       comm_(comm),
       here_(std::make_shared<Letter>(Letter{0, here})),
       timeout_(timeout),
-      deadline_(start + timeout + lateness_of(family.rank())) {}
+      start_(start),
+      deadline_(time_is_up(start)) {}
+
+RollCall::Clock::time_point RollCall::time_is_up(Clock::time_point start) const {
+  return start + timeout_ + lateness_of(family_.rank());
+}
 
 void RollCall::step() {
   const auto now = Clock::now();
-  answer(now);
+  const Family::Mail mail = family_.attend(here_->place);
+  Family::attend_all(here_->place, &family_);
+  for (const int rank : mail.askers) asked_by(rank, now);
+  if (now - start_ > patience) told_ = Family::tell_the_departed(here_->place, told_);
   if (began_) {
-    collect();
+    for (const auto& [from, letter] : mail.replies) {
+      if (letter.call == here_->call) where_[static_cast<std::size_t>(from)] = letter.place;
+    }
     judge(now);
   } else if (timeout_.count() > 0 && now >= deadline_) {
     begin(now);
   }
 }
 
-void RollCall::answer(Clock::time_point now) {
-  while (const auto asked = family_.receive(question)) {
-    family_.send(asked->from, reply, std::make_shared<Letter>(Letter{asked->letter.call, here_->place}));
-    if (began_ && asked->from > family_.rank()) continue;
-    // That rank ends the job at most two graces after it asked.
-    began_.reset();
-    deadline_ = std::max(deadline_, now + 3 * grace);
-  }
+void RollCall::asked_by(int rank, Clock::time_point now) {
+  if (began_ && rank > family_.rank()) return;
+  // That rank ends the job at most two graces after it asked, or has heard that another works.
+  began_.reset();
+  deadline_ = std::max(deadline_, now + 3 * grace);
 }
 
 void RollCall::begin(Clock::time_point now) {
@@ -75,17 +82,10 @@ void RollCall::begin(Clock::time_point now) {
   std::erase(members_, family_.rank());
   where_.assign(static_cast<std::size_t>(family_.size()), std::nullopt);
   here_ = std::make_shared<Letter>(Letter{family_.next_call(), here_->place});
-  for (const int rank : members_) family_.send(rank, question, here_);
+  for (const int rank : members_) family_.send(rank, Subject::question, here_);
 }
 
-void RollCall::collect() {
-  while (const auto answered = family_.receive(reply)) {
-    if (answered->letter.call == here_->call)
-      where_[static_cast<std::size_t>(answered->from)] = answered->letter.place;
-  }
-}
-
-void RollCall::judge(Clock::time_point now) const {
+void RollCall::judge(Clock::time_point now) {
   if (now - *began_ < grace) return;
   const auto place_of = [&](int rank) -> const std::optional<Place>& {
     return where_[static_cast<std::size_t>(rank)];
@@ -101,6 +101,12 @@ void RollCall::judge(Clock::time_point now) const {
   if (!missing.empty())
     end(listed(missing, [&](int rank) { return family_.name_of(rank); }) + " did not come to " + here.name() +
         " within " + seconds(timeout_) + ": ");
+
+  if (std::ranges::any_of(members_, [&](int rank) { return place_of(rank)->works(); })) {
+    began_.reset();
+    deadline_ = time_is_up(now);
+    return;
+  }
 
   const auto elsewhere = not_there([&](int rank) { return !place_of(rank)->is(here); });
   if (!elsewhere.empty())

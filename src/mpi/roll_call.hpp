@@ -4,6 +4,7 @@
 #include "mpi/family.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,11 +16,15 @@ namespace tessera::mpi::detail {
 /// Finds out which ranks a collective waits for in vain, and ends the job with their names.
 ///
 /// Each rank that waits in a collective calls `step` again and again. A rank whose time is up asks the others
-/// of its communicator where they are, and every rank that waits in a collective, be it another one, answers.
-/// After a grace the rank that asked names those that did not answer, or, if all did, those that are
-/// elsewhere, and aborts the job with status 6. Ranks ask one after another, the lowest first, and one that
-/// was asked leaves it to the lower one, so that one speaks for all. A collective that completes during the
-/// roll call counts: ranks that arrive within the grace save the job. Nothing is ever waited for.
+/// of its communicator where they are, and every rank that waits in a collective, be it another one, or works
+/// in a pass, answers. After a grace the rank that asked names those that did not answer, and aborts the job
+/// with status 6. If all did, and one works, it waits as long again; if none does, it names those that are
+/// elsewhere. Ranks ask one after another, the lowest first, and one that was asked leaves it to the lower
+/// one, so that one speaks for all. A collective that completes during the roll call counts: ranks that
+/// arrive within the grace save the job. Nothing is ever waited for.
+///
+/// A rank that waits tells those that have come to the end of the program, too, whatever the timeout: one
+/// that never came to this collective ends the job.
 class RollCall {
  public:
   using Clock = std::chrono::steady_clock;
@@ -35,17 +40,20 @@ class RollCall {
   void step();
 
  private:
-  void answer(Clock::time_point now);
+  /// An other rank has asked this one.
+  void asked_by(int rank, Clock::time_point now);
   void begin(Clock::time_point now);
-  void collect();
-  void judge(Clock::time_point now) const;
+  void judge(Clock::time_point now);
+  [[nodiscard]] Clock::time_point time_is_up(Clock::time_point start) const;
   [[noreturn]] void end(const std::string& what_is_wrong) const;
 
   Family& family_;
   MPI_Comm comm_;
   std::shared_ptr<const Letter> here_;
   std::chrono::milliseconds timeout_;
+  Clock::time_point start_;
   Clock::time_point deadline_;
+  std::size_t told_ = 0;                     // of those that have left
   std::optional<Clock::time_point> began_;   // this rank asks
   std::vector<int> members_;                 // that it asks, by their rank of the family
   std::vector<std::optional<Place>> where_;  // the answers, by rank of the family

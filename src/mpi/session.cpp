@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mpi/check.hpp"
+#include "mpi/family.hpp"
+
 #include <tessera/error.hpp>
 #include <tessera/mpi/session.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <string>
+#include <thread>
 
 namespace tessera::mpi {
 namespace {
@@ -36,26 +44,128 @@ bool initialise(int& argc, char**& argv) {
   return true;
 }
 
+/// How long a rank that leaves by an exception waits for ranks of which nothing is heard, if there is no
+/// timeout.
+constexpr std::chrono::minutes longest_wait_after_an_exception{1};
+
+constexpr const char* the_end = "the end of the program";
+
+std::string words_of(const std::exception_ptr& thrown) {
+  if (!thrown) return "std::terminate was called";
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& fault) {
+    return fault.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
 }  // namespace
 
+/// The ways out of a program that pass by no destructor: `std::exit`, and an exception that nothing catches.
+/// Of the session that owns MPI.
+class Session::Exits {
+ public:
+  explicit Exits(Session& session) {
+    session_ = &session;
+    static const bool registered = std::atexit(&at_exit) == 0;
+    if (!registered)
+      std::fputs("tessera: std::atexit failed: std::exit on one rank is not noticed\n", stderr);
+    before_ = std::set_terminate(&at_terminate);
+  }
+  ~Exits() {
+    session_ = nullptr;
+    if (std::get_terminate() == &at_terminate) std::set_terminate(before_);
+  }
+  Exits(const Exits&) = delete;
+  Exits& operator=(const Exits&) = delete;
+
+ private:
+  static void at_exit() {
+    Session* const session = session_;
+    if (session == nullptr) return;
+    const detail::Family& family = *session->world_.self_.family;
+    if (family.thread() != std::this_thread::get_id())
+      end_job(*session, " called std::exit on another thread than the main one");
+    if (detail::is_in_a_collective()) end_job(*session, " called std::exit inside a collective");
+    session->end(false);
+  }
+
+  [[noreturn]] static void at_terminate() {
+    const std::string words = words_of(std::current_exception());
+    Session* const session = session_;
+    if (session == nullptr) std::abort();
+    end_job(*session, " ends by an exception that nothing caught: " + words);
+  }
+
+  [[noreturn]] static void end_job(const Session& session, const std::string& how) {
+    abort_job(session.name() + how + ": the job is ended", exit_status(ErrorCode::job_fault));
+  }
+
+  static inline Session* session_ = nullptr;
+  std::terminate_handler before_ = nullptr;
+};
+
 Session::Session(int& argc, char**& argv)
-    : owns_mpi_(initialise(argc, argv)), world_(Communicator::duplicate_of(MPI_COMM_WORLD)) {}
+    : owns_mpi_(initialise(argc, argv)),
+      exceptions_(std::uncaught_exceptions()),
+      world_(Communicator::duplicate_of(MPI_COMM_WORLD)),
+      end_(world_.duplicate()) {
+  if (owns_mpi_) exits_ = std::make_unique<Exits>(*this);
+}
 
 Session::~Session() {
+  end(std::uncaught_exceptions() > exceptions_);
+}
+
+/// Waits for all ranks. If none comes by an exception, all must have made as many collective calls: one that
+/// missed the last of them may have kept nobody waiting, and yet have no result.
+void Session::meet(bool by_exception) const {
+  const std::int64_t calls = world_.self_.family->calls_of_all;
+  // The least of a number and of its complement are its bounds over all ranks.
+  std::array<std::int64_t, 3> least = {by_exception ? 0 : 1, calls, ~calls};
+  end_.allreduce(std::span<std::int64_t>(least), Reduction::min);
+  if (least[0] == 0 || least[1] == ~least[2]) return;
+  const auto all = end_.allgather(calls);
+  const auto first = std::ranges::min_element(all);
+  const auto other = std::ranges::max_element(all);
+  const detail::Family& family = *world_.self_.family;
+  if (end_.rank() == 0)
+    abort_job(family.name_of(static_cast<int>(first - all.begin())) +
+                  " came to the end of the program after " + std::to_string(*first) + " collective calls, " +
+                  family.name_of(static_cast<int>(other - all.begin())) + " after " + std::to_string(*other) +
+                  ": every rank must make the same collective calls in the same order; the job is ended",
+              exit_status(ErrorCode::job_fault));
+  end_.barrier();
+}
+
+std::string Session::name() const {
+  return world_.self_.family->name_of(world_.rank());
+}
+
+void Session::end(bool by_exception) noexcept {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  const bool ends_mpi = owns_mpi_ && finalized == 0;
-  if (ends_mpi) {
+  if (finalized == 0) {
     // MPI_Finalize waits for every rank, and for ever.
     try {
-      const Purpose purpose(world_, "the end of the program");
-      world_.barrier();
+      const auto family = world_.self_.family;
+      const Purpose purpose(
+          end_, by_exception ? the_end + (", to which " + name() + " came by an exception") : the_end);
+      end_.set_timeout(world_.timeout());
+      if (by_exception && world_.timeout().count() == 0) end_.set_timeout(longest_wait_after_an_exception);
+      family->leave(by_exception);
+      meet(by_exception);
+      family->all_have_left();
     } catch (const std::exception& fault) {
       std::fprintf(stderr, "tessera: at the end of the program: %s\n", fault.what());
     }
   }
+  exits_.reset();
+  end_ = Communicator();
   world_ = Communicator();  // while MPI is still there
-  if (ends_mpi) MPI_Finalize();
+  if (owns_mpi_ && finalized == 0) MPI_Finalize();
 }
 
 }  // namespace tessera::mpi

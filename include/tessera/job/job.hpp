@@ -14,11 +14,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <vector>
 
 namespace tessera {
@@ -87,10 +91,11 @@ struct JobModule {
 ///     if (session.is_root()) std::cout << job.last_verdict() << '\n';
 ///
 /// The constructor and the three verbs are *collective* over the communicator: every rank calls them in
-/// the same order, with the same options, plan and width. Device functions run on one thread for each of
-/// this rank's tiles, host functions on `threads()` threads; neither may call MPI, which the job does on
-/// the calling thread alone. On a simulated device the host function does the tile's work. A job object
-/// is not thread-safe.
+/// the same order, with the same options, plan, types and width. Device functions run on one thread for each
+/// of this rank's tiles, host functions on `threads()` threads, all of them the job's own; none may call MPI,
+/// which the job does on the calling thread alone. That thread only waits in a pass, and answers other ranks:
+/// however long a function takes, its rank is alive. On a simulated device the host function does the tile's
+/// work. A job object is not thread-safe, and every member of one that was moved from throws `Error(usage)`.
 ///
 /// What happens when something goes wrong:
 /// - A device function that throws or calls `tile.fail`, a device that cannot be opened, bound or
@@ -101,8 +106,13 @@ struct JobModule {
 ///   better ones.
 /// - An exception from a host function, or misuse on one rank (a span that is not the rank's part of the
 ///   plan): rethrown on its rank after all ranks have agreed that the pass failed; the other ranks
-///   throw `Error(job_fault)` naming that rank. If ranks pass different plans, every rank throws
-///   `Error(usage)`.
+///   throw `Error(job_fault)` naming that rank.
+/// - Ranks that do not make the same call (another verb, plan, width or type of unit or result): every rank
+/// throws
+///   `Error(usage)` that tells what differs.
+/// - A verb, another collective call or a `Job` inside a function of a pass, and a function that ends its
+/// thread
+///   (pthread_exit): every rank throws `Error(usage)`, as soon as the pass has ended.
 /// - A request to stop (`JobOptions::stop`), on any rank: host functions end with the part at hand, devices
 ///   with theirs or where they ask (`Tile::stopping`), and every rank throws `Error(interrupted)` with its
 ///   cause, then and in any later pass. A pass that every rank had completed is a result like any other.
@@ -120,24 +130,24 @@ class Job {
   Job& operator=(Job&&) noexcept;
 
   /// The job's own duplicate of the communicator that it was made with.
-  [[nodiscard]] const mpi::Communicator& comm() const noexcept;
-  [[nodiscard]] const Inventory& inventory() const noexcept;
+  [[nodiscard]] const mpi::Communicator& comm() const;
+  [[nodiscard]] const Inventory& inventory() const;
   /// This rank's own devices. Empty on a rank that drives none, and after a fallback.
-  [[nodiscard]] DevicePool& devices() noexcept;
+  [[nodiscard]] DevicePool& devices();
   /// Sums and broadcasts of data on the devices of all ranks: include <tessera/job/device_collectives.hpp>.
   /// Not collective itself. Valid as long as the job.
   [[nodiscard]] DeviceCollectives collectives();
   /// The buffer pools of `devices()`, by index there: to read their figures, and to empty them between
   /// phases. Tiles reach theirs by `Tile::buffers`. After a fallback they are still there, for what is left
   /// in them.
-  [[nodiscard]] BufferPools& buffers() noexcept;
+  [[nodiscard]] BufferPools& buffers();
   /// Host threads of this rank, at least 1.
-  [[nodiscard]] int threads() const noexcept;
+  [[nodiscard]] int threads() const;
   /// The same, and why so many.
-  [[nodiscard]] const HostThreads& host_threads() const noexcept;
+  [[nodiscard]] const HostThreads& host_threads() const;
 
   /// This rank's kernels: the cache of its devices too.
-  [[nodiscard]] ModuleCache& modules() noexcept;
+  [[nodiscard]] ModuleCache& modules();
 
   /// *Collective.* Compiles `source` for the job's devices, once for each compute capability: by the lowest
   /// rank that drives such a device, or from its disk. Returns the outcomes, a failure with its log too,
@@ -162,9 +172,16 @@ class Job {
   [[nodiscard]] Range local_range(const Plan& plan) const { return plan.range_of(comm().rank()); }
 
   /// True if the next pass runs on the CPU: no device, policy `cpu`, or an earlier fallback.
-  [[nodiscard]] bool on_host() const noexcept;
-  /// The verdict of the last pass; before the first pass, what is known of the hardware.
-  [[nodiscard]] const Verdict& last_verdict() const noexcept;
+  [[nodiscard]] bool on_host() const;
+  /// The verdict of the last pass, the same on every rank; before the first pass, what is known of the
+  /// hardware. If the last pass ended with an exception, `Verdict::Ran::none` and why. Of an exception that
+  /// is one rank's alone (`mpi::Failure`), only that rank knows.
+  [[nodiscard]] const Verdict& last_verdict() const;
+
+  /// Calls `work` on a thread of the job's and waits for it, while this one answers other ranks: a rank that
+  /// computes for long between passes is alive to those that wait for it. Not collective. `work` may call no
+  /// collective; what it throws is rethrown. Cost: waking a thread.
+  void run_alive(const std::function<void()>& work);
 
   /// *Collective.* Results apart from inputs: `in` holds this rank's units of `plan`, and so does the
   /// result. `on_device(Tile&, std::span<const Unit>, std::span<Result>)` and
@@ -178,6 +195,7 @@ class Job {
   [[nodiscard]] std::vector<Result> map(const Plan& plan, std::span<const Unit> in, DeviceFn&& on_device,
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
     static_assert(!std::is_same_v<Result, bool>, "std::vector<bool> has no span: use char");
+    static const Call call = call_of<Result, Unit>("map");
     std::int64_t first = 0;
     std::vector<Result> out;
     const auto part = [&](auto span, Range range) {
@@ -185,7 +203,9 @@ class Job {
                           static_cast<std::size_t>(range.size()));
     };
     run(plan,
-        {.local_units = static_cast<std::int64_t>(in.size()),
+        {.call = &call,
+         .has_functions = is_callable(on_device) && is_callable(on_host),
+         .local_units = static_cast<std::int64_t>(in.size()),
          .device_bytes_per_unit = device_bytes_per_unit,
          .prepare =
              [&] {
@@ -208,13 +228,16 @@ class Job {
   template <class Unit, class DeviceFn, class HostFn>
   void scatter(const Plan& plan, std::span<Unit> units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {
+    static const Call call = call_of<void, Unit>("scatter");
     std::int64_t first = 0;
     std::vector<Unit> untouched;
     const auto part = [&](Range range) {
       return units.subspan(static_cast<std::size_t>(range.begin - first),
                            static_cast<std::size_t>(range.size()));
     };
-    run(plan, {.local_units = static_cast<std::int64_t>(units.size()),
+    run(plan, {.call = &call,
+               .has_functions = is_callable(on_device) && is_callable(on_host),
+               .local_units = static_cast<std::int64_t>(units.size()),
                .device_bytes_per_unit = device_bytes_per_unit,
                .prepare =
                    [&] {
@@ -235,16 +258,46 @@ class Job {
   /// *Collective.* The sum over all blocks of the job of a vector of `width` doubles, on every rank:
   /// bit-identical for any number of ranks, threads, and devices of one kind, given the same
   /// `plan.block()`. Units are the plan's; a block is `plan.block()` of them. Parts as in `map`. Blocks
-  /// until the sum is known. Memory: 40 `width` bytes for each tile or host thread.
+  /// until the sum is known. Memory: 40 `width` bytes for each tile or host thread. A plan of more than 2^30
+  /// blocks is refused before any work (`ReproducibleSum`).
   [[nodiscard]] std::vector<double> reduce(const Plan& plan, std::size_t width, const DeviceReduce& on_device,
                                            const HostReduce& on_host, std::int64_t device_bytes_per_unit = 0);
 
  private:
+  /// Which verb of which types: the same on every rank.
+  struct Call {
+    const char* verb = "";
+    std::string types;  ///< "of double (8 bytes) to float (4 bytes)"
+    std::int64_t signature = 0;
+  };
+  [[nodiscard]] static Call call_of(const char* verb, std::initializer_list<const std::type_info*> types,
+                                    std::initializer_list<std::size_t> bytes);
+  template <class Result, class Unit>
+  [[nodiscard]] static Call call_of(const char* verb) {
+    if constexpr (std::is_void_v<Result>)
+      return call_of(verb, {&typeid(Unit)}, {sizeof(Unit)});
+    else
+      return call_of(verb, {&typeid(Unit), &typeid(Result)}, {sizeof(Unit), sizeof(Result)});
+  }
+  /// False for a null pointer to a function, or an empty `std::function`.
+  template <class Function>
+  [[nodiscard]] static bool is_callable(const Function& function) noexcept {
+    if constexpr (std::is_pointer_v<Function>)
+      return function != nullptr;
+    else if constexpr (requires { function.operator bool(); })
+      return static_cast<bool>(function);
+    else
+      return true;
+  }
+
   /// What the verbs are made of. Whatever can throw on one rank alone happens inside these functions, so
   /// that it is carried to the vote instead of leaving the other ranks waiting there.
   struct Pass {
+    const Call* call = nullptr;
+    bool has_functions = true;                ///< neither of the caller's is null
     std::optional<std::int64_t> local_units;  ///< units that the caller brought, to be checked
     std::int64_t width = 0;                   ///< doubles of a reduction; the same on every rank
+    std::int64_t most_blocks = std::numeric_limits<std::int64_t>::max();
     std::int64_t device_bytes_per_unit = 0;
     std::function<void()> prepare;                 ///< before any work
     std::function<void(Tile&)> on_device;          ///< a part of a tile
@@ -254,11 +307,12 @@ class Job {
   };
   void run(const Plan& plan, const Pass& pass);
   /// True if a pass over `plan` begins on devices.
-  [[nodiscard]] bool runs_on_devices(const Plan& plan) const noexcept {
-    return plan.on_devices() && !on_host();
-  }
+  [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
 
   struct State;
+  /// Throws `Error(usage)` if the job was moved from.
+  [[nodiscard]] State& state() const;
+
   std::unique_ptr<State> state_;
 };
 

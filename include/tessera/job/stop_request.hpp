@@ -36,10 +36,15 @@ struct StopOptions {
 /// asked therefore does not act by itself: it tells the others, all of them cut short what they do, and the
 /// vote at the end of the pass (or `agree`) makes it one decision. What is asked cannot be taken back.
 ///
-/// The signals' handlers set a flag and do nothing else. They are the process's; what was there before is
-/// restored when the request ends. So only one request that catches signals can live at a time.
+/// The signals' handlers set a flag, and call the handler that the application had for the signal before, if
+/// it had one. Handlers are the process's: only one request that catches signals can live at a time, and the
+/// application's are put back when the request ends. A handler that the application sets later, by `signal`
+/// or `sigaction`, would take the signal away: `look`, `agree` and passes find it within a tenth of a second,
+/// chain it like an earlier one, and say so once on standard error. Set handlers before the request is made,
+/// or leave the signal out of `StopOptions::signals`.
 ///
-/// Threads: `made` and `request` may be called on any; all else on the thread that calls MPI.
+/// Threads: `made` and `request` may be called on any; all else on the thread that calls MPI, or it throws
+/// `Error(usage)`.
 class StopRequest {
  public:
   /// *Collective.* Throws `Error(usage)` for a negative time, a signal that cannot be caught, or if another

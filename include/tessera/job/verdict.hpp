@@ -16,6 +16,7 @@ struct Verdict {
     host,      ///< the CPU function computed every unit, because there was no device to use
     fallback,  ///< a device failed: the CPU function computed every unit, in this pass or since an earlier
                ///< one
+    none,      ///< the pass ended with an exception: there is no result
   };
 
   /// The first failure: of the lowest rank that failed, its first tile in plan order. The stages are
@@ -39,10 +40,12 @@ struct Verdict {
   bool simulated = false;  ///< the devices were simulated
   std::string absence;     ///< why no device was used, if `ran` is `host`
   Failure failure;         ///< meaningful if `ran` is `fallback`
+  std::string reason;      ///< how the pass ended, if `ran` is `none`
 };
 
-/// One line: "computed on 8 devices", "computed on the CPU: no NVIDIA driver is installed", or
-/// "computed on the CPU: rank 3 (node7) device 1 GPU-… failed in tile: …". Simulated devices are called so.
+/// One line: "computed on 8 devices", "computed on the CPU: no NVIDIA driver is installed",
+/// "computed on the CPU: rank 3 (node7) device 1 GPU-… failed in tile: …", or "not computed: stopped by
+/// SIGUSR1 on rank 3". Simulated devices are called so.
 [[nodiscard]] std::string to_string(const Verdict& verdict);
 /// The part of that line that names the failure.
 [[nodiscard]] std::string to_string(const Verdict::Failure& failure);

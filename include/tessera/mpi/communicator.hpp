@@ -37,6 +37,10 @@ class Communicator;
 namespace detail {
 class Family;
 
+/// The communicator for MPI. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
+/// thread is not the one that made it.
+MPI_Comm usable(const Communicator& comm);
+
 /// `time`, or a hundred years if it is longer: what the nanoseconds of clocks can be added to and compared
 /// with.
 [[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
@@ -91,8 +95,10 @@ MPI_Datatype datatype() {
 ///
 /// Every member marked *Collective* must be called by every rank in the same order. Counts are 64
 /// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws
-/// `Failure`; a call on an empty (default-made or moved-from) communicator throws `Error(usage)`. Not
-/// thread-safe: call from the thread that made the session.
+/// `Failure`, at once or when what it began completes, whatever the error handlers of the caller's
+/// communicators are. `Error(usage)` is thrown, before anything is sent, by a call on an empty (default-made
+/// or moved-from) communicator, after MPI_Finalize, or on another thread than the one that made the
+/// communicator.
 ///
 /// A collective to which not all ranks come would wait for ever. With a timeout, it ends the job instead
 /// (exit status 6), with a line on standard error that names the ranks that are missing, or in another
@@ -100,17 +106,21 @@ MPI_Datatype datatype() {
 ///
 ///     tessera: rank 2 (node7) did not come to the vote of pass 1 within 1800 s: the job is ended
 ///
-/// A rank is missing if it is dead, stopped, cut off or still at work elsewhere; how long it may be is for
-/// the program to say. Duplicates and parts know each other: a rank that waits in one of them answers for
-/// where it is, and ranks are named as they count in the communicator from which all descend. While it waits,
-/// a rank gives its core away. Cost beside MPI's own blocking call, 8 bytes between 2 ranks of one node: 1.6
-/// us for 0.9 us.
+/// A rank is missing if nothing is heard of it: it is dead, stopped, cut off, or computes between passes for
+/// longer than the others wait, without `alive()`. A rank that is in a pass of a job is not, however long
+/// that takes. Without a timeout, too, a rank that has come to the end of the program (`Session`) ends the
+/// job, with its name, once another waits for it. A rank that waits in a collective of any communicator
+/// answers for where it is, and ranks are named as they count in the communicator from which all descend.
+/// While it waits, a rank gives its core away. Cost beside MPI's own blocking call, 8 bytes between 2 ranks
+/// of one node: 1.6 us for 0.9 us.
 class Communicator {
  public:
   Communicator() = default;
 
   /// A private duplicate of `other`, so that the library's messages never meet the caller's. It has no
-  /// timeout. *Collective*, and itself without a timeout.
+  /// timeout. *Collective*, and itself without a timeout. Throws `Error(usage)` for MPI_COMM_NULL or an
+  /// inter-communicator, before MPI_Init and after MPI_Finalize, and on another thread than the main one if
+  /// MPI was initialised with MPI_THREAD_FUNNELED or less.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
   /// A duplicate of this one, with a timeout of its own, within which it must be made. *Collective.*
   [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;
@@ -138,6 +148,11 @@ class Communicator {
   /// waited for a millisecond; not in one of a duplicate or part. It must not block, nor throw, nor use this
   /// communicator.
   void set_meanwhile(std::function<void()> work) noexcept { self_.meanwhile = std::move(work); }
+
+  /// Says that this rank is alive, if others have asked. For long work between collectives, on the thread
+  /// that made the communicator: ranks that wait for this one wait on as long as it is called once a second.
+  /// Not collective. Does not block. Cost: below a microsecond.
+  void alive() const;
 
   /// The ranks that give the same color, ordered by their rank here. *Collective.*
   [[nodiscard]] Communicator split(int color) const;
@@ -225,6 +240,8 @@ class Communicator {
 
  private:
   friend class Purpose;
+  friend class Session;
+  friend MPI_Comm detail::usable(const Communicator& comm);
 
   Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
                std::chrono::milliseconds timeout);
@@ -241,7 +258,7 @@ class Communicator {
     std::uint64_t id = 0;                    // among them, the same on every rank
     std::chrono::milliseconds timeout{};
     std::function<void()> meanwhile{};
-    mutable std::int64_t waits = 0;  // numbers the collectives
+    std::int64_t* waits = nullptr;  // numbers the collectives
   };
   Self self_;
 };
@@ -251,7 +268,8 @@ class Communicator {
 ///
 ///     const mpi::Purpose purpose(comm, "the exchange of halos");
 ///
-/// Named with the outer ones: "a vote in the exchange of halos". Holds for duplicates and parts, too.
+/// Named with the outer ones: "a vote in the exchange of halos". Holds for duplicates and parts, too. Throws
+/// as a collective does on a thread that may make none.
 class Purpose {
  public:
   Purpose(const Communicator& comm, std::string what);

@@ -4,6 +4,8 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <chrono>
+#include <memory>
+#include <string>
 
 namespace tessera::mpi {
 
@@ -18,6 +20,20 @@ namespace tessera::mpi {
 /// use and destroy it on the main thread; every MPI call of the library is made on that thread.
 /// The constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED, or has
 /// been finalised; `Error(job_fault)` if it does not start, or cannot give that level.
+///
+/// *The end is collective*: the destructor waits for every rank, on a communicator of its own. A rank that
+/// comes to it while another waits for it in a collective ends the job (exit status 6), within moments and
+/// also without a timeout, with a line that names both:
+///
+///     tessera: rank 1 (node7) left the program by an exception, but rank 0 (node6) waits for it in an
+///     allreduce: the job is ended
+///
+/// So does one whose ranks all come to the end, but not after as many collective calls. So it is when one
+/// rank returns from `main` or calls `std::exit` early, too. If all ranks leave by the same exception, or all
+/// by `std::exit`, they meet at the end, and MPI is finalised. A rank that leaves by an exception waits at
+/// most a minute for ranks of which nothing is heard, if there is no timeout. An exception that nothing
+/// catches, `std::terminate`, and `std::exit` on another thread or inside a collective end the job at once
+/// with a line of that kind.
 class Session {
  public:
   Session(int& argc, char**& argv);
@@ -33,8 +49,18 @@ class Session {
   [[nodiscard]] bool is_root() const noexcept { return world_.rank() == 0; }
 
  private:
+  class Exits;
+
+  void end(bool by_exception) noexcept;
+  void meet(bool by_exception) const;
+  /// "rank 3 (node7)"
+  [[nodiscard]] std::string name() const;
+
   bool owns_mpi_ = false;
+  int exceptions_ = 0;  // under way when it was made
   Communicator world_;
+  Communicator end_;  // for the end alone, so that it is taken for no other collective
+  std::unique_ptr<Exits> exits_;
 };
 
 }  // namespace tessera::mpi

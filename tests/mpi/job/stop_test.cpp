@@ -212,15 +212,112 @@ TEST(StopRequests, HandlersArePutBack) {
     EXPECT_THROW(StopRequest{comm}, Error);
     (void)std::raise(SIGUSR1);
     EXPECT_TRUE(stop.made());
-    EXPECT_EQ(theirs, 0);
+    EXPECT_EQ(theirs, 1) << "the application hears of it, too";
     const StopRequest without(comm, {.signals = {}});
     EXPECT_FALSE(without.made());
   }
   (void)std::raise(SIGUSR1);
-  EXPECT_EQ(theirs, 1);
+  EXPECT_EQ(theirs, 2);
   const StopRequest next(comm);
   EXPECT_FALSE(next.made());
   ASSERT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
+}
+
+/// The application's handlers of SIGUSR2 while it lives.
+class OwnHandlers {
+ public:
+  OwnHandlers() { sigaction(SIGUSR2, nullptr, &before_); }
+  ~OwnHandlers() { sigaction(SIGUSR2, &before_, nullptr); }
+  OwnHandlers(const OwnHandlers&) = delete;
+  OwnHandlers& operator=(const OwnHandlers&) = delete;
+
+  static void set_plain() {
+    (void)std::signal(SIGUSR2, [](int) { ++plain; });
+  }
+  /// One that calls the handler that it found, as a handler should.
+  static void set_informed() {
+    struct sigaction ours {};
+    ours.sa_flags = SA_SIGINFO;
+    ours.sa_sigaction = [](int signal, siginfo_t* info, void* context) {
+      informed += info != nullptr && info->si_signo == SIGUSR2 ? 1 : 0;
+      if ((found.sa_flags & SA_SIGINFO) != 0) found.sa_sigaction(signal, info, context);
+    };
+    ASSERT_EQ(sigaction(SIGUSR2, &ours, &found), 0);
+  }
+
+  static inline std::atomic<int> plain = 0;
+  static inline std::atomic<int> informed = 0;
+  static inline struct sigaction found {};
+
+ private:
+  struct sigaction before_ {};
+};
+
+TEST(StopRequests, AHandlerThatIsSetLaterIsChainedAndTheRequestStaysInForce) {
+  const auto comm = world();
+  const OwnHandlers handlers;
+  for (const bool informed : {false, true}) {
+    OwnHandlers::plain = OwnHandlers::informed = 0;
+    std::atomic<int>& calls = informed ? OwnHandlers::informed : OwnHandlers::plain;
+    {
+      StopRequest stop(comm, {.signals = {SIGUSR2}});
+      ::testing::internal::CaptureStderr();
+      informed ? OwnHandlers::set_informed() : OwnHandlers::set_plain();
+      EXPECT_FALSE(stop.agree());  // looks after the signals in any case
+      informed ? OwnHandlers::set_informed() : OwnHandlers::set_plain();
+      EXPECT_FALSE(stop.agree());
+      const std::string said = ::testing::internal::GetCapturedStderr();
+      const auto at = said.find("another handler of SIGUSR2 was set while a StopRequest catches it");
+      EXPECT_NE(at, std::string::npos) << said;
+      EXPECT_EQ(said.find("another handler", at + 1), std::string::npos) << "said twice: " << said;
+      if (comm.rank() == 0) (void)std::raise(SIGUSR2);
+      EXPECT_EQ(stop.made(), comm.rank() == 0);
+      EXPECT_EQ(calls, comm.rank() == 0 ? 1 : 0);
+      EXPECT_TRUE(stop.agree());
+      EXPECT_EQ(stop.cause(), "SIGUSR2 on rank 0");
+    }
+    (void)std::raise(SIGUSR2);
+    EXPECT_EQ(calls, comm.rank() == 0 ? 2 : 1) << "it is the application's again";
+  }
+}
+
+TEST(StopRequests, APassTakesASignalBack) {
+  const auto comm = world();
+  const OwnHandlers handlers;
+  StopRequest stop(comm, {.signals = {SIGUSR2}});
+  JobOptions options = with_threads(1);
+  options.policy = Policy::cpu;
+  options.stop = &stop;
+  Job job(comm, options);
+  OwnHandlers::set_plain();
+  ::testing::internal::CaptureStderr();
+  std::string cause;
+  try {
+    // Until one of its looks has found the handler.
+    for (;;) {
+      (void)reduce_units(job, job.plan(10));
+      if (comm.rank() == 0) (void)std::raise(SIGUSR2);
+    }
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::interrupted);
+    cause = error.what();
+  }
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("another handler of SIGUSR2"), std::string::npos);
+  EXPECT_EQ(cause, "stopped by SIGUSR2 on rank 0");
+  EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::none);
+  EXPECT_EQ(to_string(job.last_verdict()), "not computed: stopped by SIGUSR2 on rank 0");
+}
+
+TEST(StopRequests, ALaterHandlerThatNobodyHasSeenStaysWhenTheRequestEnds) {
+  const auto comm = world();
+  const OwnHandlers handlers;
+  OwnHandlers::plain = 0;
+  {
+    const StopRequest stop(comm, {.signals = {SIGUSR2}});
+    OwnHandlers::set_plain();
+  }
+  (void)std::raise(SIGUSR2);
+  EXPECT_EQ(OwnHandlers::plain, 1);
 }
 
 TEST(StopRequests, ATileRemembersThatItWasTold) {

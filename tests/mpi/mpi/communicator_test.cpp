@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
+#include <thread>
 
 namespace tessera::mpi {
 namespace {
@@ -249,6 +251,86 @@ TEST_F(CommunicatorTest, MpiFailureIsAJobFaultWithItsText) {
     EXPECT_NE(std::string(error.what()).find("MPI_Ibcast failed: MPI_ERR_ROOT"), std::string::npos)
         << error.what();
   }
+}
+
+TEST_F(CommunicatorTest, AFailureThatARequestCompletesWithIsThrown) {
+  if (size == 1) GTEST_SKIP() << "needs a message";
+  // In pairs, so that no third rank waits for what the second cannot pass on.
+  const auto pair = comm.split(static_cast<int>(rank / 2));
+  std::vector<double> values(pair.rank() == 0 ? 20 : 10);
+  if (pair.rank() == 0) {
+    pair.broadcast(std::span(values), 0);
+  } else {
+    try {
+      pair.broadcast(std::span(values), 0);
+      ADD_FAILURE() << "a longer message than there is room for came through";
+    } catch (const Failure& fault) {
+      EXPECT_TRUE(std::string(fault.what()).starts_with("a broadcast failed: MPI_ERR_TRUNCATE"))
+          << fault.what();
+    }
+  }
+  comm.barrier();
+}
+
+TEST_F(CommunicatorTest, AFailedDuplicationOfTheCallersCommunicatorIsThrown) {
+  MPI_Comm theirs = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &theirs);  // its errors are fatal, as at first
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval([](MPI_Comm, int, void*, void*, void*, int*) -> int { return MPI_ERR_OTHER; },
+                         MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+  MPI_Comm_set_attr(theirs, key, nullptr);
+  EXPECT_THROW((void)Communicator::duplicate_of(theirs), Failure);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(theirs, &handler);
+  EXPECT_EQ(handler, MPI_ERRORS_ARE_FATAL) << "and stays as the caller has it";
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_delete_attr(theirs, key);
+  MPI_Comm_free_keyval(&key);
+  MPI_Comm_free(&theirs);
+}
+
+TEST_F(CommunicatorTest, AnInterCommunicatorIsMisuse) {
+  if (size == 1) GTEST_SKIP() << "needs two groups";
+  const auto part = comm.split(static_cast<int>(rank % 2));
+  MPI_Comm inter = MPI_COMM_NULL;
+  MPI_Intercomm_create(part.native(), 0, comm.native(), rank % 2 == 0 ? 1 : 0, 7, &inter);
+  try {
+    (void)Communicator::duplicate_of(inter);
+    ADD_FAILURE() << "an inter-communicator was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::usage);
+  }
+  MPI_Comm_free(&inter);
+}
+
+TEST_F(CommunicatorTest, AnotherThreadIsMisuse) {
+  std::thread([&] {
+    const std::vector<std::function<void()>> calls = {
+        [&] { comm.barrier(); },
+        [&] { (void)comm.allreduce(1, Reduction::sum); },
+        [&] { (void)comm.split(0); },
+        [&] { comm.alive(); },
+        [&] { (void)Communicator::duplicate_of(MPI_COMM_WORLD); },
+    };
+    for (const auto& call : calls) {
+      try {
+        call();
+        ADD_FAILURE() << "a call on another thread was made";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
+      }
+    }
+  }).join();
+  comm.barrier();
+}
+
+TEST_F(CommunicatorTest, CommunicatorsOfDifferentOriginAnswerForEachOther) {
+  // Rank 0 waits in one while the others are in another, longer than a roll call takes to begin.
+  const auto other = Communicator::duplicate_of(MPI_COMM_WORLD);
+  comm.set_timeout(std::chrono::milliseconds(1));
+  if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  other.barrier();
+  comm.barrier();
 }
 
 /// Outlives MPI_Finalize, which the main function calls: freeing it there would end the program.

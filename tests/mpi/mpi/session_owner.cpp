@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program whose session owns MPI, from start to end. With the argument "abort" its last rank ends the
 // job while the others wait in a barrier that can never complete; with "single" MPI is there already, at a
-// level that a session cannot work with.
+// level that a session and a job cannot work with; with "none" there is no MPI, before and after.
 #include <tessera/error.hpp>
+#include <tessera/job/job.hpp>
 #include <tessera/mpi/session.hpp>
 
 #include <cstdio>
@@ -23,13 +24,51 @@ int borrow_single(int argc, char** argv) {
     std::printf("refused: %s\n", error.what());
     status = error.code() == tessera::ErrorCode::usage ? EXIT_SUCCESS : EXIT_FAILURE;
   }
+  try {
+    const auto world = tessera::mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+    const tessera::Job job(world);
+    status = EXIT_FAILURE;
+  } catch (const tessera::Error& error) {
+    std::printf("no job: %s\n", error.what());
+    if (error.code() != tessera::ErrorCode::usage) status = EXIT_FAILURE;
+  }
   MPI_Finalize();
   return status;
+}
+
+/// A communicator must be refused.
+bool refuses_communicator() {
+  try {
+    (void)tessera::mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  } catch (const tessera::Error& error) {
+    std::printf("refused: %s\n", error.what());
+    return error.code() == tessera::ErrorCode::usage;
+  }
+  return false;
+}
+
+/// Neither before MPI_Init nor after MPI_Finalize is there anything to work with, also by what was made
+/// between.
+int use_no_mpi(int argc, char** argv) {
+  if (!refuses_communicator()) return EXIT_FAILURE;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  const auto world = tessera::mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (!refuses_communicator()) return EXIT_FAILURE;
+  try {
+    world.barrier();
+  } catch (const tessera::Error& error) {
+    std::printf("refused: %s\n", error.what());
+    return error.code() == tessera::ErrorCode::usage ? EXIT_SUCCESS : EXIT_FAILURE;
+  }
+  return EXIT_FAILURE;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "none") return use_no_mpi(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "single") return borrow_single(argc, argv);
   {
     const tessera::mpi::Session session(argc, argv);

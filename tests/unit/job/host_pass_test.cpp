@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
+#include "job/attempt.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,7 +13,9 @@
 #include <barrier>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -21,11 +25,17 @@
 namespace tessera {
 namespace {
 
+/// On threads of their own.
+bool compute(Range range, std::int64_t block, int threads, const std::function<void(const HostTile&)>& work) {
+  WorkerThreads workers(static_cast<std::size_t>(threads));
+  return compute_on_host(range, block, workers, work);
+}
+
 /// Every part that was given out, in order of its first unit.
 std::vector<Range> parts_of(Range range, std::int64_t block, int threads) {
   std::vector<Range> parts;
   std::mutex guard;
-  compute_on_host(range, block, threads, [&](const HostTile& tile) {
+  compute(range, block, threads, [&](const HostTile& tile) {
     const std::lock_guard lock(guard);
     EXPECT_EQ(tile.threads, threads);
     EXPECT_GE(tile.thread, 0);
@@ -73,7 +83,7 @@ TEST(HostPass, ThreadsThatWorkAtOnceHaveDifferentNumbers) {
   constexpr int threads = 4;
   std::barrier all_inside(threads);
   std::array<std::atomic<int>, threads> parts{};
-  compute_on_host({0, threads}, 1, threads, [&](const HostTile& tile) {
+  compute({0, threads}, 1, threads, [&](const HostTile& tile) {
     all_inside.arrive_and_wait();
     ++parts.at(static_cast<std::size_t>(tile.thread));
   });
@@ -84,84 +94,71 @@ TEST(HostPass, NoThreadWorksOnTwoPartsAtOnce) {
   constexpr int threads = 4;
   std::vector<std::atomic<int>> inside(threads);
   std::atomic<int> overlaps = 0;
-  compute_on_host({0, 10'000}, 1, threads, [&](const HostTile& tile) {
+  compute({0, 10'000}, 1, threads, [&](const HostTile& tile) {
     if (inside[static_cast<std::size_t>(tile.thread)]++ != 0) ++overlaps;
     --inside[static_cast<std::size_t>(tile.thread)];
   });
   EXPECT_EQ(overlaps, 0);
 }
 
-/// Sets a flag when the thread that holds it in `at_exit` ends: all that the thread did is then done.
-struct ExitFlag {
-  std::atomic<bool>* ended = nullptr;
-  ExitFlag() = default;
-  ExitFlag(const ExitFlag&) = delete;
-  ExitFlag& operator=(const ExitFlag&) = delete;
-  ~ExitFlag() {
-    if (ended == nullptr) return;
-    *ended = true;
-    ended->notify_all();
+TEST(HostPass, OfManyFailuresTheEarliestPartsIsKept) {
+  EarliestFailure failure;
+  EXPECT_FALSE(failure.there_is());
+  EXPECT_NO_THROW(failure.rethrow());
+  for (const int part : {7, 9, 3, 5}) {
+    failure.add(part, std::make_exception_ptr(std::runtime_error("part " + std::to_string(part))));
+    EXPECT_TRUE(failure.there_is());
   }
-};
-thread_local ExitFlag at_exit;
-
-/// What is thrown when three threads are in three parts at once and the two helpers fail, the one with the
-/// earlier part first or second; and the unit that it should name.
-std::pair<std::string, std::string> thrown_by_two_of_three(bool earlier_first) {
-  constexpr int threads = 3;
-  std::barrier all_inside(threads);
-  std::array<std::int64_t, threads> unit_of{};
-  std::array<std::atomic<bool>, threads> ended{};
   try {
-    compute_on_host({0, threads}, 1, threads, [&](const HostTile& tile) {
-      unit_of.at(static_cast<std::size_t>(tile.thread)) = tile.range.begin;
-      all_inside.arrive_and_wait();
-      const bool swapped = (unit_of[1] < unit_of[2]) != earlier_first;
-      const std::size_t first = swapped ? 2 : 1;
-      const std::size_t second = swapped ? 1 : 2;
-      if (tile.thread == 0) {
-        ended.at(second).wait(false);
-        return;
-      }
-      const auto me = static_cast<std::size_t>(tile.thread);
-      at_exit.ended = &ended.at(me);
-      if (me == second) ended.at(first).wait(false);
-      throw std::runtime_error("unit " + std::to_string(tile.range.begin));
-    });
+    failure.rethrow();
+    ADD_FAILURE() << "nothing was thrown";
   } catch (const std::runtime_error& error) {
-    return {error.what(), "unit " + std::to_string(std::min(unit_of[1], unit_of[2]))};
+    EXPECT_STREQ(error.what(), "part 3");
   }
-  return {"nothing", "something"};
 }
 
-TEST(HostPass, TheExceptionOfTheEarlierPartWinsWhicheverComesFirst) {
-  for (const bool earlier_first : {true, false}) {
-    const auto [thrown, expected] = thrown_by_two_of_three(earlier_first);
-    EXPECT_EQ(thrown, expected) << (earlier_first ? "it came first" : "it came second");
-  }
-}
+/// Tells when the last copy of it goes.
+struct Told {
+  std::shared_ptr<void> last;
+};
 
 TEST(HostPass, NoPartIsBegunAfterAFailure) {
-  std::barrier both_inside(2);
-  std::atomic<bool> ended = false;
+  constexpr int threads = 3;
+  std::barrier all_inside(threads);
+  std::atomic<bool> one_was_dropped = false;
   std::atomic<int> calls = 0;
-  EXPECT_THROW(compute_on_host({0, 64}, 1, 2,
-                               [&](const HostTile& tile) {
-                                 if (++calls > 2) return;
-                                 both_inside.arrive_and_wait();
-                                 if (tile.thread == 0) return ended.wait(false);
-                                 at_exit.ended = &ended;
-                                 throw std::runtime_error("a part");
-                               }),
-               std::runtime_error);
-  EXPECT_EQ(calls, 2);
+  // Of two exceptions one is dropped, once both have been noted; then the third thread looks for a part.
+  const auto work = [&](const HostTile& tile) {
+    if (++calls > threads) return;
+    all_inside.arrive_and_wait();
+    if (tile.thread == 0) return one_was_dropped.wait(false);
+    throw Told{std::shared_ptr<void>(nullptr, [&](void*) {
+      one_was_dropped = true;
+      one_was_dropped.notify_all();
+    })};
+  };
+  EXPECT_THROW(compute({0, 96}, 1, threads, work), Told);
+  EXPECT_EQ(calls, threads);
+}
+
+TEST(HostPass, APartThatEndsItsThreadIsMisuse) {
+  for (const int threads : {1, 3}) {
+    WorkerThreads workers(static_cast<std::size_t>(threads));
+    const auto pass = [&](std::int64_t last) {
+      return compute_on_host({0, 100}, 1, workers, [&](const HostTile& tile) {
+        if (tile.range.end > last) pthread_exit(nullptr);
+      });
+    };
+    EXPECT_THROW(pass(50), Misuse);
+    EXPECT_TRUE(pass(100)) << "and there are threads for the next";
+  }
 }
 
 TEST(HostPass, TheEarliestExceptionIsTheOneForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 4}) {
     for (int repetition = 0; repetition < 20; ++repetition) {
       try {
-        compute_on_host({0, 128}, 1, threads, [](const HostTile& tile) {
+        compute({0, 128}, 1, threads, [](const HostTile& tile) {
           for (std::int64_t unit = tile.range.begin; unit < tile.range.end; ++unit) {
             if (unit >= 40) throw std::runtime_error("unit " + std::to_string(unit));
           }
@@ -183,8 +180,7 @@ TEST(HostPass, TheEarliestExceptionIsTheOneForAnyNumberOfThreads) {
   const rlimit limit{most, most};
   if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
   std::atomic<std::int64_t> units = 0;
-  const bool all =
-      compute_on_host({0, 1000}, 1, 64, [&](const HostTile& tile) { units += tile.range.size(); });
+  const bool all = compute({0, 1000}, 1, 64, [&](const HostTile& tile) { units += tile.range.size(); });
   std::_Exit(all && units == 1000 ? 0 : 1);
 }
 

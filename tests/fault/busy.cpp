@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// busy WORK: rank 1 computes for longer than the others wait for it, and is alive:
+//   hosts    in a host function of a pass
+//   devices  in the function of a simulated device
+//   alone    in Job::run_alive, while the others wait for a broadcast
+//   asked    between passes, calling Communicator::alive
+//   half     in a pass of a job on the odd ranks, while the others wait for all
+//   silent   in a host function, and is stopped there (SIGSTOP)
+#include "mpi/roll_call.hpp"
+
+#include <tessera/tessera.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+namespace {
+
+using namespace tessera;
+using namespace std::chrono_literals;
+
+constexpr auto timeout = 300ms;
+constexpr auto longer = timeout + 2 * mpi::detail::RollCall::grace;
+
+JobOptions options_for(const std::string& work) {
+  JobOptions options;
+  options.policy = work == "devices" ? Policy::gpu : Policy::cpu;
+  options.threads = 1;
+  options.collective_timeout = timeout;
+  return options;
+}
+
+/// One pass, in which rank `busy` of the job works for longer than the others wait.
+void pass(Job& job, int busy, const std::string& work) {
+  (void)job.reduce(
+      job.plan(job.comm().size()), 1,
+      [](Tile& tile, ReproducibleSum&) { tile.fail("devices are simulated"); },
+      [&](const HostTile&, std::span<double>) {
+        if (job.comm().rank() != busy) return;
+        if (work == "silent") (void)std::raise(SIGSTOP);
+        std::this_thread::sleep_for(longer);
+      });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string work = argc == 2 ? argv[1] : "";
+  if (work == "devices") setenv("TESSERA_SIMULATE", "*:T4", 1);  // NOLINT(concurrency-mt-unsafe)
+  mpi::Session session(argc, argv);
+  const mpi::Communicator& world = session.world();
+  const bool busy = world.rank() == 1;
+  const auto half = world.split(world.rank() % 2);
+  // A rank that starts late is not what is looked at.
+  world.barrier();
+  session.set_timeout(timeout);
+  Job job(work == "half" ? half : world, options_for(work));
+  if (work == "alone") {
+    if (busy) job.run_alive([] { std::this_thread::sleep_for(longer); });
+    (void)job.comm().broadcast_text("the solution", 1);
+  } else if (work == "asked") {
+    const auto end = std::chrono::steady_clock::now() + longer;
+    for (; busy && std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(100ms)) world.alive();
+    world.barrier();
+  } else if (work == "half") {
+    if (world.rank() % 2 == 1) pass(job, 0, work);
+    world.barrier();
+  } else {
+    pass(job, 1, work);
+  }
+  if (session.is_root()) std::puts("rank 1 was waited for");
+  return 0;
+}

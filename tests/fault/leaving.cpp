@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// leaving WAY RANK THEN: RANK leaves the program in its WAY while the others make a collective call:
+//   exception   by an exception that is caught outside of the session
+//   uncaught    by one that nothing catches
+//   caught      by one that is caught inside, after which it returns
+//   return      it returns early
+//   exit        by std::exit
+//   other-exit  by std::exit on another thread
+//   together    as all other ranks, by the same exception
+//   exits       as all other ranks, by std::exit
+// THEN is what the others do: "sum", "broadcast" (from the last rank), "part" (a barrier without rank 0),
+// "job" (they make one), "pass" (of a job that all have made). There is no timeout.
+#include <tessera/tessera.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace {
+
+using namespace tessera;
+
+constexpr int status_of_a_way_out = 3;
+
+void leave(const std::string& way) {
+  if (way == "return") return;
+  if (way == "exit" || way == "exits") std::exit(status_of_a_way_out);  // NOLINT(concurrency-mt-unsafe)
+  if (way == "other-exit") std::thread([] { std::exit(status_of_a_way_out); }).join();
+  throw std::runtime_error("the table is torn");
+}
+
+/// What all ranks have made before one leaves.
+struct Scene {
+  const mpi::Communicator& world;
+  const mpi::Communicator& part;
+  Job& job;
+};
+
+JobOptions endless() {
+  JobOptions options;
+  options.policy = Policy::cpu;
+  options.collective_timeout = std::chrono::milliseconds(0);
+  return options;
+}
+
+/// By name: what the others do.
+const std::map<std::string, std::function<void(const Scene&)>> calls = {
+    {"sum",
+     [](const Scene& at) {
+       const double sum = at.world.allreduce(1.0, mpi::Reduction::sum);
+       std::printf("rank %d got the sum %g\n", at.world.rank(), sum);
+     }},
+    {"broadcast", [](const Scene& at) { (void)at.world.broadcast_text("here", at.world.size() - 1); }},
+    {"part",
+     [](const Scene& at) {
+       if (at.world.rank() != 0) at.part.barrier();
+     }},
+    {"job", [](const Scene& at) { const Job another(at.world, endless()); }},
+    {"pass",
+     [](const Scene& at) {
+       (void)at.job.reduce(
+           at.job.plan(100), 1, [](Tile&, ReproducibleSum&) {}, [](const HostTile&, std::span<double>) {});
+     }},
+};
+
+int run(int argc, char** argv) {
+  mpi::Session session(argc, argv);
+  const mpi::Communicator& world = session.world();
+  const std::string way = argv[1];
+  const int rank = std::stoi(argv[2]);
+  const std::string then = argv[3];
+  const auto part = world.split(world.rank() == 0 ? 0 : 1);
+  Job job(world, endless());
+  if (way == "together" || way == "exits") leave(way);
+  if (world.rank() == rank) {
+    try {
+      leave(way);
+    } catch (const std::runtime_error&) {
+      if (way != "caught") throw;
+    }
+    return status_of_a_way_out;
+  }
+  calls.at(then)({world, part, job});
+  std::puts("a rank came through");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return exit_status(ErrorCode::usage);
+  if (std::string(argv[1]) == "uncaught") return run(argc, argv);
+  try {
+    return run(argc, argv);
+  } catch (const std::runtime_error& error) {
+    if (const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK"))
+      std::printf("rank %s caught: %s\n", rank, error.what());
+    return status_of_a_way_out;
+  }
+}

@@ -74,12 +74,6 @@ double largest_row_sum(const Communicator& comm, const Frame& frame, std::span<c
   return comm.allreduce(largest, Reduction::max);
 }
 
-std::vector<std::string> numbered(const std::string& label, int count) {
-  std::vector<std::string> names;
-  for (int i = 1; i <= count; ++i) names.push_back(fmt::format("{}.{}", label, i));
-  return names;
-}
-
 class Drafter {
  public:
   Drafter(const Communicator& comm, const Formula& formula, const Frame& frame, const SuppliedKnots& supplied,
@@ -150,7 +144,7 @@ class Drafter {
     block.kind = spec.tensor ? "te" : spec.margins[0].basis;
     block.map = std::move(smooth.map);
     block.raw_size = block.map.rows();
-    block.penalty = Penalty{std::move(smooth.penalties), std::move(smooth.eigenvalues), 0, {}};
+    block.penalty = Penalty{std::move(smooth.penalties), std::move(smooth.eigenvalues), 0, {}, {}, {}};
     block.knots = std::move(smooth.knots);
     block.s_scale = std::move(smooth.s_scale);
     for (const MarginSpec& margin : spec.margins) block.variables.push_back(margin.variable.text);
@@ -243,15 +237,8 @@ class Drafter {
     component.parts = {{component.variable, 0, factor}};
   }
 
-  /// Names the penalties and adds the block.
   void push(DraftBlock draft) {
-    CoefBlock& block = draft.block;
-    Penalty& penalty = *block.penalty;
-    for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
-      penalty.labels.push_back(penalty.matrices.size() == 1 ? block.label
-                                                            : fmt::format("{}{}", block.label, j + 1));
-    }
-    if (draft.sum_begins.empty()) draft.sum_begins = {block.raw_begin};
+    if (draft.sum_begins.empty()) draft.sum_begins = {draft.block.raw_begin};
     draft_.blocks.push_back(std::move(draft));
   }
 
@@ -294,6 +281,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   Design design = draft.design;
   for (const DraftBlock& one : draft.blocks) {
     CoefBlock block = one.block;
+    if (block.penalty) block.penalty->null_space = one.null_space;
     if (one.constrained) {
       const Constraint constraint = sum_to_zero(column_means(one, column_sums, rows), one.null_space);
       block.map = multiply(block.map, constraint.z);
@@ -301,13 +289,13 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
         matrix = multiply_tn(constraint.z, multiply(matrix, constraint.z));
       }
       block.penalty->log_det_constant = constraint.log_det_constant;
+      block.penalty->null_space = multiply_tn(constraint.z, constraint.null_space);
     }
-    block.coef_begin = design.coef_size;
     block.coef_size = block.map.cols();
-    if (block.penalty) block.names = numbered(block.label, block.coef_size);
-    design.coef_size += block.coef_size;
+    if (block.penalty) name_smooth(block);
     design.blocks.push_back(std::move(block));
   }
+  design.count_coefficients();
   if (design.coef_size > rows) {
     throw Error(ErrorCode::input,
                 fmt::format("the model has {} coefficients but only {} complete rows: reduce k or the terms",

@@ -61,8 +61,9 @@ bool independent(const Matrix& correlation) {
   return true;
 }
 
-/// Labels of the blocks that have a part in the combination R^-1 row of earlier columns.
-std::string blocks_in(const Matrix& factor, std::span<const double> row, const std::vector<Column>& columns) {
+/// Labels of the other blocks that have a part in the combination R^-1 row of earlier columns.
+std::string other_blocks_in(const Matrix& factor, std::span<const double> row,
+                            const std::vector<Column>& columns) {
   std::vector<double> weights(row.begin(), row.end());
   for (int k = static_cast<int>(weights.size()) - 1; k >= 0; --k) {
     double& weight = weights[static_cast<std::size_t>(k)];
@@ -70,10 +71,11 @@ std::string blocks_in(const Matrix& factor, std::span<const double> row, const s
     for (int m = 0; m < k; ++m) weights[static_cast<std::size_t>(m)] -= factor(m, k) * weight;
   }
   std::string labels;
-  const CoefBlock* last = nullptr;
+  const CoefBlock* last = columns[weights.size()].block;
   for (std::size_t k = 0; k < weights.size(); ++k) {
-    if (std::abs(weights[k]) < 1e-4 || columns[k].block == last) continue;
-    last = columns[k].block;
+    const CoefBlock* const block = columns[k].block;
+    if (std::abs(weights[k]) < 1e-4 || block == last || block == columns[weights.size()].block) continue;
+    last = block;
     labels += (labels.empty() ? "" : ", ") + last->label;
   }
   return labels;
@@ -106,9 +108,15 @@ void refuse_dependent_columns(const Matrix& gram, const Design& design,
     const auto row = factor.column(i).first(static_cast<std::size_t>(i));
     const double pivot = 1 - dot(row, row);
     if (!(pivot > tolerance)) {
-      throw Error(ErrorCode::input, fmt::format("the term {} is linearly dependent on {}: remove one of them",
-                                                columns[static_cast<std::size_t>(i)].block->label,
-                                                blocks_in(factor, row, columns)));
+      const std::string& label = columns[static_cast<std::size_t>(i)].block->label;
+      const std::string others = other_blocks_in(factor, row, columns);
+      throw Error(
+          ErrorCode::input,
+          others.empty()
+              ? fmt::format("the columns of {} are linearly dependent: give it fewer coefficients, or "
+                            "leave it out",
+                            label)
+              : fmt::format("the term {} is linearly dependent on {}: remove one of them", label, others));
     }
     factor(i, i) = std::sqrt(pivot);
   }

@@ -102,6 +102,26 @@ int Design::add_term(std::vector<Component> components) {
   return terms.back().raw_begin;
 }
 
+void Design::count_coefficients() {
+  std::erase_if(blocks, [](const CoefBlock& block) { return block.coef_size == 0; });
+  coef_size = 0;
+  for (CoefBlock& block : blocks) {
+    block.coef_begin = coef_size;
+    coef_size += block.coef_size;
+  }
+}
+
+void name_smooth(CoefBlock& block) {
+  block.names.clear();
+  for (int i = 1; i <= block.coef_size; ++i) block.names.push_back(fmt::format("{}.{}", block.label, i));
+  Penalty& penalty = *block.penalty;
+  penalty.labels.clear();
+  const std::size_t count = penalty.matrices.size();
+  for (std::size_t j = 0; j < count; ++j) {
+    penalty.labels.push_back(count == 1 ? block.label : fmt::format("{}{}", block.label, j + 1));
+  }
+}
+
 void check_coefficients(std::int64_t count, const std::string& label) {
   constexpr std::int64_t most = 20000;
   if (count > most) {

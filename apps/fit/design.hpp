@@ -87,12 +87,20 @@ struct RawTerm {
 /// eigenvector that some S_j does not annihilate), so log|sum_j lambda_j S_j|+ =
 /// sum_i log(sum_j lambda_j eigenvalues(i, j)) + log_det_constant, whatever the lambdas. The constant is
 /// log|P c|^2, c the unit constraint vector and P the projector on the null space: det(I - u u') = 1 - |u|^2.
+///
+/// A smooth that has lost columns to a side condition (side_conditions.hpp) has penalties that share no
+/// eigenvectors: then `set_ranks` takes the place of `eigenvalues`, and the constant is zero.
 struct Penalty {
   std::vector<Matrix> matrices;
   Matrix eigenvalues;  ///< rank x matrices.size()
   double log_det_constant = 0;
   std::vector<std::string> labels;  ///< as R names its smoothing parameters: "s(x)", "te(x,z)1", …
-  [[nodiscard]] int rank() const noexcept { return eigenvalues.rows(); }
+  /// Rank of the sum of each set of penalties; bit j of the place stands for penalty j. Empty where there are
+  /// common eigenvectors.
+  std::vector<int> set_ranks;
+  Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: what no penalty sees
+  [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty(); }
+  [[nodiscard]] int rank() const noexcept { return commutes() ? eigenvalues.rows() : set_ranks.back(); }
 };
 
 /// A run of coefficients made from a run of raw columns.
@@ -114,6 +122,7 @@ struct CoefBlock {
   /// is by, and of the numbers among its margins, which its penalties have too.
   double by_factor = 1;
   double margin_factor = 1;
+  int determined = 0;  ///< functions of a smooth's null space that it lacks, as other terms determine them
 };
 
 /// What a component's variable must be in any table that the design is applied to.
@@ -137,6 +146,8 @@ struct Design {
   /// Of each raw column that is a parametric column of a design whose numbers are standardised, in raw
   /// columns of the formula; else empty.
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
+  /// What was left out, as other terms determine it: a parametric column's name, a smooth's label.
+  std::vector<std::string> left_out;
 
   /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
   [[nodiscard]] int null_space() const;
@@ -153,7 +164,12 @@ struct Design {
   /// Appends a term, filling in its place, size and nonzeros; returns its first raw column. Throws
   /// `Error(input)` if the raw columns would be more than an int counts.
   int add_term(std::vector<Component> components);
+  /// Gives every block its place among the coefficients; blocks that have none go.
+  void count_coefficients();
 };
+
+/// Names a smooth's coefficients and penalties from its label, as R does.
+void name_smooth(CoefBlock& block);
 
 /// Throws `Error(input)` if a term has more coefficients than dense algebra can serve (20,000).
 void check_coefficients(std::int64_t count, const std::string& label);

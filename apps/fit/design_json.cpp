@@ -98,17 +98,27 @@ Margin margin_from(const Json& json) {
 Json penalty_json(const Penalty& penalty) {
   Json matrices = Json::array();
   for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
-  return {{"matrices", std::move(matrices)},
-          {"eigenvalues", matrix_json(penalty.eigenvalues)},
-          {"log_det_constant", penalty.log_det_constant},
-          {"labels", penalty.labels}};
+  Json json{{"matrices", std::move(matrices)}, {"labels", penalty.labels}};
+  if (penalty.commutes()) {
+    json["eigenvalues"] = matrix_json(penalty.eigenvalues);
+    json["log_det_constant"] = penalty.log_det_constant;
+  } else {
+    json["set_ranks"] = penalty.set_ranks;
+  }
+  return json;
 }
 
 Penalty penalty_from(const Json& json) {
   Penalty penalty;
   for (const Json& matrix : json.at("matrices")) penalty.matrices.push_back(matrix_from(matrix));
-  penalty.eigenvalues = matrix_from(json.at("eigenvalues"));
-  penalty.log_det_constant = json.at("log_det_constant").get<double>();
+  if (json.contains("set_ranks")) {
+    penalty.set_ranks = json.at("set_ranks").get<std::vector<int>>();
+    require(penalty.set_ranks.size() == std::size_t{1} << penalty.matrices.size(),
+            "a penalty with too few or too many ranks");
+  } else {
+    penalty.eigenvalues = matrix_from(json.at("eigenvalues"));
+    penalty.log_det_constant = json.at("log_det_constant").get<double>();
+  }
   penalty.labels = json.at("labels").get<std::vector<std::string>>();
   return penalty;
 }
@@ -120,6 +130,7 @@ Json block_json(const CoefBlock& block) {
             {"s_scale", block.s_scale},      {"variables", block.variables},
             {"by_level", block.by_level}};
   if (block.penalty) json["penalty"] = penalty_json(*block.penalty);
+  if (block.determined > 0) json["determined"] = block.determined;
   return json;
 }
 
@@ -136,6 +147,7 @@ CoefBlock block_from(const Json& json) {
   block.s_scale = json.at("s_scale").get<std::vector<double>>();
   block.variables = json.at("variables").get<std::vector<std::string>>();
   block.by_level = json.at("by_level").get<std::string>();
+  block.determined = json.value("determined", 0);
   if (json.contains("penalty")) block.penalty = penalty_from(json.at("penalty"));
   require(static_cast<int>(block.names.size()) == block.coef_size, "a term with too few or too many names");
   return block;
@@ -187,6 +199,7 @@ Design parse(const Json& json) {
     design.coef_size += block.coef_size;
     design.blocks.push_back(std::move(block));
   }
+  design.left_out = json.value("left_out", std::vector<std::string>{});
   return design;
 }
 
@@ -212,7 +225,9 @@ Json to_json(const Design& design) {
   }
   Json blocks = Json::array();
   for (const CoefBlock& block : design.blocks) blocks.push_back(block_json(block));
-  return {{"variables", std::move(variables)}, {"terms", std::move(terms)}, {"blocks", std::move(blocks)}};
+  Json json{{"variables", std::move(variables)}, {"terms", std::move(terms)}, {"blocks", std::move(blocks)}};
+  if (!design.left_out.empty()) json["left_out"] = design.left_out;
+  return json;
 }
 
 Design design_from_json(const Json& json) {

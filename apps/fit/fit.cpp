@@ -3,6 +3,7 @@
 
 #include "build_design.hpp"
 #include "fit_keeper.hpp"
+#include "identifiability.hpp"
 #include "linalg.hpp"
 #include "parallel_blocks.hpp"
 #include "residual_sample.hpp"
@@ -131,6 +132,15 @@ std::optional<std::size_t> intercept_of(const Design& design) {
   return std::nullopt;
 }
 
+/// Names as a list that does not fill the screen.
+std::string text_of(std::span<const std::string> names) {
+  constexpr std::size_t most = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+  return text;
+}
+
 /// Throws once this rank was asked to stop, or has heard that another was. On the thread that calls MPI.
 void stop_if_asked(StopRequest* stop) {
   if (stop == nullptr) return;
@@ -235,28 +245,39 @@ class Iteration {
     const RawMoments moments = checked(pass_->moments());
     together(job_.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
-    solver_.emplace(job_, model_.design, options_.family.scale_is_known(), plan_.on_devices(), control_.stop);
+    model_.design = checked(with_side_conditions(job_, plan_, rows_, std::move(model_.design), moments));
     mean_ = moments.sum_weighted_response / moments.sum_weight;
     clock.add_bytes(pass_->bytes_per_pass());
   }
 
   /// The sums that the first iteration of this run begins with; `done` iterations were another run's.
   RawSums begin(int& done) {
-    model_.coef.assign(static_cast<std::size_t>(model_.design.coef_size), 0.0);
-    if (const FitState* state = resumed()) {
-      if (state->coef.size() != model_.coef.size())
-        throw Error(ErrorCode::input,
-                    fmt::format("{} has {} coefficients, and the model {}: remove it",
-                                control_.keeper->path(), state->coef.size(), model_.coef.size()));
-      done = state->iteration;
-      model_.coef = state->coef;
-      solution_.log_sp = state->log_sp;
-      return step(model_.coef);
-    }
-    const bool has_start = options_.family.kind != Family::gaussian && !options_.family.custom;
-    if (has_start) return start();
+    RawSums sums = first_sums();
+    if (finite(sums)) leave_out_determined(sums.gram);
+    solver_.emplace(job_, model_.design, options_.family.scale_is_known(), plan_.on_devices(), control_.stop);
     begin_at_the_mean();
+    const FitState* const state = resumed();
+    if (state == nullptr) return sums;
+    if (state->coef.size() != model_.coef.size())
+      throw Error(ErrorCode::input,
+                  fmt::format("{} has {} coefficients, and the model {}: remove it", control_.keeper->path(),
+                              state->coef.size(), model_.coef.size()));
+    done = state->iteration;
+    model_.coef = state->coef;
+    solution_.log_sp = state->log_sp;
     return step(model_.coef);
+  }
+  /// Those of the first working model, whatever was done before: they decide what is left out.
+  RawSums first_sums() {
+    begin_at_the_mean();
+    const bool has_start = options_.family.kind != Family::gaussian && !options_.family.custom;
+    return has_start ? start() : step(model_.coef);
+  }
+  void leave_out_determined(const Matrix& raw_gram) {
+    PhaseClock clock(job_.comm(), phases_, "design", "the search for dependent columns");
+    model_.design = without_determined_columns(job_, rows_, std::move(model_.design), raw_gram);
+    const std::string list = text_of(model_.design.left_out);
+    if (!list.empty()) progress_.note("left out, as other terms determine it: " + list);
   }
   [[nodiscard]] const FitState* resumed() const {
     if (control_.keeper == nullptr || !control_.keeper->resumed()) return nullptr;
@@ -479,6 +500,9 @@ class Iteration {
   /// Gaussian: residuals about the mean keep a large common level out of the sums of squares. A family of
   /// the user's own has no other place to begin at.
   void begin_at_the_mean() {
+    model_.coef.assign(static_cast<std::size_t>(model_.design.coef_size), 0.0);
+    const bool starts_itself = options_.family.kind != Family::gaussian && !options_.family.custom;
+    if (starts_itself) return;
     const auto intercept = intercept_of(model_.design);
     if (intercept) {
       model_.coef[*intercept] = predictor(mean_);

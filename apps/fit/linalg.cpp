@@ -24,6 +24,9 @@ void dgesv_(const int*, const int*, double*, const int*, int*, double*, const in
 void dgeqrf_(const int*, const int*, double*, const int*, double*, double*, const int*, int*);
 void dorgqr_(const int*, const int*, const int*, double*, const int*, const double*, double*, const int*,
              int*);
+void dormqr_(const char*, const char*, const int*, const int*, const int*, const double*, const int*,
+             const double*, double*, const int*, double*, const int*, int*);
+void dgeqp3_(const int*, const int*, double*, const int*, int*, double*, double*, const int*, int*);
 // OpenBLAS only; absent in other implementations.
 void openblas_set_num_threads(int) __attribute__((weak));
 }
@@ -267,6 +270,56 @@ Matrix full_q(const Matrix& a) {
   dorgqr_(&m, &m, &reflectors, q.data(), &m, tau.data(), work.data(), &work_size, &info);
   check("dorgqr", info);
   return q;
+}
+
+Matrix unexplained(const Matrix& a, const Matrix& b) {
+  prepare_blas();
+  check_shapes(a.rows() == b.rows(), "unexplained");
+  const int m = a.rows();
+  const int n = a.cols();
+  const int columns = b.cols();
+  if (m <= n) return {0, columns};
+  if (n == 0 || columns == 0) return b;
+  Matrix factors = a;
+  Matrix product = b;
+  std::vector<double> tau(static_cast<std::size_t>(n));
+  int info = 0;
+  const int work_size = 64 * std::max(n, columns);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  dgeqrf_(&m, &n, factors.data(), &m, tau.data(), work.data(), &work_size, &info);
+  check("dgeqrf", info);
+  dormqr_("L", "T", &m, &columns, &n, factors.data(), &m, tau.data(), product.data(), &m, work.data(),
+          &work_size, &info);
+  check("dormqr", info);
+  Matrix rest(m - n, columns);
+  for (int j = 0; j < columns; ++j) {
+    const auto column = product.column(j).subspan(static_cast<std::size_t>(n));
+    std::copy(column.begin(), column.end(), rest.column(j).begin());
+  }
+  return rest;
+}
+
+PivotedQr pivoted_qr(const Matrix& a) {
+  prepare_blas();
+  const int m = a.rows();
+  const int n = a.cols();
+  PivotedQr out{Matrix(std::min(m, n), n), std::vector<int>(static_cast<std::size_t>(n))};
+  Matrix factors = a;
+  if (a.empty()) {
+    for (int j = 0; j < n; ++j) out.pivots[static_cast<std::size_t>(j)] = j;
+    return out;
+  }
+  std::vector<double> tau(static_cast<std::size_t>(out.r.rows()));
+  int info = 0;
+  const int work_size = 2 * n + 64 * (n + 1);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  dgeqp3_(&m, &n, factors.data(), &m, out.pivots.data(), tau.data(), work.data(), &work_size, &info);
+  check("dgeqp3", info);
+  for (int& pivot : out.pivots) --pivot;
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i <= std::min(j, out.r.rows() - 1); ++i) out.r(i, j) = factors(i, j);
+  }
+  return out;
 }
 
 }  // namespace tessera::fit

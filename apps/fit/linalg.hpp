@@ -49,4 +49,16 @@ struct SymmetricEigen {
 /// The full orthogonal factor Q (rows x rows) of a = Q R (dgeqrf, dorgqr).
 [[nodiscard]] Matrix full_q(const Matrix& a);
 
+/// What the columns of `a` do not explain of those of `b`, turned: rows n… of Q'b, Q the full orthogonal
+/// factor of `a` (m x n; dgeqrf, dormqr). Its columns have the norms and angles of the residuals. No rows if
+/// m <= n.
+[[nodiscard]] Matrix unexplained(const Matrix& a, const Matrix& b);
+
+struct PivotedQr {
+  Matrix r;                 ///< min(m, n) x n, upper triangular
+  std::vector<int> pivots;  ///< column i of `r` is column pivots[i] of the matrix
+};
+/// QR with the column next that is least explained by those before it (dgeqp3).
+[[nodiscard]] PivotedQr pivoted_qr(const Matrix& a);
+
 }  // namespace tessera::fit

@@ -51,12 +51,23 @@ Matrix congruence(const Matrix& a, const Matrix& v) {
   return multiply_tn(v, multiply(a, v));
 }
 
-/// Marks the common eigenvectors that penalty j does not annihilate.
-void mark_touched(const Matrix& eigenvalues, std::size_t j, std::vector<bool>& touched) {
-  const auto column = eigenvalues.column(static_cast<int>(j));
-  for (std::size_t i = 0; i < column.size(); ++i) {
-    if (column[i] > 0) touched[i] = true;
+/// Rank of the sum of the penalties that are marked.
+int rank_of(const Penalty& penalty, const std::vector<bool>& marked) {
+  if (!penalty.commutes()) {
+    std::size_t set = 0;
+    for (std::size_t j = 0; j < marked.size(); ++j) set |= std::size_t{marked[j]} << j;
+    return penalty.set_ranks[set];
   }
+  // The common eigenvectors that one of them does not annihilate.
+  int rank = 0;
+  for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
+    bool touched = false;
+    for (std::size_t j = 0; j < marked.size(); ++j) {
+      touched = touched || (marked[j] && penalty.eigenvalues(i, static_cast<int>(j)) > 0);
+    }
+    rank += touched ? 1 : 0;
+  }
+  return rank;
 }
 
 BlockBasis block_basis(const CoefBlock& block, int first_sp) {
@@ -113,7 +124,7 @@ std::vector<BlockBasis> penalty_bases(const Design& design) {
   return bases;
 }
 
-GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matrix& eigenvalues,
+GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Penalty& penalty,
                                 std::span<const double> lambda, const Algebra& algebra) {
   // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each.
   const double comparable = std::cbrt(epsilon);
@@ -122,7 +133,7 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matr
   std::vector<std::size_t> waiting(penalties.size());
   for (std::size_t j = 0; j < waiting.size(); ++j) waiting[j] = j;
 
-  std::vector<bool> touched(static_cast<std::size_t>(eigenvalues.rows()));
+  std::vector<bool> taken(penalties.size());
 
   for (int done = 0; done < size;) {
     const int left = size - done;
@@ -140,7 +151,7 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matr
     for (std::size_t k = 0; k < waiting.size(); ++k) {
       if (lambda[waiting[k]] * norms[k] >= comparable * largest) {
         dominant.push_back(waiting[k]);
-        mark_touched(eigenvalues, waiting[k], touched);
+        taken[waiting[k]] = true;
         add(sum, rest[k], 1 / norms[k]);
       } else {
         dominated.push_back(waiting[k]);
@@ -154,8 +165,7 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matr
     const Matrix back = transpose(turn);
     for (Matrix& s : out.penalties) s = algebra.multiply(back, algebra.multiply(s, turn));
     out.rotation = out.rotation.empty() ? std::move(turn) : algebra.multiply(out.rotation, turn);
-    done = 0;
-    for (const bool one : touched) done += one ? 1 : 0;
+    done = rank_of(penalty, taken);
     for (const std::size_t j : dominant) {
       for (int c = 0; c < size; ++c) {
         for (int r = 0; r < size; ++r) {
@@ -166,6 +176,114 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matr
     waiting = dominated;
   }
   return out;
+}
+
+namespace {
+
+/// Adds a block whose penalties have common eigenvectors.
+void add_commuting(const BlockBasis& basis, std::span<const double> lambda, PenaltyDeterminant& total) {
+  const Penalty& penalty = *basis.penalty;
+  const int count = basis.penalties();
+  total.value += penalty.log_det_constant;
+  std::vector<double> share(lambda.size());
+  for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
+    double sum = 0;
+    for (int j = 0; j < count; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      share[at] = lambda[at] * penalty.eigenvalues(i, j);
+      sum += share[at];
+    }
+    total.value += std::log(sum);
+    for (int j = 0; j < count; ++j) {
+      const int row = basis.first_sp + j;
+      const double own = share[static_cast<std::size_t>(j)] / sum;
+      total.gradient[static_cast<std::size_t>(row)] += own;
+      total.hessian(row, row) += own;
+      for (int k = 0; k < count; ++k) {
+        total.hessian(row, basis.first_sp + k) -= own * share[static_cast<std::size_t>(k)] / sum;
+      }
+    }
+  }
+}
+
+double trace_of_product(const Matrix& a, const Matrix& b) {
+  double sum = 0;
+  for (int j = 0; j < a.cols(); ++j) {
+    for (int i = 0; i < a.rows(); ++i) sum += a(i, j) * b(j, i);
+  }
+  return sum;
+}
+
+/// Adds a block whose graded sum is to be factored: d = tr(S^-1 S_j), d2 = -tr(S^-1 S_j S^-1 S_k), S_j with
+/// its lambda. False if it cannot be.
+bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const Algebra& algebra,
+                PenaltyDeterminant& total) {
+  GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, lambda, algebra);
+  Matrix sum(basis.rank, basis.rank);
+  for (std::size_t j = 0; j < lambda.size(); ++j) {
+    for (double& value : graded.penalties[j].values()) value *= lambda[j];
+    add(sum, graded.penalties[j], 1);
+  }
+  std::vector<double> scale;
+  for (int i = 0; i < basis.rank; ++i) {
+    if (!(sum(i, i) > 0)) return false;
+    scale.push_back(std::sqrt(sum(i, i)));
+    total.value += 2 * std::log(scale.back());
+  }
+  const auto rescale = [&](Matrix& a) {
+    for (int j = 0; j < a.cols(); ++j) {
+      for (int i = 0; i < a.rows(); ++i) {
+        a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+      }
+    }
+  };
+  rescale(sum);
+  const auto lower = cholesky(sum);
+  if (!lower) return false;
+  for (int i = 0; i < basis.rank; ++i) total.value += 2 * std::log((*lower)(i, i));
+
+  const Matrix inverse = cholesky_inverse(*lower);
+  std::vector<Matrix> products;
+  for (Matrix& s : graded.penalties) {
+    rescale(s);
+    products.push_back(algebra.multiply(inverse, s));
+  }
+  for (int j = 0; j < basis.penalties(); ++j) {
+    const int row = basis.first_sp + j;
+    const Matrix& own = products[static_cast<std::size_t>(j)];
+    double trace = 0;
+    for (int i = 0; i < basis.rank; ++i) trace += own(i, i);
+    total.gradient[static_cast<std::size_t>(row)] += trace;
+    total.hessian(row, row) += trace;
+    for (int k = 0; k <= j; ++k) {
+      const int column = basis.first_sp + k;
+      const double both = trace_of_product(own, products[static_cast<std::size_t>(k)]);
+      total.hessian(row, column) -= both;
+      if (k < j) total.hessian(column, row) -= both;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBasis>& bases,
+                                                      std::span<const double> log_sp,
+                                                      const Algebra& algebra) {
+  const int count = static_cast<int>(log_sp.size());
+  PenaltyDeterminant total{0, std::vector<double>(log_sp.size()), Matrix(count, count)};
+  for (const BlockBasis& basis : bases) {
+    std::vector<double> lambda;
+    for (int j = 0; j < basis.penalties(); ++j) {
+      lambda.push_back(std::exp(log_sp[static_cast<std::size_t>(basis.first_sp + j)]));
+    }
+    if (basis.penalty->commutes()) {
+      add_commuting(basis, lambda, total);
+    } else if (!add_graded(basis, lambda, algebra, total)) {
+      return std::nullopt;
+    }
+  }
+  return total;
 }
 
 }  // namespace tessera::fit

@@ -5,6 +5,7 @@
 #include "design.hpp"
 #include "matrix.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,12 +43,26 @@ struct GradedPenalties {
   std::vector<Matrix> penalties;
 };
 
-/// `eigenvalues` are those of the design's Penalty: their zeros say what each penalty does not touch, so that
-/// no rank is guessed from rounded numbers.
+/// `penalty` is the design's: it says how many directions each set of penalties touches, so that no rank is
+/// guessed here from rounded numbers. `penalties` are its matrices, or those on their common range.
 ///
 /// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the
 /// last.
-[[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Matrix& eigenvalues,
+[[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Penalty& penalty,
                                               std::span<const double> lambda, const Algebra& algebra);
+
+/// log|S|+, S the sum of all penalties times their lambdas, and its derivatives by the log lambdas.
+struct PenaltyDeterminant {
+  double value = 0;
+  std::vector<double> gradient;
+  Matrix hessian;
+};
+
+/// Nothing if the sum of some block's penalties is not numerically positive definite on its range. Cost:
+/// O(rank M^2) for a block whose M penalties have common eigenvectors, and O(M rank^3) for another, whose sum
+/// is graded as above and factored.
+[[nodiscard]] std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBasis>& bases,
+                                                                    std::span<const double> log_sp,
+                                                                    const Algebra& algebra);
 
 }  // namespace tessera::fit

@@ -62,43 +62,6 @@ struct ScaledPenalty {
   }
 };
 
-/// log|S|+ with its first and second derivatives in the log smoothing parameters.
-struct PenaltyDeterminant {
-  double value = 0;
-  std::vector<double> gradient;
-  Matrix hessian;
-};
-
-PenaltyDeterminant penalty_determinant(const std::vector<BlockBasis>& bases, std::span<const double> log_sp) {
-  const int count = static_cast<int>(log_sp.size());
-  PenaltyDeterminant out{0, std::vector<double>(log_sp.size()), Matrix(count, count)};
-  for (const BlockBasis& basis : bases) {
-    const Matrix& eigenvalues = basis.penalty->eigenvalues;
-    const int penalties = basis.penalties();
-    out.value += basis.penalty->log_det_constant;
-    std::vector<double> share(static_cast<std::size_t>(penalties));
-    for (int i = 0; i < eigenvalues.rows(); ++i) {
-      double sum = 0;
-      for (int j = 0; j < penalties; ++j) {
-        const auto at = static_cast<std::size_t>(basis.first_sp + j);
-        share[static_cast<std::size_t>(j)] = std::exp(log_sp[at]) * eigenvalues(i, j);
-        sum += share[static_cast<std::size_t>(j)];
-      }
-      out.value += std::log(sum);
-      for (int j = 0; j < penalties; ++j) {
-        const int row = basis.first_sp + j;
-        const double own = share[static_cast<std::size_t>(j)] / sum;
-        out.gradient[static_cast<std::size_t>(row)] += own;
-        out.hessian(row, row) += own;
-        for (int k = 0; k < penalties; ++k) {
-          out.hessian(row, basis.first_sp + k) -= own * share[static_cast<std::size_t>(k)] / sum;
-        }
-      }
-    }
-  }
-  return out;
-}
-
 /// sum_{il} T_j(row i of k, column l) T_k(row l of j, column i) = tr(A S_j A S_k), with T = A S.
 double trace_of_product(const Matrix& tj, const ScaledPenalty& j, const Matrix& tk, const ScaledPenalty& k) {
   double sum = 0;
@@ -200,7 +163,7 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
       for (double& v : at.penalties.back().diagonal) v *= lambda[0];
       continue;
     }
-    GradedPenalties graded = grade_penalties(basis.dense, basis.penalty->eigenvalues, lambda, algebra_);
+    GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, lambda, algebra_);
     turn_both(gram, basis.begin, graded.rotation, algebra_);
     turn_vector(gradient, basis.begin, graded.rotation, true);
     turn_vector(base, basis.begin, graded.rotation, true);
@@ -270,7 +233,9 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   const auto at = factor(log_sp);
   if (!at) return std::nullopt;
   const auto count = static_cast<std::size_t>(sp_count_);
-  const PenaltyDeterminant penalty_det = penalty_determinant(bases_, log_sp);
+  const auto found = penalty_determinant(bases_, log_sp, algebra_);
+  if (!found) return std::nullopt;
+  const PenaltyDeterminant& penalty_det = *found;
   const double phi = scale_of(*at);
 
   Evaluation out;
@@ -321,14 +286,15 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 
 RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
-  if (!at) {
+  const auto penalty_det = penalty_determinant(bases_, log_sp, algebra_);
+  if (!at || !penalty_det) {
     throw Error(ErrorCode::not_converged,
                 "the penalised crossproduct of the model is not positive definite: the model is too large "
                 "for its data, use fewer terms or smaller k");
   }
   RemlFit fit;
   fit.log_sp.assign(log_sp.begin(), log_sp.end());
-  fit.score = value_of(*at, penalty_determinant(bases_, log_sp).value);
+  fit.score = value_of(*at, penalty_det->value);
   fit.penalised_deviance = at->deviance;
   fit.scale = scale_of(*at);
 

@@ -37,38 +37,6 @@ double rounded(double value, int digits) {
   return value;
 }
 
-/// The local rows of the job's sample. *Collective.*
-std::vector<std::int64_t> local_sample(const mpi::Communicator& comm, const Frame& frame) {
-  const auto mine =
-      static_cast<std::int64_t>(std::count(frame.complete.begin(), frame.complete.end(), std::uint8_t{1}));
-  const std::vector<std::int64_t> counts = comm.allgather(mine);
-  std::int64_t complete = 0;  // rows before this one that are, in the whole job
-  for (int rank = 0; rank < comm.rank(); ++rank) complete += counts[at(rank)];
-
-  const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows);
-  auto next = std::lower_bound(sample.begin(), sample.end(), complete);
-  std::vector<std::int64_t> rows;
-  const auto end = static_cast<std::int64_t>(frame.complete.size());
-  constexpr std::int64_t stretch = 4096;
-  for (std::int64_t begin = 0; begin < end && next != sample.end(); begin += stretch) {
-    const std::int64_t size = std::min(stretch, end - begin);
-    const std::uint8_t* const marks = frame.complete.data() + begin;
-    const std::int64_t after = complete + std::count(marks, marks + size, std::uint8_t{1});
-    // The place of a complete row is known where all are, and sought elsewhere.
-    std::int64_t row = 0;
-    for (; next != sample.end() && *next < after; ++next) {
-      if (after - complete == size) {
-        rows.push_back(begin + *next - complete);
-        continue;
-      }
-      for (; marks[row] == 0 || complete < *next; ++row) complete += marks[row];
-      rows.push_back(begin + row);
-    }
-    complete = after;
-  }
-  return rows;
-}
-
 /// The splines of a design, one a variable.
 std::vector<const Component*> splines(const Design& design) {
   std::vector<const Component*> found;
@@ -139,6 +107,37 @@ std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most) {
                      static_cast<std::int64_t>(scrambled(static_cast<std::uint64_t>(part)) % size));
   }
   return sample;
+}
+
+std::vector<std::int64_t> local_sample(const mpi::Communicator& comm, const Frame& frame) {
+  const auto mine =
+      static_cast<std::int64_t>(std::count(frame.complete.begin(), frame.complete.end(), std::uint8_t{1}));
+  const std::vector<std::int64_t> counts = comm.allgather(mine);
+  std::int64_t complete = 0;  // rows before this one that are, in the whole job
+  for (int rank = 0; rank < comm.rank(); ++rank) complete += counts[at(rank)];
+
+  const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows);
+  auto next = std::lower_bound(sample.begin(), sample.end(), complete);
+  std::vector<std::int64_t> rows;
+  const auto end = static_cast<std::int64_t>(frame.complete.size());
+  constexpr std::int64_t stretch = 4096;
+  for (std::int64_t begin = 0; begin < end && next != sample.end(); begin += stretch) {
+    const std::int64_t size = std::min(stretch, end - begin);
+    const std::uint8_t* const marks = frame.complete.data() + begin;
+    const std::int64_t after = complete + std::count(marks, marks + size, std::uint8_t{1});
+    // The place of a complete row is known where all are, and sought elsewhere.
+    std::int64_t row = 0;
+    for (; next != sample.end() && *next < after; ++next) {
+      if (after - complete == size) {
+        rows.push_back(begin + *next - complete);
+        continue;
+      }
+      for (; marks[row] == 0 || complete < *next; ++row) complete += marks[row];
+      rows.push_back(begin + row);
+    }
+    complete = after;
+  }
+  return rows;
 }
 
 DataOutline outline_of(const mpi::Communicator& comm, int threads, const Rows& rows,

@@ -22,6 +22,10 @@ inline constexpr std::int64_t largest_sample = 4096;
 /// of the table. Pure. `most` is at least 1.
 [[nodiscard]] std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most = largest_sample);
 
+/// *Collective.* The rows of this rank that are in the sample of the job's complete rows, increasing.
+[[nodiscard]] std::vector<std::int64_t> local_sample(const tessera::mpi::Communicator& comm,
+                                                     const Frame& frame);
+
 /// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
 /// ranks get the variables alone. `residuals` false leaves linear predictors and residuals out. A row is
 /// computed by the rank that has it, on its host. Cost: a count of the complete rows, and a sample's rows on

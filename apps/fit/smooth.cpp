@@ -2,6 +2,7 @@
 #include "smooth.hpp"
 
 #include "linalg.hpp"
+#include "submatrix.hpp"
 
 #include <tessera/error.hpp>
 
@@ -124,10 +125,16 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space) 
   Matrix column(size, 1);
   for (int i = 0; i < size; ++i) column(i, 0) = means[static_cast<std::size_t>(i)];
   const Matrix q = full_q(column);
-  Constraint constraint{Matrix(size, size - 1), 0};
+  Constraint constraint{Matrix(size, size - 1), 0, {}};
   std::copy(q.values().begin() + size, q.values().end(), constraint.z.values().begin());
   const std::vector<double> projected = multiply_t(null_space, means);
   constraint.log_det_constant = 2 * std::log(std::sqrt(dot(projected, projected)) / length);
+  const int dimension = null_space.cols();
+  if (dimension == 0) return constraint;
+  Matrix along(dimension, 1);
+  std::copy(projected.begin(), projected.end(), along.values().begin());
+  const Matrix turn = full_q(along);
+  constraint.null_space = multiply(null_space, submatrix(turn, 0, dimension, 1, dimension - 1));
   return constraint;
 }
 

@@ -30,6 +30,7 @@ struct SmoothBasis {
 struct Constraint {
   Matrix z;                 ///< K x K - 1, orthonormal, c'z = 0: the last columns of Q in the QR of c
   double log_det_constant;  ///< what `Penalty::log_det_constant` becomes
+  Matrix null_space;  ///< K x (dimension - 1): what no penalty sees and the constraint leaves, orthonormal
 };
 
 /// `means` are the K column means of X. Throws `Error(input)` if they are all zero.

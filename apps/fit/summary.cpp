@@ -118,6 +118,10 @@ std::string summary_text(const Model& model) {
   };
   print("Parametric coefficients", coefficient_table(model));
   print("Approximate significance of smooth terms", smooth_table(model));
+  if (!model.design.left_out.empty()) {
+    fmt::format_to(to, "\nLeft out, as other terms determine it: {}\n",
+                   fmt::join(model.design.left_out, ", "));
+  }
   if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
 
   fmt::format_to(to, "\nR-sq.(adj) = {:>6}   Deviance explained = {}\n",

@@ -251,7 +251,7 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gra
       continue;
     }
     Outcome outcome;
-    if (block.penalty->rank() == size) {
+    if (block.penalty->rank() == size && block.determined == 0) {
       outcome = test_random_effect(block, scale_estimated, residual_df);
     } else {
       Matrix covariance = submatrix(fit.inverse, begin, size, begin, size);

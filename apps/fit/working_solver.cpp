@@ -23,7 +23,16 @@ namespace {
 /// equal at 400 (64 cores), and fewer cores are overtaken earlier.
 constexpr int smallest_on_device = 512;
 
-/// The working model in coefficients: M' (R'WR) M, block by block, since M is block diagonal.
+std::size_t penalty_count(const Design& design) {
+  std::size_t count = 0;
+  for (const CoefBlock& block : design.blocks) {
+    if (block.penalty) count += block.penalty->matrices.size();
+  }
+  return count;
+}
+
+}  // namespace
+
 Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
   Matrix gram(design.coef_size, design.coef_size);
   for (const CoefBlock& a : design.blocks) {
@@ -52,16 +61,6 @@ std::vector<double> to_coefficients(std::span<const double> raw, const Design& d
   }
   return coef;
 }
-
-std::size_t penalty_count(const Design& design) {
-  std::size_t count = 0;
-  for (const CoefBlock& block : design.blocks) {
-    if (block.penalty) count += block.penalty->matrices.size();
-  }
-  return count;
-}
-
-}  // namespace
 
 WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices,
                              StopRequest* stop)

@@ -16,6 +16,12 @@
 
 namespace tessera::fit {
 
+/// Sums over the raw columns in coefficients: M' (R'WR) M block by block, since M is block diagonal, and M'
+/// v.
+[[nodiscard]] Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design,
+                                          const Algebra& algebra);
+[[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw, const Design& design);
+
 /// What every rank learns of the solution of a working model.
 struct WorkingSolution {
   std::vector<double> coef;

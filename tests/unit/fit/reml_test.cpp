@@ -208,16 +208,17 @@ TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
     first(i, i) = i < 4 ? 1 : 0;
     second(i, i) = i < 2 ? 0 : 1;
   }
-  Matrix eigenvalues(6, 2);
+  Penalty known;
+  known.eigenvalues = Matrix(6, 2);
   for (int i = 0; i < 6; ++i) {
-    eigenvalues(i, 0) = first(i, i);
-    eigenvalues(i, 1) = second(i, i);
+    known.eigenvalues(i, 0) = first(i, i);
+    known.eigenvalues(i, 1) = second(i, i);
   }
   const std::vector<Matrix> penalties{multiply(q, multiply_nt(first, q)),
                                       multiply(q, multiply_nt(second, q))};
   for (const double ratio : {1e4, 1e12, 1e20}) {
     const std::vector<double> lambda{ratio, 1};
-    const GradedPenalties graded = grade_penalties(penalties, eigenvalues, lambda, HostAlgebra());
+    const GradedPenalties graded = grade_penalties(penalties, known, lambda, HostAlgebra());
     // Comparable penalties need no turn.
     EXPECT_EQ(graded.rotation.empty(), ratio < 1e5);
     const Matrix turn = graded.rotation.empty() ? identity(6) : graded.rotation;

@@ -74,6 +74,15 @@ double largest_row_sum(const Communicator& comm, const Frame& frame, std::span<c
   return comm.allreduce(largest, Reduction::max);
 }
 
+/// Every margin of a random effect has the identity as its penalty: one of them is all.
+void keep_one_penalty(SmoothBasis& smooth) {
+  smooth.penalties.resize(1);
+  smooth.s_scale.resize(1);
+  Matrix first(smooth.eigenvalues.rows(), 1);
+  std::copy_n(smooth.eigenvalues.data(), first.values().size(), first.data());
+  smooth.eigenvalues = std::move(first);
+}
+
 class Drafter {
  public:
   Drafter(const Communicator& comm, const Formula& formula, const Frame& frame, const SuppliedKnots& supplied,
@@ -132,11 +141,15 @@ class Drafter {
   }
 
   void add(const SmoothSpec& spec) {
-    const std::vector<Basis> margins = make_margins(spec);
+    std::vector<Basis> margins = make_margins(spec);
+    const bool interaction = !spec.tensor && margins.size() > 1;
+    // Of a random effect of combinations the first variable is fastest, as in R's a:b.
+    if (interaction) std::reverse(margins.begin(), margins.end());
     std::int64_t size = 1;
     for (const Basis& margin : margins) size *= margin.size();
     check_coefficients(size, spec.label);
     SmoothBasis smooth = combine(margins, spec.tensor, largest_row_sum(comm_, frame_, margins));
+    if (interaction) keep_one_penalty(smooth);
 
     DraftBlock draft;
     CoefBlock& block = draft.block;

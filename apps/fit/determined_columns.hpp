@@ -23,8 +23,8 @@ struct DeterminedColumn {
 
 /// Takes the unpenalised columns one by one, the one next of which the most is left by those before it and by
 /// all penalised ones, in the metric of X'WX and the penalties, each of unit size; a column is determined if
-/// those before it explain all but 1e-13 of its square. The intercept is taken first, then the other parametric
-/// columns, so that a smooth loses what a parametric column has. Pure. Cost: O(M_p^3), M_p
+/// those before it explain all but 1e-13 of its square. The intercept is taken first, then the other
+/// parametric columns, so that a smooth loses what a parametric column has. Pure. Cost: O(M_p^3), M_p
 /// unpenalised columns; where there are determined ones, that of a factorisation of X'WX.
 [[nodiscard]] std::vector<DeterminedColumn> determined_columns(const Matrix& raw_gram, const Design& design,
                                                                const Algebra& algebra);

@@ -136,8 +136,17 @@ class RightHandSide {
                     fmt::format("{} inside a product; a smooth for each level is written {}(…, by=f)",
                                 deparse(tree), tree.text));
     if (tree.text == "offset") formula_error(tree.position, "offset() inside a product");
-    if (tree.text == "ti" || tree.text == "t2")
-      formula_error(tree.position, fmt::format("{}() is not available; there are s() and te()", tree.text));
+    if (tree.text == "ti")
+      formula_error(
+          tree.position,
+          fmt::format("{} is an interaction without its main effects, which is not available; write te() "
+                      "beside an s() of each variable: te() is then what they leave",
+                      deparse(tree)));
+    if (tree.text == "t2")
+      formula_error(tree.position,
+                    fmt::format("{} is a tensor product with a penalty for each pair of null spaces, "
+                                "which is not available; write te()",
+                                deparse(tree)));
     return number_of(tree);
   }
 

@@ -74,11 +74,12 @@ class Arguments {
   }
 
   /// Refuses an argument whose effect is not available, unless it is given its default.
-  void refuse(std::string_view name) const {
+  void refuse(std::string_view name, std::string_view why) const {
     const Syntax* value = find(name);
-    if (value != nullptr && !is_missing(*value) && truth(*value) != false)
+    const bool is_default = value != nullptr && name != "d" && (is_missing(*value) || truth(*value) == false);
+    if (value != nullptr && !is_default)
       formula_error(value->position,
-                    fmt::format("{}(): the argument '{}' is not available", call_.text, name));
+                    fmt::format("{}(): the argument '{}' is not available: {}", call_.text, name, why));
   }
 
   std::vector<const Syntax*> variables;
@@ -95,7 +96,55 @@ Expression variable(const Syntax& value) {
   return expression_from(value);
 }
 
-void set_basis(MarginSpec& margin, const Syntax* value, const Syntax& call) {
+/// A smooth of mgcv's that is not here: what it is, and what to write in its place.
+struct AbsentBasis {
+  std::string_view name;
+  std::string_view what;
+  std::string_view instead;
+};
+
+constexpr std::string_view one_curve = R"(bs="cr" or bs="ps")";
+constexpr std::string_view curve_a_level =
+    R"(s(x, by=g, bs="cr") + s(g, bs="re"), a curve and a level for each g)";
+
+constexpr AbsentBasis absent_bases[] = {
+    {"tp", "a thin plate spline", one_curve},
+    {"ts", "a thin plate spline with shrinkage", one_curve},
+    {"cs", "a cubic regression spline with shrinkage", R"(bs="cr")"},
+    {"bs", "a B-spline with a penalty on derivatives", R"(bs="ps")"},
+    {"ds", "a Duchon spline", one_curve},
+    {"gp", "a Gaussian process smooth", one_curve},
+    {"ad", "an adaptive smooth", R"(bs="ps" with a larger k)"},
+    {"fs", "a random curve for each level of a factor, all with one smoothing parameter", curve_a_level},
+    {"sz", "the deviation of each level's curve from a common one", curve_a_level},
+    {"sos", "a spline on the sphere", R"(te(latitude, longitude, bs=c("cr","cc")))"},
+    {"mrf", "a Markov random field over neighbouring regions",
+     R"(s(region, bs="re"), which knows no neighbours)"},
+    {"so", "a soap film smooth within a boundary", "te(x, z)"},
+    {"sf", "a soap film's boundary", "te(x, z)"},
+    {"sw", "a soap film without its boundary", "te(x, z)"},
+};
+
+/// Of several variables, where the basis is not one of several.
+constexpr std::string_view surface = "te(x, z)";
+
+/// Refuses a basis that there is not, by its own name. `variables` are those of the smooth.
+void check_basis(const std::string& basis, std::size_t position, const std::string& smooth,
+                 std::size_t variables) {
+  const auto* const found = std::find_if(std::begin(absent_bases), std::end(absent_bases),
+                                         [&](const AbsentBasis& absent) { return absent.name == basis; });
+  if (found != std::end(absent_bases)) {
+    const bool of_one = found->instead == one_curve && variables > 1;
+    formula_error(position, fmt::format("{} is {} (bs=\"{}\"), which is not available; write {}", smooth,
+                                        found->what, basis, of_one ? surface : found->instead));
+  }
+  for (const std::string_view known : {"ps", "cp", "cr", "cc", "re"}) {
+    if (basis == known) return;
+  }
+  formula_error(position, fmt::format("bs=\"{}\" is no basis; there are ps, cp, cr, cc and re", basis));
+}
+
+void set_basis(MarginSpec& margin, const Syntax* value, const Syntax& call, std::size_t variables) {
   if (value == nullptr && call.text == "te") {
     margin.basis = "cr";  // mgcv's default of te()
     return;
@@ -104,17 +153,7 @@ void set_basis(MarginSpec& margin, const Syntax* value, const Syntax& call) {
     formula_error(value->position,
                   fmt::format("bs: expected a quoted name such as \"ps\", found {}", deparse(*value)));
   margin.basis = value == nullptr ? "tp" : value->text;
-  for (const std::string_view known : {"ps", "cp", "cr", "cc", "re"}) {
-    if (margin.basis == known) return;
-  }
-  const std::size_t position = value == nullptr ? call.position : value->position;
-  if (value == nullptr || margin.basis == "tp")
-    formula_error(position,
-                  fmt::format("{}({}) is a thin plate spline (bs=\"tp\"), which is not available; write "
-                              "bs=\"cr\" or bs=\"ps\"",
-                              call.text, margin.variable.text));
-  formula_error(position,
-                fmt::format("bs=\"{}\" is not available; there are ps, cp, cr, cc and re", margin.basis));
+  check_basis(margin.basis, value == nullptr ? call.position : value->position, deparse(call), variables);
 }
 
 /// m of one margin: one number, or c(m1, m2); NA is the default of 2. One number stands for both.
@@ -184,19 +223,40 @@ const Syntax* order_of_margin(const Syntax* value, std::size_t margin, std::size
 
 }  // namespace
 
+namespace {
+
+/// s() of several variables: a random effect of each combination of levels, times the numbers among them.
+void check_several(const SmoothSpec& smooth, const Syntax& call) {
+  const std::string& basis = smooth.margins[0].basis;
+  if (smooth.tensor || smooth.margins.size() == 1 || basis == "re") return;
+  formula_error(call.position,
+                fmt::format("bs=\"{}\" is a smooth of one variable; write te(…, bs=\"{}\") for "
+                            "several",
+                            basis, basis));
+}
+
+void refuse_absent_arguments(const Arguments& arguments) {
+  arguments.refuse("d",
+                   "margins of several variables are not available; write te() with one variable a margin, "
+                   "and no d");
+  arguments.refuse("fx", "a smooth without a penalty is not available; leave it out, or write I() terms");
+  arguments.refuse("sp", "smoothing parameters are estimated; leave it out");
+  arguments.refuse("id", "each smooth has smoothing parameters of its own; leave it out");
+  arguments.refuse("xt", "it is not available for these bases; leave it out");
+  arguments.refuse("pc", "smooths sum to zero over the rows; a point constraint is not available");
+}
+
+}  // namespace
+
 SmoothSpec smooth_from(const Syntax& call) {
   SmoothSpec smooth;
   smooth.tensor = call.text == "te";
   const Arguments arguments =
       smooth.tensor ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "pc"})
                     : Arguments(call, {"k", "fx", "bs", "m", "by", "xt", "id", "sp", "pc"});
-  for (const std::string_view name : {"fx", "xt", "id", "sp", "pc", "d"}) arguments.refuse(name);
 
   const std::size_t margins = arguments.variables.size();
   if (margins == 0) formula_error(call.position, fmt::format("{}() without a variable", call.text));
-  if (margins > 1 && !smooth.tensor)
-    formula_error(arguments.variables[1]->position,
-                  fmt::format("s() of {} variables is not available; write te(…)", margins));
 
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
@@ -206,14 +266,21 @@ SmoothSpec smooth_from(const Syntax& call) {
         formula_error(arguments.variables[i]->position,
                       fmt::format("{} is twice a variable of one smooth", margin.variable.text));
     }
-    set_basis(margin, of_margin(arguments.find("bs"), "bs", i, margins), call);
-    if (const Syntax* order = order_of_margin(arguments.find("m"), i, margins, smooth.tensor))
-      set_order(margin, *order);
-    set_k(margin, of_margin(arguments.find("k"), "k", i, margins), smooth.tensor);
+    // With d= there are fewer margins than variables: that is refused below, by its own name.
+    if (arguments.find("d") == nullptr)
+      set_basis(margin, of_margin(arguments.find("bs"), "bs", i, margins), call, margins);
     smooth.label += (i == 0 ? call.text + "(" : ",") + margin.variable.text;
     smooth.margins.push_back(std::move(margin));
   }
   smooth.label += ")";
+  if (arguments.find("d") == nullptr) check_several(smooth, call);
+  refuse_absent_arguments(arguments);
+  for (std::size_t i = 0; i < margins; ++i) {
+    MarginSpec& margin = smooth.margins[i];
+    if (const Syntax* order = order_of_margin(arguments.find("m"), i, margins, smooth.tensor))
+      set_order(margin, *order);
+    set_k(margin, of_margin(arguments.find("k"), "k", i, margins), smooth.tensor);
+  }
 
   if (const Syntax* np = arguments.find("np")) {
     const auto value = truth(*np);

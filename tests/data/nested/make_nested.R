@@ -62,6 +62,11 @@ shared <- list(
   y ~ s(x, bs = "cr") + s(x, by = f, bs = "cr", k = 8),
   y ~ z + s(x, by = z, bs = "cr"),
   y ~ x + s(x, bs = "cr") + s(z, bs = "cr"))
+random <- list(
+  y ~ s(x, bs = "cr") + s(g, bs = "re") + s(g, x, bs = "re"),
+  y ~ s(mon, bs = "cp") + s(g, f, bs = "re"),
+  y ~ x + s(x, f, z, bs = "re"))
 cases <- c(vapply(nested, case, "", engine = "gam"), case(y ~ f * h + s(x, bs = "cr"), "bam"),
+           vapply(random, case, "", engine = "bam"),
            vapply(shared, case, "", engine = "bam", terms = FALSE))
 writeLines(c("[", paste(cases, collapse = ",\n"), "]"), "cases.json")

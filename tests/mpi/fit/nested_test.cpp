@@ -37,6 +37,7 @@ json cases() {
 Model fitted(const mpi::Communicator& comm, const std::string& formula) {
   JobOptions job_options;
   job_options.policy = Policy::cpu;
+  job_options.threads = 1;
   Job job(comm, job_options);
   FitOptions options;
   options.block_rows = 64;
@@ -59,6 +60,7 @@ Predictions predicted(const Model& model) {
   world().barrier();
   JobOptions job_options;
   job_options.policy = Policy::cpu;
+  job_options.threads = 1;
   Job job(world(), job_options);
   Progress silent(false, stderr);
   PredictOptions options;

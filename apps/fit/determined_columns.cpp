@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -256,6 +257,72 @@ void drop_columns(CoefBlock& block, const std::vector<int>& dropped) {
   block.coef_size = block.map.cols();
 }
 
+using Relation = std::map<int, double>;  // factors of raw columns of the formula that add up to zero
+
+void add_to(Relation& sum, const Relation& other, double factor, int without) {
+  for (const auto& [column, weight] : other) {
+    if (column != without) sum[column] += factor * weight;
+  }
+  sum.erase(without);
+}
+
+/// What a standardised design's columns are in columns of the formula must not refer to one that is left out:
+/// that is replaced by what determines it.
+void replace_left_out(Design& design, std::span<const DeterminedColumn> columns) {
+  if (design.raw_combinations.empty()) return;
+  const auto raw_of = [](const CoefBlock& block, int column) {
+    const auto values = block.map.column(column);
+    const auto selected = std::ranges::find_if(values, [](double v) { return v != 0; });
+    return block.raw_begin + static_cast<int>(selected - values.begin());
+  };
+  const std::map<int, ColumnCombination> combinations(design.raw_combinations.begin(),
+                                                      design.raw_combinations.end());
+  std::vector<std::pair<int, Relation>> relations;  // of each raw column that is left out
+  for (const DeterminedColumn& one : columns) {
+    if (one.column < 0) continue;
+    Relation relation;
+    for (const CoefBlock& block : design.blocks) {
+      if (block.penalty) continue;
+      for (int j = 0; j < block.coef_size; ++j) {
+        const double weight = one.combination[at(block.coef_begin + j)];
+        if (weight == 0) continue;
+        for (const auto& [raw, factor] : combinations.at(raw_of(block, j))) relation[raw] += weight * factor;
+      }
+    }
+    relations.emplace_back(raw_of(design.blocks[at(one.block)], one.column), std::move(relation));
+  }
+  // Each is solved for its own column, which then goes from the others.
+  for (std::size_t done = 0; done < relations.size(); ++done) {
+    const auto own = [](const auto& relation) {
+      const auto found = relation.second.find(relation.first);
+      return found == relation.second.end() ? 0.0 : std::abs(found->second);
+    };
+    std::iter_swap(relations.begin() + static_cast<std::ptrdiff_t>(done),
+                   std::max_element(relations.begin() + static_cast<std::ptrdiff_t>(done), relations.end(),
+                                    [&](const auto& a, const auto& b) { return own(a) < own(b); }));
+    auto& [column, relation] = relations[done];
+    const double weight = relation[column];
+    relation.erase(column);
+    for (auto& part : relation) part.second = weight == 0 ? 0 : -part.second / weight;
+    for (std::size_t other = 0; other < relations.size(); ++other) {
+      const auto found = relations[other].second.find(column);
+      if (other == done || found == relations[other].second.end()) continue;
+      const double factor = found->second;
+      add_to(relations[other].second, relation, factor, column);
+    }
+  }
+  for (auto& [raw, combination] : design.raw_combinations) {
+    Relation sum(combination.begin(), combination.end());
+    for (const auto& [column, relation] : relations) {
+      const auto found = sum.find(column);
+      if (found == sum.end() || column == raw) continue;
+      const double factor = found->second;
+      add_to(sum, relation, factor, column);
+    }
+    combination.assign(sum.begin(), sum.end());
+  }
+}
+
 }  // namespace
 
 std::vector<DeterminedColumn> determined_columns(const Matrix& raw_gram, const Design& design,
@@ -314,6 +381,7 @@ std::string determined_by(const DeterminedColumn& column, const Design& design) 
 }
 
 Design without_determined(Design design, std::span<const DeterminedColumn> columns) {
+  replace_left_out(design, columns);
   for (const DeterminedColumn& one : columns) {
     const std::string name = name_of(one, design);
     if (std::ranges::find(design.left_out, name) == design.left_out.end()) design.left_out.push_back(name);

@@ -91,6 +91,7 @@ Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design
   Rows unweighted = rows;
   unweighted.family = AnyFamily();
   unweighted.prior_weight = -1;
+  unweighted.prior_factor = 1;
   unweighted.offsets.clear();
   RowPass pass(job, plan, unweighted);
   const RawSums sums = pass.step(std::vector<double>(at(design.raw_size)));

@@ -16,6 +16,7 @@ d <- data.frame(mon = round(runif(n, 0, 12), 3), lat = round(runif(n, 40, 60), 3
                 f = sample(c("A", "B", "C"), n, TRUE, prob = c(0.5, 0.3, 0.2)),
                 g = paste0("g", sample(1:6, n, TRUE)))
 d$h <- ifelse(d$f == "C", "u", sample(c("u", "v"), n, TRUE))  # no row of C and v
+d$k <- ifelse(d$f == "A", "p", "q")  # f is within k
 group <- as.integer(factor(d$f))
 d$y <- with(d, round(sin(2 * pi * mon / 12) + 0.03 * cos(2 * pi * mon / 12) * (lat - 50) + 0.5 * sin(6 * x) + z * x +
                      0.5 * group * x + 0.02 * (yr - 2005) * sin(2 * pi * mon / 12) + rnorm(n) * 0.4, 4))
@@ -59,6 +60,8 @@ nested <- list(
   y ~ s(month, bs = "cc", k = 8) + te(month, lat, bs = c("cc", "cr"), k = c(6, 4)),
   y ~ 0 + f + s(x, bs = "cr", k = 7) + te(x, z, bs = "ps", k = 6))
 shared <- list(
+  y ~ k + f + yr:k + s(z, bs = "cr"),
+  y ~ f * h * yr + s(z, bs = "cr"),
   y ~ s(x, bs = "cr") + s(x, by = f, bs = "cr", k = 8),
   y ~ z + s(x, by = z, bs = "cr"),
   y ~ x + s(x, bs = "cr") + s(z, bs = "cr"))

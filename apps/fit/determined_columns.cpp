@@ -28,13 +28,17 @@ std::size_t at(std::int64_t i) {
 /// The unpenalised columns of X as a design of their own: a smooth's are its map times its null space.
 Design unpenalised_part(const Design& design) {
   Design part = design;
+  part.coef_size = 0;
   for (CoefBlock& block : part.blocks) {
-    if (!block.penalty) continue;
-    block.map = multiply(block.map, block.penalty->null_space);
-    block.coef_size = block.map.cols();
-    block.penalty.reset();
+    if (block.penalty) {
+      block.map = multiply(block.map, block.penalty->null_space);
+      block.coef_size = block.map.cols();
+      block.penalty.reset();
+    }
+    // Blocks without such columns stay, so that they are counted as the design's.
+    block.coef_begin = part.coef_size;
+    part.coef_size += block.coef_size;
   }
-  part.count_coefficients();
   return part;
 }
 

@@ -70,6 +70,7 @@ random <- list(
   y ~ s(mon, bs = "cp") + s(g, f, bs = "re"),
   y ~ x + s(x, f, z, bs = "re"))
 cases <- c(vapply(nested, case, "", engine = "gam"), case(y ~ f * h + s(x, bs = "cr"), "bam"),
+           case(y ~ f * h + s(g, bs = "re") + s(x, bs = "cr"), "bam"),
            vapply(random, case, "", engine = "bam"),
            vapply(shared, case, "", engine = "bam", terms = FALSE))
 writeLines(c("[", paste(cases, collapse = ",\n"), "]"), "cases.json")

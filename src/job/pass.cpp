@@ -171,6 +171,8 @@ void Job::run_alive(const std::function<void()>& work) {
   State& its = state();
   its.require_thread();
   if (!work) refuse("Job::run_alive was given no function");
+  // Work that ends before this thread next looks would pass by a request that is there already.
+  if (its.options.stop != nullptr) its.options.stop->look();
   std::exception_ptr thrown;
   bool ended_thread = true;
   const std::function<void(int)> call = [&](int) {

@@ -185,6 +185,7 @@ TEST_P(GpuRows, KernelsThatDoNotCompileMakeTheJobFallBack) {
   const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 23});
   tessera::JobOptions broken;
   broken.modules = {.compiler = std::make_shared<BrokenCompiler>(), .directory = std::filesystem::path()};
+  job_.reset();  // a device has one job
   tessera::Job job(comm_, broken);
   const tessera::Plan plan = job.plan(row_count, 1000);
   const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
@@ -206,6 +207,7 @@ TEST_P(GpuRows, KernelsAreCompiledOnceInTheJob) {
   const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 24});
   tessera::JobOptions options;
   options.modules.directory = std::filesystem::path();  // nothing is found on disk
+  job_.reset();                                         // a device has one job
   tessera::Job job(comm_, options);
   const tessera::Plan plan = job.plan(row_count, 1000);
   const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));

@@ -35,6 +35,12 @@ struct RemlFit {
   bool converged = false;
 };
 
+/// How far to look for the least V.
+enum class Search {
+  local,   ///< downhill from the start
+  global,  ///< then from elsewhere too, for a lower optimum
+};
+
 /// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if
 /// the scale is not known) by Newton's method with exact derivatives, from `start` (empty: a default
 /// from the diagonals). `bases` are `penalty_bases(design)`, which are worth keeping from step to step. Pure:
@@ -45,11 +51,12 @@ struct RemlFit {
 ///
 /// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, naming the block, or if
 /// there are no more rows than unpenalised coefficients; `Error(not_converged)` if X'WX + S stays singular.
-/// Cost: O(p^3 + M p^2) for each of some ten evaluations, p coefficients, M smoothing parameters.
+/// Cost: O(p^3 + M p^2) for each of some ten evaluations, p coefficients, M smoothing parameters; a global
+/// search takes as many again at least, and up to ten times as many where that takes no more than seconds.
 /// Source: Wood, Li, Shaddick and Augustin, JASA 112 (2017), sec. 2; Wood, JRSSB 73 (2011).
 [[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design,
                                const std::vector<BlockBasis>& bases, bool scale_known,
-                               std::span<const double> start, const Algebra& algebra);
+                               std::span<const double> start, const Algebra& algebra, Search search);
 
 /// The same where one working model is all there is: finds the bases, on one thread.
 [[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,

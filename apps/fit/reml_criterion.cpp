@@ -284,6 +284,78 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   return out;
 }
 
+RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
+                                   int coordinate) const {
+  RemlProfile out;
+  const ScaledPenalty& own = at.penalties[static_cast<std::size_t>(coordinate)];
+  out.log_sp = log_sp[static_cast<std::size_t>(coordinate)];
+  out.deviance = at.deviance;
+  out.log_det = at.log_det;
+  out.smallest_deviance = floor_;
+  out.df = static_cast<double>(model_.rows) - unpenalised_;
+  out.scale_known = scale_known_;
+  out.log_det_penalty_rest = penalty_determinant(bases_, log_sp).value;
+
+  const auto block = std::find_if(bases_.begin(), bases_.end(), [&](const BlockBasis& basis) {
+    return coordinate >= basis.first_sp && coordinate < basis.first_sp + basis.penalties();
+  });
+  const Matrix& eigenvalues = block->penalty->eigenvalues;
+  for (int i = 0; i < eigenvalues.rows(); ++i) {
+    const double mine = eigenvalues(i, coordinate - block->first_sp);
+    if (mine <= 0) continue;
+    double other = 0;
+    for (int k = 0; k < block->penalties(); ++k) {
+      const int place = block->first_sp + k;
+      if (place != coordinate) other += std::exp(log_sp[static_cast<std::size_t>(place)]) * eigenvalues(i, k);
+    }
+    out.own.push_back(mine);
+    out.others.push_back(other);
+    out.log_det_penalty_rest -= std::log(other + std::exp(out.log_sp) * mine);
+  }
+
+  // R with R R' = lambda S_j: R' (X'WX + S)^-1 R has the eigenvalues lambda / (k_i + lambda).
+  const int rank = static_cast<int>(out.own.size());
+  const auto coef =
+      std::span(at.coef).subspan(static_cast<std::size_t>(own.begin), static_cast<std::size_t>(own.rank));
+  Matrix both = submatrix(inverse, own.begin, own.rank, own.begin, own.rank);
+  std::vector<double> penalised(static_cast<std::size_t>(rank));
+  if (own.dense.empty()) {
+    for (int j = 0; j < rank; ++j) {
+      const double root = std::sqrt(own.diagonal[static_cast<std::size_t>(j)]);
+      for (int i = 0; i < rank; ++i) {
+        both(i, j) *= root;
+        both(j, i) *= root;
+      }
+      penalised[static_cast<std::size_t>(j)] = root * coef[static_cast<std::size_t>(j)];
+    }
+  } else {
+    const SymmetricEigen eigen = symmetric_eigen(own.dense);
+    Matrix root = submatrix(eigen.vectors, 0, own.rank, own.rank - rank, rank);
+    for (int j = 0; j < rank; ++j) {
+      const double value = eigen.values[static_cast<std::size_t>(own.rank - rank + j)];
+      for (double& v : root.column(j)) v *= std::sqrt(std::max(value, 0.0));
+    }
+    both = multiply_tn(root, algebra_.multiply(both, root));
+    penalised = multiply_t(root, coef);
+  }
+  algebra_.go_on();
+  const SymmetricEigen common = symmetric_eigen(both);
+  for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
+  for (const double v : multiply_t(common.vectors, penalised)) out.square.push_back(v * v);
+  return out;
+}
+
+std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
+                                                 std::span<const int> coordinates) const {
+  std::vector<RemlProfile> out;
+  const auto at = factor(log_sp);
+  if (!at || coordinates.empty()) return out;
+  algebra_.go_on();
+  const Matrix inverse = at->inverse();
+  for (const int coordinate : coordinates) out.push_back(profile(*at, inverse, log_sp, coordinate));
+  return out;
+}
+
 RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
   const auto penalty_det = penalty_determinant(bases_, log_sp, algebra_);

@@ -4,6 +4,7 @@
 #include "algebra.hpp"
 #include "penalty_basis.hpp"
 #include "reml.hpp"
+#include "reml_profile.hpp"
 
 #include <optional>
 #include <span>
@@ -38,11 +39,18 @@ class RemlCriterion {
 
   /// Number of smoothing parameters.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
+  /// Number of coefficients.
+  [[nodiscard]] int coefficients() const noexcept { return gram_.rows(); }
   /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
   /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(p^3 + M p^2).
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
+  /// V along each of `coordinates` through `log_sp`; empty where `evaluate` gives nothing. Digits are lost a
+  /// factor of 1e10 or so from there: a parameter at infinity is looked at from a finite value of it. Cost:
+  /// that of `evaluate`, and O(r^3) for each coordinate whose penalty has rank r.
+  [[nodiscard]] std::vector<RemlProfile> profiles(std::span<const double> log_sp,
+                                                  std::span<const int> coordinates) const;
   /// The fit at given smoothing parameters; `iterations` and `converged` are left to the caller.
   [[nodiscard]] RemlFit solution(std::span<const double> log_sp) const;
 
@@ -50,6 +58,8 @@ class RemlCriterion {
   struct Factored;
 
   [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;
+  [[nodiscard]] RemlProfile profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
+                                    int coordinate) const;
   [[nodiscard]] double scale_of(const Factored& at) const;
   [[nodiscard]] double value_of(const Factored& at, double log_det_penalty) const;
 

@@ -94,7 +94,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
       if (bases_.empty()) bases_ = penalty_bases(design_);
-      fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra);
+      fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, Search::global);
     } catch (const Error& fault) {
       if (fault.code() == ErrorCode::job_fault) throw;
       refused = std::current_exception();

@@ -482,7 +482,9 @@ TEST(FitReml, IsLeftAtWhicheverPlaceItIsGivenUp) {
   const HostAlgebra algebra(2, [&] {
     if (left-- == 0) throw GivenUp{};
   });
-  const auto fit = [&] { return fit_reml(working, model.design(), bases, false, {}, algebra); };
+  const auto fit = [&] {
+    return fit_reml(working, model.design(), bases, false, {}, algebra, Search::global);
+  };
   const RemlFit whole = fit();
   const int places = std::numeric_limits<int>::max() - left;
   EXPECT_GT(places, 4 * whole.iterations) << "more than one for each evaluation";

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reml_profile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+namespace tessera::fit {
+
+double RemlProfile::value(double at) const {
+  const double growth = std::expm1(at - log_sp);
+  double new_deviance = deviance;
+  double new_log_det = log_det;
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    const double ratio = share[i] * growth;
+    new_deviance += growth / (1 + ratio) * square[i];
+    new_log_det += std::log1p(ratio);
+  }
+  double log_det_penalty = log_det_penalty_rest;
+  const double lambda = std::exp(at);
+  for (std::size_t i = 0; i < own.size(); ++i) log_det_penalty += std::log(others[i] + lambda * own[i]);
+  new_deviance = std::max(smallest_deviance, new_deviance);
+  const double phi = scale_known ? 1.0 : new_deviance / df;
+  return (new_deviance / phi + df * std::log(2 * std::numbers::pi * phi) + new_log_det - log_det_penalty) / 2;
+}
+
+}  // namespace tessera::fit

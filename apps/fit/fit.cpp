@@ -12,6 +12,7 @@
 #include "separation.hpp"
 #include "standardise.hpp"
 #include "step_halving.hpp"
+#include "step_mixing.hpp"
 #include "term_tests.hpp"
 #include "user_coordinates.hpp"
 #include "working_solver.hpp"
@@ -153,6 +154,8 @@ constexpr int fault_halvings = 30;
 
 /// A sum of squares about the base that is so many times what is left is far from it.
 constexpr double far_base = 1e3;
+/// So often a lower optimum of V, found at the end, sends the iteration on.
+constexpr int most_returns = 3;
 
 /// One fit in progress.
 class Iteration {
@@ -265,6 +268,7 @@ class Iteration {
     done = state->iteration;
     model_.coef = state->coef;
     solution_.log_sp = state->log_sp;
+    course_ = state->course;
     return step(model_.coef);
   }
   /// Those of the first working model, whatever was done before: they decide what is left out.
@@ -295,7 +299,7 @@ class Iteration {
     for (int iteration = done + 1;; ++iteration) {
       const std::vector<double> previous = model_.coef;
       try {
-        solve(sums);
+        solve(sums, iteration);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::not_converged || solution_.coef.empty()) throw;
         end_before(iteration, error);
@@ -308,7 +312,7 @@ class Iteration {
         if (sums.deviance > far_base * solution_.scale * residual_df()) {
           sums = step(model_.coef);
           if (!finite(sums)) throw diverged(sums);
-          solve(sums);
+          solve(sums, iteration);
         }
         model_.converged = solution_.converged;
         model_.iterations = iteration;
@@ -324,10 +328,11 @@ class Iteration {
       const double change = std::abs(sums.deviance - deviance);
       deviance = sums.deviance;
       model_.iterations = iteration;
-      progress_.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, edf {:.2f}", iteration,
-                                deviance * deviance_unit(), change * deviance_unit(), solution_.edf_total));
-      model_.converged = change < options_.tolerance * (0.1 + std::abs(deviance)) && solution_.converged;
-      last_step_ = difference(model_.coef, previous);
+      tell(iteration, deviance * deviance_unit(), change * deviance_unit());
+      const bool still = change < options_.tolerance * (0.1 + std::abs(deviance)) &&
+                         solution_.step <= options_.step_tolerance;
+      model_.converged = settle(still && solution_.converged);
+      last_step_ = difference(solution_.coef, previous);  // the whole of it
       if (is_separated(change / (0.1 + std::abs(deviance)),
                        model_.converged || iteration >= options_.max_iterations))
         break;
@@ -338,6 +343,7 @@ class Iteration {
                                .deviance = deviance,
                                .coef = model_.coef,
                                .log_sp = solution_.log_sp,
+                               .course = course_,
                                .place = {},
                                .fallback = {}});
     }
@@ -358,6 +364,22 @@ class Iteration {
     return true;
   }
 
+  /// Whether the fit is at its end, if the last iteration stood `still`: then the next one looks for lower
+  /// optima of V too, and has to stand still as well. Where each of two optima leads to a working model for
+  /// which the other is lower, the last one stays after so many returns.
+  bool settle(bool still) {
+    const bool global = course_.search == Search::global;
+    if (global && !still) ++course_.returns;
+    const bool last = course_.returns >= most_returns;
+    course_.search = still && !global && !last ? Search::global : Search::local;
+    return still && (global || last);
+  }
+
+  void tell(int iteration, double deviance, double change) {
+    progress_.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, step {:.2g}, edf {:.2f}",
+                              iteration, deviance, change, solution_.step, solution_.edf_total));
+  }
+
   /// An iteration after the first came to no finite state: the model is the one before it.
   void end_before(int iteration, const Error& why) {
     model_.converged = false;
@@ -366,9 +388,9 @@ class Iteration {
     static_cast<void>(is_separated(0, true));
   }
 
-  /// The sums at the solution of the working model, or nearer to where the step began: halved while they
-  /// are not finite, or while the penalised deviance has risen above that at `previous`, whose deviance is
-  /// given where there is one. Every rank has the same sums and penalty, and takes the same passes.
+  /// The sums where the step ends, or nearer to where it began: halved while they are not finite, or
+  /// while the penalised deviance has risen above that at `previous`, whose deviance is given where there is
+  /// one. Every rank has the same sums and penalty, and takes the same passes.
   RawSums halved_step(std::span<const double> previous, std::optional<double> deviance) {
     RawSums sums = step(model_.coef);
     double fraction = 1;
@@ -386,15 +408,26 @@ class Iteration {
     }
   }
 
-  /// Moves the coefficients to the solution of the working model.
-  void solve(const RawSums& sums) {
+  /// Moves the coefficients to where the step ends that the solution of the working model is.
+  void solve(const RawSums& sums, int iteration) {
     PhaseClock clock(job_.comm(), phases_, "reml", "the search for smoothing parameters");
-    auto solution = solver_->solve(sums, model_.coef, solution_.log_sp, frame_.complete_rows);
+    const bool gaussian = options_.family.kind == Family::gaussian;
+    const bool mixed = iteration >= first_mixed_iteration;
+    auto solution =
+        solver_->solve(sums, model_.coef, solution_.log_sp, frame_.complete_rows,
+                       mixed ? &course_.past : nullptr, gaussian ? Search::global : course_.search);
     stop_if_fallen_back();
     const std::string& why = solver_->no_device_algebra();
     if (!why.empty() && solution_.coef.empty()) progress_.note("large products are the hosts': " + why);
     solution_ = std::move(*solution);
-    model_.coef = solution_.coef;
+    if (mixed) remember_step();
+    model_.coef = solution_.end;
+  }
+
+  void remember_step() {
+    PastStep& last = course_.past.emplace_back(PastStep{model_.coef, solution_.coef});
+    for (std::size_t i = 0; i < last.step.size(); ++i) last.step[i] -= last.coef[i];
+    if (course_.past.size() > most_past_steps) course_.past.erase(course_.past.begin());
   }
 
   void finish() {
@@ -559,7 +592,8 @@ class Iteration {
   Model model_;
   std::optional<WorkingSolver> solver_;
   WorkingSolution solution_;       ///< of the last step
-  std::vector<double> last_step_;  ///< of the coefficients; empty before the first
+  std::vector<double> last_step_;  ///< of the coefficients, whole; empty before the first
+  Course course_;                  ///< of the steps so far
   double mean_ = 0;
 };
 

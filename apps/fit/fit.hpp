@@ -23,7 +23,10 @@ struct FitOptions {
   TableOptions table;                                ///< how the fields of the table are read
   std::int64_t block_rows = 8192;                    ///< rows in which the order of additions is fixed
   bool residuals = true;     ///< keep the residuals of a sample of the rows in the model, for a report
-  double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|)
+  double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|), and when
+  /// the whole step left is below this part of the linear predictor and its standard error, in the norm of
+  /// the working weights
+  double step_tolerance = 1e-9;
   int max_iterations = 200;
 };
 

@@ -45,9 +45,17 @@ std::uint64_t hash_of_samples(const std::string& path, std::int64_t file_bytes) 
 }  // namespace
 
 std::string to_text(const FitState& state) {
-  return nlohmann::ordered_json{{"iteration", state.iteration}, {"deviance", state.deviance},
-                                {"place", state.place},         {"fallback", state.fallback},
-                                {"log_sp", state.log_sp},       {"coef", state.coef}}
+  auto past = nlohmann::ordered_json::array();
+  for (const PastStep& one : state.course.past) past.push_back({{"coef", one.coef}, {"step", one.step}});
+  return nlohmann::ordered_json{{"iteration", state.iteration},
+                                {"deviance", state.deviance},
+                                {"place", state.place},
+                                {"fallback", state.fallback},
+                                {"log_sp", state.log_sp},
+                                {"coef", state.coef},
+                                {"past", past},
+                                {"global", state.course.search == Search::global},
+                                {"returns", state.course.returns}}
       .dump();
 }
 
@@ -61,6 +69,13 @@ FitState state_from(std::string_view text) {
     json.at("fallback").get_to(state.fallback);
     json.at("log_sp").get_to(state.log_sp);
     json.at("coef").get_to(state.coef);
+    for (const auto& one : json.at("past")) {
+      PastStep& step = state.course.past.emplace_back();
+      one.at("coef").get_to(step.coef);
+      one.at("step").get_to(step.step);
+    }
+    state.course.search = json.at("global").get<bool>() ? Search::global : Search::local;
+    json.at("returns").get_to(state.course.returns);
     return state;
   } catch (const nlohmann::json::exception&) {
     throw Error(ErrorCode::input, "the checkpoint holds no state of a fit: remove it");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "formula.hpp"
+#include "reml.hpp"
+#include "step_mixing.hpp"
 
 #include <tessera/job/checkpoint.hpp>
 #include <tessera/job/job.hpp>
@@ -14,14 +16,24 @@ namespace tessera::fit {
 
 struct FitOptions;
 
+/// What the next step of performance iteration depends on beside the coefficients.
+struct Course {
+  std::vector<PastStep> past;     ///< steps to be mixed with the next, the oldest first
+  Search search = Search::local;  ///< of the next working model's smoothing parameters
+  int returns = 0;                ///< how often the end was left for a lower optimum of V
+
+  friend bool operator==(const Course&, const Course&) = default;
+};
+
 /// Where a fit stands after an outer iteration: all that the next one needs beside the data.
 struct FitState {
   int iteration = 0;           ///< the last that is done; 0: the fit is to begin, on `place`
   double deviance = 0;         ///< at `coef`
   std::vector<double> coef;    ///< empty if `iteration` is 0
   std::vector<double> log_sp;  ///< where the next search for smoothing parameters begins
-  std::string place;           ///< the kind of hardware whose bits these are: `place_of`
-  std::string fallback;        ///< the verdict, if a device failed: the fit stays on the CPU; else empty
+  Course course;
+  std::string place;     ///< the kind of hardware whose bits these are: `place_of`
+  std::string fallback;  ///< the verdict, if a device failed: the fit stays on the CPU; else empty
 
   friend bool operator==(const FitState&, const FitState&) = default;
 };

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <exception>
 #include <numeric>
 #include <span>
@@ -75,7 +76,8 @@ WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, b
 }
 
 std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::span<const double> coef,
-                                                    std::span<const double> log_sp, std::int64_t rows) {
+                                                    std::span<const double> log_sp, std::int64_t rows,
+                                                    const std::vector<PastStep>* past, Search search) {
   const mpi::Communicator& comm = job_.comm();
   const bool mine = comm.rank() == solver_;
   WorkingModel working;
@@ -94,7 +96,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
       if (bases_.empty()) bases_ = penalty_bases(design_);
-      fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, Search::global);
+      fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
     } catch (const Error& fault) {
       if (fault.code() == ErrorCode::job_fault) throw;
       refused = std::current_exception();
@@ -131,23 +133,33 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     gram_ = std::move(working.gram);
     solution.coef = fit_.coef;
     solution.log_sp = fit_.log_sp;
-    solution.penalty = penalty_on_line(design_, fit_.log_sp, coef, fit_.coef);
+    PastStep step{{coef.begin(), coef.end()}, fit_.coef};
+    for (std::size_t i = 0; i < coef.size(); ++i) step.step[i] -= coef[i];
+    solution.end = past != nullptr ? mixed_end(gram_, step, *past) : fit_.coef;
+    solution.penalty = penalty_on_line(design_, fit_.log_sp, coef, solution.end);
+    const double edf = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
+    const double level = std::hypot(length(gram_, fit_.coef), std::sqrt(fit_.scale * edf));
+    solution.step = level > 0 ? length(gram_, step.step) / level : 0;
   });
   solution.coef.resize(static_cast<std::size_t>(design_.coef_size));
   comm.broadcast(std::span(solution.coef), solver_);
+  solution.end.resize(solution.coef.size());
+  comm.broadcast(std::span(solution.end), solver_);
   solution.log_sp.resize(penalty_count(design_));
   comm.broadcast(std::span(solution.log_sp), solver_);
-  std::array<double, 6> scalars{fit_.scale,
+  std::array<double, 7> scalars{fit_.scale,
                                 std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0),
                                 fit_.converged ? 1.0 : 0.0,
                                 solution.penalty.begin,
                                 solution.penalty.across,
-                                solution.penalty.end};
+                                solution.penalty.end,
+                                solution.step};
   comm.broadcast(std::span<double>(scalars), solver_);
   solution.scale = scalars[0];
   solution.edf_total = scalars[1];
   solution.converged = scalars[2] != 0;
   solution.penalty = {scalars[3], scalars[4], scalars[5]};
+  solution.step = scalars[6];
   return solution;
 }
 

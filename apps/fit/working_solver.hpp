@@ -4,6 +4,7 @@
 #include "reml.hpp"
 #include "rows.hpp"
 #include "step_halving.hpp"
+#include "step_mixing.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
@@ -28,8 +29,10 @@ struct WorkingSolution {
   std::vector<double> log_sp;
   double scale = 1;
   double edf_total = 0;
-  bool converged = false;  ///< the smoothing parameters did
-  PenaltyOnLine penalty;   ///< between the coefficients that the step began at and `coef`
+  bool converged = false;   ///< the smoothing parameters did
+  std::vector<double> end;  ///< where the step ends: at `coef`, or mixed with steps before
+  double step = 0;          ///< length of the step to `coef`, in the linear predictor and its standard errors
+  PenaltyOnLine penalty;    ///< between the coefficients that the step began at and `end`
 };
 
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank
@@ -46,10 +49,13 @@ class WorkingSolver {
                 StopRequest* stop = nullptr);
 
   /// The working model whose sums are `sums` at `coef`, of `rows` rows; `log_sp` is where the search for
-  /// smoothing parameters begins (empty: at a default). After a fallback, nothing. Throws what
-  /// `fit_reml` throws, on every rank; `Error(interrupted)` if a rank was asked to stop before it was done.
+  /// smoothing parameters begins (empty: at a default), and `search` how far it looks. `past`: the steps to
+  /// mix with this one; null: it is taken whole. After a fallback, nothing. Throws what `fit_reml` throws, on
+  /// every rank; `Error(interrupted)` if a rank was asked to stop before it was done.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
-                                                     std::span<const double> log_sp, std::int64_t rows);
+                                                     std::span<const double> log_sp, std::int64_t rows,
+                                                     const std::vector<PastStep>* past = nullptr,
+                                                     Search search = Search::global);
 
   /// All of the last solution, for rank 0: moved there if another rank solved it. Its coefficients come to be
   /// `coef`, where the fit ended, which may be short of the solution.

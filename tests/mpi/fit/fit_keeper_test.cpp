@@ -30,6 +30,7 @@ FitState state_after(int iteration) {
           .deviance = 0.5,
           .coef = {1.5, 1.0 / 3},
           .log_sp = {2.5},
+          .course = {},
           .place = {},
           .fallback = {}};
 }

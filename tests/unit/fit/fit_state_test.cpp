@@ -38,6 +38,9 @@ TEST(FitState, ReadsBackToTheSameBits) {
                  .coef = {0.0, -0.0, 0.1, std::numeric_limits<double>::denorm_min(),
                           std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()},
                  .log_sp = {-20.000000000000004},
+                 .course = {.past = {{{1.0 / 3, 2}, {3, -0.0}}, {{4, 5}, {6, 7}}},
+                            .search = Search::global,
+                            .returns = 2},
                  .place = "NVIDIA \"H200\" (9.0)\n",
                  .fallback = "tile 1 of rank 2 failed: Größe"};
   std::mt19937_64 random(1);
@@ -54,10 +57,16 @@ TEST(FitState, ReadsBackToTheSameBits) {
 }
 
 TEST(FitState, RefusesWhatItDidNotWrite) {
-  const std::string good =
-      to_text({.iteration = 2, .deviance = 1, .coef = {1, 2}, .log_sp = {3}, .place = {}, .fallback = {}});
+  const std::string good = to_text({.iteration = 2,
+                                    .deviance = 1,
+                                    .coef = {1, 2},
+                                    .log_sp = {3},
+                                    .course = {},
+                                    .place = {},
+                                    .fallback = {}});
   std::vector<std::string> bad = {"", "no JSON", "[]", "{}", good + good, R"({"iteration": 2})"};
-  for (const char* key : {"iteration", "deviance", "place", "fallback", "log_sp", "coef"}) {
+  for (const char* key :
+       {"iteration", "deviance", "place", "fallback", "log_sp", "coef", "past", "global", "returns"}) {
     std::string other = good;
     other.replace(other.find(key), 1, "X");
     bad.push_back(other);

@@ -129,7 +129,7 @@ TEST(RemlOptimum, AProfileIsTheCriterionAlongOneParameter) {
 
 /// The same grouping twice: V is the same with the two exchanged, and a descent from where they are equal
 /// stays where they are.
-TEST(RemlOptimum, ASaddleIsLeft) {
+TEST(RemlOptimum, TheSameGroupingTwiceEndsInNoSaddle) {
   constexpr int levels = 8;
   constexpr int rows = 48;
   testing::DenseModel model(rows);
@@ -150,7 +150,7 @@ TEST(RemlOptimum, ASaddleIsLeft) {
   const RemlCriterion criterion(working, model.design(), bases, false, algebra);
   const auto equal = descend(criterion, criterion.default_start());
   ASSERT_TRUE(equal.has_value());
-  EXPECT_NEAR(equal->log_sp[0], equal->log_sp[1], 1e-9);
+  EXPECT_NEAR(equal->log_sp[0], equal->log_sp[1], 1e-6);
   const RemlOptimum optimum = search_elsewhere(criterion, *equal);
   EXPECT_LE(optimum.at.value, equal->at.value);
   for (const double v : symmetric_eigen(optimum.at.hessian).values) EXPECT_GT(v, -1e-6);

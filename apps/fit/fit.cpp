@@ -412,7 +412,8 @@ class Iteration {
   void solve(const RawSums& sums, int iteration) {
     PhaseClock clock(job_.comm(), phases_, "reml", "the search for smoothing parameters");
     const bool gaussian = options_.family.kind == Family::gaussian;
-    const bool mixed = iteration >= first_mixed_iteration;
+    const bool mixed = iteration >= (may_separate(options_.family.kind) ? first_mixed_where_separable
+                                                                        : first_mixed_iteration);
     auto solution =
         solver_->solve(sums, model_.coef, solution_.log_sp, frame_.complete_rows,
                        mixed ? &course_.past : nullptr, gaussian ? Search::global : course_.search);

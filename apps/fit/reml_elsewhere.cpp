@@ -137,11 +137,13 @@ RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best) {
     for (const Start& start : starts_from(criterion, best, evaluations)) {
       if (evaluations >= limit) return best;
       auto other = descend(criterion, start.log_sp, [&](const RemlOptimum& way) {
+        if (is_lower(way.at.value, best.at)) return false;
         return evaluations + way.evaluations >= limit || is_back(way, best, criterion.default_start());
       });
       if (!other) continue;
       evaluations += other->evaluations;
-      if (!is_lower(other->at.value, best.at)) continue;
+      // A lower place that Newton's method cannot end at is one of rounding.
+      if (!is_lower(other->at.value, best.at) || (best.converged && !other->converged)) continue;
       best = std::move(*other);
       lower = true;
       break;

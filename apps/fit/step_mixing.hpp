@@ -28,6 +28,9 @@ struct PastStep {
 
 /// Steps before this iteration are taken whole, as most fits have settled by then.
 constexpr int first_mixed_iteration = 10;
+/// The same where estimates may be infinite: such fits are found out first, by whole steps that go on for
+/// ever.
+constexpr int first_mixed_where_separable = 40;
 /// So many past steps are mixed with the one at hand.
 constexpr std::size_t most_past_steps = 4;
 

@@ -299,7 +299,7 @@ class Iteration {
     for (int iteration = done + 1;; ++iteration) {
       const std::vector<double> previous = model_.coef;
       try {
-        solve(sums, iteration);
+        solve(sums, iteration, gaussian ? Search::global : course_.search);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::not_converged || solution_.coef.empty()) throw;
         end_before(iteration, error);
@@ -312,7 +312,7 @@ class Iteration {
         if (sums.deviance > far_base * solution_.scale * residual_df()) {
           sums = step(model_.coef);
           if (!finite(sums)) throw diverged(sums);
-          solve(sums, iteration);
+          solve(sums, iteration, Search::local);
         }
         model_.converged = solution_.converged;
         model_.iterations = iteration;
@@ -409,14 +409,12 @@ class Iteration {
   }
 
   /// Moves the coefficients to where the step ends that the solution of the working model is.
-  void solve(const RawSums& sums, int iteration) {
+  void solve(const RawSums& sums, int iteration, Search search) {
     PhaseClock clock(job_.comm(), phases_, "reml", "the search for smoothing parameters");
-    const bool gaussian = options_.family.kind == Family::gaussian;
     const bool mixed = iteration >= (may_separate(options_.family.kind) ? first_mixed_where_separable
                                                                         : first_mixed_iteration);
-    auto solution =
-        solver_->solve(sums, model_.coef, solution_.log_sp, frame_.complete_rows,
-                       mixed ? &course_.past : nullptr, gaussian ? Search::global : course_.search);
+    auto solution = solver_->solve(sums, model_.coef, solution_.log_sp, frame_.complete_rows,
+                                   mixed ? &course_.past : nullptr, search);
     stop_if_fallen_back();
     const std::string& why = solver_->no_device_algebra();
     if (!why.empty() && solution_.coef.empty()) progress_.note("large products are the hosts': " + why);

@@ -71,6 +71,53 @@ double trace_of_product(const Matrix& tj, const ScaledPenalty& j, const Matrix& 
   return sum;
 }
 
+/// R with R R' = lambda S_j, on the penalty's own coordinates.
+Matrix root_of(const ScaledPenalty& penalty, int rank) {
+  if (penalty.dense.empty()) {
+    Matrix root(penalty.rank, penalty.rank);
+    for (int i = 0; i < penalty.rank; ++i)
+      root(i, i) = std::sqrt(penalty.diagonal[static_cast<std::size_t>(i)]);
+    return root;
+  }
+  const SymmetricEigen eigen = symmetric_eigen(penalty.dense);
+  Matrix root = submatrix(eigen.vectors, 0, penalty.rank, penalty.rank - rank, rank);
+  for (int j = 0; j < rank; ++j) {
+    const double value = eigen.values[static_cast<std::size_t>(penalty.rank - rank + j)];
+    for (double& v : root.column(j)) v *= std::sqrt(std::max(value, 0.0));
+  }
+  return root;
+}
+
+/// Rank of the penalty that has this place among all.
+int penalty_rank(const std::vector<BlockBasis>& bases, int place) {
+  for (const BlockBasis& basis : bases) {
+    const int own = place - basis.first_sp;
+    if (own < 0 || own >= basis.penalties()) continue;
+    if (!basis.penalty->commutes()) return basis.penalty->set_ranks[std::size_t{1} << own];
+    int rank = 0;
+    for (const double v : basis.penalty->eigenvalues.column(own)) rank += v > 0 ? 1 : 0;
+    return rank;
+  }
+  return 0;
+}
+
+/// R' A^-1 R for positive definite A, whose diagonal may be graded; zero if it is not.
+Matrix within(Matrix a, Matrix r) {
+  for (int j = 0; j < a.cols(); ++j) {
+    const double scale = 1 / std::sqrt(a(j, j));
+    for (int i = 0; i < a.rows(); ++i) {
+      a(i, j) *= scale;
+      if (i != j) a(j, i) *= scale;
+    }
+    for (int i = 0; i < r.cols(); ++i) r(j, i) *= scale;
+    a(j, j) = 1;
+  }
+  const auto lower = cholesky(a);
+  if (!lower) return {r.cols(), r.cols()};
+  const Matrix half = triangular_solve(*lower, r, false);
+  return multiply_tn(half, half);
+}
+
 double diagonal_mean_ratio(const Matrix& gram, int begin, const Matrix& penalty) {
   double largest = 0;
   for (int i = 0; i < penalty.rows(); ++i) largest = std::max(largest, penalty(i, i));
@@ -287,61 +334,36 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
                                    int coordinate) const {
   RemlProfile out;
-  const ScaledPenalty& own = at.penalties[static_cast<std::size_t>(coordinate)];
-  out.log_sp = log_sp[static_cast<std::size_t>(coordinate)];
+  const auto place = static_cast<std::size_t>(coordinate);
+  const ScaledPenalty& own = at.penalties[place];
+  out.log_sp = log_sp[place];
   out.deviance = at.deviance;
   out.log_det = at.log_det;
   out.smallest_deviance = floor_;
   out.df = static_cast<double>(model_.rows) - unpenalised_;
   out.scale_known = scale_known_;
-  out.log_det_penalty_rest = penalty_determinant(bases_, log_sp).value;
 
-  const auto block = std::find_if(bases_.begin(), bases_.end(), [&](const BlockBasis& basis) {
-    return coordinate >= basis.first_sp && coordinate < basis.first_sp + basis.penalties();
-  });
-  const Matrix& eigenvalues = block->penalty->eigenvalues;
-  for (int i = 0; i < eigenvalues.rows(); ++i) {
-    const double mine = eigenvalues(i, coordinate - block->first_sp);
-    if (mine <= 0) continue;
-    double other = 0;
-    for (int k = 0; k < block->penalties(); ++k) {
-      const int place = block->first_sp + k;
-      if (place != coordinate) other += std::exp(log_sp[static_cast<std::size_t>(place)]) * eigenvalues(i, k);
-    }
-    out.own.push_back(mine);
-    out.others.push_back(other);
-    out.log_det_penalty_rest -= std::log(other + std::exp(out.log_sp) * mine);
-  }
-
-  // R with R R' = lambda S_j: R' (X'WX + S)^-1 R has the eigenvalues lambda / (k_i + lambda).
-  const int rank = static_cast<int>(out.own.size());
   const auto coef =
       std::span(at.coef).subspan(static_cast<std::size_t>(own.begin), static_cast<std::size_t>(own.rank));
-  Matrix both = submatrix(inverse, own.begin, own.rank, own.begin, own.rank);
-  std::vector<double> penalised(static_cast<std::size_t>(rank));
-  if (own.dense.empty()) {
-    for (int j = 0; j < rank; ++j) {
-      const double root = std::sqrt(own.diagonal[static_cast<std::size_t>(j)]);
-      for (int i = 0; i < rank; ++i) {
-        both(i, j) *= root;
-        both(j, i) *= root;
-      }
-      penalised[static_cast<std::size_t>(j)] = root * coef[static_cast<std::size_t>(j)];
-    }
-  } else {
-    const SymmetricEigen eigen = symmetric_eigen(own.dense);
-    Matrix root = submatrix(eigen.vectors, 0, own.rank, own.rank - rank, rank);
-    for (int j = 0; j < rank; ++j) {
-      const double value = eigen.values[static_cast<std::size_t>(own.rank - rank + j)];
-      for (double& v : root.column(j)) v *= std::sqrt(std::max(value, 0.0));
-    }
-    both = multiply_tn(root, algebra_.multiply(both, root));
-    penalised = multiply_t(root, coef);
-  }
+  const Matrix part = submatrix(inverse, own.begin, own.rank, own.begin, own.rank);
+  const Matrix root = root_of(own, penalty_rank(bases_, coordinate));
   algebra_.go_on();
-  const SymmetricEigen common = symmetric_eigen(both);
+  const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_.multiply(part, root)));
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
-  for (const double v : multiply_t(common.vectors, penalised)) out.square.push_back(v * v);
+  for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
+
+  // The same of log|S|+: the sum of the block's penalties in place of X'WX + S.
+  if (own.dense.empty()) {
+    out.penalty_share.assign(static_cast<std::size_t>(own.rank), 1.0);
+    return out;
+  }
+  Matrix sum(own.rank, own.rank);
+  for (const ScaledPenalty& s : at.penalties) {
+    if (s.begin != own.begin) continue;
+    for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += s.dense.values()[i];
+  }
+  for (const double v : symmetric_eigen(within(sum, root)).values)
+    out.penalty_share.push_back(std::clamp(v, 0.0, 1.0));
   return out;
 }
 
@@ -349,10 +371,14 @@ std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
                                                  std::span<const int> coordinates) const {
   std::vector<RemlProfile> out;
   const auto at = factor(log_sp);
-  if (!at || coordinates.empty()) return out;
+  const auto penalty_det = penalty_determinant(bases_, log_sp, algebra_);
+  if (!at || !penalty_det || coordinates.empty()) return out;
   algebra_.go_on();
   const Matrix inverse = at->inverse();
-  for (const int coordinate : coordinates) out.push_back(profile(*at, inverse, log_sp, coordinate));
+  for (const int coordinate : coordinates) {
+    out.push_back(profile(*at, inverse, log_sp, coordinate));
+    out.back().log_det_penalty = penalty_det->value;
+  }
   return out;
 }
 

@@ -17,12 +17,13 @@ double RemlProfile::value(double at) const {
     new_deviance += growth / (1 + ratio) * square[i];
     new_log_det += std::log1p(ratio);
   }
-  double log_det_penalty = log_det_penalty_rest;
-  const double lambda = std::exp(at);
-  for (std::size_t i = 0; i < own.size(); ++i) log_det_penalty += std::log(others[i] + lambda * own[i]);
+  double new_log_det_penalty = log_det_penalty;
+  for (const double own : penalty_share) new_log_det_penalty += std::log1p(own * growth);
   new_deviance = std::max(smallest_deviance, new_deviance);
   const double phi = scale_known ? 1.0 : new_deviance / df;
-  return (new_deviance / phi + df * std::log(2 * std::numbers::pi * phi) + new_log_det - log_det_penalty) / 2;
+  return (new_deviance / phi + df * std::log(2 * std::numbers::pi * phi) + new_log_det -
+          new_log_det_penalty) /
+         2;
 }
 
 }  // namespace tessera::fit

@@ -13,16 +13,16 @@ namespace tessera::fit {
 /// the penalised deviance are sums of functions of lambda and one k_i each. `RemlCriterion::profiles` makes
 /// it.
 struct RemlProfile {
-  double log_sp = 0;                ///< where the sums below were found
-  double deviance = 0;              ///< RSS + b'Sb there
-  double log_det = 0;               ///< log|X'WX + S| there
-  std::vector<double> share;        ///< lambda / (k_i + lambda) there
-  std::vector<double> square;       ///< of the coefficients there, in the common eigenvectors, times lambda
-  std::vector<double> own;          ///< the positive eigenvalues of S_j
-  std::vector<double> others;       ///< what the other penalties of the block have in the same directions
-  double log_det_penalty_rest = 0;  ///< log|S|+ of all other directions
-  double smallest_deviance = 0;     ///< below this it is rounding
-  double df = 0;                    ///< n - M_p
+  double log_sp = 0;           ///< where the sums below were found
+  double deviance = 0;         ///< RSS + b'Sb there
+  double log_det = 0;          ///< log|X'WX + S| there
+  std::vector<double> share;   ///< lambda / (k_i + lambda) there
+  std::vector<double> square;  ///< of the coefficients there, in the common eigenvectors, times lambda
+  double log_det_penalty = 0;  ///< log|S|+ there
+  std::vector<double>
+      penalty_share;             ///< lambda / (l_i + lambda) there, l_i those of the block's other penalties
+  double smallest_deviance = 0;  ///< below this it is rounding
+  double df = 0;                 ///< n - M_p
   bool scale_known = false;
 
   /// V where the log smoothing parameter is `at`. Cost: O(rank).

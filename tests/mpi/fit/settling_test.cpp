@@ -92,7 +92,7 @@ TEST(Settling, FitsWhoseWholeStepsCycle) {
 
 TEST(Settling, FitsWhoseWholeStepsCreep) {
   for (const std::uint64_t seed : {1, 2, 12, 39}) {
-    const Model model = fit(seed, 100);
+    const Model model = fit(seed, 60);
     EXPECT_TRUE(model.converged) << "seed " << seed << ", " << model.iterations << " iterations";
   }
 }

@@ -154,6 +154,9 @@ constexpr int fault_halvings = 30;
 
 /// A sum of squares about the base that is so many times what is left is far from it.
 constexpr double far_base = 1e3;
+/// Residuals whose squares are less than this of the response's are its rounding, some hundred units in its
+/// last place: a response without noise is fitted, and what is left of it tells no smoothing parameters.
+constexpr double rounding_share = 1e-26;
 /// So often a lower optimum of V, found at the end, sends the iteration on.
 constexpr int most_returns = 3;
 
@@ -249,7 +252,8 @@ class Iteration {
     together(job_.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
     model_.design = checked(with_side_conditions(job_, plan_, rows_, std::move(model_.design), moments));
-    mean_ = moments.sum_weighted_response / moments.sum_weight;
+    weight_ = moments.sum_weight;
+    mean_ = moments.sum_weighted_response / weight_;
     clock.add_bytes(pass_->bytes_per_pass());
   }
 
@@ -310,9 +314,10 @@ class Iteration {
         // of squares is taken from that at the base, and about the answer it has the digits that a far base
         // took.
         if (sums.deviance > far_base * solution_.scale * residual_df()) {
+          const double level = sums.deviance + weight_ * mean_ * mean_;
           sums = step(model_.coef);
           if (!finite(sums)) throw diverged(sums);
-          solve(sums, iteration, Search::local);
+          if (sums.deviance > rounding_share * level) solve(sums, iteration, Search::local);
         }
         model_.converged = solution_.converged;
         model_.iterations = iteration;
@@ -593,6 +598,7 @@ class Iteration {
   WorkingSolution solution_;       ///< of the last step
   std::vector<double> last_step_;  ///< of the coefficients, whole; empty before the first
   Course course_;                  ///< of the steps so far
+  double weight_ = 0;              ///< of all rows
   double mean_ = 0;
 };
 

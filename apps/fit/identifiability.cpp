@@ -89,6 +89,7 @@ Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design
                             const RawMoments& moments) {
   if (nested_smooths(design).empty()) return design;
   Rows unweighted = rows;
+  unweighted.design = &design;
   unweighted.family = AnyFamily();
   unweighted.prior_weight = -1;
   unweighted.prior_factor = 1;

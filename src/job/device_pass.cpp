@@ -5,8 +5,6 @@
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <functional>
 
@@ -112,12 +110,10 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
         else
           work.on_device(tile);
         faults.throw_if_hit(fault::Stage::throwing, device, pass);
-      } catch (const abi::__forced_unwind&) {
-        drain(context);
-        throw;
       } catch (...) {
         drain(context);
-        if (tile.told_to_stop()) return {.failure = {}, .cut_short = true};
+        // There is no exception where the thread is being unwound, to its end.
+        if (tile.told_to_stop() && std::current_exception()) return {.failure = {}, .cut_short = true};
         throw;
       }
       if (tile.told_to_stop()) {
@@ -133,11 +129,11 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
       context.synchronize();
     }
     return {};
-  } catch (const abi::__forced_unwind&) {
-    throw;
   } catch (...) {
-    if (is_misuse(std::current_exception())) return {.failure = {}, .misuse = std::current_exception()};
-    failure.reason = reason_of(std::current_exception());
+    const std::exception_ptr thrown = std::current_exception();
+    if (!thrown) throw;
+    if (is_misuse(thrown)) return {.failure = {}, .misuse = thrown};
+    failure.reason = reason_of(thrown);
     return {.failure = std::move(failure)};
   }
 }

@@ -5,8 +5,6 @@
 
 #include <tessera/job/stop_request.hpp>
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -73,11 +71,10 @@ bool compute_on_host(Range range, std::int64_t block, WorkerThreads& threads,
       const std::int64_t end = range.end - begin > step ? begin + step : range.end;
       try {
         work({.range = {begin, end}, .thread = thread, .threads = all});
-      } catch (const abi::__forced_unwind&) {
-        failure.add(part, std::make_exception_ptr(Misuse(thread_was_ended)));
-        throw;
       } catch (...) {
-        failure.add(part, std::current_exception());
+        const std::exception_ptr thrown = std::current_exception();
+        failure.add(part, thrown ? thrown : std::make_exception_ptr(Misuse(thread_was_ended)));
+        if (!thrown) throw;  // the thread is being unwound, to its end
       }
       ended.fetch_add(1, std::memory_order_relaxed);
     }

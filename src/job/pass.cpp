@@ -178,10 +178,9 @@ void Job::run_alive(const std::function<void()>& work) {
   const std::function<void(int)> call = [&](int) {
     try {
       work();
-    } catch (const abi::__forced_unwind&) {
-      throw;
     } catch (...) {
       thrown = std::current_exception();
+      if (!thrown) throw;  // the thread is being unwound, to its end
     }
     ended_thread = false;
   };

@@ -278,8 +278,11 @@ class Iteration {
   /// Those of the first working model, whatever was done before: they decide what is left out.
   RawSums first_sums() {
     begin_at_the_mean();
-    const bool has_start = options_.family.kind != Family::gaussian && !options_.family.custom;
-    return has_start ? start() : step(model_.coef);
+    return starts_itself() ? start() : step(model_.coef);
+  }
+  /// Whether the first means are the family's own, made of the response.
+  [[nodiscard]] bool starts_itself() const {
+    return options_.family.kind != Family::gaussian && !options_.family.custom;
   }
   void leave_out_determined(const Matrix& raw_gram) {
     PhaseClock clock(job_.comm(), phases_, "design", "the search for dependent columns");
@@ -429,8 +432,7 @@ class Iteration {
   }
 
   void remember_step() {
-    PastStep& last = course_.past.emplace_back(PastStep{model_.coef, solution_.coef});
-    for (std::size_t i = 0; i < last.step.size(); ++i) last.step[i] -= last.coef[i];
+    course_.past.push_back({model_.coef, difference(solution_.coef, model_.coef)});
     if (course_.past.size() > most_past_steps) course_.past.erase(course_.past.begin());
   }
 
@@ -538,8 +540,7 @@ class Iteration {
   /// the user's own has no other place to begin at.
   void begin_at_the_mean() {
     model_.coef.assign(static_cast<std::size_t>(model_.design.coef_size), 0.0);
-    const bool starts_itself = options_.family.kind != Family::gaussian && !options_.family.custom;
-    if (starts_itself) return;
+    if (starts_itself()) return;
     const auto intercept = intercept_of(model_.design);
     if (intercept) {
       model_.coef[*intercept] = predictor(mean_);

@@ -135,7 +135,7 @@ double diagonal_mean_ratio(const Matrix& gram, int begin, const Matrix& penalty)
 /// the residuals about the base. A perfect fit has this one, at which V is still smooth.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
-  constexpr double of_nothing = 1e-290;  // a family of one's own may have any unit
+  constexpr double of_nothing = 1e-290;  // a custom family may have any unit
   const double level = dot(model.base, multiply(model.gram, model.base));
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }

@@ -2,6 +2,7 @@
 #include "fit.hpp"
 
 #include "build_design.hpp"
+#include "centred_by.hpp"
 #include "fit_keeper.hpp"
 #include "identifiability.hpp"
 #include "linalg.hpp"
@@ -244,8 +245,8 @@ class Iteration {
   void prepare_design() {
     PhaseClock clock(job_.comm(), phases_, "design", "the search for knots and constraints");
     progress_.now("finding knots and constraints");
-    const Standards standards = standards_of(job_.comm(), formula_, frame_, plan_.block(), job_.threads());
-    const DesignDraft draft = draft_design(job_.comm(), formula_, frame_, options_.knots, standards);
+    standards_ = standards_of(job_.comm(), formula_, frame_, plan_.block(), job_.threads());
+    const DesignDraft draft = draft_design(job_.comm(), formula_, frame_, options_.knots, standards_);
     model_.design = draft.design;
     pass_.emplace(job_, plan_, rows_);
     const RawMoments moments = checked(pass_->moments());
@@ -261,6 +262,7 @@ class Iteration {
   RawSums begin(int& done) {
     RawSums sums = first_sums();
     if (finite(sums)) leave_out_determined(sums.gram);
+    if (centre_smooths()) sums = first_sums();
     solver_.emplace(job_, model_.design, options_.family.scale_is_known(), plan_.on_devices(), control_.stop);
     begin_at_the_mean();
     const FitState* const state = resumed();
@@ -289,6 +291,14 @@ class Iteration {
     model_.design = without_determined_columns(job_, rows_, std::move(model_.design), raw_gram);
     const std::string list = text_of(model_.design.left_out);
     if (!list.empty()) progress_.note("left out, as other terms determine it: " + list);
+  }
+  /// Whether the design is another one from here to the end of the iteration.
+  bool centre_smooths() {
+    centred_ = centre_by(model_.design, standards_);
+    if (!centred_) return false;
+    std::swap(model_.design, centred_->design);
+    pass_.emplace(job_, plan_, rows_);
+    return true;
   }
   [[nodiscard]] const FitState* resumed() const {
     if (control_.keeper == nullptr || !control_.keeper->resumed()) return nullptr;
@@ -447,14 +457,28 @@ class Iteration {
     if (control_.keeper != nullptr && !control_.keeper->fallback().empty())
       model_.verdict = control_.keeper->fallback();
     solver_->bring_to_root(model_.coef);
+    if (centred_) {
+      std::swap(model_.design, centred_->design);
+      model_.coef = multiply(centred_->to_formula, model_.coef);
+    }
     if (job_.comm().rank() != 0) return;
-    const RemlFit& fit = solver_->fit();
+    if (!centred_) {
+      conclude(solver_->fit(), solver_->gram());
+      return;
+    }
+    RemlFit fit = solver_->fit();
+    Matrix gram = solver_->gram();
+    centred_->turn(fit, gram);
+    conclude(fit, gram);
+  }
+  /// What rank 0 alone has of the model.
+  void conclude(const RemlFit& fit, const Matrix& gram) {
     model_.reml = fit.score;
     model_.edf = fit.edf;
     model_.covariance = fit.inverse;
     for (double& value : model_.covariance.values()) value *= fit.scale;
-    TermTests tests = test_terms(model_.design, fit, solver_->gram(), !options_.family.scale_is_known(),
-                                 model_.residual_df());
+    TermTests tests =
+        test_terms(model_.design, fit, gram, !options_.family.scale_is_known(), model_.residual_df());
     model_.coefficient_tests = std::move(tests.coefficients);
     model_.smooth_tests = std::move(tests.smooths);
   }
@@ -594,6 +618,8 @@ class Iteration {
   bool began_on_host_;
   Rows rows_;
   std::optional<RowPass> pass_;
+  Standards standards_;
+  std::optional<CentredBy> centred_;  ///< its `design` is the formula's while the iteration has the other
   Model model_;
   std::optional<WorkingSolver> solver_;
   WorkingSolution solution_;       ///< of the last step

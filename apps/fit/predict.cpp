@@ -55,11 +55,21 @@ std::vector<Expression> predictors(const Formula& formula) {
 /// A factor L of the covariance, L L' = V, so that the variance of x'b is |L'x|^2 and never negative.
 Matrix covariance_root(const Matrix& covariance) {
   if (auto lower = cholesky(covariance)) return std::move(*lower);
-  // A term whose smoothing parameter ran to infinity leaves directions without variance.
-  SymmetricEigen eigen = symmetric_eigen(covariance);
+  // A term whose smoothing parameter ran to infinity leaves directions without variance. The eigenvalues are
+  // those of the correlations: a coefficient of a large number has a small variance, and its digits count.
+  std::vector<double> scale;
+  for (int i = 0; i < covariance.rows(); ++i)
+    scale.push_back(covariance(i, i) > 0 ? std::sqrt(covariance(i, i)) : 1.0);
+  Matrix correlations = covariance;
   for (int j = 0; j < covariance.cols(); ++j) {
-    const double scale = std::sqrt(std::max(0.0, eigen.values[static_cast<std::size_t>(j)]));
-    for (double& value : eigen.vectors.column(j)) value *= scale;
+    for (int i = 0; i < covariance.rows(); ++i)
+      correlations(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+  }
+  SymmetricEigen eigen = symmetric_eigen(correlations);
+  for (int j = 0; j < covariance.cols(); ++j) {
+    const double length = std::sqrt(std::max(0.0, eigen.values[static_cast<std::size_t>(j)]));
+    for (int i = 0; i < covariance.rows(); ++i)
+      eigen.vectors(i, j) *= length * scale[static_cast<std::size_t>(i)];
   }
   return eigen.vectors;
 }

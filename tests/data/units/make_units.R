@@ -39,9 +39,12 @@ polynomial <- function(c, s, degree)
   outer(0:degree, 0:degree, function(i, k) ifelse(k >= i, choose(k, i) * (-c)^pmax(k - i, 0) / s^k, 0))
 plane <- kronecker(polynomial(4e5, 1e3, 1), polynomial(5.5e6, 1e3, 1))  # 1, northing, easting, northing:easting
 
-case <- function(formula, centred, family = "gaussian", weights = NULL, C = NULL)
-  list(formula = formula, centred = centred, family = family, weights = weights, C = C)
 s <- " + s(x, bs=\"cr\")"
+case <- function(formula, centred, family = "gaussian", weights = NULL, C = NULL, smooth = s)
+  list(formula = formula, centred = centred, family = family, weights = weights, C = C, smooth = smooth)
+# A smooth by a number cannot be centred by hand, as what is penalised would be another function. gam's QR of the
+# whole X has digits enough, and bam's of its pieces drops columns.
+by <- function(formula, smooth) c(case(formula, formula, smooth = smooth), whole = TRUE)
 cases <- list(
   northing = case("y_north ~ northing", "y_north ~ N", C = polynomial(5.5e6, 1e3, 1)),
   years = case("y_year ~ yr + I(yr^2)", "y_year ~ Y + I(Y^2)", C = polynomial(1985, 35, 2)),
@@ -61,15 +64,22 @@ cases <- list(
   far_offset = case("y_offset ~ offset(far) + northing", "I(y_offset - far) ~ N"),
   tiny_weights = case("y_north ~ northing", "y_north ~ N", weights = "w"),
   poisson = case("count ~ northing + yr + I(yr^2)", "count ~ N + Y + I(Y^2)", "poisson"),
-  gamma = case("gain ~ yr + I(yr^2)", "gain ~ Y + I(Y^2)", "gamma"))
+  gamma = case("gain ~ yr + I(yr^2)", "gain ~ Y + I(Y^2)", "gamma"),
+  by = by("y_north ~ f", " + s(x, by=northing, bs=\"cr\")"),
+  by_p_spline = by("y_north ~ 0 + f", " + s(x, by=northing, bs=\"ps\", k=12)"),
+  by_and_line = by("y_north ~ x", " + s(x, by=northing, bs=\"cr\", k=6)"),
+  by_surface = by("y_north ~ f", " + te(x, easting, by=northing, bs=\"cr\", k=c(6, 4))"),
+  by_beside_surface = by("y_north ~ 1", " + s(x, bs=\"ps\") + te(x, easting, by=northing, bs=\"ps\", k=c(5, 5))"))
 fits <- lapply(cases, function(one) {
   family <- switch(one$family, gaussian = gaussian(), poisson = poisson(), gamma = Gamma(link = "log"))
   # Weights by their ratios: bam's own tolerance is absolute.
   d$.w <- if (is.null(one$weights)) rep(1, n) else d[[one$weights]] * 1e8
-  m <- bam(as.formula(paste(one$centred, s)), data = d, family = family, weights = .w, method = "fREML",
-           control = gam.control(epsilon = 1e-12))
+  control <- gam.control(epsilon = 1e-12, newton = list(conv.tol = 1e-10))
+  formula <- as.formula(paste(one$centred, one$smooth))
+  m <- if (is.null(one$whole)) bam(formula, data = d, family = family, weights = .w, method = "fREML", control = control)
+       else suppressWarnings(gam(formula, data = d, family = family, weights = .w, method = "REML", control = control))
   p <- predict(m, se = TRUE)
-  out <- list(formula = paste0(one$formula, s), family = one$family, edf = sum(m$edf), fit = unname(p$fit),
+  out <- list(formula = paste0(one$formula, one$smooth), family = one$family, edf = sum(m$edf), fit = unname(p$fit),
               se = unname(p$se.fit))
   if (!is.null(one$weights)) out$weights <- one$weights
   if (!is.null(one$C)) {

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -21,6 +22,8 @@ namespace {
 
 /// The first line of every file: what a later version cannot read it must not take for its own.
 constexpr std::string_view format = "tessera module 2\n";
+/// Of a file: compiled code has some hundred kB.
+constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
 
 /// Sizes and checksum, in lines of their own; then the key, then the text.
 std::string packed(std::string_view key, std::string_view text) {
@@ -118,7 +121,16 @@ ModuleFiles::Found ModuleFiles::read(std::string_view key) const {
   bool rejected = false;
   for (const ModuleFolder& folder : folders_) {
     if (folder.in_public && !detail::problem_of_private_folder(folder.path).empty()) continue;
-    std::ifstream file(folder.path / file_name(key), std::ios::binary);
+    const std::filesystem::path path = folder.path / file_name(key);
+    std::error_code unknown;
+    if (!std::filesystem::exists(path, unknown)) continue;
+    // Nothing that an opening or a reading would not come back from, as of a pipe.
+    if (!std::filesystem::is_regular_file(path, unknown) ||
+        !(std::filesystem::file_size(path, unknown) <= most_bytes)) {
+      rejected = true;
+      continue;
+    }
+    std::ifstream file(path, std::ios::binary);
     if (!file) continue;
     const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (auto text = unpacked(all, key)) return {std::move(text), false};

@@ -5,6 +5,7 @@
 #include "topology/host_identity.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/topology/host_limits.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -58,6 +59,10 @@ class Descriptor {
     struct stat status {};
     return ::fstat(number_, &status) == 0 && S_ISREG(status.st_mode);
   }
+  [[nodiscard]] std::int64_t size() const noexcept {
+    struct stat status {};
+    return ::fstat(number_, &status) == 0 ? status.st_size : 0;
+  }
   [[nodiscard]] ssize_t read(std::span<char> buffer) const noexcept {
     return ::read(number_, buffer.data(), buffer.size());
   }
@@ -90,6 +95,12 @@ std::optional<std::string> read_if_there(const std::string& path) {
     refuse();
   }
   if (!file.is_regular()) throw Error(ErrorCode::input, path + ": cannot be read: it is no regular file");
+  // A file may say that it has any size, and take no room for it.
+  const HostLimits limits = host_limits();
+  const MemoryLimit* const tightest = limits.tightest_memory();
+  if (tightest != nullptr && file.size() > tightest->free_bytes)
+    throw Error(ErrorCode::input, path + ": cannot be read: it has " + std::to_string(file.size()) +
+                                      " bytes, more than there is memory for");
   std::string text;
   std::array<char, 65536> buffer{};
   for (;;) {

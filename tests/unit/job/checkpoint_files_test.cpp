@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -148,6 +149,20 @@ TEST_F(Files, KeepTheStateAndTheOneBefore) {
   EXPECT_EQ(files.generation(), 5);
   files.remove();
   EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(Files, AreNotReadWhereTheyAreLargerThanTheMemory) {
+  std::ofstream(path()) << "tessera checkpoint 1\n";
+  // A terabyte by its size, and nothing behind the first line.
+  if (::truncate(path().c_str(), off_t{1} << 42) != 0) GTEST_SKIP() << "no files with holes here";
+  try {
+    static_cast<void>(read_if_there(path()));
+    ADD_FAILURE() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    EXPECT_EQ(error.what(),
+              path() + ": cannot be read: it has 4398046511104 bytes, more than there is memory for");
+  }
 }
 
 TEST_F(Files, MayLieInTheCurrentFolder) {

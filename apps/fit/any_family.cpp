@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "any_family.hpp"
 
-#include "output.hpp"
-
 #include <tessera/error.hpp>
 
+#include <cstdint>
+
+#include "common/input_file.hpp"
+
 namespace tessera::fit {
+namespace {
+
+/// Of a file of a few expressions.
+constexpr std::int64_t most_family_bytes = std::int64_t{1} << 20;
+
+}  // namespace
 
 AnyFamily chosen_family(const std::string& text) {
   if (text.starts_with('@')) {
     const std::string path = text.substr(1);
-    return AnyFamily(parse_custom_family(read_file(path), path));
+    return AnyFamily(parse_custom_family(apps::read_text(path, most_family_bytes), path));
   }
   if (const auto known = parse_family(text)) return *known;
   throw Error(ErrorCode::usage, "--family: " + text +

@@ -83,7 +83,8 @@ struct LocalValues {
       margin.uniform ? (x - first) / (last - first) * cells
                      : static_cast<double>(std::upper_bound(margin.breaks.begin(), margin.breaks.end(), x) -
                                            margin.breaks.begin() - 1);
-  const int cell = static_cast<int>(std::clamp(guess, 0.0, static_cast<double>(cells - 1)));
+  // What is no number has no cell, and a conversion of it no value: it goes to the first.
+  const int cell = static_cast<int>(std::fmin(std::fmax(guess, 0.0), static_cast<double>(cells - 1)));
   const auto at = static_cast<std::size_t>(cell);
   const double t = (x - margin.breaks[at]) / (margin.breaks[at + 1] - margin.breaks[at]);
   LocalValues local{cell * margin.stride, {}};

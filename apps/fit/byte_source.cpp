@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byte_source.hpp"
 
-#include "input_file.hpp"
-
 #include <utility>
+
+#include "common/input_file.hpp"
 
 namespace tessera::fit {
 namespace {
@@ -23,7 +23,7 @@ class PlainSource final : public ByteSource {
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
  private:
-  InputFile file_;
+  apps::InputFile file_;
   BetweenReads between_;
   std::int64_t offset_ = 0;
   std::int64_t bytes_read_ = 0;

@@ -2,6 +2,7 @@
 #include "design.hpp"
 
 #include "frame.hpp"
+#include "linalg.hpp"
 
 #include <tessera/error.hpp>
 
@@ -29,6 +30,9 @@ std::vector<DesignVariable> used_variables(const Design& design) {
   }
   return variables;
 }
+
+/// Four of each of nine splines.
+constexpr int most_nonzeros = 1 << 18;
 
 }  // namespace
 
@@ -83,12 +87,38 @@ Matrix Design::map() const {
   return whole;
 }
 
+std::vector<double> Design::raw_coefficients(std::span<const double> coef) const {
+  std::vector<double> raw(static_cast<std::size_t>(raw_size));
+  for (const CoefBlock& block : blocks) {
+    const auto part = multiply(block.map, coef.subspan(static_cast<std::size_t>(block.coef_begin),
+                                                       static_cast<std::size_t>(block.coef_size)));
+    for (int i = 0; i < block.raw_size; ++i)
+      raw[static_cast<std::size_t>(block.raw_begin + i)] += part[static_cast<std::size_t>(i)];
+  }
+  return raw;
+}
+
+std::size_t Design::penalty_count() const {
+  std::size_t count = 0;
+  for (const CoefBlock& block : blocks) {
+    if (block.penalty) count += block.penalty->matrices.size();
+  }
+  return count;
+}
+
 int Design::add_term(std::vector<Component> components) {
+  if (components.size() > most_components)
+    throw Error(ErrorCode::input, fmt::format("a term of {} variables, more than the {} that one may have",
+                                              components.size(), most_components));
   RawTerm term;
   term.raw_begin = raw_size;
   std::int64_t size = 1;
   for (const Component& component : components) {
     size *= component.raw_size();
+    // A spline has at least three coefficients, so that more of them have too many together.
+    if (term.nonzeros > most_nonzeros / component.nonzeros())
+      throw Error(ErrorCode::input,
+                  "a term of more than 9 splines, which has too many coefficients to be fitted");
     term.nonzeros *= component.nonzeros();
     if (raw_size + size > std::numeric_limits<int>::max()) {
       throw Error(ErrorCode::input,

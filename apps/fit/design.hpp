@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -155,18 +156,26 @@ struct Design {
   /// `raw_combinations` of the parametric coefficients that there are, which come first, in such
   /// coefficients.
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
+  /// Penalties of all blocks.
+  [[nodiscard]] std::size_t penalty_count() const;
   /// M as one raw x coefficients matrix.
   [[nodiscard]] Matrix map() const;
+  /// M b, without M as one matrix.
+  [[nodiscard]] std::vector<double> raw_coefficients(std::span<const double> coef) const;
   /// The factors among the variables that the terms use, with their levels, as `FrameRequest` takes them.
   [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> known_levels() const;
   /// The numbers among those variables.
   [[nodiscard]] std::vector<std::string> known_numbers() const;
   /// Appends a term, filling in its place, size and nonzeros; returns its first raw column. Throws
-  /// `Error(input)` if the raw columns would be more than an int counts.
+  /// `Error(input)` if the raw columns would be more than an int counts, or the term has more than
+  /// `most_components`, or more splines among them than any that can be fitted.
   int add_term(std::vector<Component> components);
   /// Gives every block its place among the coefficients; blocks that have none go.
   void count_coefficients();
 };
+
+/// Components that a term may have: their sets are the bits of an integer (see rows_layout.hpp).
+inline constexpr int most_components = 32;
 
 /// Names a smooth's coefficients and penalties from its label, as R does.
 void name_smooth(CoefBlock& block);

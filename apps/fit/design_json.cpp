@@ -6,6 +6,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace tessera::fit {
@@ -13,13 +16,32 @@ namespace {
 
 using Json = nlohmann::json;
 
-[[noreturn]] void damaged(const std::string& what) {
-  throw Error(ErrorCode::input, fmt::format("the model file is damaged: {}: fit the model again", what));
-}
+using apps::JsonField;
 
-void require(bool holds, const char* what) {
-  if (!holds) damaged(what);
-}
+/// Numbers that the matrices of a design may still have.
+///
+/// Zeros are not in the file, so that a matrix is larger than its text. But the covariance of the
+/// coefficients is there in full, and a design that a fit made has not much more numbers than that.
+class NumbersLeft {
+ public:
+  /// `splines`: the most in one term, each of which may have twice as many raw places as coefficients.
+  NumbersLeft(std::int64_t coefficients, int splines)
+      : left_(least + (per_covariance + (std::int64_t{2} << splines)) * coefficients * coefficients) {}
+
+  [[nodiscard]] Matrix matrix(const JsonField& field, int rows, int cols) {
+    const std::int64_t count = std::int64_t{rows} * cols;
+    if (count > left_)
+      field.refuse(
+          fmt::format("has {} x {} numbers, more than the coefficients of this model need", rows, cols));
+    left_ -= count;
+    return {rows, cols};
+  }
+
+ private:
+  static constexpr std::int64_t least = std::int64_t{1} << 23;
+  static constexpr std::int64_t per_covariance = 64;
+  std::int64_t left_;
+};
 
 /// Selections, foldings and band matrices are mostly zero: those are written as (row, column, value).
 Json matrix_json(const Matrix& matrix) {
@@ -41,22 +63,18 @@ Json matrix_json(const Matrix& matrix) {
   return json;
 }
 
-Matrix matrix_from(const Json& json) {
-  const int rows = json.at("rows").get<int>();
-  const int cols = json.at("cols").get<int>();
-  require(rows >= 0 && cols >= 0, "a matrix of negative size");
-  Matrix matrix(rows, cols);
-  if (json.contains("values")) {
-    const auto values = json.at("values").get<std::vector<double>>();
-    require(values.size() == matrix.values().size(), "a matrix with too few or too many values");
+Matrix matrix_from(const JsonField& field, int rows, int cols, NumbersLeft& left) {
+  static_cast<void>(field.at("rows").whole(rows, rows));
+  static_cast<void>(field.at("cols").whole(cols, cols));
+  Matrix matrix = left.matrix(field, rows, cols);
+  if (const auto all = field.find("values")) {
+    const std::vector<double> values = all->numbers(matrix.values().size());
     std::copy(values.begin(), values.end(), matrix.values().begin());
     return matrix;
   }
-  for (const Json& entry : json.at("entries")) {
-    const int i = entry.at(0).get<int>();
-    const int j = entry.at(1).get<int>();
-    require(i >= 0 && i < rows && j >= 0 && j < cols, "a matrix entry out of place");
-    matrix(i, j) = entry.at(2).get<double>();
+  for (const JsonField& entry : field.at("entries").elements()) {
+    const std::vector<JsonField> parts = entry.elements(3);
+    matrix(parts[0].whole(0, rows - 1), parts[1].whole(0, cols - 1)) = parts[2].number();
   }
   return matrix;
 }
@@ -77,21 +95,45 @@ Json margin_json(const Margin& margin) {
   return json;
 }
 
-Margin margin_from(const Json& json) {
-  Margin margin;
-  margin.breaks = json.at("breaks").get<std::vector<double>>();
-  margin.uniform = json.at("uniform").get<bool>();
-  margin.cyclic = json.at("cyclic").get<bool>();
-  margin.stride = json.at("stride").get<int>();
-  require(margin.breaks.size() >= 2 && std::is_sorted(margin.breaks.begin(), margin.breaks.end()),
-          "breaks of a spline that do not increase");
-  require(margin.stride >= 1 && margin.stride <= 4, "a spline with an impossible stride");
-  if (json.contains("cell")) {
-    margin.cells.assign(margin.breaks.size() - 1, json.at("cell").get<std::array<double, 16>>());
-  } else {
-    margin.cells = json.at("cells").get<std::vector<std::array<double, 16>>>();
+std::array<double, 16> cell_from(const JsonField& field) {
+  std::array<double, 16> cell{};
+  const std::vector<double> values = field.numbers(cell.size());
+  std::copy(values.begin(), values.end(), cell.begin());
+  return cell;
+}
+
+/// The width of a cell divides.
+bool usable_width(double width) {
+  return width > 0 && std::isfinite(width) && std::isfinite(1 / width);
+}
+
+std::vector<double> breaks_from(const JsonField& field, bool uniform) {
+  std::vector<double> breaks = field.numbers();
+  if (breaks.size() < 2) field.refuse("has no cell of a spline");
+  const double mean = (breaks.back() - breaks.front()) / static_cast<double>(breaks.size() - 1);
+  const double largest = std::max(std::abs(breaks.front()), std::abs(breaks.back()));
+  for (std::size_t i = 1; i < breaks.size(); ++i) {
+    const double width = breaks[i] - breaks[i - 1];
+    if (!usable_width(width) || !usable_width(mean))
+      field.refuse(fmt::format("does not ascend by a usable step from element {} to the next", i - 1));
+    if (uniform && std::abs(width - mean) > 1e-6 * mean + 1e-14 * largest)
+      field.refuse(fmt::format("is not equally spaced at element {}", i));
   }
-  require(margin.cells.size() + 1 == margin.breaks.size(), "a spline with too few or too many cells");
+  return breaks;
+}
+
+Margin margin_from(const JsonField& field) {
+  Margin margin;
+  margin.uniform = field.at("uniform").truth();
+  margin.breaks = breaks_from(field.at("breaks"), margin.uniform);
+  margin.cyclic = field.at("cyclic").truth();
+  margin.stride = field.at("stride").whole(1, 2);
+  const std::size_t cells = margin.breaks.size() - 1;
+  if (const auto same = field.find("cell")) {
+    margin.cells.assign(cells, cell_from(*same));
+  } else {
+    for (const JsonField& cell : field.at("cells").elements(cells)) margin.cells.push_back(cell_from(cell));
+  }
   return margin;
 }
 
@@ -108,18 +150,24 @@ Json penalty_json(const Penalty& penalty) {
   return json;
 }
 
-Penalty penalty_from(const Json& json) {
+Penalty penalty_from(const JsonField& field, int size, std::size_t margins, NumbersLeft& left) {
+  const std::vector<JsonField> matrices = field.at("matrices").elements();
+  if (matrices.empty() || matrices.size() > margins)
+    field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
   Penalty penalty;
-  for (const Json& matrix : json.at("matrices")) penalty.matrices.push_back(matrix_from(matrix));
-  if (json.contains("set_ranks")) {
-    penalty.set_ranks = json.at("set_ranks").get<std::vector<int>>();
-    require(penalty.set_ranks.size() == std::size_t{1} << penalty.matrices.size(),
-            "a penalty with too few or too many ranks");
+  for (const JsonField& matrix : matrices) penalty.matrices.push_back(matrix_from(matrix, size, size, left));
+  if (const auto ranks = field.find("set_ranks")) {
+    for (const JsonField& rank : ranks->elements(std::size_t{1} << matrices.size()))
+      penalty.set_ranks.push_back(rank.whole(0, size));
   } else {
-    penalty.eigenvalues = matrix_from(json.at("eigenvalues"));
-    penalty.log_det_constant = json.at("log_det_constant").get<double>();
+    const JsonField eigenvalues = field.at("eigenvalues");
+    // Those of before the constraint, which takes one coefficient at most.
+    const int rank = eigenvalues.at("rows").whole(0, size + 1);
+    penalty.eigenvalues = matrix_from(eigenvalues, rank, static_cast<int>(matrices.size()), left);
+    penalty.log_det_constant = field.at("log_det_constant").number();
   }
-  penalty.labels = json.at("labels").get<std::vector<std::string>>();
+  for (const JsonField& label : field.at("labels").elements(matrices.size()))
+    penalty.labels.push_back(label.text());
   return penalty;
 }
 
@@ -134,22 +182,53 @@ Json block_json(const CoefBlock& block) {
   return json;
 }
 
-CoefBlock block_from(const Json& json) {
+/// The term whose raw columns begin a block.
+const RawTerm& term_of(const Design& design, const JsonField& raw_begin) {
+  const int place = raw_begin.whole(0, design.raw_size - 1);
+  return *std::prev(std::upper_bound(design.terms.begin(), design.terms.end(), place,
+                                     [](int at, const RawTerm& term) { return at < term.raw_begin; }));
+}
+
+/// Raw columns of the last `count` components.
+int raw_size_of(const RawTerm& term, std::size_t count) {
+  int size = 1;
+  for (std::size_t i = term.components.size() - count; i < term.components.size(); ++i)
+    size *= term.components[i].raw_size();
+  return size;
+}
+
+/// The raw columns of a block: all of a term's or, of a smooth by a factor, those of one level.
+void set_place(CoefBlock& block, const JsonField& field, const Design& design) {
+  const JsonField begin = field.at("raw_begin");
+  const RawTerm& term = term_of(design, begin);
+  const bool smooth = field.find("penalty").has_value();
+  const std::size_t components = term.components.size();
+  const std::size_t margins = smooth ? block.knots.size() : components;
+  if (margins > components || (smooth && components > margins + 1))
+    field.at("knots").refuse(fmt::format("has {} margins, and the term {} variables", margins, components));
+  block.raw_begin = begin.whole();
+  block.raw_size = raw_size_of(term, margins);
+  if ((block.raw_begin - term.raw_begin) % block.raw_size != 0)
+    begin.refuse("is not where the columns of a level begin");
+  if (!block.by_level.empty() && block.variables.empty())
+    field.at("variables").refuse("has no variable for the level that the smooth is by");
+}
+
+CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& left) {
   CoefBlock block;
-  block.label = json.at("label").get<std::string>();
-  block.kind = json.at("kind").get<std::string>();
-  block.names = json.at("names").get<std::vector<std::string>>();
-  block.raw_begin = json.at("raw_begin").get<int>();
-  block.map = matrix_from(json.at("map"));
-  block.raw_size = block.map.rows();
-  block.coef_size = block.map.cols();
-  block.knots = json.at("knots").get<std::vector<std::vector<double>>>();
-  block.s_scale = json.at("s_scale").get<std::vector<double>>();
-  block.variables = json.at("variables").get<std::vector<std::string>>();
-  block.by_level = json.at("by_level").get<std::string>();
-  block.determined = json.value("determined", 0);
-  if (json.contains("penalty")) block.penalty = penalty_from(json.at("penalty"));
-  require(static_cast<int>(block.names.size()) == block.coef_size, "a term with too few or too many names");
+  block.label = field.at("label").text();
+  block.kind = field.at("kind").text();
+  block.names = field.at("names").texts();
+  block.coef_size = static_cast<int>(block.names.size());
+  for (const JsonField& knots : field.at("knots").elements()) block.knots.push_back(knots.numbers());
+  block.s_scale = field.at("s_scale").numbers();
+  block.variables = field.at("variables").texts();
+  block.by_level = field.at("by_level").text();
+  set_place(block, field, design);
+  block.map = matrix_from(field.at("map"), block.raw_size, block.coef_size, left);
+  if (const auto determined = field.find("determined")) block.determined = determined->whole();
+  if (const auto penalty = field.find("penalty"))
+    block.penalty = penalty_from(*penalty, block.coef_size, block.knots.size(), left);
   return block;
 }
 
@@ -160,17 +239,18 @@ Json component_json(const Component& component, const Design& design) {
 }
 
 /// A component is a spline if it has a margin, else what its variable is.
-Component component_from(const Json& json, const Design& design) {
-  const std::string name = json.at("variable").get<std::string>();
-  const auto found = std::find_if(design.variables.begin(), design.variables.end(),
-                                  [&](const DesignVariable& variable) { return variable.name == name; });
-  if (found == design.variables.end()) damaged(fmt::format("'{}' is not among its variables", name));
+Component component_from(const JsonField& field, const Design& design) {
+  const JsonField name = field.at("variable");
+  const auto found =
+      std::find_if(design.variables.begin(), design.variables.end(),
+                   [&](const DesignVariable& variable) { return variable.name == name.text(); });
+  if (found == design.variables.end()) name.refuse("is not among the variables of the design");
   Component component;
   component.variable = static_cast<int>(found - design.variables.begin());
-  if (json.contains("margin")) {
-    require(!found->factor, "a spline of a factor");
+  if (const auto margin = field.find("margin")) {
+    if (found->factor) margin->refuse("is the spline of a factor");
     component.kind = Component::Kind::spline;
-    component.margin = margin_from(json.at("margin"));
+    component.margin = margin_from(*margin);
   } else if (found->factor) {
     component.kind = Component::Kind::factor;
     component.levels = static_cast<int>(found->levels.size());
@@ -178,32 +258,55 @@ Component component_from(const Json& json, const Design& design) {
   return component;
 }
 
-Design parse(const Json& json) {
-  Design design;
-  for (const Json& variable : json.at("variables")) {
-    const bool factor = variable.contains("levels");
-    design.variables.push_back(
-        {variable.at("name").get<std::string>(), factor,
-         factor ? variable.at("levels").get<std::vector<std::string>>() : std::vector<std::string>{}});
+DesignVariable variable_from(const JsonField& field) {
+  DesignVariable variable{field.at("name").text(), false, {}};
+  if (const auto levels = field.find("levels")) {
+    variable.factor = true;
+    variable.levels = levels->texts();
+    if (variable.levels.empty()) levels->refuse("has no level");
   }
-  for (const Json& term : json.at("terms")) {
-    std::vector<Component> components;
-    for (const Json& component : term) components.push_back(component_from(component, design));
-    design.add_term(std::move(components));
-  }
-  for (const Json& value : json.at("blocks")) {
-    CoefBlock block = block_from(value);
-    require(block.raw_begin >= 0 && block.raw_begin <= design.raw_size - block.raw_size,
-            "a term beyond the raw columns");
-    block.coef_begin = design.coef_size;
-    design.coef_size += block.coef_size;
-    design.blocks.push_back(std::move(block));
-  }
-  design.left_out = json.value("left_out", std::vector<std::string>{});
-  return design;
+  return variable;
+}
+
+int splines_of(const RawTerm& term) {
+  return static_cast<int>(
+      std::count_if(term.components.begin(), term.components.end(),
+                    [](const Component& component) { return component.kind == Component::Kind::spline; }));
 }
 
 }  // namespace
+
+Design design_from_json(const JsonField& field, int coefficients) {
+  Design design;
+  for (const JsonField& variable : field.at("variables").elements())
+    design.variables.push_back(variable_from(variable));
+  int splines = 0;
+  for (const JsonField& term : field.at("terms").elements()) {
+    std::vector<Component> components;
+    for (const JsonField& component : term.elements())
+      components.push_back(component_from(component, design));
+    try {
+      design.add_term(std::move(components));
+    } catch (const Error& fault) {
+      term.refuse(fault.what());
+    }
+    splines = std::max(splines, splines_of(design.terms.back()));
+  }
+  NumbersLeft left(coefficients, splines);
+  for (const JsonField& value : field.at("blocks").elements()) {
+    CoefBlock block = block_from(value, design, left);
+    block.coef_begin = design.coef_size;
+    if (block.coef_size > coefficients - design.coef_size)
+      value.at("names").refuse(fmt::format("is of more than the {} coefficients of the model", coefficients));
+    design.coef_size += block.coef_size;
+    design.blocks.push_back(std::move(block));
+  }
+  if (design.coef_size != coefficients)
+    field.at("blocks").refuse(
+        fmt::format("has {} coefficients, and the model {}", design.coef_size, coefficients));
+  if (const auto left_out = field.find("left_out")) design.left_out = left_out->texts();
+  return design;
+}
 
 Json to_json(const Design& design) {
   std::vector<bool> used(design.variables.size());
@@ -228,14 +331,6 @@ Json to_json(const Design& design) {
   Json json{{"variables", std::move(variables)}, {"terms", std::move(terms)}, {"blocks", std::move(blocks)}};
   if (!design.left_out.empty()) json["left_out"] = design.left_out;
   return json;
-}
-
-Design design_from_json(const Json& json) {
-  try {
-    return parse(json);
-  } catch (const Json::exception& fault) {
-    damaged(fault.what());
-  }
 }
 
 }  // namespace tessera::fit

@@ -108,18 +108,6 @@ void check_weights(const Frame& frame, const Variable& weights) {
   }
 }
 
-std::vector<double> to_raw(std::span<const double> coef, const Design& design) {
-  std::vector<double> raw(static_cast<std::size_t>(design.raw_size));
-  for (const CoefBlock& block : design.blocks) {
-    const auto part = multiply(block.map, coef.subspan(static_cast<std::size_t>(block.coef_begin),
-                                                       static_cast<std::size_t>(block.coef_size)));
-    for (int i = 0; i < block.raw_size; ++i) {
-      raw[static_cast<std::size_t>(block.raw_begin + i)] += part[static_cast<std::size_t>(i)];
-    }
-  }
-  return raw;
-}
-
 std::vector<double> difference(std::span<const double> to, std::span<const double> from) {
   std::vector<double> step(to.begin(), to.end());
   for (std::size_t i = 0; i < step.size(); ++i) step[i] -= from[i];
@@ -267,10 +255,7 @@ class Iteration {
     begin_at_the_mean();
     const FitState* const state = resumed();
     if (state == nullptr) return sums;
-    if (state->coef.size() != model_.coef.size())
-      throw Error(ErrorCode::input,
-                  fmt::format("{} has {} coefficients, and the model {}: remove it", control_.keeper->path(),
-                              state->coef.size(), model_.coef.size()));
+    check_state(*state, model_.design, control_.keeper->path());
     done = state->iteration;
     model_.coef = state->coef;
     solution_.log_sp = state->log_sp;
@@ -374,8 +359,9 @@ class Iteration {
     constexpr double still = 1e-7;         // of the other rows, while the iteration goes on
     constexpr double almost_still = 1e-3;  // and where it ends
     if (!may_separate(options_.family.kind) || !(change < worth_a_look) || last_step_.empty()) return false;
-    const auto reason = find_separation(job_, rows_, to_raw(model_.coef, model_.design),
-                                        to_raw(last_step_, model_.design), ends ? almost_still : still);
+    const auto reason =
+        find_separation(job_, rows_, model_.design.raw_coefficients(model_.coef),
+                        model_.design.raw_coefficients(last_step_), ends ? almost_still : still);
     if (!reason) return false;
     model_.no_estimate = *reason;
     model_.converged = false;
@@ -494,7 +480,7 @@ class Iteration {
   /// them.
   void measure_fit() {
     PhaseClock clock(job_.comm(), phases_, "rows", "the sums over the rows");
-    const RawDeviance left = checked(pass_->deviance(to_raw(model_.coef, model_.design)));
+    const RawDeviance left = checked(pass_->deviance(model_.design.raw_coefficients(model_.coef)));
     Design constant;
     constant.terms.resize(1);
     constant.raw_size = 1;
@@ -525,7 +511,7 @@ class Iteration {
     const double scale = aic_scale(family, model_.deviance, static_cast<double>(model_.rows), model_.scale);
     const double estimated = options_.family.scale_is_known() ? 0 : 1;
     const auto& response = frame_.variables[static_cast<std::size_t>(rows_.response)].numbers;
-    const std::vector<double> raw_coef = to_raw(model_.coef, model_.design);
+    const std::vector<double> raw_coef = model_.design.raw_coefficients(model_.coef);
     const Range mine = frame_.rows;
     std::vector<ReproducibleSum> sums(static_cast<std::size_t>(job_.threads()), ReproducibleSum(1));
     for_each_block(mine, plan_.block(), job_.threads(), [&](int thread, Range block) {
@@ -556,7 +542,7 @@ class Iteration {
 
   DataOutline outline() {
     PhaseClock clock(job_.comm(), phases_, "outline", "the outline of the data");
-    return outline_of(job_.comm(), job_.threads(), rows_, to_raw(model_.coef, model_.design),
+    return outline_of(job_.comm(), job_.threads(), rows_, model_.design.raw_coefficients(model_.coef),
                       options_.residuals);
   }
 
@@ -588,7 +574,7 @@ class Iteration {
   RawSums step(std::span<const double> coef) {
     PhaseClock clock(job_.comm(), phases_, "rows", "the sums over the rows");
     clock.add_bytes(pass_->bytes_per_pass());
-    return checked(pass_->step(to_raw(coef, model_.design)));
+    return checked(pass_->step(model_.design.raw_coefficients(coef)));
   }
   template <class Sums>
   Sums checked(Sums sums) const {

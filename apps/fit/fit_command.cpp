@@ -161,11 +161,11 @@ int FitCommand::run(mpi::Session& session) const {
   const mpi::Purpose purpose(session.world(), "the writing of the model");
   together(session.world(), [&] {
     if (!root) return;
-    save_model(model, out);
+    const std::string checksum = save_model(model, out);
     if (run_report.empty()) return;
     RunEnd end{.converged = model.converged, .iterations = model.iterations, .resumed_from = {}};
     if (keeper.resumed() && keeper.resumed()->iteration > 0) end.resumed_from = keeper.resumed()->iteration;
-    save_run_report(job, plan, phases, end, run_report);
+    save_run_report(job, plan, phases, end, checksum, run_report);
   });
   // More iterations would not find an estimate where there is none.
   if (model.converged || !model.no_estimate.empty()) keeper.answered();

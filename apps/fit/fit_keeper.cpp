@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fit_keeper.hpp"
 
+#include "frame.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
@@ -18,7 +20,8 @@ FitKeeper::FitKeeper(Job& job, const std::string& path, const Fingerprint& finge
     if (!checkpoint_->remarks().empty()) progress.note("starting from the beginning");
     return;
   }
-  FitState state = state_from(*checkpoint_->state());
+  FitState state;
+  together(job.comm(), [&] { state = state_from(*checkpoint_->state(), path); });
   const bool stays_on_cpu = !state.fallback.empty() && !gpus_required;
   if (state.place != place_ && !stays_on_cpu) {
     progress.note(

@@ -14,9 +14,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
+
+#include "common/json_file.hpp"
 
 namespace tessera::fit {
 namespace {
@@ -24,6 +27,8 @@ namespace {
 /// So much of a large file is looked at, in so many pieces from its beginning to its end.
 constexpr std::int64_t sample_bytes = std::int64_t{1} << 16;
 constexpr std::int64_t samples = 64;
+/// So that one more is an integer too.
+constexpr int most_iterations = std::numeric_limits<int>::max() / 2;
 
 /// FNV-1a over pieces of the file, all of it if it is small.
 std::uint64_t hash_of_samples(const std::string& path, std::int64_t file_bytes) {
@@ -59,26 +64,39 @@ std::string to_text(const FitState& state) {
       .dump();
 }
 
-FitState state_from(std::string_view text) {
+FitState state_from(std::string_view text, const std::string& path) {
   try {
-    const auto json = nlohmann::json::parse(text);
+    const apps::JsonFile file = apps::JsonFile::parsed(text, path, "the state of a fit");
+    const apps::JsonField json = file.root();
     FitState state;
-    json.at("iteration").get_to(state.iteration);
-    json.at("deviance").get_to(state.deviance);
-    json.at("place").get_to(state.place);
-    json.at("fallback").get_to(state.fallback);
-    json.at("log_sp").get_to(state.log_sp);
-    json.at("coef").get_to(state.coef);
-    for (const auto& one : json.at("past")) {
-      PastStep& step = state.course.past.emplace_back();
-      one.at("coef").get_to(step.coef);
-      one.at("step").get_to(step.step);
-    }
-    state.course.search = json.at("global").get<bool>() ? Search::global : Search::local;
-    json.at("returns").get_to(state.course.returns);
+    state.iteration = json.at("iteration").whole(0, most_iterations);
+    state.deviance = json.at("deviance").number();
+    state.place = json.at("place").text();
+    state.fallback = json.at("fallback").text();
+    state.log_sp = json.at("log_sp").numbers();
+    state.coef = json.at("coef").numbers();
+    for (const apps::JsonField& one : json.at("past").elements())
+      state.course.past.push_back({one.at("coef").numbers(), one.at("step").numbers()});
+    state.course.search = json.at("global").truth() ? Search::global : Search::local;
+    state.course.returns = json.at("returns").whole(0, most_iterations);
     return state;
-  } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorCode::input, "the checkpoint holds no state of a fit: remove it");
+  } catch (const Error& fault) {
+    throw Error(ErrorCode::input, fmt::format("{}: remove it", fault.what()));
+  }
+}
+
+void check_state(const FitState& state, const Design& design, const std::string& path) {
+  const auto coefficients = static_cast<std::size_t>(design.coef_size);
+  const auto check = [&](std::size_t found, std::size_t expected, const char* what) {
+    if (found == expected) return;
+    throw Error(ErrorCode::input,
+                fmt::format("{} has {} {}, and the model {}: remove it", path, found, what, expected));
+  };
+  check(state.coef.size(), coefficients, "coefficients");
+  check(state.log_sp.size(), design.penalty_count(), "smoothing parameters");
+  for (const PastStep& one : state.course.past) {
+    check(one.coef.size(), coefficients, "coefficients of a step");
+    check(one.step.size(), coefficients, "coefficients of a step");
   }
 }
 

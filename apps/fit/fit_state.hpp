@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "design.hpp"
 #include "formula.hpp"
 #include "reml.hpp"
 #include "step_mixing.hpp"
@@ -40,8 +41,11 @@ struct FitState {
 
 /// As JSON whose numbers read back to the same bits.
 [[nodiscard]] std::string to_text(const FitState& state);
-/// Of what `to_text` gave. Throws `Error(input)` for anything else.
-[[nodiscard]] FitState state_from(std::string_view text);
+/// Of what `to_text` gave. Throws `Error(input)` for anything else, which names the field of `path`.
+[[nodiscard]] FitState state_from(std::string_view text, const std::string& path);
+/// Throws `Error(input)` for a state of another number of coefficients or smoothing parameters than the
+/// design's.
+void check_state(const FitState& state, const Design& design, const std::string& path);
 
 /// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
 [[nodiscard]] std::string place_of(const tessera::Job& job);

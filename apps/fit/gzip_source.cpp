@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byte_source.hpp"
-#include "input_file.hpp"
 
 #include <tessera/error.hpp>
 
@@ -12,6 +11,8 @@
 #include <new>
 #include <utility>
 #include <vector>
+
+#include "common/input_file.hpp"
 
 namespace tessera::fit {
 namespace {
@@ -109,7 +110,7 @@ class GzipSource final : public ByteSource {
     file_.fail(fmt::format("damaged gzip data at byte {} ({})", packed_position(), reason));
   }
 
-  InputFile file_;
+  apps::InputFile file_;
   BetweenReads between_;
   z_stream stream_{};
   std::vector<char> packed_ = std::vector<char>(packed_buffer_bytes);

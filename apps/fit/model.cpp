@@ -2,12 +2,11 @@
 #include "model.hpp"
 
 #include "design_json.hpp"
-#include "output.hpp"
+#include "formula.hpp"
 #include "output_file.hpp"
 #include "submatrix.hpp"
 
 #include <fmt/core.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <bit>
@@ -20,6 +19,9 @@
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>
 
+#include "common/input_file.hpp"
+#include "common/json_file.hpp"
+
 namespace tessera::fit {
 namespace {
 
@@ -29,6 +31,9 @@ constexpr const char* format_name = "tessera-fit model";
 constexpr int format_version = 2;
 
 constexpr const char* covariance_suffix = ".cov";
+
+/// Of a covariance: far more than dense algebra can serve, and their square is a 64-bit integer.
+constexpr std::size_t most_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
 
@@ -143,27 +148,26 @@ Json to_json(const Model& model) {
   return json;
 }
 
-/// JSON has no infinities and no NaN: they are written as null.
-double number(const Json& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
-}
+using apps::JsonField;
 
-std::vector<double> numbers(const Json& values) {
-  std::vector<double> out;
-  out.reserve(values.size());
-  for (const Json& value : values) out.push_back(number(value));
-  return out;
-}
+constexpr const char* what_it_is = "a model that tessera-fit wrote";
 
-DataOutline outline_from(const Json& json) {
+DataOutline outline_from(const JsonField& field) {
   DataOutline outline;
-  for (const Json& variable : json.at("variables")) {
-    outline.variables.push_back({variable.at("name").get<std::string>(), number(variable.at("min")),
-                                 number(variable.at("max")),
-                                 variable.at("counts").get<std::vector<std::int64_t>>()});
+  for (const JsonField& one : field.at("variables").elements()) {
+    VariableOutline variable{one.at("name").text(), one.at("min").number(), one.at("max").number(), {}};
+    if (!(variable.min <= variable.max && std::isfinite(variable.max - variable.min)))
+      one.refuse(fmt::format("its extent is from {:g} to {:g}", variable.min, variable.max));
+    for (const JsonField& count : one.at("counts").elements())
+      variable.counts.push_back(count.whole<std::int64_t>());
+    outline.variables.push_back(std::move(variable));
   }
-  outline.linear_predictor = numbers(json.at("linear_predictor"));
-  outline.deviance_residual = numbers(json.at("deviance_residual"));
+  outline.linear_predictor = field.at("linear_predictor").numbers_or_nan();
+  outline.deviance_residual = field.at("deviance_residual").numbers_or_nan();
+  if (outline.linear_predictor.size() != outline.deviance_residual.size())
+    field.at("deviance_residual")
+        .refuse(fmt::format("has {} elements, and linear_predictor {}", outline.deviance_residual.size(),
+                            outline.linear_predictor.size()));
   return outline;
 }
 
@@ -171,128 +175,216 @@ DataOutline outline_from(const Json& json) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
 }
 
-/// Ties the file of a covariance to its model, by CRC-32: the one file may be of another fit than the other.
+/// Ties the file of a covariance to its model: the one file may be of another fit than the other.
 std::string checksum(const void* bytes, std::size_t count) {
-  return fmt::format("{:08x}", ::crc32_z(0, static_cast<const Bytef*>(bytes), count));
+  return apps::checksum_of({static_cast<const char*>(bytes), count});
 }
 
-/// The covariance, and the centred columns beside it.
-Matrix read_covariance(const std::string& path, int size, int columns, const std::string& expected) {
-  const std::string bytes = read_file(path);
-  Matrix covariance(size, columns);
-  if (bytes.size() != covariance.values().size_bytes()) {
-    refuse(path, fmt::format("has {} bytes where a covariance of {} coefficients has {}", bytes.size(), size,
-                             covariance.values().size_bytes()));
+/// What the covariance of a model has: a row for each coefficient, and columns for them and the centred ones.
+struct CovarianceSize {
+  std::size_t coefficients = 0;
+  std::size_t centred = 0;
+
+  [[nodiscard]] std::size_t columns() const { return coefficients + centred; }
+};
+
+/// The file of a covariance, whose size is what a fit would have written. The numbers are read later.
+class CovarianceFile {
+ public:
+  CovarianceFile(const std::string& model, CovarianceSize size) : file_(beside(model)), size_(size) {
+    const auto bytes = static_cast<std::uint64_t>(file_.size());
+    const std::uint64_t numbers = std::uint64_t{size.coefficients} * size.columns();
+    if (bytes % sizeof(double) != 0 || bytes / sizeof(double) != numbers)
+      refuse(file_.path(), fmt::format("has {} bytes where a covariance of {} coefficients has {} numbers",
+                                       bytes, size.coefficients, numbers));
   }
-  if (checksum(bytes.data(), bytes.size()) != expected)
-    refuse(path, "is not the covariance of this model: fit the model again");
-  std::memcpy(covariance.data(), bytes.data(), bytes.size());
-  return covariance;
-}
 
-Matrix columns_from(const Json& json, int count, const std::string& path) {
-  const auto columns = json.get<std::vector<std::vector<double>>>();
-  if (static_cast<int>(columns.size()) != count) refuse(path, "has a covariance of another size");
-  if (columns.empty()) return {};
-  Matrix out(static_cast<int>(columns.front().size()), count);
-  for (std::size_t j = 0; j < columns.size(); ++j) {
-    if (columns[j].size() != columns.front().size()) refuse(path, "has a covariance of another size");
-    std::copy(columns[j].begin(), columns[j].end(), out.column(static_cast<int>(j)).begin());
+  [[nodiscard]] Matrix read(const std::string& expected) const {
+    Matrix columns(static_cast<int>(size_.coefficients), static_cast<int>(size_.columns()));
+    const std::size_t bytes = columns.values().size_bytes();
+    if (file_.read_at(0, {reinterpret_cast<char*>(columns.data()), bytes}) != bytes)
+      refuse(file_.path(), "ended while it was read");
+    if (checksum(columns.data(), bytes) != expected)
+      refuse(file_.path(), "is not the covariance of this model: fit the model again");
+    const auto values = columns.values();
+    const auto bad = std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
+    if (bad != values.end())
+      refuse(file_.path(),
+             fmt::format("is damaged: byte {}: is no finite number", 8 * (bad - values.begin())));
+    return columns;
   }
-  return out;
-}
 
-Centring centring_from(const Json& json, const Design& design, const std::string& path) {
+ private:
+  static std::string beside(const std::string& model) {
+    return covariance_path(std::filesystem::canonical(model).string());  // and no link to it
+  }
+
+  apps::InputFile file_;
+  CovarianceSize size_;
+};
+
+/// Where the covariance is: in the file itself or in one beside it. Its numbers are there, and as many as
+/// there must be, before anything else of the model takes memory.
+class StoredCovariance {
+ public:
+  StoredCovariance(const JsonField& field, CovarianceSize size, const std::string& path)
+      : field_(field), size_(size) {
+    if (field.find("suffix")) {
+      file_.emplace(path, size);
+      return;
+    }
+    check(field.at("columns"), size.coefficients);
+    if (size.centred > 0) check(field.at("centred_columns"), size.centred);
+  }
+
+  void read_into(Model& model) const {
+    const int size = static_cast<int>(size_.coefficients);
+    const int centred = static_cast<int>(size_.centred);
+    if (file_) {
+      const Matrix columns = file_->read(field_.at("crc32").text());
+      model.covariance = submatrix(columns, 0, size, 0, size);
+      model.centring.covariance = submatrix(columns, 0, size, size, centred);
+      return;
+    }
+    model.covariance = columns_from(field_.at("columns"), size_.coefficients);
+    if (centred > 0) model.centring.covariance = columns_from(field_.at("centred_columns"), size_.centred);
+  }
+
+ private:
+  void check(const JsonField& columns, std::size_t count) const {
+    for (const JsonField& column : columns.elements(count))
+      static_cast<void>(column.elements(size_.coefficients));
+  }
+  [[nodiscard]] Matrix columns_from(const JsonField& columns, std::size_t count) const {
+    Matrix out(static_cast<int>(size_.coefficients), static_cast<int>(count));
+    int j = 0;
+    for (const JsonField& column : columns.elements(count)) {
+      const std::vector<double> values = column.numbers(size_.coefficients);
+      std::copy(values.begin(), values.end(), out.column(j++).begin());
+    }
+    return out;
+  }
+
+  JsonField field_;
+  CovarianceSize size_;
+  std::optional<CovarianceFile> file_;
+};
+
+Centring centring_from(const JsonField& field, const Design& design) {
   Centring centring;
-  const auto inside = [&](int place, std::size_t size) {
-    if (place < 0 || static_cast<std::size_t>(place) >= size) refuse(path, "centres what it does not have");
-    return static_cast<std::size_t>(place);
-  };
-  for (const Json& one : json.at("components")) {
-    Centring::CentredComponent component{one.at("term").get<int>(), one.at("component").get<int>(), {}};
-    inside(component.component, design.terms[inside(component.term, design.terms.size())].components.size());
-    for (const Json& part : one.at("parts")) {
-      const auto name = part.at("variable").get<std::string>();
-      const auto found = std::find_if(design.variables.begin(), design.variables.end(),
-                                      [&](const DesignVariable& variable) { return variable.name == name; });
-      const auto place = static_cast<int>(found - design.variables.begin());
-      inside(place, design.variables.size());
-      component.parts.push_back({place, part.at("centre").get<double>(), part.at("factor").get<double>()});
+  for (const JsonField& one : field.at("components").elements()) {
+    const std::size_t term = one.at("term").index_below(design.terms.size());
+    const auto& components = design.terms[term].components;
+    const std::size_t place = one.at("component").index_below(components.size());
+    if (components[place].kind != Component::Kind::numeric)
+      one.at("component").refuse("is of a component that is no number");
+    Centring::CentredComponent component{static_cast<int>(term), static_cast<int>(place), {}};
+    for (const JsonField& part : one.at("parts").elements()) {
+      const JsonField name = part.at("variable");
+      const auto found = std::find_if(
+          design.variables.begin(), design.variables.end(),
+          [&](const DesignVariable& variable) { return !variable.factor && variable.name == name.text(); });
+      if (found == design.variables.end()) name.refuse("is not among the numbers of the design");
+      component.parts.push_back({static_cast<int>(found - design.variables.begin()),
+                                 part.at("centre").number(), part.at("factor").number()});
     }
     centring.components.push_back(std::move(component));
   }
-  centring.coefficients = json.at("coefficients").get<std::vector<int>>();
-  for (const int place : centring.coefficients) inside(place, static_cast<std::size_t>(design.coef_size));
-  centring.values = json.at("values").get<std::vector<double>>();
-  if (centring.values.size() != centring.coefficients.size())
-    refuse(path, "has another number of centred coefficients than of their values");
+  for (const JsonField& place : field.at("coefficients").elements())
+    centring.coefficients.push_back(
+        static_cast<int>(place.index_below(static_cast<std::size_t>(design.coef_size))));
+  centring.values = field.at("values").numbers(centring.coefficients.size());
   return centring;
 }
 
-Model from_json(const Json& json, const std::string& path) {
+AnyFamily family_from(const JsonField& json, const std::string& path) {
+  if (const auto own = json.find("family_toml")) {
+    try {
+      return AnyFamily(parse_custom_family(own->text(), "family_toml"));
+    } catch (const Error& fault) {
+      own->refuse(fault.what());
+    }
+  }
+  const auto family = parse_family(json.at("family").text());
+  if (!family || *family == Family::custom) refuse(path, "names a family that this version does not know");
+  return *family;
+}
+
+/// The design's variables are those that a prediction reads for the formula; an offset is a number.
+void check_formula(const JsonField& json, const Model& model) {
+  const JsonField field = json.at("formula");
+  Formula formula;
+  try {
+    formula = parse_formula(model.formula);
+  } catch (const Error& fault) {
+    field.refuse(fault.what());
+  }
+  const std::vector<Expression> known = formula.variables();
+  for (const DesignVariable& variable : model.design.variables) {
+    const auto is_it = [&](const Expression& one) { return one.text == variable.name; };
+    if (std::none_of(known.begin(), known.end(), is_it))
+      field.refuse(fmt::format("has no '{}', which the design has", variable.name));
+    if (variable.factor && std::any_of(formula.offsets.begin(), formula.offsets.end(), is_it))
+      field.refuse(fmt::format("has '{}' as an offset, and the design as a factor", variable.name));
+  }
+}
+
+void read_terms(const JsonField& field, Model& model) {
+  const std::vector<JsonField> terms = field.elements(model.design.blocks.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const CoefBlock& block = model.design.blocks[i];
+    if (!block.penalty) continue;
+    for (const double value : terms[i].at("log_sp").numbers(block.penalty->matrices.size()))
+      model.log_sp.push_back(value);
+    model.smooth_tests.push_back({terms[i].at("label").text(), terms[i].at("edf").number_or_nan(),
+                                  terms[i].at("ref_df").number_or_nan(),
+                                  terms[i].at("statistic").number_or_nan(),
+                                  terms[i].at("p_value").number_or_nan()});
+  }
+}
+
+void read_summary(const JsonField& json, Model& model) {
+  model.scale = json.at("scale").number_or_nan();
+  model.deviance = json.at("deviance").number_or_nan();
+  model.null_deviance = json.at("null_deviance").number_or_nan();
+  model.r_squared_adjusted = json.at("r_squared_adjusted").number_or_nan();
+  model.reml = json.at("reml").number_or_nan();
+  model.edf_total = json.at("edf_total").number_or_nan();
+  model.aic = json.at("aic").number_or_nan();
+  model.iterations = json.at("iterations").whole();
+  model.converged = json.at("converged").truth();
+  if (const auto reason = json.find("no_estimate")) model.no_estimate = reason->text();
+  model.verdict = json.at("verdict").text();
+  for (const JsonField& test : json.at("parametric").elements())
+    model.coefficient_tests.push_back({test.at("name").text(), test.at("estimate").number_or_nan(),
+                                       test.at("standard_error").number_or_nan(),
+                                       test.at("statistic").number_or_nan(),
+                                       test.at("p_value").number_or_nan()});
+}
+
+Model from_json(const JsonField& json, const std::string& path) {
   Model model;
-  model.formula = json.at("formula").get<std::string>();
-  if (const Json own = json.value("family_toml", Json()); !own.is_null()) {
-    model.family = AnyFamily(parse_custom_family(own.get<std::string>(), path + ": family_toml"));
-  } else {
-    const auto family = parse_family(json.at("family").get<std::string>());
-    if (!family) refuse(path, "names a family that this version does not know");
-    model.family = *family;
-  }
-  if (!json.at("weights").is_null()) model.weights = json.at("weights").get<std::string>();
-  model.rows = json.at("n").get<std::int64_t>();
-  model.rows_dropped = json.at("rows_dropped").get<std::int64_t>();
-  model.design = design_from_json(nlohmann::json(json.at("design")));
-  for (const Json& coefficient : json.at("coefficients"))
-    model.coef.push_back(coefficient.at("value").get<double>());
-  if (model.coef.size() != static_cast<std::size_t>(model.design.coef_size)) {
-    refuse(path, "has another number of coefficients than its terms");
-  }
-  for (const Json& term : json.at("terms")) {
-    if (!term.contains("log_sp")) continue;
-    for (const Json& value : term.at("log_sp")) model.log_sp.push_back(value.get<double>());
-    model.smooth_tests.push_back({term.at("label").get<std::string>(), number(term.at("edf")),
-                                  number(term.at("ref_df")), number(term.at("statistic")),
-                                  number(term.at("p_value"))});
-  }
-  model.scale = number(json.at("scale"));
-  model.deviance = number(json.at("deviance"));
-  model.null_deviance = number(json.at("null_deviance"));
-  model.r_squared_adjusted = number(json.at("r_squared_adjusted"));
-  model.reml = number(json.at("reml"));
-  model.edf_total = number(json.at("edf_total"));
-  model.aic = number(json.at("aic"));
-  model.iterations = json.at("iterations").get<int>();
-  model.converged = json.at("converged").get<bool>();
-  model.no_estimate = json.value("no_estimate", std::string());
-  model.verdict = json.at("verdict").get<std::string>();
-  for (const Json& test : json.at("parametric")) {
-    model.coefficient_tests.push_back({test.at("name").get<std::string>(), number(test.at("estimate")),
-                                       number(test.at("standard_error")), number(test.at("statistic")),
-                                       number(test.at("p_value"))});
-  }
-  model.edf = json.at("edf").get<std::vector<double>>();
-  if (json.contains("outline")) model.outline = outline_from(json.at("outline"));
-  if (model.outline.linear_predictor.size() != model.outline.deviance_residual.size()) {
-    refuse(path, "has another number of linear predictors than of residuals");
-  }
-  if (json.contains("centring")) model.centring = centring_from(json.at("centring"), model.design, path);
-  const auto centred = static_cast<int>(model.centring.coefficients.size());
-  const Json& covariance = json.at("covariance");
-  if (covariance.contains("suffix")) {
-    const std::filesystem::path itself = std::filesystem::canonical(path);  // and no link to it
-    const int size = model.design.coef_size;
-    const Matrix columns = read_covariance(covariance_path(itself.string()), size, size + centred,
-                                           covariance.at("crc32").get<std::string>());
-    model.covariance = submatrix(columns, 0, size, 0, size);
-    model.centring.covariance = submatrix(columns, 0, size, size, centred);
-  } else {
-    model.covariance = columns_from(covariance.at("columns"), model.design.coef_size, path);
-    if (centred > 0)
-      model.centring.covariance = columns_from(covariance.at("centred_columns"), centred, path);
-    if (model.centring.covariance.rows() != (centred > 0 ? model.covariance.rows() : 0))
-      refuse(path, "has a covariance of another size");
-  }
+  model.formula = json.at("formula").text();
+  model.family = family_from(json, path);
+  if (const auto weights = json.find("weights")) model.weights = weights->text();
+  model.rows = json.at("n").whole<std::int64_t>();
+  model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
+  if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)
+    json.at("rows_dropped").refuse("is more than there can be");
+  for (const JsonField& coefficient : json.at("coefficients").elements())
+    model.coef.push_back(coefficient.at("value").number());
+  const auto centring = json.find("centring");
+  const CovarianceSize size{model.coef.size(), centring ? centring->at("coefficients").size() : 0};
+  if (size.columns() > most_columns) json.at("coefficients").refuse("are more than can be fitted");
+  const StoredCovariance covariance(json.at("covariance"), size, path);
+  model.design = design_from_json(json.at("design"), static_cast<int>(model.coef.size()));
+  check_formula(json, model);
+  read_terms(json.at("terms"), model);
+  read_summary(json, model);
+  model.edf = json.at("edf").numbers(model.coef.size());
+  if (const auto outline = json.find("outline")) model.outline = outline_from(*outline);
+  if (centring) model.centring = centring_from(*centring, model.design);
+  covariance.read_into(model);
   return model;
 }
 
@@ -326,7 +418,7 @@ std::string covariance_path(const std::string& path) {
   return path + covariance_suffix;
 }
 
-void save_model(const Model& model, const std::string& path, int inline_limit) {
+std::string save_model(const Model& model, const std::string& path, int inline_limit) {
   Json json = to_json(model);
   const Matrix& covariance = model.covariance;
   const Matrix& centred = model.centring.covariance;
@@ -347,29 +439,31 @@ void save_model(const Model& model, const std::string& path, int inline_limit) {
     if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
   }
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
-  file.write(json.dump(1, ' ', false, Json::error_handler_t::replace));
-  file.write("\n");
+  const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+  file.write(text);
   // A disk that is full leaves the model that was there, and its covariance.
   if (beside) beside->flush();
   file.flush();
   if (beside) beside->commit();
   file.commit();
+  return apps::checksum_of(text);
 }
 
 Model load_model(const std::string& path) {
-  const std::string text = read_file(path);
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object() || json.value("format", "") != format_name) {
-    refuse(path, "is not a model that tessera-fit wrote");
+  const apps::JsonFile file(path, what_it_is);
+  const JsonField json = file.root();
+  const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
+  try {
+    if (json.at("format").text() != format_name) not_it();
+  } catch (const Error&) {
+    not_it();
   }
-  const int version = json.value("version", 0);
+  const int version = json.at("version").whole();
   if (version > format_version) refuse(path, "was written by a newer tessera-fit");
   if (version < format_version) refuse(path, "was written by an older tessera-fit: fit the model again");
-  try {
-    return from_json(json, path);
-  } catch (const nlohmann::json::exception& fault) {
-    refuse(path, fmt::format("is damaged: {}", fault.what()));
-  }
+  Model model = from_json(json, path);
+  model.checksum = file.checksum();
+  return model;
 }
 
 }  // namespace tessera::fit

@@ -77,8 +77,9 @@ struct Model {
   std::string no_estimate;  ///< why there is no finite estimate (see separation.hpp); empty: there is one
   std::vector<CoefficientTest> coefficient_tests;
   std::vector<SmoothTest> smooth_tests;
-  std::string verdict;  ///< where it was computed
-  DataOutline outline;  ///< for the plots of a report
+  std::string verdict;   ///< where it was computed
+  DataOutline outline;   ///< for the plots of a report
+  std::string checksum;  ///< of the file that it was read from; empty: it was not
 
   /// The same model with centred columns.
   [[nodiscard]] PredictiveModel predictive() const;
@@ -93,15 +94,18 @@ struct Model {
 /// Writes model.json whole or not at all, and what was there stays if it cannot be written. A covariance of
 /// more than `inline_limit` coefficients goes to `covariance_path` as raw little-endian doubles, column by
 /// column. Numbers read back to the same bits. A text that is not UTF-8, such as a host name, has U+FFFD in
-/// its place. Throws `tessera::Error(input)` if a file cannot be written.
+/// its place. Returns the checksum of model.json, by which a run report names the model. Throws
+/// `tessera::Error(input)` if a file cannot be written.
 ///
 /// The file's version counts changes after which program and file do not understand each other; a file of
 /// another version is refused. What a reader can do without, as `Model::outline`, is added in place: older
 /// programs pass over it, and this one reads files without it.
-void save_model(const Model& model, const std::string& path, int inline_limit = 512);
+std::string save_model(const Model& model, const std::string& path, int inline_limit = 512);
 
-/// Reads a model.json. Throws `tessera::Error(input)`: no such file, not a model, another version of
-/// the format, a covariance file that is missing, of the wrong size or of another fit.
+/// Reads a model.json, which anyone may have written: all counts, places and shapes are checked before they
+/// are used, and every finite number may stand for a coefficient. Throws `tessera::Error(input)`, with the
+/// field: no such file, not a model, another version of the format, a field that is not as a fit writes it, a
+/// covariance file that is missing, of the wrong size or of another fit.
 [[nodiscard]] Model load_model(const std::string& path);
 
 }  // namespace tessera::fit

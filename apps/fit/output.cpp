@@ -3,11 +3,7 @@
 
 #include <fmt/core.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 #include <tessera/error.hpp>
 
@@ -48,20 +44,6 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written,
         refuse(fmt::format("of {} too", before->option));
     }
   }
-}
-
-std::string read_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  const auto fail = [&] {
-    throw Error(ErrorCode::input, fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
-  };
-  if (!file) fail();
-  std::string text;
-  char buffer[65536];
-  std::size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof buffer, file.get())) > 0) text.append(buffer, count);
-  if (std::ferror(file.get()) != 0) fail();
-  return text;
 }
 
 }  // namespace tessera::fit

@@ -16,7 +16,4 @@ struct WrittenFile {
 /// under whatever name; none of them need exist.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read);
 
-/// The whole text of a file. Throws `tessera::Error(input)` naming the path and the system's reason.
-[[nodiscard]] std::string read_file(const std::string& path);
-
 }  // namespace tessera::fit

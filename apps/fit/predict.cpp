@@ -112,7 +112,7 @@ class Predictor {
   Predictor(const Model& model, const PredictiveModel& predictive, const Design& design, const Frame& frame,
             std::span<const int> offsets, const PredictOptions& options)
       : model_(model), design_(design), frame_(frame), offsets_(offsets), options_(options) {
-    raw_coef_ = multiply(design.map(), predictive.coef);
+    raw_coef_ = design.raw_coefficients(predictive.coef);
     if (options.standard_errors) root_ = covariance_root(predictive.covariance);
   }
 

@@ -35,7 +35,15 @@ int ReportCommand::run(const mpi::Session& session) const {
     const Model fitted = load_model(model);
     PageOptions options;
     options.same_y_scale = y_scale == "same";
-    if (!run_report.empty()) options.run = load_run_record(run_report);
+    if (!run_report.empty()) {
+      options.run = load_run_record(run_report);
+      if (options.run->model != fitted.checksum)
+        throw Error(
+            ErrorCode::input,
+            fmt::format("{}: is the run report of another model than {}, or of one that was changed since: "
+                        "give the two files of one fit",
+                        run_report, model));
+    }
     file.write(report_page(fitted, options));
     file.commit();
     fmt::print(stderr, "Report written to {}\n", out);

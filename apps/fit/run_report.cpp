@@ -32,9 +32,9 @@ Json verdict_json(const Verdict& verdict) {
 }  // namespace
 
 void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime> phases, const RunEnd& end,
-                     const std::string& path) {
+                     const std::string& model, const std::string& path) {
   const Inventory& inventory = job.inventory();
-  Json json{{"format", "tessera-fit run"}, {"version", 1}, {"tessera", tessera::version}};
+  Json json{{"format", "tessera-fit run"}, {"version", 2}, {"tessera", tessera::version}, {"model", model}};
   Json ranks = Json::array();
   for (const InventoryRank& rank : inventory.ranks()) {
     ranks.push_back({{"rank", rank.rank},

@@ -19,9 +19,9 @@ struct RunEnd {
 };
 
 /// What ran where, and how it ended: ranks, devices, plan, verdict, seconds and bytes of each phase, for
-/// run.json. Not collective: every rank knows the same. Throws `tessera::Error(input)` if the file cannot be
-/// written.
+/// run.json, with the checksum of the `model` that `save_model` gave. Not collective: every rank knows the
+/// same. Throws `tessera::Error(input)` if the file cannot be written.
 void save_run_report(const tessera::Job& job, const tessera::Plan& plan, std::span<const PhaseTime> phases,
-                     const RunEnd& end, const std::string& path);
+                     const RunEnd& end, const std::string& model, const std::string& path);
 
 }  // namespace tessera::fit

@@ -24,14 +24,6 @@ namespace {
 /// equal at 400 (64 cores), and fewer cores are overtaken earlier.
 constexpr int smallest_on_device = 512;
 
-std::size_t penalty_count(const Design& design) {
-  std::size_t count = 0;
-  for (const CoefBlock& block : design.blocks) {
-    if (block.penalty) count += block.penalty->matrices.size();
-  }
-  return count;
-}
-
 }  // namespace
 
 Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
@@ -145,7 +137,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   comm.broadcast(std::span(solution.coef), solver_);
   solution.end.resize(solution.coef.size());
   comm.broadcast(std::span(solution.end), solver_);
-  solution.log_sp.resize(penalty_count(design_));
+  solution.log_sp.resize(design_.penalty_count());
   comm.broadcast(std::span(solution.log_sp), solver_);
   std::array<double, 7> scalars{fit_.scale,
                                 std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0),
@@ -176,7 +168,7 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
     comm.broadcast(matrix.values(), solver_);
   };
   const auto size = static_cast<std::size_t>(design_.coef_size);
-  bring(fit_.log_sp, penalty_count(design_));
+  bring(fit_.log_sp, design_.penalty_count());
   bring(fit_.edf, size);
   bring(fit_.edf1, size);
   bring_square(fit_.inverse);

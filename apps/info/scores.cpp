@@ -4,12 +4,11 @@
 #include <fmt/core.h>
 #include <tessera/error.hpp>
 
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <cstdint>
 #include <optional>
+
+#include "common/input_file.hpp"
 
 namespace tessera::info {
 namespace {
@@ -57,22 +56,8 @@ void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& 
   scores.rank_offsets.push_back(static_cast<std::int64_t>(scores.of_devices.size()));
 }
 
-std::string read_file(const std::string& path) {
-  const auto fail = [&]() -> Error {
-    return {ErrorCode::input, fmt::format("cannot read the scores in {}: {}", path, std::strerror(errno))};
-  };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) throw fail();
-  std::string text;
-  for (std::size_t length = 0, more = 1; more > 0; length += more) {
-    constexpr std::size_t chunk = std::size_t{1} << 20;
-    text.resize(length + chunk);
-    more = std::fread(text.data() + length, 1, chunk, file.get());
-    text.resize(length + more);
-  }
-  if (std::ferror(file.get()) != 0) throw fail();
-  return text;
-}
+/// A million devices have less.
+constexpr std::int64_t most_score_bytes = std::int64_t{1} << 28;
 
 }  // namespace
 
@@ -88,7 +73,7 @@ Scores parse_scores(std::string_view text) {
 }
 
 Scores read_scores(const std::string& path) {
-  const std::string text = read_file(path);
+  const std::string text = apps::read_text(path, most_score_bytes);
   std::string_view lines = text;
   if (lines.empty())
     throw Error(ErrorCode::input, fmt::format("the file of scores {} is empty: give one rank a line", path));

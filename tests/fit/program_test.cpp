@@ -748,5 +748,13 @@ TEST_F(Program, AFileThatIsNoModelIsRefused) {
   expect_refused("{\"format\":\"tessera-fit model\",\"version\":2}", "is damaged");
 }
 
+TEST_F(Program, AFileWithoutAnEndIsRefusedAtOnce) {
+  const std::string data = path("data.csv");
+  expect_refusal(run(TESSERA_FIT " summary /dev/zero"), 3,
+                 "/dev/zero: cannot be read: it is no regular file");
+  expect_refusal(run(TESSERA_FIT " predict /dev/zero " + data), 3, "it is no regular file");
+  expect_refusal(fit("data.csv", "y ~ x", "--family @/dev/zero"), 3, "it is no regular file");
+}
+
 }  // namespace
 }  // namespace tessera

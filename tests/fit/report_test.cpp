@@ -199,11 +199,14 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
   shorter["plan"]["units"] = 399;
   write("shorter.json", shorter.dump());
   auto newer = nlohmann::json::parse(ran);
-  newer["version"] = 2;
+  newer["version"] = 3;
   write("newer.json", newer.dump());
   auto without_plan = nlohmann::json::parse(ran);
   without_plan.erase("plan");
   write("without_plan.json", without_plan.dump());
+  auto other_model = nlohmann::json::parse(read("model.json"));
+  other_model["iterations"] = 2;
+  write("other_model.json", other_model.dump());
   write("page.html", "an older page");
   const std::size_t files = count_files();
 
@@ -221,7 +224,10 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
            {model + out + " --run-report " + path("half.json"), 3, "half.json"},
            {model + out + " --run-report " + path("newer.json"), 3, "newer tessera-fit"},
            {model + out + " --run-report " + path("without_plan.json"), 3, "without_plan.json: is damaged"},
-           {model + out + " --run-report " + path("shorter.json"), 3, "399 rows"},
+           {model + out + " --run-report " + path("shorter.json"), 3,
+            "is damaged: plan.rank_ranges[1][1]: is 400, and not a whole number from 200 to 399"},
+           {path("other_model.json") + out + " --run-report " + path("run.json"), 3,
+            "run.json: is the run report of another model than "},
            {model + " --out " + path("no/page.html"), 3, "no/page.html"},
            {model + " --out " + model, 2, "--out"},
            {model + " --run-report " + path("run.json") + " --out " + path("./run.json"), 2, "--out"},

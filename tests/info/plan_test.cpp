@@ -125,23 +125,23 @@ TEST_P(InfoPlanMistake, OneLineAndAStatus) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, InfoPlanMistake,
-    ::testing::Values(Mistake{"--scores '1,x;2' --units 3", 2, "rank 0: cannot read the score 'x'"},
-                      Mistake{"--scores '1;2.5' --units 3", 2, "rank 1: cannot read the score '2.5'"},
-                      Mistake{"--scores '1;-2' --units 3", 2, "'-2'"},
-                      Mistake{"--scores '1,,2' --units 3", 2, "''"},
-                      Mistake{"--scores '18446744073709551616' --units 3", 2, "18446744073709551616"},
-                      Mistake{"--scores '18446744073709551615,1' --units 3", 2, "add up to more than"},
-                      Mistake{"--scores '' --units 3", 2, "--scores"},
-                      Mistake{"--scores 1", 2, "--units is required"},
-                      Mistake{"--units 1", 2, "--scores is required"},
-                      Mistake{"--scores 1 --units -1", 2, "--units: '-1' is not"},
-                      Mistake{"--scores 1 --units 9223372036854775808", 2, "'9223372036854775808' is not"},
-                      Mistake{"--scores 1 --units 1e3", 2, "'1e3' is not"},
-                      Mistake{"--scores 1 --units 3 --block 0", 2, "--block: '0' is not"},
-                      Mistake{"--scores 1 --units 3 --colour", 2, "--colour"},
-                      Mistake{"--scores @/no/such/file --units 3", 3, "/no/such/file: No such file"},
-                      Mistake{"--scores @/ --units 3", 3, "Is a directory"},
-                      Mistake{"--scores @/dev/null --units 3", 3, "/dev/null is empty"}));
+    ::testing::Values(
+        Mistake{"--scores '1,x;2' --units 3", 2, "rank 0: cannot read the score 'x'"},
+        Mistake{"--scores '1;2.5' --units 3", 2, "rank 1: cannot read the score '2.5'"},
+        Mistake{"--scores '1;-2' --units 3", 2, "'-2'"}, Mistake{"--scores '1,,2' --units 3", 2, "''"},
+        Mistake{"--scores '18446744073709551616' --units 3", 2, "18446744073709551616"},
+        Mistake{"--scores '18446744073709551615,1' --units 3", 2, "add up to more than"},
+        Mistake{"--scores '' --units 3", 2, "--scores"}, Mistake{"--scores 1", 2, "--units is required"},
+        Mistake{"--units 1", 2, "--scores is required"},
+        Mistake{"--scores 1 --units -1", 2, "--units: '-1' is not"},
+        Mistake{"--scores 1 --units 9223372036854775808", 2, "'9223372036854775808' is not"},
+        Mistake{"--scores 1 --units 1e3", 2, "'1e3' is not"},
+        Mistake{"--scores 1 --units 3 --block 0", 2, "--block: '0' is not"},
+        Mistake{"--scores 1 --units 3 --colour", 2, "--colour"},
+        Mistake{"--scores @/no/such/file --units 3", 3, "/no/such/file: cannot be read: No such file"},
+        Mistake{"--scores @/ --units 3", 3, "it is a directory"},
+        Mistake{"--scores @/dev/zero --units 3", 3, "/dev/zero: cannot be read: it is no regular file"},
+        Mistake{"--scores @/dev/null --units 3", 3, "/dev/null: cannot be read: it is no regular file"}));
 
 TEST(InfoPlan, MistakeInAFileNamesItsLine) {
   const ScratchFile file("1\n2,3\n4,five\n");

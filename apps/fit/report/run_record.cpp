@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/run_record.hpp"
 
-#include "output.hpp"
 #include "report/plot.hpp"
 #include "report/text.hpp"
 
@@ -10,65 +9,100 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tessera/error.hpp>
 #include <utility>
 
+#include "common/input_file.hpp"
+#include "common/json_file.hpp"
+
 namespace tessera::fit {
 namespace {
 
-using Json = nlohmann::json;
+using apps::JsonField;
+
+constexpr int version = 2;
+constexpr const char* what_it_is = "a run report that tessera-fit wrote";
+/// A rank has some hundred bytes.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
 }
 
-RunRecord from_json(const Json& json) {
-  RunRecord run;
-  run.verdict = json.at("verdict").at("text").get<std::string>();
-  run.threads = json.at("threads_per_rank").get<int>();
-  std::map<int, std::string> hosts;
+/// The hosts of ranks 0, 1, 2, …
+std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
+  std::vector<std::string> hosts;
   std::set<int> nodes;
-  for (const Json& rank : json.at("ranks")) {
-    hosts[rank.at("rank").get<int>()] = rank.at("host").get<std::string>();
-    nodes.insert(rank.at("node").get<int>());
+  for (const JsonField& rank : ranks.elements()) {
+    const auto place = static_cast<int>(hosts.size());
+    static_cast<void>(rank.at("rank").whole(place, place));
+    hosts.push_back(rank.at("host").text());
+    nodes.insert(rank.at("node").whole());
   }
   run.ranks = static_cast<int>(hosts.size());
   run.nodes = static_cast<int>(nodes.size());
-  std::map<std::pair<int, int>, std::string> names;
-  std::map<int, int> counts;
-  for (const Json& device : json.at("devices")) {
-    const int rank = device.at("rank").get<int>();
-    ++counts[rank];
-    names[{rank, device.at("device").get<int>()}] = device.at("name").get<std::string>();
-  }
+  return hosts;
+}
+
+/// Rows of the table from one to another.
+void set_rows(RunRecord::Part& part, const JsonField& begin, const JsonField& end, std::int64_t rows) {
+  part.begin = begin.whole<std::int64_t>(0, rows);
+  part.end = end.whole<std::int64_t>(part.begin, rows);
+}
+
+/// Names of the devices by rank and number.
+using DeviceNames = std::map<std::pair<std::size_t, int>, std::string>;
+
+DeviceNames devices_of(const JsonField& devices, std::size_t ranks) {
+  DeviceNames names;
+  for (const JsonField& device : devices.elements())
+    names[{device.at("rank").index_below(ranks), device.at("device").whole()}] = device.at("name").text();
+  return names;
+}
+
+std::string name_of(const DeviceNames& names, std::size_t rank, const JsonField& device) {
+  const auto found = names.find({rank, device.whole()});
+  if (found == names.end()) device.refuse("is no device of its rank");
+  const auto is_of_rank = [&](const auto& one) { return one.first.first == rank; };
+  const bool several = std::count_if(names.begin(), names.end(), is_of_rank) > 1;
+  return several ? fmt::format("{}, no. {}", found->second, device.whole()) : found->second;
+}
+
+RunRecord from_json(const JsonField& json) {
+  RunRecord run;
+  run.model = json.at("model").text();
+  const JsonField verdict = json.at("verdict");
+  run.verdict = verdict.at("text").text();
+  run.threads = json.at("threads_per_rank").whole();
+  const std::vector<std::string> hosts = hosts_of(json.at("ranks"), run);
+  const DeviceNames names = devices_of(json.at("devices"), hosts.size());
   run.devices = static_cast<int>(names.size());
 
-  const Json& plan = json.at("plan");
-  run.rows = plan.at("units").get<std::int64_t>();
-  run.block = plan.at("block").get<std::int64_t>();
-  if (json.at("verdict").at("ran").get<std::string>() == "devices") {
-    for (const Json& tile : plan.at("tiles")) {
-      const int rank = tile.at("rank").get<int>();
-      const int device = tile.at("device").get<int>();
-      std::string name = names[{rank, device}];
-      if (counts[rank] > 1) name += fmt::format(", no. {}", device);
-      run.parts.push_back({rank, hosts[rank], std::move(name), tile.at("begin").get<std::int64_t>(),
-                           tile.at("end").get<std::int64_t>()});
+  const JsonField plan = json.at("plan");
+  run.rows = plan.at("units").whole<std::int64_t>();
+  run.block = plan.at("block").whole<std::int64_t>();
+  if (verdict.at("ran").text() == "devices") {
+    for (const JsonField& tile : plan.at("tiles").elements()) {
+      const std::size_t rank = tile.at("rank").index_below(hosts.size());
+      RunRecord::Part part{static_cast<int>(rank), hosts[rank], name_of(names, rank, tile.at("device")), 0,
+                           0};
+      set_rows(part, tile.at("begin"), tile.at("end"), run.rows);
+      run.parts.push_back(std::move(part));
     }
   } else {
-    int rank = 0;
-    for (const Json& range : plan.at("rank_ranges")) {
-      const RunRecord::Part part{rank, hosts[rank], "CPU", range.at(0).get<std::int64_t>(),
-                                 range.at(1).get<std::int64_t>()};
-      if (part.begin < part.end) run.parts.push_back(part);
-      ++rank;
+    const std::vector<JsonField> ranges = plan.at("rank_ranges").elements(hosts.size());
+    for (std::size_t rank = 0; rank < ranges.size(); ++rank) {
+      RunRecord::Part part{static_cast<int>(rank), hosts[rank], "CPU", 0, 0};
+      const std::vector<JsonField> ends = ranges[rank].elements(2);
+      set_rows(part, ends[0], ends[1], run.rows);
+      if (part.begin < part.end) run.parts.push_back(std::move(part));
     }
   }
-  for (const Json& phase : json.at("phases")) {
-    run.phases.push_back({phase.at("phase").get<std::string>(), phase.at("seconds").get<double>(),
-                          phase.at("bytes").get<std::int64_t>()});
+  for (const JsonField& phase : json.at("phases").elements()) {
+    const double seconds = phase.at("seconds").number();
+    if (!(seconds >= 0 && seconds < 1e12)) phase.at("seconds").refuse(fmt::format("is {:g}", seconds));
+    run.phases.push_back({phase.at("phase").text(), seconds, phase.at("bytes").whole<std::int64_t>()});
   }
   return run;
 }
@@ -76,16 +110,18 @@ RunRecord from_json(const Json& json) {
 }  // namespace
 
 RunRecord load_run_record(const std::string& path) {
-  const Json json = Json::parse(read_file(path), nullptr, false);
-  if (json.is_discarded() || !json.is_object() || json.value("format", "") != "tessera-fit run") {
-    refuse(path, "is not a run report that tessera-fit wrote");
-  }
-  if (json.value("version", 0) > 1) refuse(path, "was written by a newer tessera-fit");
+  const apps::JsonFile file = apps::JsonFile::parsed(apps::read_text(path, most_bytes), path, what_it_is);
+  const JsonField json = file.root();
+  const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
   try {
-    return from_json(json);
-  } catch (const Json::exception& fault) {
-    refuse(path, fmt::format("is damaged: {}", fault.what()));
+    if (json.at("format").text() != "tessera-fit run") not_it();
+  } catch (const Error&) {
+    not_it();
   }
+  const int found = json.at("version").whole();
+  if (found > version) refuse(path, "was written by a newer tessera-fit");
+  if (found < version) refuse(path, "was written by an older tessera-fit, and does not name its model");
+  return from_json(json);
 }
 
 std::string plan_svg(const RunRecord& run) {

@@ -23,6 +23,7 @@ struct RunRecord {
     std::int64_t bytes = 0;
   };
 
+  std::string model;  ///< the checksum of its file: `Model::checksum`
   std::string verdict;
   std::int64_t rows = 0;   ///< of the file
   std::int64_t block = 0;  ///< rows in which the order of additions is fixed
@@ -34,7 +35,8 @@ struct RunRecord {
   std::vector<Phase> phases;
 };
 
-/// Reads a run report. Throws `Error(input)`: no such file, not a run report, a newer format, a damaged one.
+/// Reads a run report, which anyone may have written: every rank, device and row is one that there is. Throws
+/// `Error(input)`, with the field: no such file, not a run report, another format, a damaged one.
 [[nodiscard]] RunRecord load_run_record(const std::string& path);
 
 /// Who computed which rows, as a strip from the first row to the last.

@@ -163,7 +163,7 @@ TEST_F(Keeper, RefusesAForeignOrNewerState) {
     EXPECT_EQ(other.save("no state of a fit"), "");
   }
   EXPECT_EQ(testing::common_fault(comm_, [&] { start(); }),
-            "the checkpoint holds no state of a fit: remove it");
+            file_.path() + ": is not the state of a fit: it is no JSON at byte 2: remove it");
 }
 
 TEST_F(Keeper, MixesNoTwoKindsOfHardware) {

@@ -283,7 +283,8 @@ TEST(DesignJson, KeepsEveryBit) {
     SCOPED_TRACE(expected["call"].get<std::string>());
     const Design design = design_of(world(), "y ~ f + w:f + " + expected["call"].get<std::string>(), frame,
                                     knots_of(expected["supplied"]), 1000);
-    const Design read = reindexed(design_from_json(json::parse(to_json(design).dump())), frame);
+    const apps::JsonFile file = apps::JsonFile::parsed(to_json(design).dump(), "design", "a design");
+    const Design read = reindexed(design_from_json(file.root(), design.coef_size), frame);
     EXPECT_EQ(read.variables, design.variables);
     EXPECT_EQ(read.raw_size, design.raw_size);
     EXPECT_EQ(read.coef_size, design.coef_size);
@@ -330,7 +331,8 @@ TEST(DesignJson, KeepsEveryBit) {
 
 TEST(DesignJson, RefusesWhatIsDamaged) {
   const Frame frame = my_frame(smooth_tables()["data"]);
-  const json whole = to_json(design_of(world(), "y ~ f + s(x, bs=\"ps\", k=5)", frame));
+  const Design design = design_of(world(), "y ~ f + s(x, bs=\"ps\", k=5)", frame);
+  const json whole = to_json(design);
   const std::vector<std::pair<const char*, json>> damages = {{"/terms/2/0/variable", "nobody"},
                                                              {"/blocks/2/raw_begin", 5},
                                                              {"/blocks/2/raw_begin", -1},
@@ -343,7 +345,31 @@ TEST(DesignJson, RefusesWhatIsDamaged) {
   for (const auto& [place, value] : damages) {
     json damaged = whole;
     damaged[json::json_pointer(place)] = value;
-    EXPECT_THROW(static_cast<void>(design_from_json(damaged)), Error) << place << " = " << value;
+    const apps::JsonFile file = apps::JsonFile::parsed(damaged.dump(), "design", "a design");
+    EXPECT_THROW(static_cast<void>(design_from_json(file.root(), design.coef_size)), Error)
+        << place << " = " << value;
+  }
+}
+
+TEST(Design, ATermOfManyVariablesDoesNotWrapTheLimitOfCoefficients) {
+  // Four coefficients in each of 32 margins are as many as a 64-bit integer takes for none.
+  json columns;
+  std::string list;
+  for (int v = 0; v < 32; ++v) {
+    const std::string name = "x" + std::to_string(v);
+    list += (v == 0 ? "" : ", ") + name;
+    for (int i = 0; i < 12; ++i) columns[name].push_back(i * (v + 1) % 37);
+  }
+  for (int i = 0; i < 12; ++i) columns["y"].push_back(i);
+  const Frame frame = my_frame(columns, false);
+  try {
+    static_cast<void>(design_of(world(), "y ~ te(" + list + ", k=4, np=FALSE)", frame));
+    ADD_FAILURE() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    EXPECT_NE(std::string(error.what()).find("has 65536 coefficients, more than the 20000"),
+              std::string::npos)
+        << error.what();
   }
 }
 

@@ -50,10 +50,10 @@ TEST(FitState, ReadsBackToTheSameBits) {
     std::memcpy(&value, &any, sizeof value);
     if (std::isfinite(value)) state.coef.push_back(value);
   }
-  const FitState again = state_from(to_text(state));
+  const FitState again = state_from(to_text(state), "fit.ckpt");
   EXPECT_EQ(again, state);
   EXPECT_EQ(bits(again.coef), bits(state.coef));
-  EXPECT_EQ(state_from(to_text(FitState{})), FitState{});
+  EXPECT_EQ(state_from(to_text(FitState{}), "fit.ckpt"), FitState{});
 }
 
 TEST(FitState, RefusesWhatItDidNotWrite) {
@@ -77,13 +77,49 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
   bad.push_back(wrong);
   for (const std::string& text : bad) {
     try {
-      (void)state_from(text);
+      (void)state_from(text, "fit.ckpt");
       ADD_FAILURE() << text << " was read";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::input) << text;
-      EXPECT_STREQ(error.what(), "the checkpoint holds no state of a fit: remove it") << text;
+      const std::string said = error.what();
+      EXPECT_TRUE(said.starts_with("fit.ckpt: is ") && said.ends_with(": remove it")) << said;
     }
   }
+}
+
+TEST(FitState, OfAnotherModelIsRefused) {
+  Design design;
+  CoefBlock block;
+  block.coef_size = 2;
+  block.penalty.emplace().matrices.resize(1);
+  design.blocks.push_back(block);
+  design.coef_size = 2;
+  const FitState good{.iteration = 2,
+                      .deviance = 1,
+                      .coef = {1, 2},
+                      .log_sp = {3},
+                      .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .returns = 0},
+                      .place = {},
+                      .fallback = {}};
+  EXPECT_NO_THROW(check_state(good, design, "fit.ckpt"));
+  const auto says = [&](const std::function<void(FitState&)>& change, const char* expected) {
+    FitState bad = good;
+    change(bad);
+    try {
+      check_state(bad, design, "fit.ckpt");
+      ADD_FAILURE() << "taken, instead of " << expected;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::input);
+      EXPECT_STREQ(error.what(), expected);
+    }
+  };
+  says([](FitState& s) { s.coef.pop_back(); }, "fit.ckpt has 1 coefficients, and the model 2: remove it");
+  says([](FitState& s) { s.log_sp.clear(); },
+       "fit.ckpt has 0 smoothing parameters, and the model 1: remove it");
+  says([](FitState& s) { s.course.past[0].coef.push_back(1); },
+       "fit.ckpt has 3 coefficients of a step, and the model 2: remove it");
+  says([](FitState& s) { s.course.past[0].step.clear(); },
+       "fit.ckpt has 0 coefficients of a step, and the model 2: remove it");
 }
 
 class FingerprintOfAFit : public ::testing::Test {

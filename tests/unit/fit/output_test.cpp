@@ -16,10 +16,16 @@
 #include <string>
 #include <tessera/error.hpp>
 
+#include "common/input_file.hpp"
+
 namespace tessera::fit {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string text_of(const std::string& path) {
+  return apps::read_text(path, 1 << 20);
+}
 
 class Output : public ::testing::Test {
  protected:
@@ -43,7 +49,7 @@ TEST_F(Output, AppearsOnlyWhenItIsWhole) {
   OutputFile file(path);
   file.write("whole");
   file.commit();
-  EXPECT_EQ(read_file(path), "whole");
+  EXPECT_EQ(text_of(path), "whole");
 }
 
 TEST_F(Output, AFailureLeavesWhatWasThere) {
@@ -69,7 +75,7 @@ TEST_F(Output, AFailureLeavesWhatWasThere) {
   }
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(read_file(path), "first");
+  EXPECT_EQ(text_of(path), "first");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
@@ -141,7 +147,7 @@ TEST_F(Output, GoesThroughAnotherUsersLinkNeverAndThroughAnOwnOneOnly) {
   through.write("new");
   through.commit();
   EXPECT_TRUE(fs::is_symlink(link));
-  EXPECT_EQ(read_file(target), "new");
+  EXPECT_EQ(text_of(target), "new");
 
   fs::create_symlink("loop", folder_ / "loop");
   EXPECT_THROW(OutputFile(folder_ / "loop"), Error);
@@ -153,7 +159,7 @@ TEST_F(Output, GoesThroughAnotherUsersLinkNeverAndThroughAnOwnOneOnly) {
   } catch (const Error& fault) {
     EXPECT_EQ(std::string(fault.what()), link + ": is a link of another user's: give the name of a file");
   }
-  EXPECT_EQ(read_file(target), "new");
+  EXPECT_EQ(text_of(target), "new");
 }
 
 TEST_F(Output, HandsOnThePermissionsOfTheFileThatItReplaces) {
@@ -194,7 +200,7 @@ TEST_F(Output, RemovesTheTemporaryFilesOfDeadProgramsAlone) {
   second.commit();
   living.write("living");
   living.commit();
-  EXPECT_EQ(read_file(path), "living");
+  EXPECT_EQ(text_of(path), "living");
   EXPECT_EQ(names(), (std::set<std::string>{"result", ".tessera-of the user's.tmp"}));
 }
 

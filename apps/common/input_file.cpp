@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "input_file.hpp"
+#include "common/input_file.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/topology/host_limits.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,10 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 #include <system_error>
 #include <utility>
 
-namespace tessera::fit {
+namespace tessera::apps {
 namespace {
 
 std::string words_of(int code) {
@@ -53,8 +55,39 @@ std::size_t InputFile::read_at(std::int64_t offset, std::span<char> buffer) cons
   return got;
 }
 
+std::int64_t InputFile::size() const {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) fail(words_of(errno));
+  return status.st_size;
+}
+
 void InputFile::fail(const std::string& reason) const {
   throw Error(ErrorCode::input, fmt::format("{}: cannot be read: {}", path_, reason));
 }
 
-}  // namespace tessera::fit
+std::string read_text(const std::string& path, std::int64_t most_bytes) {
+  const InputFile file(path);
+  // Read to its end, wherever that is: files of /proc say that they have no bytes, and others may grow.
+  std::string text;
+  const auto refuse_size = [&](std::int64_t bytes) {
+    if (bytes > most_bytes) file.fail(fmt::format("it has more than {} bytes", most_bytes));
+  };
+  refuse_size(file.size());
+  constexpr std::size_t step = std::size_t{1} << 16;
+  for (std::size_t got = step; got == step;) {
+    const std::size_t begin = text.size();
+    text.resize(begin + step);
+    got = file.read_at(static_cast<std::int64_t>(begin), std::span(text).subspan(begin));
+    text.resize(begin + got);
+    refuse_size(static_cast<std::int64_t>(text.size()));
+  }
+  return text;
+}
+
+std::int64_t memory_left() {
+  const HostLimits limits = host_limits();
+  const MemoryLimit* const tightest = limits.tightest_memory();
+  return tightest == nullptr ? std::numeric_limits<std::int64_t>::max() : tightest->free_bytes;
+}
+
+}  // namespace tessera::apps

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::fit {
+namespace tessera::apps {
 
 /// A regular file that is open for reading, and its name for messages. What is no regular file is refused as
 /// it is opened, and without waiting: the reader of a pipe that nobody writes to would wait for ever.
@@ -21,6 +21,8 @@ class InputFile {
   /// `Error(input)`.
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
 
+  /// As the system tells it now. Throws `Error(input)`.
+  [[nodiscard]] std::int64_t size() const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Throws `Error(input)`: the file cannot be read, for `reason`.
   [[noreturn]] void fail(const std::string& reason) const;
@@ -30,4 +32,11 @@ class InputFile {
   int descriptor_;
 };
 
-}  // namespace tessera::fit
+/// The whole text of a file. Throws `Error(input)` if it cannot be opened, is no regular file, or has more
+/// than `most_bytes`, of which none is kept in memory.
+[[nodiscard]] std::string read_text(const std::string& path, std::int64_t most_bytes);
+
+/// Bytes that this process may still take of its machine, by the tightest of its limits.
+[[nodiscard]] std::int64_t memory_left();
+
+}  // namespace tessera::apps

@@ -146,8 +146,10 @@ class Drafter {
     // Of a random effect of combinations the first variable is fastest, as in R's a:b.
     if (interaction) std::reverse(margins.begin(), margins.end());
     std::int64_t size = 1;
-    for (const Basis& margin : margins) size *= margin.size();
-    check_coefficients(size, spec.label);
+    for (const Basis& margin : margins) {
+      size *= margin.size();
+      check_coefficients(size, spec.label);
+    }
     SmoothBasis smooth = combine(margins, spec.tensor, largest_row_sum(comm_, frame_, margins));
     if (interaction) keep_one_penalty(smooth);
 

@@ -172,6 +172,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
     refuse(ErrorCode::input, fmt::format(R"({}: '{}' is text and bs="{}" needs numbers: use bs="re" or by=)",
                                          label, variable.name, spec.basis));
   }
+  check_coefficients(spec.k, label);
   // Two tell a variable from a constant, k are as many as a basis needs.
   const Distinct distinct = distinct_values(comm, frame, place, std::max(spec.k, 2));
   Context context{comm, frame, spec, place, label, distinct, {}};

@@ -48,6 +48,10 @@ Header read_header(ByteSource& source, const std::string& path, const CsvOptions
   std::set<std::string> known;
   try {
     for (CsvFields fields(reader.row(), reader.has_quotes()); fields.more();) {
+      if (header.columns.size() == most_columns)
+        throw Error(ErrorCode::input,
+                    fmt::format("{}, line {}: more than the {} columns that a table may have", path,
+                                reader.line(), most_columns));
       header.columns.emplace_back(trimmed(fields.field(scratch).text));
       const std::string& name = header.columns.back();
       if (!is_utf8(name))

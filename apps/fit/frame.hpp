@@ -7,6 +7,7 @@
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -62,6 +63,9 @@ struct Frame {
     return variables[static_cast<std::size_t>(index_of(name))];
   }
 };
+
+/// Columns that a table may have. Each takes memory on every rank, whether it is used or not.
+inline constexpr std::size_t most_columns = 1'000'000;
 
 /// How the fields of a file are read, where its user has something to say about that.
 struct TableOptions {

@@ -2,12 +2,12 @@
 #include "hdf5_table.hpp"
 
 #include "frame_builder.hpp"
+#include "hdf5_storage.hpp"
 #include "utf8.hpp"
 
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
-#include <hdf5.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,32 +19,6 @@
 
 namespace tessera::fit {
 namespace {
-
-/// An HDF5 identifier that is closed with its owner.
-class Handle {
- public:
-  using Close = herr_t (*)(hid_t);
-
-  Handle() = default;
-  Handle(hid_t id, Close close) : id_(id), close_(close) {}
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Handle& operator=(Handle&& other) noexcept {
-    std::swap(id_, other.id_);
-    std::swap(close_, other.close_);
-    return *this;
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  [[nodiscard]] hid_t get() const noexcept { return id_; }
-  [[nodiscard]] bool valid() const noexcept { return id_ >= 0; }
-
- private:
-  hid_t id_ = -1;
-  Close close_ = nullptr;
-};
 
 /// Keeps HDF5 from printing its error stack: failures are told by this program's own messages.
 class QuietErrors {
@@ -98,36 +72,64 @@ std::string name_of_link(hid_t group, hsize_t place) {
 /// What the root of a file has.
 struct Contents {
   std::vector<std::string> columns;
-  std::map<std::string, std::string> unusable;  ///< other datasets, and why they are no columns
+  std::map<std::string, std::string> unusable;  ///< other datasets and links, and why they are no columns
   std::int64_t rows = 0;
 };
+
+/// Adds what a link of the root leads to, if that is a dataset.
+void add_object(Contents& contents, hid_t file, const std::string& path, const std::string& name) {
+  if (std::string problem = problem_of_link(file, name); !problem.empty()) {
+    contents.unusable[name] = std::move(problem);
+    return;
+  }
+  const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
+  if (!object.valid() || H5Iget_type(object.get()) != H5I_DATASET) return;
+  const Handle space(H5Dget_space(object.get()), H5Sclose);
+  const Handle type(H5Dget_type(object.get()), H5Tclose);
+  if (H5Sget_simple_extent_ndims(space.get()) != 1) {
+    contents.unusable[name] = "is not one-dimensional";
+    return;
+  }
+  if (kind_of(type.get()) == Kind::other) {
+    contents.unusable[name] = "holds neither numbers nor texts";
+    return;
+  }
+  const auto rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  hsize_t file_bytes = 0;
+  H5Fget_filesize(file, &file_bytes);
+  std::string problem =
+      rows == 0  ? std::string()
+      : rows < 0 ? "has more values than can be counted"
+                 : problem_of_storage(object.get(), type.get(), rows, static_cast<std::int64_t>(file_bytes));
+  if (!problem.empty()) {
+    contents.unusable[name] = std::move(problem);
+    return;
+  }
+  if (!contents.columns.empty() && rows != contents.rows)
+    throw Error(ErrorCode::input,
+                fmt::format("{}: columns of different lengths: '{}' has {} values, '{}' has {}", path,
+                            contents.columns[0], contents.rows, name, rows));
+  contents.rows = rows;
+  contents.columns.push_back(name);
+  if (!is_utf8(name))
+    throw Error(ErrorCode::input, fmt::format("{}: the name of column {} is not UTF-8: {}", path,
+                                              contents.columns.size(), how_to_utf8));
+}
 
 Contents contents_of(hid_t file, const std::string& path) {
   Contents contents;
   H5G_info_t group{};
-  H5Gget_info(file, &group);
-  for (hsize_t i = 0; i < group.nlinks; ++i) {
-    const std::string name = name_of_link(file, i);
-    const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
-    if (!object.valid() || H5Iget_type(object.get()) != H5I_DATASET) continue;
-    const Handle space(H5Dget_space(object.get()), H5Sclose);
-    const Handle type(H5Dget_type(object.get()), H5Tclose);
-    if (H5Sget_simple_extent_ndims(space.get()) != 1) {
-      contents.unusable[name] = "is not one-dimensional";
-    } else if (kind_of(type.get()) == Kind::other) {
-      contents.unusable[name] = "holds neither numbers nor texts";
-    } else {
-      const auto rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
-      if (!contents.columns.empty() && rows != contents.rows)
-        throw Error(ErrorCode::input,
-                    fmt::format("{}: columns of different lengths: '{}' has {} values, '{}' has {}", path,
-                                contents.columns[0], contents.rows, name, rows));
-      contents.rows = rows;
-      contents.columns.push_back(name);
-      if (!is_utf8(name))
-        throw Error(ErrorCode::input, fmt::format("{}: the name of column {} is not UTF-8: {}", path,
-                                                  contents.columns.size(), how_to_utf8));
-    }
+  if (H5Gget_info(file, &group) < 0)
+    throw Error(ErrorCode::input, fmt::format("{}: the root of the HDF5 file cannot be read", path));
+  if (group.nlinks > most_columns)
+    throw Error(ErrorCode::input,
+                fmt::format("{}: more than the {} columns that a table may have", path, most_columns));
+  for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, i));
+  if (contents.columns.empty() && !contents.unusable.empty()) {
+    const auto& [name, problem] = *contents.unusable.begin();
+    throw Error(ErrorCode::input,
+                fmt::format("{}: no dataset at the root of the HDF5 file that is a column: '{}' {}", path,
+                            name, problem));
   }
   if (contents.columns.empty())
     throw Error(ErrorCode::input,
@@ -159,6 +161,7 @@ class Column {
   }
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
 
   /// Reads rows: `number` and `text` give them, counted from the first of them, until the next call.
   /// Returns the bytes that they have in the file.
@@ -288,10 +291,16 @@ class Hdf5Table final : public TableReader {
 void Hdf5Table::scan(tessera::Range rows, FrameBuilder& builder) {
   const std::vector<UsedColumn>& used = builder.plan().columns();
   std::deque<Column> columns;
-  for (const UsedColumn& column : used) columns.emplace_back(file_.get(), path_, column.name);
-  for (std::int64_t begin = rows.begin; begin < rows.end; begin += options_.chunk_rows) {
+  std::int64_t at_once = options_.chunk_rows;
+  for (const UsedColumn& column : used) {
+    const Column& one = columns.emplace_back(file_.get(), path_, column.name);
+    // Of long texts fewer at a time.
+    at_once = std::min(
+        at_once, std::max<std::int64_t>(1, static_cast<std::int64_t>(most_text_bytes / one.value_bytes())));
+  }
+  for (std::int64_t begin = rows.begin; begin < rows.end; begin += at_once) {
     if (options_.between) options_.between();
-    const tessera::Range chunk{begin, std::min(rows.end, begin + options_.chunk_rows)};
+    const tessera::Range chunk{begin, std::min(rows.end, begin + at_once)};
     for (Column& column : columns) bytes_read_ += column.load(chunk);
     for (std::int64_t row = chunk.begin; row < chunk.end; ++row) {
       const auto i = static_cast<std::size_t>(row - chunk.begin);

@@ -65,6 +65,45 @@ class Writer {
     dataset(name, type, {values.size()}, values.data());
     H5Tclose(type);
   }
+  /// Chunks of `chunk` values of a dataset whose header says `extent`, the first of them written.
+  void chunked(const std::string& name, hid_t type, hsize_t extent, hsize_t chunk) {
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 1, &chunk);
+    const hid_t space = H5Screate_simple(1, &extent, nullptr);
+    const hid_t set = H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hsize_t begin = 0;
+    const hsize_t count = 1;
+    const hid_t one = H5Screate_simple(1, &count, nullptr);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
+    const std::vector<char> value(H5Tget_size(type));
+    H5Dwrite(set, type, one, space, H5P_DEFAULT, value.data());
+    for (const hid_t id : {one, space}) H5Sclose(id);
+    H5Dclose(set);
+    H5Pclose(creation);
+  }
+  /// A dataset whose values are the bytes of another file.
+  void external(const std::string& name, hsize_t size, const std::string& other) {
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(creation, other.c_str(), 0, size * sizeof(double));
+    const hid_t space = H5Screate_simple(1, &size, nullptr);
+    H5Dclose(H5Dcreate2(file_, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Pclose(creation);
+  }
+  /// One that is made of a dataset of another file.
+  void virtual_set(const std::string& name, hsize_t size, const std::string& other, const char* dataset) {
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t space = H5Screate_simple(1, &size, nullptr);
+    H5Pset_virtual(creation, space, other.c_str(), dataset, space);
+    H5Dclose(H5Dcreate2(file_, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Pclose(creation);
+  }
+  void links(const std::string& soft, const std::string& target, const std::string& other,
+             const std::string& path) {
+    H5Lcreate_soft(target.c_str(), file_, soft.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external(path.c_str(), target.c_str(), file_, other.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+  }
   void group(const std::string& name) {
     H5Gclose(H5Gcreate2(file_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   }
@@ -190,7 +229,9 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   };
   const std::array<double, 4> four{1, 2, 3, 4};
   fill(comm, file, [&](Writer& w) { w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data()); });
-  EXPECT_EQ(fault(request({"m"})), file.path() + ": no one-dimensional dataset at the root of the HDF5 file");
+  EXPECT_EQ(
+      fault(request({"m"})),
+      file.path() + ": no dataset at the root of the HDF5 file that is a column: 'm' is not one-dimensional");
   fill(comm, file, [&](Writer& w) { w.dataset("x", H5T_NATIVE_DOUBLE, {0}, nullptr); });
   EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty");
   fill(comm, file, [&](Writer& w) {
@@ -229,6 +270,70 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   if (comm.rank() == 0) std::filesystem::resize_file(file.path(), size / 8);
   comm.barrier();
   EXPECT_EQ(fault(request({"x"})), file.path() + ": cannot be opened as HDF5; is it damaged?");
+}
+
+TEST(Hdf5Table, ReadsNoOtherFile) {
+  const mpi::Communicator comm = world();
+  const SharedFile secret(comm, "secret.h5");
+  fill(comm, secret, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2}); });
+  const SharedFile file(comm, "links.h5");
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2});
+    w.external("bytes", 2, secret.path());
+    w.virtual_set("parts", 2, secret.path(), "x");
+    w.links("soft", "/x", "other", secret.path());
+  });
+  const auto table = open_table(comm, file.path());
+  EXPECT_EQ(table->columns(), std::vector<std::string>{"x"});
+  const auto fault = [&](const char* column) {
+    return common_fault(comm, [&] {
+      static_cast<void>(table->read(comm, request({column}), uneven_share(comm, table->rows(), 1)));
+    });
+  };
+  const std::string start = file.path() + ": the dataset ";
+  EXPECT_EQ(fault("bytes"),
+            start + "'bytes' keeps its values in other files, which are not read: copy them to this one");
+  EXPECT_EQ(fault("parts"),
+            start + "'parts' is made of parts of other files, which are not read: copy them to this one");
+  EXPECT_EQ(fault("soft"),
+            start + "'soft' is a symbolic link, which is not followed: copy the dataset to the root");
+  EXPECT_EQ(fault("other"),
+            start + "'other' is a link to another file, which is not followed: copy the dataset to this one");
+  EXPECT_EQ(fault("x"), "no error");
+}
+
+TEST(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "sizes.h5");
+  constexpr hsize_t huge = 1'000'000'000'000'000'000;
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, std::size_t{1} << 30);
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3});
+    w.dataset("unwritten", H5T_NATIVE_DOUBLE, {huge}, nullptr);
+    w.chunked("chunks", H5T_NATIVE_DOUBLE, huge, 1000);
+    w.chunked("one", H5T_NATIVE_DOUBLE, 3, 3);
+    w.dataset("texts", text, {3}, nullptr);
+    w.dataset("beyond", H5T_NATIVE_DOUBLE, {3}, nullptr);
+  });
+  H5Tclose(text);
+  const auto table = open_table(comm, file.path());
+  EXPECT_EQ(table->columns(), (std::vector<std::string>{"one", "x"}));
+  EXPECT_EQ(table->rows(), 3);
+  const auto fault = [&](const char* column) {
+    return common_fault(comm, [&] {
+      static_cast<void>(table->read(comm, request({column}), uneven_share(comm, table->rows(), 1)));
+    });
+  };
+  const std::string start = file.path() + ": the dataset ";
+  for (const char* name : {"unwritten", "chunks"})
+    EXPECT_EQ(
+        fault(name),
+        start + "'" + name + "' has 1000000000000000000 values by its header, which are not all in the file");
+  EXPECT_EQ(fault("beyond"), start + "'beyond' has 3 values by its header, which are not all in the file");
+  EXPECT_EQ(fault("texts"),
+            start + "'texts' has values of 1073741824 bytes, more than the 67108864 that one may have");
+  EXPECT_EQ(fault("one"), "no error");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "build_design.hpp"
 #include "centred_by.hpp"
 #include "fit_keeper.hpp"
+#include "fit_memory.hpp"
 #include "identifiability.hpp"
 #include "linalg.hpp"
 #include "parallel_blocks.hpp"
@@ -29,6 +30,7 @@
 #include <span>
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
+#include <tessera/topology/memory_shortage.hpp>
 #include <utility>
 
 namespace tessera::fit {
@@ -166,6 +168,7 @@ class Iteration {
 
   Model run() {
     prepare_rows();
+    require_memory();
     prepare_design();
     iterate();
     finish();
@@ -228,6 +231,26 @@ class Iteration {
     job_.comm().allreduce(std::span<double>(largest), mpi::Reduction::max);
     if (options_.family.kind == Family::gaussian) rows_.response_factor = power_of_two_for(largest[0]);
     if (rows_.prior_weight >= 0) rows_.prior_factor = power_of_two_for(largest[1]);
+  }
+
+  /// Refuses a model that cannot be held, before the kernel ends a rank that tries.
+  void require_memory() {
+    ModelSize size;
+    together(job_.comm(), [&] { size = size_of_model(formula_, frame_); });
+    const bool on_devices = plan_.on_devices() && !job_.on_host();
+    // Where the model is solved, and rank 0, which gets the solution.
+    const Plan unit = job_.plan(1);
+    const int solver = on_devices ? unit.tiles().front().rank : 0;
+    const int rank = job_.comm().rank();
+    const int sums = on_devices ? static_cast<int>(job_.devices().size()) : job_.threads();
+    const FitMemory memory = memory_of_fit(size, std::max(sums, 1), rank == 0 || rank == solver);
+    progress_.note(to_string(memory, size));
+    const auto shortage = find_memory_shortage(job_.comm(), memory.most());
+    if (!shortage) return;
+    throw Error(ErrorCode::input,
+                fmt::format("{} coefficients in {} columns {}, or a model of smaller k, fewer "
+                            "levels or fewer terms",
+                            size.coef, size.raw, to_string(*shortage)));
   }
 
   void prepare_design() {

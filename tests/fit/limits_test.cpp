@@ -3,7 +3,11 @@
 // one of them; threads are those of the batch system.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -36,6 +40,76 @@ TEST(FitLimits, ATableThatACgroupHasNotTheMemoryForIsRefused) {
   EXPECT_NE(line.find("(2 ranks)"), std::string::npos) << line;
   EXPECT_NE(line.find(cgroup.file("")), std::string::npos) << line;
   EXPECT_EQ(result.err.find("tessera-fit: ", said + 1), std::string::npos) << result.err;
+}
+
+/// A table of numbers x, z, w that fill the unit interval evenly, and a factor g.
+std::string table_of(int rows, int levels) {
+  std::ostringstream text;
+  text << "y,x,z,w,g\n";
+  for (int i = 0; i < rows; ++i) {
+    const auto covariate = [&](double step) { return std::fmod((i + 1) * step, 1.0); };
+    const double x = covariate(0.6180339887498949);
+    const double z = covariate(0.7548776662466927);
+    text << std::sin(6 * x) + z + 0.1 * (i % 7) << ',' << x << ',' << z << ','
+         << covariate(0.5698402909980532) << ",g" << i % levels << '\n';
+  }
+  return text.str();
+}
+
+std::string fit_command(const ScratchFile& table, const ScratchFile& model, const std::string& formula) {
+  return TESSERA_FIT " fit " + table.path() + " --formula '" + formula + "' --device cpu --threads 1 --out " +
+         model.path();
+}
+
+TEST(FitLimits, AModelThatThereIsNotTheMemoryForIsRefusedBeforeItBegins) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory would not fit";
+#endif
+  const ScratchFile table(table_of(9000, 3000));
+  for (const char* formula : {"y ~ s(x, by=g, bs=\"cr\", k=10)", "y ~ te(x, z, w, k=25)"}) {
+    const ScratchFile model;
+    const auto result = run("ulimit -v 4000000; " + fit_command(table, model, formula));
+    EXPECT_EQ(result.status, 3) << result.err;
+    const auto said = result.err.find("tessera-fit: ");
+    ASSERT_NE(said, std::string::npos) << result.err;
+    const std::string line = result.err.substr(said, result.err.find('\n', said) - said);
+    EXPECT_NE(line.find(" coefficients in "), std::string::npos) << line;
+    EXPECT_NE(line.find(" GiB are left by "), std::string::npos) << line;
+    EXPECT_NE(result.err.find("memory: "), std::string::npos) << result.err;
+    EXPECT_EQ(result.err.find("tessera-fit: ", said + 1), std::string::npos) << result.err;
+  }
+}
+
+/// The largest memory of a program that has ended, in GiB. Of several that of the largest.
+double largest_child_gib() {
+  rusage usage{};
+  EXPECT_EQ(getrusage(RUSAGE_CHILDREN, &usage), 0);
+  return static_cast<double>(usage.ru_maxrss) / (1 << 20);
+}
+
+TEST(FitLimits, TheMemoryOfAModelIsThatWhichTheLogForetells) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory is no fit's";
+#endif
+  const ScratchFile table(table_of(1000, 16));
+  const ScratchFile model;
+  ASSERT_EQ(run(fit_command(table, model, "y ~ x")).status, 0);
+  const double program = largest_child_gib();
+  // From the least to the most: only the largest program so far is known.
+  double last = 0;
+  for (const char* formula : {"y ~ s(x, by=g, bs=\"cr\", k=20)", "y ~ te(x, z, k=18)"}) {
+    SCOPED_TRACE(formula);
+    const auto result = run(fit_command(table, model, formula));
+    ASSERT_EQ(result.status, 0) << result.err;
+    const auto said = result.err.find("memory: ");
+    ASSERT_NE(said, std::string::npos) << result.err;
+    const double foretold = std::stod(result.err.substr(said + 8));
+    const double taken = largest_child_gib() - program;
+    ASSERT_GT(taken, last);
+    EXPECT_LT(taken, 1.1 * foretold);
+    EXPECT_GT(taken, foretold / 3);
+    last = taken;
+  }
 }
 
 /// A small fit on two ranks under `variables`; the report of its run.

@@ -5,14 +5,14 @@
 
 namespace tessera {
 
-void Attempt::fatal(std::exception_ptr thrown) {
+void Attempt::fatal(std::exception_ptr thrown) noexcept {
   ballot_.outcome = is_misuse(thrown) ? Outcome::misuse : Outcome::fatal;
   ballot_.failure = {};
   ballot_.failure.reason = reason_of(thrown);
   thrown_ = std::move(thrown);
 }
 
-void Attempt::device_failed(Verdict::Failure failure) {
+void Attempt::device_failed(Verdict::Failure failure) noexcept {
   if (!ok()) return;
   ballot_.outcome = Outcome::device_failed;
   ballot_.failure = std::move(failure);
@@ -43,13 +43,18 @@ bool is_misuse(const std::exception_ptr& thrown) noexcept {
   }
 }
 
-std::string reason_of(const std::exception_ptr& thrown) {
+std::string reason_of(const std::exception_ptr& thrown) noexcept {
   try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    return error.what();
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+      const char* const text = error.what();
+      return text != nullptr ? text : "an exception without a text";
+    } catch (...) {
+      return "an exception that is not a std::exception";
+    }
   } catch (...) {
-    return "an exception that is not a std::exception";
+    return "out of memory";  // short enough for a string to hold it in itself
   }
 }
 

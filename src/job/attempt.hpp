@@ -19,9 +19,10 @@ class Misuse : public Error {
 };
 
 inline constexpr const char* thread_was_ended =
-    "a function of the pass ended its thread (pthread_exit, or cancelled): return from it, or throw";
+    "a function that the job called ended its thread (pthread_exit, or cancelled): return from it, or throw";
 
-/// What went wrong first on this rank, kept for the vote while the rank goes on to it.
+/// What went wrong first on this rank, kept for the vote while the rank goes on to it. Nothing that a failure
+/// brings along keeps the rank from the vote: noting one does not throw.
 class Attempt {
  public:
   /// Does `work` unless something went wrong before. An exception is fatal for the pass.
@@ -35,8 +36,8 @@ class Attempt {
     }
   }
 
-  void fatal(std::exception_ptr thrown);
-  void device_failed(Verdict::Failure failure);
+  void fatal(std::exception_ptr thrown) noexcept;
+  void device_failed(Verdict::Failure failure) noexcept;
   /// The work was cut short because the job is to stop.
   void cut_short() noexcept {
     if (ok()) ballot_.outcome = Outcome::stopped;
@@ -59,7 +60,7 @@ class Attempt {
 [[nodiscard]] std::string failure_in(const std::string& what, const Ballot& decided);
 /// True for a `Misuse`, and for a collective call on a thread that may make none.
 [[nodiscard]] bool is_misuse(const std::exception_ptr& thrown) noexcept;
-/// What an exception says.
-[[nodiscard]] std::string reason_of(const std::exception_ptr& thrown);
+/// What an exception says; a text of the library's own where it says nothing, or there is no memory for it.
+[[nodiscard]] std::string reason_of(const std::exception_ptr& thrown) noexcept;
 
 }  // namespace tessera

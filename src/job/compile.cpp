@@ -51,9 +51,9 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
         if (builder != comm().rank()) continue;
         try {
           made[capability] = packed(modules().compile(source, capability));
-        } catch (const std::exception& fault) {
-          made[capability] =
-              packed(CompileFailure{{}, "\"" + source.name + "\" cannot be compiled: " + fault.what(), {}});
+        } catch (const std::exception&) {
+          made[capability] = packed(CompileFailure{
+              {}, "\"" + source.name + "\" cannot be compiled: " + reason_of(std::current_exception()), {}});
         }
       }
     });

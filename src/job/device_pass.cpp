@@ -75,9 +75,9 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
   const InventoryDevice& known = all[static_cast<std::size_t>(device)];
   Verdict::Failure failure;
   failure.device = device;
-  failure.uuid = tessera::to_string(known.uuid);
+  failure.stage = "bind";
   try {
-    failure.stage = "bind";
+    failure.uuid = tessera::to_string(known.uuid);
     faults.throw_if_hit(fault::Stage::bind, device, pass);
     const std::size_t place = pool_index_of_claimed(pool, device);
     DeviceContext& context = pool.context_at(place);

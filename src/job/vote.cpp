@@ -30,6 +30,15 @@ std::string packed(const Verdict::Failure& failure) {
          '\n' + one_line(failure.reason);
 }
 
+/// The same; a failure without its texts where there is no memory for them.
+std::string packed_in_any_case(const Verdict::Failure& failure) noexcept {
+  try {
+    return packed(failure);
+  } catch (...) {
+    return "0\n\n\nno memory";  // short enough for a string to hold it in itself
+  }
+}
+
 Verdict::Failure unpacked(const std::string& text) {
   Verdict::Failure failure;
   std::istringstream lines(text);
@@ -104,7 +113,7 @@ Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Invento
   if (least[0] == key_of(Outcome::success, 0)) return decided;
   decided.outcome = static_cast<Outcome>(least[0] >> 32);
   const int rank = static_cast<int>(least[0] & 0xffffffff);
-  decided.failure = unpacked(comm_.broadcast_text(packed(mine.failure), rank));
+  decided.failure = unpacked(comm_.broadcast_text(packed_in_any_case(mine.failure), rank));
   decided.failure.rank = rank;
   decided.failure.hostname = inventory.ranks()[static_cast<std::size_t>(rank)].hostname;
   return decided;

@@ -115,6 +115,45 @@ TEST_P(Misuse, ARankWithoutMemoryForTheSumDoesNotLetTheOthersWait) {
   expect_usable();
 }
 
+/// Has the text that it is given, be it null.
+class WithText : public std::exception {
+ public:
+  explicit WithText(const char* text) : text_(text) {}
+  [[nodiscard]] const char* what() const noexcept override { return text_; }
+
+ private:
+  const char* text_;
+};
+
+TEST_P(Misuse, AnExceptionThatCannotBeReportedIsAFailureLikeAnyOther) {
+  const std::string longest(std::size_t{1} << 21, 'x');
+  const std::pair<const char*, const char*> texts[] = {{nullptr, "an exception without a text"},
+                                                       {longest.c_str(), "out of memory"}};
+  for (const auto& [text, reported] : texts) {
+    std::string ending = "no exception";
+    try {
+      (void)job_.reduce(
+          job_.plan(300, 10), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+          [&](const HostTile&, std::span<double>) {
+            if (!on_last()) return;
+            memory_is_short = true;
+            throw WithText(text);
+          });
+    } catch (const WithText& own) {
+      EXPECT_TRUE(on_last());
+      EXPECT_EQ(own.what(), text);
+      ending = reported;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::job_fault);
+      ending = error.what();
+    }
+    memory_is_short = false;
+    EXPECT_TRUE(ending.ends_with(reported)) << ending;
+    EXPECT_TRUE(to_string(job_.last_verdict()).ends_with(reported)) << job_.last_verdict();
+    expect_usable();
+  }
+}
+
 TEST_P(Misuse, UnitsThatAreNotTheRanksPartAreRefused) {
   const Plan plan = job_.plan(300);
   auto units = local_units(job_, plan);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/measure.hpp"
 
-#include "job/attempt.hpp"
 #include "job/device_threads.hpp"
 #include "job/state.hpp"
 #include "job/worker_threads.hpp"
@@ -10,6 +9,7 @@
 #include <tessera/topology/score.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <deque>
 #include <exception>
@@ -96,30 +96,67 @@ class TimedRun {
 /// What went wrong on each device of this rank, if anything.
 using Thrown = std::vector<std::exception_ptr>;
 
-/// Does `work` for every device, each on its own thread, but for those that something went wrong on.
-void for_each_device(WorkerThreads& threads, Thrown& thrown, const std::function<void(std::size_t)>& work) {
+/// Does `work` for every device, each on its own thread, but for those that something went wrong on. This
+/// thread calls `meanwhile` until all are done.
+void for_each_device(WorkerThreads& threads, Thrown& thrown, const std::function<void(std::size_t)>& work,
+                     const std::function<void()>& meanwhile) {
   std::vector<int> sound;
   for (std::size_t i = 0; i < thrown.size(); ++i)
     if (!thrown[i]) sound.push_back(static_cast<int>(i));
   try {
-    threads.run(sound, [&](int device) {
-      const auto i = static_cast<std::size_t>(device);
-      try {
-        work(i);
-      } catch (...) {
-        thrown[i] = std::current_exception();
-      }
-    });
+    const auto unfinished = std::make_exception_ptr(Misuse(thread_was_ended));
+    for (const int device : sound) thrown[static_cast<std::size_t>(device)] = unfinished;
+    threads.run(
+        sound,
+        [&](int device) {
+          const auto i = static_cast<std::size_t>(device);
+          try {
+            work(i);
+            thrown[i] = nullptr;
+          } catch (...) {
+            const std::exception_ptr now = std::current_exception();
+            if (!now) throw;  // the thread is being unwound, to its end
+            thrown[i] = now;
+          }
+        },
+        meanwhile);
   } catch (...) {  // the system has no more threads
     std::ranges::fill(thrown, std::current_exception());
   }
 }
 
+/// Carries what went wrong on a device to the vote.
+void note(Attempt& attempt, const ClaimedDevice& claimed, int device, const std::exception_ptr& thrown) {
+  if (is_misuse(thrown)) return attempt.fatal(thrown);
+  attempt.run([&] {
+    Verdict::Failure failure;
+    failure.device = device;
+    failure.uuid = to_string(claimed.info.uuid);
+    failure.stage = "score";
+    failure.reason = reason_of(thrown);
+    attempt.device_failed(std::move(failure));
+  });
+}
+
 }  // namespace
 
+Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
+                      const JobOptions& options) {
+  const auto goes_by_figures = [&](const ClaimedDevice& device) {
+    return device.info.simulated && !options.measure_on_host;
+  };
+  const auto by_figures = std::ranges::count_if(devices, goes_by_figures);
+  const bool has_work = options.score_model == ScoreModel::measured && options.measure;
+  std::array<std::int32_t, 3> there_is = {has_work ? 0 : 1, by_figures > 0 ? 1 : 0,
+                                          by_figures < std::ssize(devices) ? 1 : 0};
+  comm.allreduce(std::span<std::int32_t>(there_is), mpi::Reduction::max);
+  if (there_is[0] != 0) return Measurable::no;
+  return there_is[1] != 0 && there_is[2] != 0 ? Measurable::mixed : Measurable::yes;
+}
+
 std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
-                                   const JobOptions& options, const fault::Faults& faults,
-                                   std::optional<Verdict::Failure>& failure) {
+                                   const JobOptions& options, const fault::Faults& faults, Attempt& attempt,
+                                   const std::function<void()>& meanwhile) {
   Thrown thrown(devices.size());
   std::vector<double> seconds(devices.size());
   {
@@ -127,23 +164,21 @@ std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vec
     std::deque<TimedRun> runs;
     for (std::size_t i = 0; i < devices.size(); ++i)
       runs.emplace_back(devices[i], static_cast<int>(i), static_cast<int>(devices.size()), options);
-    for_each_device(threads, thrown, [&](std::size_t i) {
-      faults.throw_if_hit(fault::Stage::score, static_cast<int>(i), 0);
-      runs[i].warm_up();
-    });
+    for_each_device(
+        threads, thrown,
+        [&](std::size_t i) {
+          faults.throw_if_hit(fault::Stage::score, static_cast<int>(i), 0);
+          runs[i].warm_up();
+        },
+        meanwhile);
     const mpi::Purpose purpose(comm, "the beginning of the timed runs");
     comm.barrier();
-    for_each_device(threads, thrown, [&](std::size_t i) { seconds[i] = runs[i].time(); });
+    for_each_device(
+        threads, thrown, [&](std::size_t i) { seconds[i] = runs[i].time(); }, meanwhile);
   }
   detail::restore_once_cuda_has_started();
-  for (std::size_t i = 0; i < devices.size() && !failure; ++i) {
-    if (!thrown[i]) continue;
-    failure.emplace();
-    failure->device = static_cast<int>(i);
-    failure->uuid = to_string(devices[i].info.uuid);
-    failure->stage = "score";
-    failure->reason = reason_of(thrown[i]);
-  }
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    if (thrown[i]) note(attempt, devices[i], static_cast<int>(i), thrown[i]);
   auto scores = scores_of(comm, seconds);
   for (std::size_t i = 0; i < devices.size(); ++i)
     scores[i] *= static_cast<std::uint64_t>(std::max(devices[i].sharers, 1));

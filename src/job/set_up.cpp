@@ -27,8 +27,9 @@ void check(const JobOptions& options, int ranks) {
 }
 
 /// Carries the exception that is being handled to the vote: a mistake of the caller ends the making of the
-/// job, anything else makes it fall back. Returns it as the reason why this rank has no device.
-Absence give_up(Attempt& attempt, const char* stage, int device, std::string uuid) {
+/// job, anything else makes it fall back. `stage` is short. Returns it as the reason why this rank has no
+/// device.
+Absence give_up(Attempt& attempt, const char* stage, int device, std::string uuid) noexcept {
   const std::exception_ptr thrown = std::current_exception();
   Absence absence{Absence::Reason::driver_error, reason_of(thrown)};
   try {
@@ -45,7 +46,7 @@ Absence give_up(Attempt& attempt, const char* stage, int device, std::string uui
                          .device = device,
                          .uuid = std::move(uuid),
                          .stage = stage,
-                         .reason = absence.message});
+                         .reason = reason_of(thrown)});
   return absence;
 }
 
@@ -95,9 +96,12 @@ std::vector<DevicePool::Entry> reach(Claim& mine, std::optional<detail::CudaVisi
                                      const fault::Faults& faults, Attempt& attempt) {
   std::vector<DevicePool::Entry> entries;
   int device = 0;
+  std::string uuid;
   try {
+    if (!mine.devices.empty()) uuid = to_string(mine.devices.front().info.uuid);
     visibility.emplace(mine);
     for (const ClaimedDevice& claimed : mine.devices) {
+      uuid = to_string(claimed.info.uuid);
       faults.throw_if_hit(fault::Stage::claim, device, 0);
       DevicePool::Entry entry;
       entry.info = claimed.info;
@@ -106,8 +110,6 @@ std::vector<DevicePool::Entry> reach(Claim& mine, std::optional<detail::CudaVisi
       entries.push_back(std::move(entry));
     }
   } catch (...) {
-    const auto at = static_cast<std::size_t>(device);
-    std::string uuid = at < mine.devices.size() ? to_string(mine.devices[at].info.uuid) : std::string();
     mine.absence = give_up(attempt, "claim", device, std::move(uuid));
     mine.devices.clear();
     entries.clear();
@@ -117,18 +119,19 @@ std::vector<DevicePool::Entry> reach(Claim& mine, std::optional<detail::CudaVisi
 
 /// A score for each claimed device. *Collective.*
 std::vector<std::uint64_t> judge(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options,
-                                 const fault::Faults& faults, Attempt& attempt) {
-  const bool by_time = options.score_model == ScoreModel::measured;
+                                 const fault::Faults& faults, Attempt& attempt,
+                                 const std::function<void()>& meanwhile) {
   // Whether all ranks want the same is known after the vote alone, and timed runs begin together.
-  const int can_measure = comm.allreduce(by_time && options.measure ? 1 : 0, mpi::Reduction::min);
-  if (can_measure != 0) {
-    std::optional<Verdict::Failure> failure;
-    auto scores = measure(comm, mine.devices, options, faults, failure);
-    if (failure) attempt.device_failed(std::move(*failure));
-    return scores;
-  }
+  const Measurable can = measurable(comm, mine.devices, options);
+  if (can == Measurable::yes) return measure(comm, mine.devices, options, faults, attempt, meanwhile);
   std::vector<std::uint64_t> scores(mine.devices.size());
-  if (by_time) return scores;
+  if (can == Measurable::mixed)
+    attempt.run([] {
+      throw Misuse(
+          "ScoreModel::measured cannot compare the devices of this job: some are timed, and others are "
+          "simulated and go by their figures: give JobOptions::measure_on_host, which times those, too");
+    });
+  if (options.score_model == ScoreModel::measured) return scores;
   attempt.run([&] {
     std::ranges::transform(mine.devices, scores.begin(), [&](const ClaimedDevice& device) {
       return score(device.info, options.score_model);
@@ -142,13 +145,19 @@ std::vector<int> gather_threads(const mpi::Communicator& comm, int mine) {
   return comm.allgather(mine);
 }
 
+/// Whether `JobOptions::measure_on_host` counts.
+bool measures_on_host(const JobOptions& options) {
+  return options.score_model == ScoreModel::measured && options.measure_on_host;
+}
+
 /// What must be the same on all ranks, a line for each option.
 std::string described(const JobOptions& options) {
   return "policy " + std::string(to_string(options.policy)) + "\nscore model " +
          std::to_string(static_cast<int>(options.score_model)) + '\n' +
          (options.allow_sharing ? "sharing" : "no sharing") + "\ncollective timeout " +
          std::to_string(options.collective_timeout.count()) + " ms\n" +
-         (options.stop != nullptr ? "a stop request" : "no stop request");
+         (options.stop != nullptr ? "a stop request" : "no stop request") + '\n' +
+         (measures_on_host(options) ? "a measure on the host" : "no measure on the host");
 }
 
 /// Why the job has no device, as one sentence for all ranks.
@@ -171,7 +180,7 @@ void Job::State::set_up() {
   const Probe here = look_around(options.policy, faults, comm.rank(), attempt);
   Claim mine = agree_who_drives(comm, here, options.allow_sharing);
   auto entries = reach(mine, visibility, faults, attempt);
-  const auto scores = judge(comm, mine, options, faults, attempt);
+  const auto scores = judge(comm, mine, options, faults, attempt, [this] { attend(); });
   inventory = take_stock(comm, here, mine, scores);
 
   const TraceRange range("vote");
@@ -179,13 +188,14 @@ void Job::State::set_up() {
       ballots.vote(attempt.ballot(),
                    signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
                                  options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
-                                 options.stop != nullptr ? 1 : 0}),
+                                 options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0}),
                    inventory, "the vote on the hardware", [&] { return described(options); });
-  if (decided.outcome == Outcome::fatal || decided.outcome == Outcome::disagreement)
+  if (decided.outcome == Outcome::misuse || decided.outcome == Outcome::fatal ||
+      decided.outcome == Outcome::disagreement)
     attempt.end(
         decided, "the setting up of the job",
-        "the ranks were given different job options: policy, score model, sharing, collective timeout "
-        "and whether there is a stop request must agree");
+        "the ranks were given different job options: policy, score model, sharing, collective timeout, "
+        "whether there is a stop request, and whether simulated devices are timed must agree");
   threads = choose_threads(options.threads, inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
   threads_of_ranks = gather_threads(comm, threads.count);
   absence = absence_of(inventory);

@@ -49,10 +49,13 @@ struct JobOptions {
   /// tile's ranges are empty. The timed runs of all ranks begin together, so that ranks that share a device
   /// time it as shared. The fastest device of the job scores `measured_score_of_fastest`, the others in
   /// proportion. A function that throws, fails the tile or did no unit, on any rank, makes the job fall back
-  /// to the CPU.
+  /// to the CPU. One that makes a collective call or ends its thread is an `Error(usage)` on every rank, as
+  /// in a pass. Its rank is alive, however long it takes.
   std::function<std::int64_t(Tile&)> measure;
   /// Does the same on the host for simulated devices, as host functions do the work of their tiles; its range
-  /// is empty too. Without it a simulated device is as fast as its figures say (`ScoreModel::throughput`).
+  /// is empty too. On every rank or on none. Without it a simulated device is as fast as its figures say
+  /// (`ScoreModel::throughput`), which nothing that is timed can be compared with: a job that has devices of
+  /// both kinds needs it, or throws `Error(usage)`.
   std::function<std::int64_t(const HostTile&)> measure_on_host;
   /// Ranks may drive one GPU together where a node has more ranks than GPUs.
   bool allow_sharing = false;

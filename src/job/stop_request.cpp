@@ -3,13 +3,12 @@
 
 #include "job/alarm.hpp"
 #include "job/attempt.hpp"
+#include "job/signal_handlers.hpp"
 
 #include <tessera/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -20,129 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often it is seen to that signals are still caught.
-constexpr std::chrono::milliseconds between_keepings{100};
-
-// Signals are the process's, and a handler can reach nothing but globals.
-std::atomic<int> caught_signal = 0;
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait for a lock");
-std::atomic<bool> signals_are_taken = false;
-
-using PlainHandler = void (*)(int);
-using InformedHandler = void (*)(int, siginfo_t*, void*);
-
-/// The application's handler of a signal: one of the two, or neither.
-struct Chained {
-  std::atomic<PlainHandler> plain = nullptr;
-  std::atomic<InformedHandler> informed = nullptr;
-  std::atomic<bool> is_inside = false;  ///< one that calls the handler that it found is called once
-};
-static_assert(std::atomic<PlainHandler>::is_always_lock_free);
-std::array<Chained, NSIG> chained;
-
-extern "C" void catch_signal(int signal, siginfo_t* info, void* context) {
-  int none = 0;
-  caught_signal.compare_exchange_strong(none, signal);
-  Chained& theirs = chained.at(static_cast<std::size_t>(signal));
-  if (theirs.is_inside.exchange(true)) return;
-  if (const PlainHandler plain = theirs.plain) plain(signal);
-  if (const InformedHandler informed = theirs.informed) informed(signal, info, context);
-  theirs.is_inside = false;
-}
-
-std::string name_of(int signal) {
-  switch (signal) {
-    case SIGUSR1: return "SIGUSR1";
-    case SIGUSR2: return "SIGUSR2";
-    case SIGTERM: return "SIGTERM";
-    case SIGINT: return "SIGINT";
-    case SIGHUP: return "SIGHUP";
-    default: return "signal " + std::to_string(signal);
-  }
-}
-
-/// Owns the handlers of some signals, and restores those of the application.
-class SignalHandlers {
- public:
-  explicit SignalHandlers(const std::vector<int>& signals) {
-    if (signals.empty()) return;
-    if (signals_are_taken.exchange(true))
-      throw Error(ErrorCode::usage, "another StopRequest catches signals: only one can, at a time");
-    caught_signal = 0;
-    owner_ = true;
-    for (const int signal : signals) {
-      taken_.push_back({.signal = signal, .theirs = {}});
-      if (signal < 1 || signal >= NSIG || !take(taken_.back())) {
-        taken_.pop_back();
-        restore();
-        throw Error(ErrorCode::usage, "signal " + std::to_string(signal) + " cannot be caught");
-      }
-    }
-  }
-  ~SignalHandlers() { restore(); }
-  SignalHandlers(const SignalHandlers&) = delete;
-  SignalHandlers& operator=(const SignalHandlers&) = delete;
-
-  [[nodiscard]] int caught() const noexcept { return owner_ ? caught_signal.load() : 0; }
-
-  /// Takes back, and chains, what the application has set since; says so once for each signal.
-  void keep(int rank) {
-    for (Taken& its : taken_) {
-      if (is_ours(its.signal) || !take(its) || std::exchange(its.was_lost, true)) continue;
-      std::fprintf(
-          stderr,
-          "tessera: rank %d: another handler of %s was set while a StopRequest catches it: both are called "
-          "now; set handlers before the request is made, or leave the signal out of StopOptions::signals\n",
-          rank, name_of(its.signal).c_str());
-    }
-  }
-
- private:
-  struct Taken {
-    int signal = 0;
-    struct sigaction theirs {};
-    bool was_lost = false;
-  };
-
-  [[nodiscard]] static bool is_ours(int signal) noexcept {
-    struct sigaction now {};
-    return sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
-           now.sa_sigaction == &catch_signal;
-  }
-
-  /// Sets our handler before that of the application.
-  static bool take(Taken& its) noexcept {
-    struct sigaction theirs {};
-    if (sigaction(its.signal, nullptr, &theirs) != 0) return false;
-    const bool informed = (theirs.sa_flags & SA_SIGINFO) != 0;
-    const bool plain = !informed && theirs.sa_handler != SIG_DFL && theirs.sa_handler != SIG_IGN;
-    Chained& chain = chained.at(static_cast<std::size_t>(its.signal));
-    chain.plain = plain ? theirs.sa_handler : nullptr;
-    chain.informed = informed ? theirs.sa_sigaction : nullptr;
-    struct sigaction ours {};
-    ours.sa_sigaction = &catch_signal;
-    ours.sa_flags = SA_SIGINFO | SA_RESTART | (theirs.sa_flags & SA_ONSTACK);
-    ours.sa_mask = theirs.sa_mask;
-    if (sigaction(its.signal, &ours, nullptr) != 0) return false;
-    its.theirs = theirs;
-    return true;
-  }
-
-  void restore() noexcept {
-    for (auto last = taken_.rbegin(); last != taken_.rend(); ++last) {
-      // One that was set since the last look stays.
-      if (is_ours(last->signal)) sigaction(last->signal, &last->theirs, nullptr);
-      Chained& chain = chained.at(static_cast<std::size_t>(last->signal));
-      chain.plain = nullptr;
-      chain.informed = nullptr;
-    }
-    taken_.clear();
-    if (std::exchange(owner_, false)) signals_are_taken = false;
-  }
-
-  bool owner_ = false;
-  std::vector<Taken> taken_;
-};
+/// How often it is seen to that signals are still caught: so that its system calls cost nothing that shows.
+constexpr std::chrono::milliseconds between_keepings{10};
 
 std::string seconds(std::chrono::milliseconds time) {
   const auto ms = time.count();
@@ -185,7 +63,7 @@ struct StopRequest::State {
   /// Why this rank itself was asked; empty if it was not.
   [[nodiscard]] std::string own_cause() const {
     const std::string here = " on rank " + std::to_string(comm.rank());
-    if (const int signal = handlers->caught(); signal != 0) return name_of(signal) + here;
+    if (const int signal = handlers->caught(); signal != 0) return name_of_signal(signal) + here;
     {
       const std::lock_guard lock(mutex);
       if (!requested.empty()) return requested + here;

@@ -39,9 +39,11 @@ struct StopOptions {
 /// The signals' handlers set a flag, and call the handler that the application had for the signal before, if
 /// it had one. Handlers are the process's: only one request that catches signals can live at a time, and the
 /// application's are put back when the request ends. A handler that the application sets later, by `signal`
-/// or `sigaction`, would take the signal away: `look`, `agree` and passes find it within a tenth of a second,
-/// chain it like an earlier one, and say so once on standard error. Set handlers before the request is made,
-/// or leave the signal out of `StopOptions::signals`.
+/// or `sigaction`, would take the signal away: `look`, `agree` and passes find it within some hundredths of a
+/// second, chain it like an earlier one, and say so once on standard error. One that itself calls the handler
+/// that it found reaches the one that the application had before, now and after the end of the request. A
+/// signal between the setting and the next look is the application's alone. Set handlers before the request
+/// is made, or leave the signal out of `StopOptions::signals`.
 ///
 /// Threads: `made` and `request` may be called on any; all else on the thread that calls MPI, or it throws
 /// `Error(usage)`.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
@@ -106,10 +107,11 @@ std::string joined(const std::vector<detail::DeviceUser>& users) {
 /// Decides for the ranks of a node, beside what other jobs drive there, and keeps the slots for them.
 class Leader {
  public:
-  Decision decide(NodeView view, bool allow_sharing) {
+  /// Calls `meanwhile` as long as it waits for another claim.
+  Decision decide(NodeView view, bool allow_sharing, const std::function<void()>& meanwhile) {
     Decision decision;
     try {
-      const detail::ClaimLock lock(detail::lock_folder());
+      const detail::ClaimLock lock(detail::lock_folder(), meanwhile);
       leave_out_taken(view, lock, allow_sharing, decision);
       grant(view, allow_sharing, decision);
       for (Grant& granted : decision.grants) {
@@ -253,10 +255,11 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
 
   const auto node = comm.split(claim.node);
   const NodeView view = gather_view(node, probe);
-  // One decides, and waits for nobody while it keeps other claims of the machine waiting.
+  // One decides, and waits for nobody while it keeps other claims of the machine waiting. While one of those
+  // keeps it waiting, it answers the ranks that wait for it.
   Leader leader;
   Decision decision;
-  if (node.rank() == 0) decision = leader.decide(view, allow_sharing);
+  if (node.rank() == 0) decision = leader.decide(view, allow_sharing, [&] { comm.alive(); });
   decision = broadcast(node, std::move(decision));
   claim.unguarded = decision.unguarded;
   take_granted(view, allow_sharing, decision, node.rank(), probe, claim);

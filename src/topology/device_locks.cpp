@@ -26,8 +26,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view claims_file = "claims";
 constexpr std::string_view simulated_prefix = "sim-";
 constexpr int most_slots = 1024;
-/// A claim holds its lock for less than a millisecond.
-constexpr std::chrono::seconds patience{10};
 
 /// What a slot says of its driver.
 struct SlotRecord {
@@ -55,19 +53,27 @@ HeldLock open_file(const fs::path& file) {
   return HeldLock(opened);
 }
 
+/// Of a lock: all that follow the first.
+constexpr off_t all_bytes = 0;
+
+/// True if that is done.
+bool set_lock(int file, short type, off_t begin, off_t bytes) noexcept {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = begin;
+  lock.l_len = bytes;
+  return fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
 /// Locks one byte, unless another open file has locked it.
 bool try_lock(int file, off_t byte, const fs::path& name) {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
-  if (fcntl(file, F_OFD_SETLK, &lock) == 0) return true;
+  if (set_lock(file, F_WRLCK, byte, 1)) return true;
   if (errno != EAGAIN && errno != EACCES) fail(name, "locked");
   return false;
 }
 
-/// Whether another open file has locked one of `bytes` bytes; 0: of all that follow.
+/// Whether another open file has locked one of `bytes` bytes.
 bool is_locked(int file, off_t begin, off_t bytes, const fs::path& name) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -103,7 +109,7 @@ void remove_if_free(const fs::path& file) noexcept {
     const int opened = open(file.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (opened < 0) return;
     const HeldLock held(opened);
-    if (!is_locked(opened, 0, 0, file)) (void)unlink(file.c_str());
+    if (!is_locked(opened, 0, all_bytes, file)) (void)unlink(file.c_str());
   } catch (const Error&) {
     // It stays, and is in nobody's way.
   }
@@ -139,8 +145,9 @@ std::string as_name(std::string_view text) {
 struct Slot {
   Slot(HeldLock taken, fs::path of, bool goes) : lock(std::move(taken)), file(std::move(of)), removes(goes) {}
   ~Slot() {
-    lock = {};
-    if (!removes) return;
+    const bool was_own = lock.is_own();
+    lock.let_go();
+    if (!removes || !was_own) return;
     try {
       const fs::path claims = file.parent_path() / claims_file;
       const HeldLock claim = open_file(claims);
@@ -206,19 +213,32 @@ std::string this_launch() {
   return std::to_string(launched ? getppid() : getpid());
 }
 
-HeldLock::HeldLock(HeldLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+HeldLock::HeldLock(int file) : file_(file), process_(static_cast<std::int32_t>(getpid())) {}
+HeldLock::HeldLock(HeldLock&& other) noexcept
+    : file_(std::exchange(other.file_, -1)), process_(other.process_) {}
 HeldLock& HeldLock::operator=(HeldLock&& other) noexcept {
   if (this != &other) {
-    if (file_ >= 0) (void)close(file_);
+    let_go();
     file_ = std::exchange(other.file_, -1);
+    process_ = other.process_;
   }
   return *this;
 }
 HeldLock::~HeldLock() {
-  if (file_ >= 0) (void)close(file_);
+  let_go();
+}
+bool HeldLock::is_own() const noexcept {
+  return process_ == static_cast<std::int32_t>(getpid());
+}
+void HeldLock::let_go() noexcept {
+  if (file_ < 0) return;
+  // A process that was forked may have the file open for long: to close it here alone would end no lock.
+  if (is_own()) (void)set_lock(file_, F_UNLCK, 0, all_bytes);
+  (void)close(std::exchange(file_, -1));
 }
 
-ClaimLock::ClaimLock(fs::path folder) : folder_(std::move(folder)) {
+ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& meanwhile, std::chrono::seconds patience)
+    : folder_(std::move(folder)) {
   const fs::path file = folder_ / claims_file;
   lock_ = open_file(file);
   const auto end = std::chrono::steady_clock::now() + patience;
@@ -226,6 +246,7 @@ ClaimLock::ClaimLock(fs::path folder) : folder_(std::move(folder)) {
     if (std::chrono::steady_clock::now() > end)
       throw ClaimInProgress(to_string(read_record(lock_.file(), 0)) + " has been claiming GPUs for " +
                             std::to_string(patience.count()) + " s: is it stopped?");
+    if (meanwhile) meanwhile();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   write_record(lock_.file(), 0, this_user(false, 0), file);
@@ -239,7 +260,8 @@ std::vector<DeviceUser> ClaimLock::users_of(const std::string& name) const {
   std::vector<DeviceUser> users;
   if (file.file() < 0) return users;
   for (int slot = 0; slot < most_slots; ++slot) {
-    if (!is_locked(file.file(), reserved_byte(slot), 0, path)) break;  // neither this one nor any later
+    if (!is_locked(file.file(), reserved_byte(slot), all_bytes, path))
+      break;  // neither this one nor any later
     if (is_locked(file.file(), reserved_byte(slot), 2, path)) users.push_back(read_record(file.file(), slot));
   }
   return users;

@@ -4,8 +4,10 @@
 #include <tessera/error.hpp>
 #include <tessera/topology/device_info.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,18 +48,23 @@ struct DeviceUser {
 /// What tells this mpirun from others on this machine: the launcher's name for it.
 [[nodiscard]] std::string this_launch();
 
-/// A lock that is held until this goes.
+/// An open file whose locks are held until this goes, in the process that made it. One that was forked has
+/// the same open file, and neither ends the locks nor keeps them.
 class HeldLock {
  public:
   HeldLock() = default;
-  explicit HeldLock(int file) : file_(file) {}
+  explicit HeldLock(int file);
   HeldLock(HeldLock&& other) noexcept;
   HeldLock& operator=(HeldLock&& other) noexcept;
   ~HeldLock();
   [[nodiscard]] int file() const noexcept { return file_; }
+  /// This process made it.
+  [[nodiscard]] bool is_own() const noexcept;
+  void let_go() noexcept;
 
  private:
   int file_ = -1;
+  std::int32_t process_ = 0;
 };
 
 /// A slot that a claim has reserved.
@@ -75,9 +82,11 @@ class ClaimInProgress : public Error {
 /// The right to claim on this machine: nobody else's claim changes who drives what while it lives.
 class ClaimLock {
  public:
-  /// Waits for a claim that is in progress, for some seconds. Throws `ClaimInProgress` if it takes longer:
-  /// its process is stopped. Removes files of simulated devices that nobody drives.
-  explicit ClaimLock(std::filesystem::path folder);
+  /// Waits for a claim that is in progress, and calls `meanwhile` a thousand times a second. Throws
+  /// `ClaimInProgress` if it takes longer than `patience`, as a claim holds its lock for less than a
+  /// millisecond: its process is stopped. Removes files of simulated devices that nobody drives.
+  explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& meanwhile = {},
+                     std::chrono::seconds patience = std::chrono::seconds(10));
 
   [[nodiscard]] std::vector<DeviceUser> users_of(const std::string& name) const;
   [[nodiscard]] ReservedSlot reserve(const std::string& name, const DeviceUser& user) const;

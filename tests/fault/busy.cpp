@@ -6,13 +6,19 @@
 //   asked    between passes, calling Communicator::alive
 //   half     in a pass of a job on the odd ranks, while the others wait for all
 //   silent   in a host function, and is stopped there (SIGSTOP)
+//   claim    rank 0 waits for a claim of GPUs that does not end, and says so after ten seconds
 #include "mpi/roll_call.hpp"
+#include "topology/device_locks.hpp"
 
 #include <tessera/tessera.hpp>
+
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <iostream>
 #include <string>
 #include <thread>
 
@@ -26,7 +32,7 @@ constexpr auto longer = timeout + 2 * mpi::detail::RollCall::grace;
 
 JobOptions options_for(const std::string& work) {
   JobOptions options;
-  options.policy = work == "devices" ? Policy::gpu : Policy::cpu;
+  options.policy = work == "devices" ? Policy::gpu : work == "claim" ? Policy::automatic : Policy::cpu;
   options.threads = 1;
   options.collective_timeout = timeout;
   return options;
@@ -44,11 +50,26 @@ void pass(Job& job, int busy, const std::string& work) {
       });
 }
 
+/// A job while rank 0 holds the lock of all claims.
+void claim_in_vain(const mpi::Communicator& world) {
+  // Of this mpirun alone, and the same on its ranks.
+  const auto folder = std::filesystem::temp_directory_path() / ("tessera-busy-" + std::to_string(getppid()));
+  setenv("TESSERA_LOCK_DIR", folder.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  std::optional<tessera::detail::ClaimLock> lock;
+  if (world.rank() == 0) lock.emplace(tessera::detail::lock_folder());
+  const Job job(world, options_for("claim"));
+  if (world.rank() == 0) std::cout << job.last_verdict() << std::endl;
+  world.barrier();
+  lock.reset();
+  if (world.rank() == 0) std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string work = argc == 2 ? argv[1] : "";
-  if (work == "devices") setenv("TESSERA_SIMULATE", "*:T4", 1);  // NOLINT(concurrency-mt-unsafe)
+  if (work == "devices" || work == "claim")
+    setenv("TESSERA_SIMULATE", "*:T4", 1);  // NOLINT(concurrency-mt-unsafe)
   mpi::Session session(argc, argv);
   const mpi::Communicator& world = session.world();
   const bool busy = world.rank() == 1;
@@ -56,6 +77,10 @@ int main(int argc, char** argv) {
   // A rank that starts late is not what is looked at.
   world.barrier();
   session.set_timeout(timeout);
+  if (work == "claim") {
+    claim_in_vain(world);
+    return 0;
+  }
   Job job(work == "half" ? half : world, options_for(work));
   if (work == "alone") {
     if (busy) job.run_alive([] { std::this_thread::sleep_for(longer); });

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <optional>
 
 namespace tessera::detail {
@@ -98,6 +100,80 @@ TEST_F(DeviceLocks, AUserThatDiesLeavesNothingBehind) {
   EXPECT_TRUE(users("GPU-1").empty());
   close(ready[0]);
   close(ready[1]);
+}
+
+/// A process that is forked here, and ends when told.
+class Child {
+ public:
+  /// `first` is what it does before it waits.
+  explicit Child(const std::function<void()>& first) {
+    EXPECT_EQ(pipe(ready_.data()), 0);
+    EXPECT_EQ(pipe(end_.data()), 0);
+    child_ = fork();
+    char byte = 0;
+    if (child_ == 0) {
+      first();
+      (void)!write(ready_[1], "x", 1);
+      close(end_[1]);
+      (void)!read(end_[0], &byte, 1);
+      _exit(0);
+    }
+    EXPECT_EQ(read(ready_[0], &byte, 1), 1);
+  }
+  ~Child() {
+    for (const int file : {ready_[0], ready_[1], end_[0], end_[1]}) close(file);
+    EXPECT_EQ(waitpid(child_, nullptr, 0), child_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+ private:
+  std::array<int, 2> ready_{};
+  std::array<int, 2> end_{};
+  pid_t child_ = 0;
+};
+
+TEST_F(DeviceLocks, AChildOfItsUserKeepsNoDevice) {
+  for (const char* name : {"GPU-1", "sim-1"}) {
+    auto held = drive(name);
+    const Child child([] {});
+    EXPECT_EQ(users(name).size(), 1U);
+    held.reset();
+    EXPECT_TRUE(users(name).empty()) << name;
+    EXPECT_NE(drive(name), nullptr);
+  }
+  std::optional<ClaimLock> claim(folder_);
+  const Child child([] {});
+  claim.reset();
+  EXPECT_NO_THROW(ClaimLock(folder_, {}, std::chrono::seconds(0)));
+}
+
+TEST_F(DeviceLocks, AChildOfItsUserEndsNoLock) {
+  for (const char* name : {"GPU-1", "sim-1"}) {
+    auto held = drive(name);
+    const Child child([&] { held.reset(); });
+    EXPECT_EQ(users(name).size(), 1U) << name;
+    EXPECT_TRUE(fs::exists(folder_ / name));
+  }
+}
+
+TEST_F(DeviceLocks, AClaimWaitsForAnotherAndLooksAround) {
+  std::optional<ClaimLock> first(folder_);
+  int looks = 0;
+  const ClaimLock second(folder_, [&] {
+    if (++looks == 3) first.reset();
+  });
+  EXPECT_EQ(looks, 3);
+}
+
+TEST_F(DeviceLocks, AClaimThatDoesNotEndIsNamed) {
+  const ClaimLock first(folder_);
+  try {
+    const ClaimLock second(folder_, {}, std::chrono::seconds(0));
+    ADD_FAILURE() << "two claims at once";
+  } catch (const ClaimInProgress& other) {
+    EXPECT_STREQ(other.what(), "another job of this process has been claiming GPUs for 0 s: is it stopped?");
+  }
 }
 
 TEST_F(DeviceLocks, FilesOfSimulatedDevicesGoWithTheirLastUser) {

@@ -18,7 +18,12 @@ constexpr std::int64_t most_family_bytes = std::int64_t{1} << 20;
 AnyFamily chosen_family(const std::string& text) {
   if (text.starts_with('@')) {
     const std::string path = text.substr(1);
-    return AnyFamily(parse_custom_family(apps::read_text(path, most_family_bytes), path));
+    const std::string toml = apps::read_text(path, most_family_bytes);
+    try {
+      return AnyFamily(parse_custom_family(toml, path));
+    } catch (const Error& fault) {
+      throw Error(ErrorCode::input, fault.what());  // of a file, and not of the command line
+    }
   }
   if (const auto known = parse_family(text)) return *known;
   throw Error(ErrorCode::usage, "--family: " + text +

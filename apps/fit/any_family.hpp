@@ -42,7 +42,7 @@ struct AnyFamily {
 };
 
 /// "poisson" as `parse_family` knows it, or "@FILE": a family of the user's own. Throws `Error(usage)` for
-/// another name and as `parse_custom_family`, `Error(input)` if the file cannot be read.
+/// another name, `Error(input)` if the file cannot be read or is not as `parse_custom_family` has it.
 [[nodiscard]] AnyFamily chosen_family(const std::string& text);
 
 }  // namespace tessera::fit

@@ -54,6 +54,49 @@ std::string quoted(const std::string& text) {
   return out.str();
 }
 
+/// Where a text in quotes ends that begins at `at`: behind it, or at the end.
+std::size_t behind_text(std::string_view toml, std::size_t at) {
+  const char quote = toml[at];
+  const std::string thrice(3, quote);
+  const bool long_text = toml.substr(at).starts_with(thrice);
+  for (std::size_t i = at + (long_text ? 3 : 1); i < toml.size(); ++i) {
+    if (quote == '"' && toml[i] == '\\') {
+      ++i;
+    } else if (long_text ? toml.substr(i).starts_with(thrice) : toml[i] == quote || toml[i] == '\n') {
+      return i + (long_text ? 3 : 1);
+    }
+  }
+  return toml.size();
+}
+
+/// Refuses keys as a.a.a.a of so many parts that the parser, which makes a table for each and takes tables
+/// apart by recursion, has not the stack for. A family has none.
+void check_dotted_keys(std::string_view toml, const std::string& origin) {
+  constexpr int most_dots = 32;
+  int line = 1;
+  int dots = 0;
+  for (std::size_t i = 0; i < toml.size();) {
+    const char c = toml[i];
+    if (c == '"' || c == '\'') {
+      const std::size_t end = behind_text(toml, i);
+      line += static_cast<int>(std::count(toml.begin() + static_cast<std::ptrdiff_t>(i),
+                                          toml.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+      i = end;
+      continue;
+    }
+    if (c == '#') {
+      i = std::min(toml.find('\n', i), toml.size());
+      continue;
+    }
+    if (c == '\n') ++line;
+    if (c == '\n' || c == '=' || c == ',') dots = 0;
+    if (c == '.' && ++dots > most_dots)
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}:{}: a key of more than {} parts", origin, line, most_dots));
+    ++i;
+  }
+}
+
 }  // namespace
 
 FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::string>& arguments)
@@ -110,6 +153,7 @@ std::string FamilyFunction::device_expression() const {
 }
 
 CustomFamily parse_custom_family(std::string_view toml, const std::string& origin) {
+  check_dotted_keys(toml, origin);
   toml::table table;
   try {
     table = toml::parse(toml);

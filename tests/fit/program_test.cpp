@@ -754,6 +754,8 @@ TEST_F(Program, AFileWithoutAnEndIsRefusedAtOnce) {
                  "/dev/zero: cannot be read: it is no regular file");
   expect_refusal(run(TESSERA_FIT " predict /dev/zero " + data), 3, "it is no regular file");
   expect_refusal(fit("data.csv", "y ~ x", "--family @/dev/zero"), 3, "it is no regular file");
+  write("wrong.toml", "name = \"mine\"\nvariance = 3\n");
+  expect_refusal(fit("data.csv", "y ~ x", "--family @" + path("wrong.toml")), 3, "wrong.toml: ");
 }
 
 }  // namespace

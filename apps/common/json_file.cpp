@@ -19,6 +19,11 @@ using Json = nlohmann::json;
 
 constexpr std::size_t most_levels = 64;
 
+/// A text of the file in quotes and ASCII, whatever is in it.
+std::string printable(const std::string& text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
 /// Makes the document of a text's events, as long as there is memory for it.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
@@ -39,7 +44,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     charge(name.size() + member_bytes);
     const auto [place, is_new] = open_.back()->get_ref<Json::object_t&>().try_emplace(name);
     member_ = &place->second;
-    return is_new || refuse(fmt::format("it has the field '{}' twice in one object", name.substr(0, 60)));
+    return is_new ||
+           refuse(fmt::format("it has the field {} twice in one object", printable(name.substr(0, 60))));
   }
   bool end_object() override { return close(); }
   bool start_array(std::size_t) override { return open(Json::array()); }

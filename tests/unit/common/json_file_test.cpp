@@ -94,7 +94,9 @@ TEST(JsonFile, RefusesWhatIsNoJsonWithTheByte) {
   EXPECT_EQ(fault_of("[1e999]"), "a.json: is not a test: it is no JSON at byte 6");
   EXPECT_EQ(fault_of("[1] [2]"), "a.json: is not a test: it is no JSON at byte 5");
   EXPECT_EQ(fault_of(R"({"a": 1, "a": 2})"),
-            "a.json: is not a test: it has the field 'a' twice in one object");
+            R"(a.json: is not a test: it has the field "a" twice in one object)");
+  EXPECT_EQ(fault_of(R"({"\u001b]": 1, "\u001b]": 2})"),
+            R"(a.json: is not a test: it has the field "\u001b]" twice in one object)");
   EXPECT_EQ(fault_of(std::string(65, '[') + std::string(65, ']')),
             "a.json: is not a test: it is over 64 levels deep");
   EXPECT_EQ(fault_of(std::string(64, '[') + std::string(64, ']')), "");

@@ -83,10 +83,7 @@ bool compute_on_host(Range range, std::int64_t block, WorkerThreads& threads,
   // A cgroup or ulimit may grant fewer threads: those that there are do it, too.
   std::vector<int> workers(threads.start_first(static_cast<std::size_t>(std::min<std::int64_t>(all, parts))));
   std::iota(workers.begin(), workers.end(), 0);
-  if (workers.empty())
-    take_parts(0);
-  else
-    threads.run(workers, take_parts, meanwhile);
+  threads.run(workers, take_parts, meanwhile);
   failure.rethrow();
   return ended.load(std::memory_order_relaxed) >= parts;
 }

@@ -34,8 +34,9 @@ class EarliestFailure {
 
 /// Gives `range` to `work` in parts of whole blocks (the first begins a block) on `threads`, whichever is
 /// free taking the next. After an exception no new part begins; the exception of the earliest part that had
-/// one is rethrown, the same for any number of threads. The calling thread calls `meanwhile` while it waits;
-/// it takes parts itself only where the system grants no thread. Throws `Misuse` if a part ends its thread.
+/// one is rethrown, the same for any number of threads. The calling thread calls `meanwhile` while it waits,
+/// and takes no part itself, as nothing else answers other ranks. Throws `Misuse` if a part ends its thread,
+/// and `Error(job_fault)` if the system grants no thread.
 ///
 /// Where there is a `stop`, parts are smaller, and no part begins once it is made. Returns true if every part
 /// was computed.

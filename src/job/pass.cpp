@@ -184,10 +184,7 @@ void Job::run_alive(const std::function<void()>& work) {
     }
     ended_thread = false;
   };
-  if (its.workers().start_first(1) == 0)
-    call(0);
-  else
-    its.workers().run(std::array{0}, call, [&] { its.attend(); });
+  its.workers().run(std::array{0}, call, [&] { its.attend(); });
   if (thrown) std::rethrow_exception(thrown);
   if (ended_thread) throw Misuse(thread_was_ended);
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/worker_threads.hpp"
 
+#include <tessera/error.hpp>
+
 #include <chrono>
 #include <exception>
+#include <string>
 #include <system_error>
 
 namespace tessera {
@@ -65,9 +68,12 @@ void WorkerThreads::start(int worker) {
   its = std::move(started);
   try {
     begun.thread = std::jthread([this, worker] { serve(worker); });
-  } catch (...) {
+  } catch (const std::system_error& refusal) {
     its.reset();
-    throw;
+    throw Error(
+        ErrorCode::job_fault,
+        std::string("the system grants no thread to compute on (") + refusal.what() +
+            "): raise the limits of processes and memory (ulimit -u, ulimit -v, the cgroup's pids.max)");
   }
 }
 
@@ -75,7 +81,8 @@ std::size_t WorkerThreads::start_first(std::size_t wanted) {
   for (std::size_t worker = 0; worker < wanted; ++worker) {
     try {
       start(static_cast<int>(worker));
-    } catch (const std::system_error&) {
+    } catch (const Error&) {
+      if (worker == 0) throw;
       return worker;
     }
   }

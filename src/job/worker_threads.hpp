@@ -31,12 +31,12 @@ class WorkerThreads {
   [[nodiscard]] std::size_t size() const noexcept { return workers_.size(); }
 
   /// Starts the first `wanted` threads where they are not, and returns how many there are: fewer if the
-  /// system grants no more.
+  /// system grants no more. Throws `Error(job_fault)` if it grants none.
   [[nodiscard]] std::size_t start_first(std::size_t wanted);
 
   /// Calls `work(worker)` for each of `workers` (distinct, below `size()`), each on that worker's own thread,
   /// and waits for all. `work` must not throw; it may end its thread (pthread_exit), which the next run
-  /// replaces. Throws `std::system_error`, and calls nothing, if the system has no more threads.
+  /// replaces. Throws `Error(job_fault)`, and calls nothing, if the system grants no more threads.
   ///
   /// `meanwhile`, where it is given, is called on the calling thread fifty times a second while it waits.
   /// What it throws is rethrown when all work is done.

@@ -97,7 +97,8 @@ struct JobModule {
 /// the same order, with the same options, plan, types and width. Device functions run on one thread for each
 /// of this rank's tiles, host functions on `threads()` threads, all of them the job's own; none may call MPI,
 /// which the job does on the calling thread alone. That thread only waits in a pass, and answers other ranks:
-/// however long a function takes, its rank is alive. On a simulated device the host function does the tile's
+/// however long a function takes, its rank is alive. A rank to which the system grants fewer threads makes do
+/// with those; one that has none fails its passes. On a simulated device the host function does the tile's
 /// work. A job object is not thread-safe, and every member of one that was moved from throws `Error(usage)`.
 ///
 /// What happens when something goes wrong:
@@ -183,7 +184,8 @@ class Job {
 
   /// Calls `work` on a thread of the job's and waits for it, while this one answers other ranks: a rank that
   /// computes for long between passes is alive to those that wait for it. Not collective. `work` may call no
-  /// collective; what it throws is rethrown. Cost: waking a thread.
+  /// collective; what it throws is rethrown. Throws `Error(job_fault)` if the system grants no thread. Cost:
+  /// waking a thread.
   void run_alive(const std::function<void()>& work);
 
   /// *Collective.* Results apart from inputs: `in` holds this rank's units of `plan`, and so does the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/job/job_testing.hpp"
+#include "unit/job/no_new_threads.hpp"
 
 #include <tessera/error.hpp>
 
@@ -8,6 +9,7 @@
 #include <new>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 
 namespace tessera::testing {
 namespace {
@@ -112,6 +114,28 @@ TEST_P(Misuse, ARankWithoutMemoryForTheSumDoesNotLetTheOthersWait) {
   });
   memory_is_short = false;
   expect_told(ending, {std::nullopt, std::bad_alloc().what()});
+  expect_usable();
+}
+
+TEST_P(Misuse, ARankToWhichTheSystemGrantsNoThreadFailsAndTheOthersAreTold) {
+  std::optional<NoNewThreads> none;
+  if (on_last()) none.emplace();
+  const auto caller = std::this_thread::get_id();
+  const auto ending = ending_of([&] {
+    (void)job_.reduce(
+        job_.plan(300, 10), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+        [&](const HostTile&, std::span<double>) { EXPECT_NE(std::this_thread::get_id(), caller); });
+  });
+  EXPECT_EQ(ending.code, ErrorCode::job_fault);
+  EXPECT_NE(ending.message.find("the system grants no thread to compute on ("), std::string::npos)
+      << ending.message;
+  if (!on_last()) {
+    EXPECT_TRUE(ending.message.starts_with("rank " + std::to_string(last()) + " (")) << ending.message;
+  }
+  if (on_last()) {
+    EXPECT_THROW(job_.run_alive([] {}), Error);
+  }
+  none.reset();
   expect_usable();
 }
 

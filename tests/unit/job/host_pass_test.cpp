@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
 #include "job/attempt.hpp"
+#include "unit/job/no_new_threads.hpp"
+
+#include <tessera/error.hpp>
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -169,6 +172,28 @@ TEST(HostPass, TheEarliestExceptionIsTheOneForAnyNumberOfThreads) {
       }
     }
   }
+}
+
+TEST(HostPass, RefusesWhereTheSystemGrantsNoThread) {
+  WorkerThreads workers(2);
+  int calls = 0;
+  const auto pass = [&] { return compute_on_host({0, 4}, 4, workers, [&](const HostTile&) { ++calls; }); };
+  {
+    const testing::NoNewThreads none;
+    try {
+      pass();
+      ADD_FAILURE() << "it was computed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::job_fault);
+      EXPECT_TRUE(std::string(error.what()).starts_with("the system grants no thread to compute on ("))
+          << error.what();
+    }
+  }
+  EXPECT_EQ(calls, 0);
+  EXPECT_TRUE(pass());
+  const testing::NoNewThreads none;
+  EXPECT_TRUE(pass()) << "those that there are stay";
+  EXPECT_EQ(calls, 2);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-void check(const JobOptions& options, int ranks) {
+void check(const JobOptions& options, const mpi::Communicator& comm) {
   if (options.threads < 0)
     throw Error(ErrorCode::usage, "JobOptions::threads is " + std::to_string(options.threads) +
                                       ": give a number of threads, or 0 for as many as there are");
@@ -21,9 +21,10 @@ void check(const JobOptions& options, int ranks) {
                 "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
   if (options.score_model == ScoreModel::measured && !options.measure)
     throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
-  if (options.stop != nullptr && options.stop->ranks() != ranks)
-    throw Error(ErrorCode::usage, "JobOptions::stop was made over " + std::to_string(options.stop->ranks()) +
-                                      " ranks, the job has " + std::to_string(ranks));
+  if (options.stop != nullptr && !options.stop->is_over(comm))
+    throw Error(
+        ErrorCode::usage,
+        "JobOptions::stop was made over other ranks than the job: make it with the job's communicator");
 }
 
 /// Carries the exception that is being handled to the vote: a mistake of the caller ends the making of the
@@ -174,7 +175,7 @@ std::string absence_of(const Inventory& inventory) {
 void Job::State::set_up() {
   Attempt attempt;
   attempt.run([&] {
-    check(options, comm.size());
+    check(options, comm);
     faults = fault::Faults::from_environment(comm.rank());
   });
   const Probe here = look_around(options.policy, faults, comm.rank(), attempt);

@@ -4,6 +4,7 @@
 #include "job/alarm.hpp"
 #include "job/attempt.hpp"
 #include "job/signal_handlers.hpp"
+#include "mpi/check.hpp"
 
 #include <tessera/error.hpp>
 
@@ -161,8 +162,12 @@ bool StopRequest::agreed() const noexcept {
 const std::string& StopRequest::cause() const noexcept {
   return state_->cause;
 }
-int StopRequest::ranks() const noexcept {
-  return state_->comm.size();
+bool StopRequest::is_over(const mpi::Communicator& comm) const {
+  int how_alike = MPI_UNEQUAL;
+  mpi::detail::check(
+      MPI_Comm_compare(mpi::detail::usable(state_->comm), mpi::detail::usable(comm), &how_alike),
+      "MPI_Comm_compare");
+  return how_alike != MPI_UNEQUAL;
 }
 
 }  // namespace tessera

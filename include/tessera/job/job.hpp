@@ -68,8 +68,8 @@ struct JobOptions {
   /// Where kernels that are compiled at run time are kept, and who compiles them.
   ModuleCacheOptions modules;
   /// What may ask the job to stop (<tessera/job/stop_request.hpp>): null on every rank, or on none. Made over
-  /// the job's ranks, and outlives the job. Passes are then cut into more parts, and ranks look after it
-  /// between them.
+  /// the job's ranks, or `Error(usage)` is thrown. Outlives the job. Passes are then cut into more parts, and
+  /// ranks look after it between them.
   StopRequest* stop = nullptr;
 };
 

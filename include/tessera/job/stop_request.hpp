@@ -80,8 +80,8 @@ class StopRequest {
   /// 7200 s". Empty before.
   [[nodiscard]] const std::string& cause() const noexcept;
 
-  /// The number of ranks that it was made over.
-  [[nodiscard]] int ranks() const noexcept;
+  /// True if it was made over the ranks of `comm`, in any order. Not collective.
+  [[nodiscard]] bool is_over(const mpi::Communicator& comm) const;
 
  private:
   struct State;

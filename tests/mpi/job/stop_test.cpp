@@ -226,6 +226,43 @@ TEST(StopRequests, MisuseIsRefused) {
   EXPECT_FALSE(again.made());
 }
 
+TEST(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
+  const auto comm = world();
+  const auto refusal_by = [](const mpi::Communicator& of_job, StopRequest& stop) -> std::string {
+    JobOptions options;
+    options.policy = Policy::cpu;
+    options.stop = &stop;
+    try {
+      const Job job(of_job, options);
+      return {};
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
+      return error.what();
+    }
+  };
+  StopRequest of_all(comm, {.signals = {}});
+  const auto alone = comm.split(comm.rank());
+  StopRequest of_one(alone, {.signals = {}});
+  EXPECT_EQ(refusal_by(comm, of_all), "");
+  EXPECT_EQ(refusal_by(alone, of_one), "");
+  EXPECT_TRUE(of_all.is_over(comm));
+  EXPECT_EQ(of_all.is_over(alone), comm.size() == 1);
+  // The same ranks in another order, and as many others.
+  MPI_Comm reversed = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_split(comm.native(), 0, -comm.rank(), &reversed), MPI_SUCCESS);
+  {
+    const auto turned_round = mpi::Communicator::duplicate_of(reversed);
+    EXPECT_EQ(refusal_by(turned_round, of_all), "");
+  }
+  MPI_Comm_free(&reversed);
+  if (comm.size() < 4) return;  // too few for as many others
+  const auto of_job = comm.split(comm.rank() % 2);
+  StopRequest of_neighbours(comm.split(comm.rank() / 2), {.signals = {}});
+  for (StopRequest* const stop : {&of_neighbours, &of_one})
+    EXPECT_TRUE(
+        refusal_by(of_job, *stop).starts_with("JobOptions::stop was made over other ranks than the job"));
+}
+
 TEST(StopRequests, AMistakeOfOneRankIsToldToAll) {
   const auto comm = world();
   const bool on_last = comm.rank() == comm.size() - 1;

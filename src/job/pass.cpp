@@ -13,6 +13,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <numeric>
 #include <thread>
 
 namespace tessera {
@@ -160,6 +161,20 @@ Verdict Job::State::verdict_of_host() const {
   return done;
 }
 
+Verdict Job::State::verdict_of_host(const Plan& plan) const {
+  Verdict done = verdict_of_host();
+  if (!plan.on_devices() || plan.units() == 0) return done;
+  const double all_threads = std::reduce(threads_of_ranks.begin(), threads_of_ranks.end(), 0.0);
+  for (int rank = 0; rank < plan.ranks(); ++rank) {
+    const double share = static_cast<double>(plan.range_of(rank).size()) / static_cast<double>(plan.units());
+    const double even = threads_of_ranks[static_cast<std::size_t>(rank)] / all_threads;
+    if (share / even <= done.imbalance) continue;
+    done.imbalance = share / even;
+    done.busiest_rank = rank;
+  }
+  return done;
+}
+
 Verdict Job::State::no_verdict(std::string reason) {
   Verdict none;
   none.ran = Verdict::Ran::none;
@@ -234,7 +249,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   attempt.run(pass.finish);
   const Ballot decided = state.vote(attempt, plan, pass);
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
-  state.verdict = state.verdict_of_host();
+  state.verdict = state.verdict_of_host(plan);
 }
 
 }  // namespace tessera

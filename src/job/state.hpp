@@ -103,6 +103,8 @@ struct Job::State {
 
   [[nodiscard]] Verdict verdict_of_devices(int devices) const;
   [[nodiscard]] Verdict verdict_of_host() const;
+  /// The same of a pass over `plan`, with its imbalance.
+  [[nodiscard]] Verdict verdict_of_host(const Plan& plan) const;
   [[nodiscard]] static Verdict no_verdict(std::string reason);
 
  private:

@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/verdict.hpp>
 
+#include <array>
+#include <cstdio>
 #include <ostream>
 
 namespace tessera {
+namespace {
+
+/// What is said of one that shows in a number with one decimal.
+std::string imbalance_of(const Verdict& verdict) {
+  if (verdict.imbalance < 1.05) return {};
+  std::array<char, 32> times{};
+  (void)std::snprintf(times.data(), times.size(), "%.1f", verdict.imbalance);
+  return ", unevenly (by a plan for devices rank " + std::to_string(verdict.busiest_rank) + " had " +
+         times.data() + " times an even share)";
+}
+
+}  // namespace
 
 std::string to_string(const Verdict::Failure& failure) {
   std::string text = "rank " + std::to_string(failure.rank) + " (" + failure.hostname + ") device " +
@@ -17,8 +31,9 @@ std::string to_string(const Verdict& verdict) {
     case Verdict::Ran::devices:
       return "computed on " + std::to_string(verdict.devices) + (verdict.simulated ? " simulated" : "") +
              (verdict.devices == 1 ? " device" : " devices");
-    case Verdict::Ran::host: return "computed on the CPU: " + verdict.absence;
-    case Verdict::Ran::fallback: return "computed on the CPU: " + to_string(verdict.failure);
+    case Verdict::Ran::host: return "computed on the CPU" + imbalance_of(verdict) + ": " + verdict.absence;
+    case Verdict::Ran::fallback:
+      return "computed on the CPU" + imbalance_of(verdict) + ": " + to_string(verdict.failure);
     case Verdict::Ran::none: return "not computed: " + verdict.reason;
   }
   return {};

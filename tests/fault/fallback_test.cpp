@@ -215,6 +215,30 @@ TEST_F(Faults, WhatIsLoadedAnewIsCutByHostThreads) {
   }
 }
 
+TEST_F(Faults, AFallbackOverAPlanForDevicesSaysHowUnevenItWas) {
+  const ScopedVariable variable("TESSERA_FAULT", "throw@rank0.device0");
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:4xH200; *:T4");
+  const int threads = comm_.rank() == 0 ? 1 : 2;
+  Job job(comm_, with_threads(threads));
+  const auto verdict_over = [&](const Plan& plan) {
+    EXPECT_EQ(bits(reduce_units(job, plan)), bits(expected_sums(1000, 8)));
+    EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
+    expect_same_on_all_ranks(comm_, to_string(job.last_verdict()));
+    return job.last_verdict();
+  };
+  const Plan for_devices = job.plan(1000, 8);
+  for (int pass = 0; pass < 2; ++pass) {
+    const Verdict verdict = verdict_over(for_devices);
+    const int all_threads = 2 * comm_.size() - 1;
+    const double imbalance = static_cast<double>(for_devices.range_of(0).size()) * all_threads / 1000;
+    EXPECT_EQ(verdict.busiest_rank, 0);
+    EXPECT_NEAR(verdict.imbalance, imbalance, 1e-12);
+    const bool is_told = to_string(verdict).find("by a plan for devices rank 0 had ") != std::string::npos;
+    EXPECT_EQ(is_told, comm_.size() > 1) << verdict;
+  }
+  EXPECT_EQ(verdict_over(job.plan_for_hosts(1000, 8)).imbalance, 1);
+}
+
 TEST_F(Faults, OfManyTheLowestRanksFirstTileIsNamed) {
   const ScopedVariable variable("TESSERA_FAULT", "fail@rank*.device1,throw@rank*.device0");
   Job job(comm_);

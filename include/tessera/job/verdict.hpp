@@ -40,12 +40,17 @@ struct Verdict {
   bool simulated = false;  ///< the devices were simulated
   std::string absence;     ///< why no device was used, if `ran` is `host`
   Failure failure;         ///< meaningful if `ran` is `fallback`
-  std::string reason;      ///< how the pass ended, if `ran` is `none`
+  /// Of a pass on the CPU over a plan for devices: the rank that had the most units for its host threads, and
+  /// how many times the share of `Job::plan_for_hosts` it had; 1 where the plan was even.
+  int busiest_rank = 0;
+  double imbalance = 1;
+  std::string reason;  ///< how the pass ended, if `ran` is `none`
 };
 
 /// One line: "computed on 8 devices", "computed on the CPU: no NVIDIA driver is installed",
 /// "computed on the CPU: rank 3 (node7) device 1 GPU-… failed in tile: …", or "not computed: stopped by
-/// SIGUSR1 on rank 3". Simulated devices are called so.
+/// SIGUSR1 on rank 3". Simulated devices are called so, and an imbalance of the CPU's work is told: "computed
+/// on the CPU, unevenly (by a plan for devices rank 0 had 2.7 times an even share): …".
 [[nodiscard]] std::string to_string(const Verdict& verdict);
 /// The part of that line that names the failure.
 [[nodiscard]] std::string to_string(const Verdict::Failure& failure);

@@ -48,6 +48,26 @@ TEST(Verdict, NamesTheFirstFailure) {
             "computed on the CPU: rank 3 (node7) device 1 failed in probe: an illegal memory access");
 }
 
+TEST(Verdict, SaysHowUnevenTheWorkOfTheCpuWas) {
+  Verdict verdict;
+  verdict.absence = "the policy is cpu";
+  verdict.imbalance = 1.04;
+  verdict.busiest_rank = 2;
+  EXPECT_EQ(to_string(verdict), "computed on the CPU: the policy is cpu");
+  verdict.imbalance = 2.66;
+  EXPECT_EQ(
+      to_string(verdict),
+      "computed on the CPU, unevenly (by a plan for devices rank 2 had 2.7 times an even share): the policy "
+      "is cpu");
+  verdict.ran = Verdict::Ran::fallback;
+  verdict.failure = {
+      .rank = 3, .hostname = "node7", .device = 1, .uuid = "", .stage = "tile", .reason = "heat"};
+  EXPECT_EQ(
+      to_string(verdict),
+      "computed on the CPU, unevenly (by a plan for devices rank 2 had 2.7 times an even share): rank 3 "
+      "(node7) device 1 failed in tile: heat");
+}
+
 TEST(Policy, HasTheNamesOfTheCommandLine) {
   EXPECT_EQ(to_string(Policy::automatic), "auto");
   EXPECT_EQ(to_string(Policy::gpu), "gpu");

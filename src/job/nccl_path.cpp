@@ -189,6 +189,7 @@ void NcclPath::wait(const char* stage, std::chrono::milliseconds timeout,
       rang = alarm_.rang();
       if (timeout.count() > 0 && pause.waited() > timeout)
         throw Error(ErrorCode::job_fault, "NCCL is not done after " + seconds(timeout));
+      if (pause.is_long()) parts_.comm->alive();
       pause();
     }
   });

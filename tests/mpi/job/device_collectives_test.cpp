@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/device_collectives_state.hpp"
 #include "mpi/job/job_testing.hpp"
+#include "mpi/roll_call.hpp"
 
 #include <tessera/error.hpp>
 
 #include <array>
+#include <chrono>
 #include <numeric>
 
 namespace tessera::testing {
@@ -15,6 +17,7 @@ struct Script {
   int failing_rank = -1;  ///< of MPI; -1: none
   std::string call;       ///< "open", "id", "join", "join-late", "sum", "sum-late", "hang"
   int odd_version_rank = -1;
+  std::chrono::milliseconds a_sum_takes{0};
 };
 
 /// Counts over all libraries of this process.
@@ -56,12 +59,14 @@ class FakeNccl final : public nccl::Library {
     fail_at("sum");
     ++seen_.operations;
     sums_.push_back({array, count, type});
+    sum_began_ = std::chrono::steady_clock::now();
   }
   void begin_broadcast(nccl::Member, void*, std::size_t, int, StreamView) override { ++seen_.operations; }
 
   [[nodiscard]] bool is_ready(nccl::Member) override {
     fail_at("join-late");
     if (!sums_.empty()) fail_at("sum-late");
+    if (!sums_.empty() && std::chrono::steady_clock::now() - sum_began_ < script_.a_sum_takes) return false;
     // Without the failing rank, the others would wait for ever.
     return script_.failing_rank < 0 || (script_.call != "join-late" && sums_.empty());
   }
@@ -87,6 +92,7 @@ class FakeNccl final : public nccl::Library {
   bool has_device_;
   bool in_group_ = false;
   std::vector<Sum> sums_;
+  std::chrono::steady_clock::time_point sum_began_;
 };
 
 /// The arrays of a rank's simulated devices: element i of device d is value(rank, d, i).
@@ -125,9 +131,17 @@ class Arrays {
 // Rank 1 has no device.
 constexpr const char* uneven = "rank0:2xH200; rank2:T4; rank3:T4; rank4:2xT4";
 
+JobOptions with_timeout(std::chrono::milliseconds timeout) {
+  JobOptions options;
+  options.collective_timeout = timeout;
+  return options;
+}
+
 /// A job over simulated devices whose collectives are given a library of the test.
 struct Scene {
-  explicit Scene(const Script& script = {}, std::chrono::milliseconds timeout = std::chrono::minutes(1)) {
+  explicit Scene(const Script& script = {}, std::chrono::milliseconds timeout = std::chrono::minutes(1),
+                 std::chrono::milliseconds timeout_of_votes = std::chrono::minutes(30))
+      : job(world(), with_timeout(timeout_of_votes)) {
     CollectiveParts parts;
     parts.comm = &job.comm();
     parts.inventory = &job.inventory();
@@ -142,7 +156,7 @@ struct Scene {
   }
 
   ScopedVariable simulate{"TESSERA_SIMULATE", uneven};
-  Job job{world()};
+  Job job;
   fault::Faults faults;
   Seen seen;
   std::optional<DeviceCollectives::State> state;
@@ -343,6 +357,18 @@ TEST_P(NcclFault, InTheMiddleIsTheSameErrorOnAllAndTheHostsGoOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, NcclFault, ::testing::Values("sum", "sum-late"));
+
+TEST(NcclAgreement, RanksWhoseOperationTakesLongAreAlive) {
+  if (world().size() == 1) GTEST_SKIP() << "nobody waits for them";
+  constexpr std::chrono::seconds patience{1};
+  // Rank 1, which has no device, waits for the others all the time.
+  Scene scene({.call = {}, .a_sum_takes = patience + mpi::detail::RollCall::grace + patience},
+              std::chrono::minutes(1), patience);
+  ASSERT_EQ(scene.collectives.open(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
+  const Arrays<double> arrays(scene.job, 9);
+  scene.collectives.sum(arrays.pointers(), 9);
+  EXPECT_EQ(scene.collectives.path(), DeviceCollectives::Path::nccl);
+}
 
 TEST(NcclAgreement, AnOperationThatNeverEndsIsGivenUp) {
   Scene scene({.failing_rank = 9999, .call = "hang"}, std::chrono::milliseconds(1500));

@@ -137,6 +137,9 @@ Matrix symmetrised(const Matrix& a) {
   return out;
 }
 
+/// Between the smallest and the largest singular value of values at points.
+constexpr double nearly_singular = 1e-3;
+
 double largest_singular_value(const Matrix& a) {
   return std::sqrt(symmetric_eigen(multiply_tn(a, a)).values.back());
 }
@@ -285,9 +288,15 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   // The ratio of the extreme singular values, each found as a largest one so that squaring costs nothing.
   const double ratio = 1 / (largest_singular_value(values) * largest_singular_value(*inverse));
   if (!(ratio >= std::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
-  basis.map = multiply(basis.map, *inverse);
-  basis.penalty = symmetrised(multiply_tn(*inverse, multiply(basis.penalty, *inverse)));
+  Matrix map = multiply(basis.map, *inverse);
+  Matrix penalty = symmetrised(multiply_tn(*inverse, multiply(basis.penalty, *inverse)));
   basis.unit_rows = false;
+  if (ratio < nearly_singular) {
+    basis.points = PointValues{values, std::move(map), std::move(penalty)};
+    return true;
+  }
+  basis.map = std::move(map);
+  basis.penalty = std::move(penalty);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,15 +20,24 @@
 /// Everything here is pure and the same on every rank.
 namespace tessera::fit {
 
+/// A basis whose coefficients would be its values at K points, as te has it, where that is so nearly singular
+/// that digits would be lost: what is asked of it is written in the coefficients that there are.
+struct PointValues {
+  Matrix values;   ///< at the points, by the coefficients that there are
+  Matrix map;      ///< of the basis of values
+  Matrix penalty;  ///< in values
+};
+
 /// A basis of one variable: X = R map, with R the raw columns of `component`.
 struct Basis {
-  Component component;        ///< its `variable` is the caller's to set
-  Matrix map;                 ///< raw x K
-  Matrix penalty;             ///< K x K, symmetric, not scaled
-  int rank = 0;               ///< of the penalty
-  std::vector<double> knots;  ///< as mgcv keeps them; none for a random effect
-  bool unit_rows = false;     ///< every row of X is nonnegative and sums to one
-  bool nodal = false;         ///< te's `np` leaves it alone: coefficients are values already
+  Component component;                ///< its `variable` is the caller's to set
+  Matrix map;                         ///< raw x K
+  Matrix penalty;                     ///< K x K, symmetric, not scaled
+  int rank = 0;                       ///< of the penalty
+  std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
+  bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
+  bool nodal = false;                 ///< te's `np` leaves it alone: coefficients are values already
+  std::optional<PointValues> points;  ///< see there
 
   [[nodiscard]] int size() const noexcept { return map.cols(); }
 };
@@ -60,7 +70,9 @@ struct Basis {
 
 /// te's reparameterisation of a margin so that its coefficients are its values at K equally spaced points
 /// of [low, high]: map P and P'SP with P = B(points)^-1. False, with the basis as it was, where mgcv finds
-/// B(points) too close to singular (a cyclic basis whose ends coincide).
+/// B(points) too close to singular (a cyclic basis whose ends coincide). Where its singular values are more
+/// than 1e3 apart (a cyclic P-spline of even K over its period) coefficients stay, and `Basis::points` is
+/// set.
 bool reparameterise_at_points(Basis& basis, double low, double high);
 
 /// The four local values of a margin at x: raw places `place … place + 3`.

@@ -51,9 +51,10 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.component.kind == Component::Kind::numeric) return std::abs(x) * scale_of(basis.component);
   const LocalValues local = evaluate(basis.component.margin, x);
   const auto& v = local.values;
+  const Matrix& map = basis.points ? basis.points->map : basis.map;
   double sum = 0;
   for (int j = 0; j < basis.size(); ++j) {
-    const double* m = basis.map.column(j).data() + local.place;
+    const double* m = map.column(j).data() + local.place;
     sum += std::abs(v[0] * m[0] + v[1] * m[1] + v[2] * m[2] + v[3] * m[3]);
   }
   return sum;
@@ -159,11 +160,14 @@ class Drafter {
     block.kind = spec.tensor ? "te" : spec.margins[0].basis;
     block.map = std::move(smooth.map);
     block.raw_size = block.map.rows();
-    block.penalty = Penalty{std::move(smooth.penalties), std::move(smooth.eigenvalues), 0, {}, {}, {}};
+    block.penalty = Penalty{
+        std::move(smooth.penalties), std::move(smooth.eigenvalues), 2 * smooth.log_det_values, {}, {}, {}};
     block.knots = std::move(smooth.knots);
     block.s_scale = std::move(smooth.s_scale);
     for (const MarginSpec& margin : spec.margins) block.variables.push_back(margin.variable.text);
     draft.null_space = std::move(smooth.null_space);
+    draft.values = std::move(smooth.values);
+    draft.log_det_values = smooth.log_det_values;
     draft.constrained = std::none_of(spec.margins.begin(), spec.margins.end(),
                                      [](const MarginSpec& margin) { return margin.basis == "re"; });
 
@@ -298,7 +302,8 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     CoefBlock block = one.block;
     if (block.penalty) block.penalty->null_space = one.null_space;
     if (one.constrained) {
-      const Constraint constraint = sum_to_zero(column_means(one, column_sums, rows), one.null_space);
+      const Constraint constraint =
+          sum_to_zero(column_means(one, column_sums, rows), one.null_space, one.values, one.log_det_values);
       block.map = multiply(block.map, constraint.z);
       for (Matrix& matrix : block.penalty->matrices) {
         matrix = multiply_tn(constraint.z, multiply(matrix, constraint.z));

@@ -20,6 +20,8 @@ void dpotrf_(const char*, const int*, double*, const int*, int*);
 void dpotri_(const char*, const int*, double*, const int*, int*);
 void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,
              const int*, int*);
+void dgesvd_(const char*, const char*, const int*, const int*, double*, const int*, double*, double*,
+             const int*, double*, const int*, double*, const int*, int*);
 void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
 void dgeqrf_(const int*, const int*, double*, const int*, double*, double*, const int*, int*);
 void dorgqr_(const int*, const int*, const int*, double*, const int*, const double*, double*, const int*,
@@ -181,6 +183,28 @@ SymmetricEigen symmetric_eigen(const Matrix& a) {
           &iwork_size, &info);
   check("dsyevd", info);
   return out;
+}
+
+std::vector<double> singular_values(Matrix a) {
+  prepare_blas();
+  const int m = a.rows();
+  const int n = a.cols();
+  std::vector<double> values(static_cast<std::size_t>(std::min(m, n)));
+  if (values.empty()) return values;
+  const int lda = leading(a);
+  const int one = 1;
+  int info = 0;
+  int size = -1;
+  double wanted = 0;
+  dgesvd_("N", "N", &m, &n, a.data(), &lda, values.data(), nullptr, &one, nullptr, &one, &wanted, &size,
+          &info);
+  check("dgesvd", info);
+  std::vector<double> work(static_cast<std::size_t>(wanted));
+  size = static_cast<int>(work.size());
+  dgesvd_("N", "N", &m, &n, a.data(), &lda, values.data(), nullptr, &one, nullptr, &one, work.data(), &size,
+          &info);
+  check("dgesvd", info);
+  return values;
 }
 
 std::optional<Matrix> cholesky(const Matrix& a) {

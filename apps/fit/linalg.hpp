@@ -32,6 +32,9 @@ struct SymmetricEigen {
 /// All eigenvalues and vectors of a symmetric matrix (dsyevd; the lower triangle is read).
 [[nodiscard]] SymmetricEigen symmetric_eigen(const Matrix& a);
 
+/// The singular values of a matrix, descending (dgesvd).
+[[nodiscard]] std::vector<double> singular_values(Matrix a);
+
 /// The lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero; nothing if
 /// it is not positive definite (dpotrf; the lower triangle is read).
 [[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a);

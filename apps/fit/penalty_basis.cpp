@@ -70,6 +70,12 @@ int rank_of(const Penalty& penalty, const std::vector<bool>& marked) {
   return rank;
 }
 
+/// The smallest eigenvalue of a penalty of this rank that is not zero, over the largest.
+double spread_of(const Matrix& penalty, int rank) {
+  const std::vector<double> values = symmetric_eigen(penalty).values;
+  return values[values.size() - static_cast<std::size_t>(rank)] / values.back();
+}
+
 BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   const Penalty& penalty = *block.penalty;
   BlockBasis basis;
@@ -106,7 +112,12 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
     basis.diagonal.assign(eigen.values.begin(), eigen.values.begin() + basis.rank);
   } else {
     const Matrix range = submatrix(basis.rotation, 0, basis.size, 0, basis.rank);
-    for (const Matrix& s : penalty.matrices) basis.dense.push_back(congruence(s, range));
+    for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
+      basis.dense.push_back(congruence(penalty.matrices[j], range));
+      std::vector<bool> own(penalty.matrices.size());
+      own[j] = true;
+      basis.spread.push_back(spread_of(basis.dense.back(), rank_of(penalty, own)));
+    }
   }
   return basis;
 }
@@ -125,9 +136,12 @@ std::vector<BlockBasis> penalty_bases(const Design& design) {
 }
 
 GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Penalty& penalty,
-                                std::span<const double> lambda, const Algebra& algebra) {
-  // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each.
+                                std::span<const double> spread, std::span<const double> lambda,
+                                const Algebra& algebra) {
+  // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each,
+  // unless the smallest eigenvalue of one is less than this part of its largest.
   const double comparable = std::cbrt(epsilon);
+  constexpr double narrow = 1e-4;
   const int size = penalties.front().rows();
   GradedPenalties out{{}, penalties};
   std::vector<std::size_t> waiting(penalties.size());
@@ -149,7 +163,9 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Pena
     std::vector<std::size_t> dominated;
     Matrix sum(left, left);
     for (std::size_t k = 0; k < waiting.size(); ++k) {
-      if (lambda[waiting[k]] * norms[k] >= comparable * largest) {
+      const double size = lambda[waiting[k]] * norms[k];
+      const double share = std::clamp(spread[waiting[k]] / narrow, epsilon, 1.0);
+      if (size == largest || size * share >= comparable * largest) {
         dominant.push_back(waiting[k]);
         taken[waiting[k]] = true;
         add(sum, rest[k], 1 / norms[k]);
@@ -218,7 +234,7 @@ double trace_of_product(const Matrix& a, const Matrix& b) {
 /// its lambda. False if it cannot be.
 bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const Algebra& algebra,
                 PenaltyDeterminant& total) {
-  GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, lambda, algebra);
+  GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, algebra);
   Matrix sum(basis.rank, basis.rank);
   for (std::size_t j = 0; j < lambda.size(); ++j) {
     for (double& value : graded.penalties[j].values()) value *= lambda[j];

@@ -25,8 +25,10 @@ struct BlockBasis {
   Matrix rotation;   ///< U, size x size; empty: the identity
   /// One penalty: its eigenvalues, the penalised part being diagonal. Several: empty.
   std::vector<double> diagonal;
-  /// Several penalties: each one's penalised part, rank x rank. One: empty.
+  /// Several penalties: each one's penalised part, rank x rank, and its smallest eigenvalue but for those
+  /// that are zero over the largest. One: empty.
   std::vector<Matrix> dense;
+  std::vector<double> spread;
   const Penalty* penalty = nullptr;
   [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->matrices.size()); }
 };
@@ -44,12 +46,14 @@ struct GradedPenalties {
 };
 
 /// `penalty` is the design's: it says how many directions each set of penalties touches, so that no rank is
-/// guessed here from rounded numbers. `penalties` are its matrices, or those on their common range.
+/// guessed here from rounded numbers. `penalties` are its matrices, or those on their common range, and
+/// `spread` is as in `BlockBasis`.
 ///
 /// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the
 /// last.
 [[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Penalty& penalty,
-                                              std::span<const double> lambda, const Algebra& algebra);
+                                              std::span<const double> spread, std::span<const double> lambda,
+                                              const Algebra& algebra);
 
 /// log|S|+, S the sum of all penalties times their lambdas, and its derivatives by the log lambdas.
 struct PenaltyDeterminant {

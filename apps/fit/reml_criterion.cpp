@@ -210,7 +210,7 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
       for (double& v : at.penalties.back().diagonal) v *= lambda[0];
       continue;
     }
-    GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, lambda, algebra_);
+    GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, algebra_);
     turn_both(gram, basis.begin, graded.rotation, algebra_);
     turn_vector(gradient, basis.begin, graded.rotation, true);
     turn_vector(base, basis.begin, graded.rotation, true);

@@ -18,6 +18,10 @@ struct SmoothBasis {
   Matrix null_space;                       ///< K x dimension, orthonormal: what no penalty sees
   std::vector<double> s_scale;             ///< mgcv's S.scale
   std::vector<std::vector<double>> knots;  ///< of each margin
+  /// E, if a margin has `Basis::points`: the coefficients that mgcv has, of those that there are. Eigenvalues
+  /// are in mgcv's.
+  Matrix values;
+  double log_det_values = 0;  ///< log|det E|
 };
 
 /// Combines the margins of a smooth. With `tensor` each margin's penalty is first divided by its largest
@@ -33,7 +37,9 @@ struct Constraint {
   Matrix null_space;  ///< K x (dimension - 1): what no penalty sees and the constraint leaves, orthonormal
 };
 
-/// `means` are the K column means of X. Throws `Error(input)` if they are all zero.
-[[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space);
+/// `means` are the K column means of X; `values` is that of the basis, with its log|det|, or empty. Throws
+/// `Error(input)` if the means are all zero.
+[[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
+                                     const Matrix& values = {}, double log_det_values = 0);
 
 }  // namespace tessera::fit

@@ -295,6 +295,30 @@ TEST_F(Program, AResponseWithoutNoiseIsFitted) {
   }
 }
 
+// At k points of its period a cyclic P-spline of even k is nearly alternating, so that te's coefficients, its
+// values there, are nearly dependent.
+TEST_F(Program, ASurfaceOverAPeriodIsFittedForAnyK) {
+  for (const double shift : {0.0, 0.13, 0.29}) {
+    std::ostringstream table;
+    table.precision(17);
+    table << "y,hour,temp\n";
+    for (int i = 0; i < 400; ++i) {
+      const double hour = 24 * std::fmod((i + 1) * 0.6180339887498949 + shift, 1.0);
+      const double temp = 20 * std::fmod((i + 1) * 0.7548776662466927, 1.0);
+      table << std::cos(hour / 24 * 6.283185307179586) * temp / 10 + std::cos(97.0 * i + shift) << ',' << hour
+            << ',' << temp << '\n';
+    }
+    write("hours.csv", table.str());
+    for (const char* formula : {"y ~ te(temp, hour, bs=c(\"cr\",\"cp\"), k=c(5,6))",
+                                "y ~ s(hour, bs=\"cp\") + te(temp, hour, bs=c(\"ps\",\"cp\"), k=c(5,6))",
+                                "y ~ te(temp, hour, bs=c(\"cr\",\"cp\"), k=c(5,8))",
+                                "y ~ s(hour, bs=\"cp\") + te(temp, hour, bs=c(\"ps\",\"cp\"), k=c(5,8))"}) {
+      const ProgramResult fitted = fit("hours.csv", formula, "--knots hour=0,24");
+      EXPECT_EQ(fitted.status, 0) << formula << ", shift " << shift << ": " << fitted.err;
+    }
+  }
+}
+
 TEST_F(Program, AFitThatDivergesWritesItsLastFiniteState) {
   // Least squares with means that must not be negative: the steps end at that border, and not at a solution.
   write("border.toml",

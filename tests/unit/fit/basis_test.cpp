@@ -4,15 +4,19 @@
 
 #include "knots.hpp"
 #include "linalg.hpp"
+#include "smooth.hpp"
+#include "submatrix.hpp"
 
 #include <tessera/error.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::fit {
@@ -184,6 +188,87 @@ TEST(Basis, ReparameterisedCoefficientsAreValuesAtThePoints) {
   for (const double x : points) new_coef.push_back(value_of(before, old_coef, x));
   EXPECT_NEAR(dot(new_coef, multiply(basis.penalty, new_coef)),
               dot(old_coef, multiply(before.penalty, old_coef)), 1e-9);
+}
+
+/// log of the product of the eigenvalues but for the `zero` smallest.
+double log_det(const Matrix& a, int zero) {
+  const SymmetricEigen eigen = symmetric_eigen(a);
+  double sum = 0;
+  for (std::size_t i = static_cast<std::size_t>(zero); i < eigen.values.size(); ++i)
+    sum += std::log(eigen.values[i]);
+  return sum;
+}
+
+/// log|S|+ of a constrained product: directly, and by its eigenvalues.
+std::pair<double, double> log_dets(const SmoothBasis& smooth, const Constraint& constraint, double lambda) {
+  Matrix sum = smooth.penalties[0];
+  for (std::size_t i = 0; i < sum.values().size(); ++i)
+    sum.values()[i] += lambda * smooth.penalties[1].values()[i];
+  double by_eigenvalues = constraint.log_det_constant;
+  for (int i = 0; i < smooth.eigenvalues.rows(); ++i)
+    by_eigenvalues += std::log(smooth.eigenvalues(i, 0) + lambda * smooth.eigenvalues(i, 1));
+  return {log_det(multiply_tn(constraint.z, multiply(sum, constraint.z)), 1), by_eigenvalues};
+}
+
+// A cyclic P-spline of even K is nearly alternating at K points of its period.
+TEST(Basis, NearlySingularValuesAtPointsKeepTheCoefficients) {
+  Basis basis = cp_basis(sequence(0, 1, 7), 2, true);
+  const Basis before = basis;
+  ASSERT_TRUE(reparameterise_at_points(basis, 5e-4, 0.9992));
+  ASSERT_TRUE(basis.points.has_value());
+  EXPECT_EQ(basis.map, before.map);
+  EXPECT_EQ(basis.penalty, before.penalty);
+  EXPECT_FALSE(basis.unit_rows);
+  Basis odd = cp_basis(sequence(0, 1, 6), 2, true);
+  ASSERT_TRUE(reparameterise_at_points(odd, 5e-4, 0.9992));
+  EXPECT_FALSE(odd.points.has_value());
+}
+
+// With one of its margins in either coefficients, a product has the same penalties and log|S|+.
+TEST(Basis, AProductInCoefficientsThatAreNoValuesIsTheSameSmooth) {
+  const Basis first = cr_basis(sequence(0, 2, 4));
+  const Basis own = cp_basis(sequence(0, 1, 6), 2, true);
+  Basis in_values = own;
+  ASSERT_TRUE(reparameterise_at_points(in_values, 0.001, 0.999));
+  ASSERT_FALSE(in_values.points.has_value());
+  const int size = own.size();
+  // The first rows of a cyclic margin's map are the identity, and so those of the other are E^-1.
+  const Matrix values = solve(submatrix(in_values.map, 0, size, 0, size), identity(size)).value();
+  Basis kept = own;
+  kept.unit_rows = false;
+  kept.points = PointValues{values, in_values.map, in_values.penalty};
+
+  constexpr double row_sum = 1.7;
+  const std::array<Basis, 2> plain{first, in_values};
+  const std::array<Basis, 2> turned{first, kept};
+  const SmoothBasis a = combine(plain, true, row_sum);
+  const SmoothBasis b = combine(turned, true, row_sum);
+  ASSERT_FALSE(b.values.empty());
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_NEAR(b.s_scale[j] / a.s_scale[j], 1, 1e-12);
+    const Matrix same = multiply_tn(b.values, multiply(a.penalties[j], b.values));
+    for (std::size_t i = 0; i < same.values().size(); ++i)
+      EXPECT_NEAR(b.penalties[j].values()[i], same.values()[i], 1e-12);
+  }
+  for (std::size_t i = 0; i < a.eigenvalues.values().size(); ++i)
+    EXPECT_NEAR(b.eigenvalues.values()[i], a.eigenvalues.values()[i], 1e-12);
+  EXPECT_NEAR(b.log_det_values, log_det(multiply_tn(b.values, b.values), 0) / 2, 1e-9);
+
+  std::vector<double> means;
+  for (int i = 0; i < a.map.cols(); ++i) means.push_back(1 + 0.3 * std::sin(2.0 * i));
+  const Constraint in_a = sum_to_zero(means, a.null_space);
+  const Constraint in_b = sum_to_zero(multiply_t(b.values, means), b.null_space, b.values, b.log_det_values);
+  const Matrix turn = multiply_tn(in_a.z, multiply(b.values, in_b.z));
+  const double turned_det = log_det(multiply_tn(turn, turn), 0) / 2;
+  EXPECT_NEAR(in_b.log_det_constant, in_a.log_det_constant + 2 * turned_det, 1e-9);
+  for (const double lambda : {0.2, 1.0, 30.0}) {
+    const auto [direct, by_eigenvalues] = log_dets(a, in_a, lambda);
+    EXPECT_NEAR(by_eigenvalues, direct, 1e-9);
+    // In other coefficients a determinant is another, by a factor without lambda.
+    const auto [direct_b, by_eigenvalues_b] = log_dets(b, in_b, lambda);
+    const auto [direct_1, by_eigenvalues_1] = log_dets(b, in_b, 1.0);
+    EXPECT_NEAR(by_eigenvalues_b - direct_b, by_eigenvalues_1 - direct_1, 1e-9);
+  }
 }
 
 TEST(Basis, ACyclicBasisWhosePointsCoincideIsLeftAsItIs) {

@@ -218,7 +218,8 @@ TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
                                       multiply(q, multiply_nt(second, q))};
   for (const double ratio : {1e4, 1e12, 1e20}) {
     const std::vector<double> lambda{ratio, 1};
-    const GradedPenalties graded = grade_penalties(penalties, known, lambda, HostAlgebra());
+    const std::vector<double> spread{1, 1};
+    const GradedPenalties graded = grade_penalties(penalties, known, spread, lambda, HostAlgebra());
     // Comparable penalties need no turn.
     EXPECT_EQ(graded.rotation.empty(), ratio < 1e5);
     const Matrix turn = graded.rotation.empty() ? identity(6) : graded.rotation;

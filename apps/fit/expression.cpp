@@ -99,10 +99,16 @@ class Compiler {
       formula_error(syntax.position,
                     "cbind() is not available: give the proportion of successes as the response, and the "
                     "number of trials as weights");
-    if (syntax.text == "factor" || syntax.text == "as.factor")
-      formula_error(syntax.position, fmt::format("{}() is not available: a column is a factor if its fields "
-                                                 "are text or quoted in the file",
-                                                 syntax.text));
+    if (syntax.text == "factor" || syntax.text == "as.factor") {
+      const bool of_column = syntax.children.size() == 1 && syntax.children[0].kind == Syntax::Kind::name;
+      const std::string column = of_column ? syntax.children[0].text : "COLUMN";
+      formula_error(
+          syntax.position,
+          fmt::format("{}() is not available: write {}, and give --factor {} if its fields are numbers",
+                      syntax.text, column, column));
+    }
+    if (syntax.text == "poly")
+      formula_error(syntax.position, "poly() is not available: write the powers, as in x + I(x^2)");
     std::string known;
     for (const Function& function : functions) {
       if (!known.empty()) known += &function == &functions.back() ? " and " : ", ";

@@ -345,6 +345,7 @@ class Iteration {
         break;
       }
       sums = halved_step(previous, iteration > 1 ? std::optional(deviance) : std::nullopt);
+      if (iteration == 1) begin_again_if_worse_than_the_mean(sums);
       if (!finite(sums)) {
         if (iteration == 1) throw diverged(sums);
         model_.coef = previous;
@@ -398,6 +399,11 @@ class Iteration {
     const bool global = course_.search == Search::global;
     if (global && !still) ++course_.returns;
     const bool last = course_.returns >= most_returns;
+    if (still && !global && last)
+      progress_.note(
+          fmt::format("{} times a lower optimum of REML led to a working model that led back: this "
+                      "solution is one of two or more, each a local optimum",
+                      most_returns));
     course_.search = still && !global && !last ? Search::global : Search::local;
     return still && (global || last);
   }
@@ -574,12 +580,29 @@ class Iteration {
   void begin_at_the_mean() {
     model_.coef.assign(static_cast<std::size_t>(model_.design.coef_size), 0.0);
     if (starts_itself()) return;
-    const auto intercept = intercept_of(model_.design);
-    if (intercept) {
-      model_.coef[*intercept] = predictor(mean_);
+    if (const auto mean = coefficients_of_the_mean()) {
+      model_.coef = *mean;
     } else if (options_.family.custom) {
-      throw Error(ErrorCode::usage, "a family of one's own needs a formula with an intercept");
+      throw Error(ErrorCode::usage, "a family of your own needs a formula with an intercept");
     }
+  }
+  /// Nothing in a model without an intercept.
+  [[nodiscard]] std::optional<std::vector<double>> coefficients_of_the_mean() const {
+    const auto intercept = intercept_of(model_.design);
+    if (!intercept) return std::nullopt;
+    std::vector<double> coef(static_cast<std::size_t>(model_.design.coef_size));
+    coef[*intercept] = predictor(mean_);
+    return coef;
+  }
+  /// A solution that begins at the rows' own means can end further off than their common mean: of responses
+  /// near zero the logarithms say little of the mean. Then the iteration begins at that mean.
+  void begin_again_if_worse_than_the_mean(RawSums& sums) {
+    const auto mean = starts_itself() ? coefficients_of_the_mean() : std::nullopt;
+    if (!mean) return;
+    const RawDeviance at_mean = checked(pass_->deviance(to_raw(*mean, model_.design)));
+    if (at_mean.bad_rows > 0 || !(at_mean.deviance < sums.deviance)) return;
+    model_.coef = *mean;
+    sums = step(model_.coef);
   }
   [[nodiscard]] double predictor(double mean) const {
     if (const auto found = options_.family.predictor(mean)) return *found;

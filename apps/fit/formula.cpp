@@ -130,12 +130,21 @@ class RightHandSide {
     return united(std::move(a), crossed({all}, b, tree.position), tree.position);
   }
 
+  /// Arguments without a name.
+  static std::ptrdiff_t variables_in(const Syntax& call) {
+    return std::count(call.argument_names.begin(), call.argument_names.end(), std::string());
+  }
+
   int call(const Syntax& tree) {
     if (tree.text == "s" || tree.text == "te")
       formula_error(tree.position,
                     fmt::format("{} inside a product; a smooth for each level is written {}(…, by=f)",
                                 deparse(tree), tree.text));
     if (tree.text == "offset") formula_error(tree.position, "offset() inside a product");
+    if (tree.text == "ti" && variables_in(tree) == 1)
+      formula_error(
+          tree.position,
+          fmt::format("{} is the main effect of its variable: write s() in its place", deparse(tree)));
     if (tree.text == "ti")
       formula_error(
           tree.position,

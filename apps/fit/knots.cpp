@@ -35,9 +35,13 @@ struct Context {
 
 void check_distinct(const Context& context, std::int64_t needed, std::int64_t available) {
   if (needed <= available) return;
-  refuse(ErrorCode::input, fmt::format("{}: k = {} is too large: '{}' has {} distinct value{}: reduce k",
-                                       context.label, context.spec.k, context.name(), context.distinct.count,
-                                       context.distinct.count == 1 ? "" : "s"));
+  const std::int64_t most = context.spec.k - (needed - available);
+  constexpr std::int64_t least = 3;
+  refuse(
+      ErrorCode::input,
+      fmt::format("{}: k = {} is too large: '{}' has {} distinct value{}: {}", context.label, context.spec.k,
+                  context.name(), context.distinct.count, context.distinct.count == 1 ? "" : "s",
+                  most >= least ? fmt::format("write k={}", most) : "make it a parametric term"));
 }
 
 [[noreturn]] void wrong_count(const Context& context, int all, bool limits) {

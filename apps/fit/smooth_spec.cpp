@@ -90,6 +90,9 @@ class Arguments {
 };
 
 Expression variable(const Syntax& value) {
+  if (value.kind == Kind::text)
+    formula_error(value.position, fmt::format("expected a variable, found {}; a basis is named, bs={}",
+                                              deparse(value), deparse(value)));
   if (value.kind != Kind::name && value.kind != Kind::call)
     formula_error(value.position, fmt::format("expected a variable, found {}; arithmetic is written I({})",
                                               deparse(value), deparse(value)));
@@ -258,9 +261,11 @@ SmoothSpec smooth_from(const Syntax& call) {
   const std::size_t margins = arguments.variables.size();
   if (margins == 0) formula_error(call.position, fmt::format("{}() without a variable", call.text));
 
+  std::vector<Expression> variables;
+  for (const Syntax* given : arguments.variables) variables.push_back(variable(*given));
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
-    margin.variable = variable(*arguments.variables[i]);
+    margin.variable = std::move(variables[i]);
     for (const MarginSpec& other : smooth.margins) {
       if (other.variable.text == margin.variable.text)
         formula_error(arguments.variables[i]->position,

@@ -295,6 +295,29 @@ TEST_F(Program, AResponseWithoutNoiseIsFitted) {
   }
 }
 
+// Logarithms of responses near zero lead the first solution far below the means, and down from there each
+// step takes one at most from the predictor.
+TEST_F(Program, AGammaFitOfResponsesNearZeroBeginsAtTheirMean) {
+  std::ostringstream table;
+  table.precision(17);
+  table << "y,x,z,f\n";
+  for (int i = 0; i < 600; ++i) {
+    const double x = std::fmod((i + 1) * 0.6180339887498949, 1.0);
+    const double z = std::fmod((i + 1) * 0.7548776662466927, 1.0);
+    const double u = std::fmod((i + 1) * 0.5698402909980532, 1.0);
+    const double mean = std::exp(3 * std::sin(8 * x) + 4 * (z - 0.5) + (i % 5 == 4 ? 3 : 0));
+    table << std::max(mean * 6 * std::pow(u, 5), 1e-12) << ',' << x << ',' << z << ',' << "abcde"[i % 5]
+          << '\n';
+  }
+  write("near_zero.csv", table.str());
+  const ProgramResult fitted =
+      fit("near_zero.csv", "y ~ f + s(x, by=f, bs=\"ps\", k=15) + s(z, by=f, bs=\"cr\")", "--family gamma");
+  EXPECT_EQ(fitted.status, 0) << fitted.err;
+  const auto model = nlohmann::json::parse(read("model.json"));
+  // What a thousand iterations from elsewhere come to.
+  EXPECT_NEAR(model.at("deviance").get<double>(), 3728.19236, 1e-4);
+}
+
 // At k points of its period a cyclic P-spline of even k is nearly alternating, so that te's coefficients, its
 // values there, are nearly dependent.
 TEST_F(Program, ASurfaceOverAPeriodIsFittedForAnyK) {

@@ -594,12 +594,16 @@ class Iteration {
     coef[*intercept] = predictor(mean_);
     return coef;
   }
-  /// A solution that begins at the rows' own means can end further off than their common mean: of responses
-  /// near zero the logarithms say little of the mean. Then the iteration begins at that mean.
+  /// A gamma solution that begins at the rows' own means can end further off than their common mean: of
+  /// responses near zero the logarithms say little of the mean. Then the iteration begins at that mean.
   void begin_again_if_worse_than_the_mean(RawSums& sums) {
-    const auto mean = starts_itself() ? coefficients_of_the_mean() : std::nullopt;
+    const auto mean = options_.family.kind == Family::gamma ? coefficients_of_the_mean() : std::nullopt;
     if (!mean) return;
-    const RawDeviance at_mean = checked(pass_->deviance(to_raw(*mean, model_.design)));
+    const RawDeviance at_mean = [&] {
+      PhaseClock clock(job_.comm(), phases_, "rows", "the sums over the rows");
+      clock.add_bytes(pass_->bytes_per_pass());
+      return checked(pass_->deviance(model_.design.raw_coefficients(*mean)));
+    }();
     if (at_mean.bad_rows > 0 || !(at_mean.deviance < sums.deviance)) return;
     model_.coef = *mean;
     sums = step(model_.coef);

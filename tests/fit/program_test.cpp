@@ -219,7 +219,7 @@ TEST_P(StoppedFit, GoesOnWithTheSameBits) {
   ASSERT_EQ(go("whole.json", fault, 2, "").status, 0);
   const std::string keep = "--checkpoint " + path("state");
   const auto stopped =
-      go("model.json", faults + (fault.empty() ? "signal@rank1:pass4" : "signal@rank1:pass7"), 2, keep);
+      go("model.json", faults + (fault.empty() ? "signal@rank1:pass5" : "signal@rank1:pass8"), 2, keep);
   EXPECT_EQ(stopped.status, 75) << stopped.err;
   EXPECT_NE(stopped.err.find("stopped by SIGUSR1 on rank 1"), std::string::npos) << stopped.err;
   EXPECT_EQ(fs::exists(path("state")), GetParam().keeps);

@@ -160,12 +160,18 @@ void SignalHandlers::keep(int rank) {
     if (sigaction(its.signal, nullptr, &now) != 0 || is_in_place(now, its.level)) continue;
     const bool is_theirs = own_level(now) < 0;
     if (!take(its) || !is_theirs || std::exchange(its.was_lost, true)) continue;
+    const std::string name = name_of_signal(its.signal);
+    const bool is_handler = plain_of(now) != nullptr || informed_of(now) != nullptr;
+    const std::string what =
+        is_handler ? "another handler of " + name +
+                         " was set while a StopRequest catches it: both are called now, the request's first"
+                   : name +
+                         " was set to be ignored, or to its default, while a StopRequest catches it: the "
+                         "request catches it again";
     std::fprintf(stderr,
-                 "tessera: rank %d: another handler of %s was set while a StopRequest catches it: both are "
-                 "called now, "
-                 "the request's first; set handlers before the request is made, or leave the signal out of "
+                 "tessera: rank %d: %s; set handlers before the request is made, or leave the signal out of "
                  "StopOptions::signals\n",
-                 rank, name_of_signal(its.signal).c_str());
+                 rank, what.c_str());
   }
 }
 

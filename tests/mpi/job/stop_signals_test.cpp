@@ -96,6 +96,25 @@ TEST(StopSignals, AHandlerThatIsSetLaterIsChainedAndTheRequestStaysInForce) {
   }
 }
 
+TEST(StopSignals, ASignalThatIsSetToBeIgnoredIsCaughtAgain) {
+  const auto comm = world();
+  const OwnHandlers handlers;
+  for (const auto nothing : {SIG_IGN, SIG_DFL}) {
+    StopRequest stop(comm, {.signals = {SIGUSR2}});
+    (void)std::signal(SIGUSR2, nothing);
+    ::testing::internal::CaptureStderr();
+    EXPECT_FALSE(stop.agree());
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(
+        said.find("SIGUSR2 was set to be ignored, or to its default, while a StopRequest catches it: the "
+                  "request catches it again"),
+        std::string::npos)
+        << said;
+    (void)std::raise(SIGUSR2);
+    EXPECT_TRUE(stop.made());
+  }
+}
+
 TEST(StopSignals, APassTakesASignalBack) {
   const auto comm = world();
   const OwnHandlers handlers;

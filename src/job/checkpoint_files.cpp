@@ -2,6 +2,7 @@
 #include "job/checkpoint_files.hpp"
 
 #include "job/checkpoint_format.hpp"
+#include "mpi/fork.hpp"
 #include "topology/host_identity.hpp"
 
 #include <tessera/error.hpp>
@@ -120,7 +121,7 @@ CheckpointFiles::CheckpointFiles(std::string path)
 }
 
 CheckpointFiles::~CheckpointFiles() {
-  if (generation_ == 0) return;
+  if (generation_ == 0 || mpi::detail::is_forked_child()) return;
   unlink(temporary());
   // That of a later start with the same number, after all was removed, is not this one's.
   try {
@@ -306,6 +307,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
 }
 
 void CheckpointFiles::remove() noexcept {
+  if (mpi::detail::is_forked_child()) return;
   try {
     if (!overrun().empty()) return;
     unlink(previous_path());

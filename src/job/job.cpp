@@ -2,6 +2,7 @@
 #include <tessera/job/job.hpp>
 
 #include "job/state.hpp"
+#include "mpi/fork.hpp"
 
 #include <tessera/error.hpp>
 
@@ -47,9 +48,16 @@ Job::State& Job::state() const {
   if (!state_) throw Error(ErrorCode::usage, "the job was moved from: use the object that it was moved to");
   return *state_;
 }
-Job::~Job() = default;
+Job::~Job() {
+  // A forked child has none of the threads, and what it closed it would close for the rank.
+  if (mpi::detail::is_forked_child()) (void)state_.release();
+}
 Job::Job(Job&&) noexcept = default;
-Job& Job::operator=(Job&&) noexcept = default;
+Job& Job::operator=(Job&& other) noexcept {
+  Job old(std::move(other));
+  std::swap(state_, old.state_);
+  return *this;
+}
 
 const mpi::Communicator& Job::comm() const {
   return state().comm;

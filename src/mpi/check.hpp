@@ -11,6 +11,12 @@ class WrongThread : public Error {
   WrongThread();
 };
 
+/// A call in a process that is no rank.
+class ForkedChild : public Error {
+ public:
+  ForkedChild();
+};
+
 /// Throws `Failure` with MPI's own words unless `code` is MPI_SUCCESS.
 void check(int code, const char* call);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/check.hpp"
 #include "mpi/family.hpp"
+#include "mpi/fork.hpp"
 #include "mpi/pause.hpp"
 #include "mpi/roll_call.hpp"
 
@@ -49,6 +50,7 @@ class ErrorsReturned {
 
 /// Throws `Error(usage)` unless a communicator can be made from `other`, by this thread.
 void require_duplicable(MPI_Comm other) {
+  if (detail::is_forked_child()) throw detail::ForkedChild();
   int initialized = 0;
   int finalized = 0;
   MPI_Initialized(&initialized);
@@ -124,6 +126,12 @@ WrongThread::WrongThread()
             "communicator: MPI belongs to that thread, and the functions of a pass run on others; make the "
             "call between passes") {}
 
+ForkedChild::ForkedChild()
+    : Error(
+          ErrorCode::usage,
+          "a collective call, such as a verb of a job, in a child that a rank has made by fork: the child is "
+          "no part of the job; make the call in the rank, or start another program in the child (exec)") {}
+
 static_assert(sizeof(std::size_t) == sizeof(std::uint64_t), "sizes travel as 64-bit integers");
 
 void check(int code, const char* call) {
@@ -141,6 +149,7 @@ bool is_in_a_collective() noexcept {
 MPI_Comm usable(const Communicator& comm) {
   if (comm.native() == MPI_COMM_NULL)
     throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
+  if (is_forked_child()) throw ForkedChild();
   if (comm.self_.family->thread() != std::this_thread::get_id()) throw WrongThread();
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -311,7 +320,7 @@ Communicator& Communicator::operator=(Communicator&& other) noexcept {
 }
 
 Communicator::~Communicator() {
-  if (self_.comm == MPI_COMM_NULL) return;
+  if (self_.comm == MPI_COMM_NULL || detail::is_forked_child()) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;  // MPI has released it
@@ -404,17 +413,6 @@ Purpose::Purpose(const Communicator& comm, std::string what) : family_(comm.self
 
 Purpose::~Purpose() {
   if (family_) family_->purposes.pop_back();
-}
-
-void abort_job(std::string_view message, int status) {
-  std::fprintf(stderr, "tessera: %.*s\n", static_cast<int>(message.size()), message.data());
-  std::fflush(stderr);
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, status);
-  std::_Exit(status);
 }
 
 }  // namespace tessera::mpi

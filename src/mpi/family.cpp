@@ -2,6 +2,7 @@
 #include "mpi/family.hpp"
 
 #include "mpi/check.hpp"
+#include "mpi/fork.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -101,6 +102,7 @@ std::string Place::full_name() const {
 }
 
 Family::Family(MPI_Comm origin) {
+  watch_for_forks();
   check(MPI_Comm_dup(origin, &channel_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(channel_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(channel_, &rank_), "MPI_Comm_rank");
@@ -122,6 +124,7 @@ Family::Family(MPI_Comm origin) {
 }
 
 Family::~Family() {
+  if (is_forked_child()) return;  // what another thread was at when it forked is so for ever
   families().remove(this);
   int finalized = 0;
   MPI_Finalized(&finalized);

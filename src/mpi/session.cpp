@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/family.hpp"
+#include "mpi/fork.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/session.hpp>
@@ -12,12 +14,14 @@
 #include <exception>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace tessera::mpi {
 namespace {
 
 /// Initialises MPI unless it is; returns whether it did.
 bool initialise(int& argc, char**& argv) {
+  if (detail::is_forked_child()) throw detail::ForkedChild();
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0)
@@ -76,7 +80,7 @@ class Session::Exits {
   }
   ~Exits() {
     session_ = nullptr;
-    if (std::get_terminate() == &at_terminate) std::set_terminate(before_);
+    if (std::get_terminate() == &at_terminate) std::set_terminate(std::exchange(before_, nullptr));
   }
   Exits(const Exits&) = delete;
   Exits& operator=(const Exits&) = delete;
@@ -84,7 +88,7 @@ class Session::Exits {
  private:
   static void at_exit() {
     Session* const session = session_;
-    if (session == nullptr) return;
+    if (session == nullptr || detail::is_forked_child()) return;
     const detail::Family& family = *session->world_.self_.family;
     if (family.thread() != std::this_thread::get_id())
       end_job(*session, " called std::exit on another thread than the main one");
@@ -92,11 +96,29 @@ class Session::Exits {
     session->end(false);
   }
 
+  /// Says who ends and why, then calls the handler of the application, which may write what it knows, and
+  /// ends the job if that has not ended the process. The handler of the language itself only aborts.
   [[noreturn]] static void at_terminate() {
-    const std::string words = words_of(std::current_exception());
-    Session* const session = session_;
-    if (session == nullptr) std::abort();
-    end_job(*session, " ends by an exception that nothing caught: " + words);
+    const std::terminate_handler theirs = std::exchange(before_, nullptr);
+    Session* const session = std::exchange(session_, nullptr);  // an exit in the handler is no way out
+    if (session == nullptr || detail::is_forked_child()) {
+      if (theirs != nullptr) theirs();
+      std::abort();
+    }
+    const std::string line =
+        session->name() + " ends by an exception that nothing caught: " + words_of(std::current_exception()) +
+        ": the job is ended";
+    if (theirs == nullptr || is_of_the_language(theirs)) abort_job(line, exit_status(ErrorCode::job_fault));
+    detail::say(line);
+    theirs();
+    detail::abort_ranks(exit_status(ErrorCode::job_fault));
+  }
+
+  [[nodiscard]] static bool is_of_the_language(std::terminate_handler handler) noexcept {
+#ifdef __GLIBCXX__
+    if (handler == &__gnu_cxx::__verbose_terminate_handler) return true;
+#endif
+    return handler == &std::abort;
   }
 
   [[noreturn]] static void end_job(const Session& session, const std::string& how) {
@@ -104,7 +126,7 @@ class Session::Exits {
   }
 
   static inline Session* session_ = nullptr;
-  std::terminate_handler before_ = nullptr;
+  static inline std::terminate_handler before_ = nullptr;  // of the application
 };
 
 Session::Session(int& argc, char**& argv)
@@ -145,6 +167,7 @@ std::string Session::name() const {
 }
 
 void Session::end(bool by_exception) noexcept {
+  if (detail::is_forked_child()) return;  // its members see to themselves
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized == 0) {

@@ -2,6 +2,7 @@
 // leaving WAY RANK THEN: RANK leaves the program in its WAY while the others make a collective call:
 //   exception   by an exception that is caught outside of the session
 //   uncaught    by one that nothing catches
+//   handler     by one that nothing catches, and the application has a terminate handler since before
 //   caught      by one that is caught inside, after which it returns
 //   return      it returns early
 //   exit        by std::exit
@@ -14,6 +15,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -93,7 +95,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc != 4) return exit_status(ErrorCode::usage);
-  if (std::string(argv[1]) == "uncaught") return run(argc, argv);
+  const std::string way = argv[1];
+  if (way == "handler") std::set_terminate([] { std::puts("the application's last words"); });
+  if (way == "handler" || way == "uncaught") return run(argc, argv);
   try {
     return run(argc, argv);
   } catch (const std::runtime_error& error) {

@@ -97,8 +97,8 @@ MPI_Datatype datatype() {
 /// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws
 /// `Failure`, at once or when what it began completes, whatever the error handlers of the caller's
 /// communicators are. `Error(usage)` is thrown, before anything is sent, by a call on an empty (default-made
-/// or moved-from) communicator, after MPI_Finalize, or on another thread than the one that made the
-/// communicator.
+/// or moved-from) communicator, after MPI_Finalize, on another thread than the one that made the
+/// communicator, or in a child that a rank has made by `fork`.
 ///
 /// A collective to which not all ranks come would wait for ever. With a timeout, it ends the job instead
 /// (exit status 6), with a line on standard error that names the ranks that are missing, or in another

@@ -33,7 +33,11 @@ namespace tessera::mpi {
 /// by `std::exit`, they meet at the end, and MPI is finalised. A rank that leaves by an exception waits at
 /// most a minute for ranks of which nothing is heard, if there is no timeout. An exception that nothing
 /// catches, `std::terminate`, and `std::exit` on another thread or inside a collective end the job at once
-/// with a line of that kind.
+/// with a line of that kind. A terminate handler that the application had set before is called after the
+/// line; one that is set while the session lives takes its place, and calls it or not.
+///
+/// A child that a rank has made by `fork` is no part of the job: how it ends is nothing to the others, also
+/// if it ends the session or a job in its memory, and what only a rank may do is `Error(usage)` in it.
 class Session {
  public:
   Session(int& argc, char**& argv);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/abort.hpp"
+
+#include "mpi/fork.hpp"
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace tessera::mpi {
+namespace detail {
+
+void say(std::string_view line) noexcept {
+  std::fprintf(stderr, "tessera: %.*s\n", static_cast<int>(line.size()), line.data());
+  std::fflush(stderr);
+}
+
+void abort_ranks(int status) noexcept {
+  if (is_forked_child()) std::_Exit(status);
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, status);
+  std::_Exit(status);
+}
+
+}  // namespace detail
+
+void abort_job(std::string_view message, int status) {
+  detail::say(message);
+  detail::abort_ranks(status);
+}
+
+}  // namespace tessera::mpi

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/fork.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdio>
+
+namespace tessera::mpi::detail {
+namespace {
+
+std::atomic<bool> forked = false;
+
+}  // namespace
+
+void watch_for_forks() {
+  // Cheaper to ask than getpid, which is a system call.
+  static const bool watched = pthread_atfork(nullptr, nullptr, [] { forked = true; }) == 0;
+  if (!watched) std::fputs("tessera: pthread_atfork failed: a forked child is taken for its rank\n", stderr);
+}
+
+bool is_forked_child() noexcept {
+  return forked.load(std::memory_order_relaxed);
+}
+
+}  // namespace tessera::mpi::detail

@@ -3,6 +3,7 @@
 #include "mpi/family.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/pause.hpp"
+#include "mpi/request.hpp"
 #include "mpi/roll_call.hpp"
 
 #include <tessera/error.hpp>
@@ -28,26 +29,6 @@ MPI_Op operation(Reduction how) {
   throw Error(ErrorCode::usage, "unknown reduction");
 }
 
-/// While it lives, MPI returns the errors of calls on `comm` instead of ending the program, as it does at
-/// first.
-class ErrorsReturned {
- public:
-  explicit ErrorsReturned(MPI_Comm comm) : comm_(comm) {
-    MPI_Comm_get_errhandler(comm_, &before_);
-    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  }
-  ~ErrorsReturned() {
-    MPI_Comm_set_errhandler(comm_, before_);
-    MPI_Errhandler_free(&before_);
-  }
-  ErrorsReturned(const ErrorsReturned&) = delete;
-  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
-
- private:
-  MPI_Comm comm_;
-  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-};
-
 /// Throws `Error(usage)` unless a communicator can be made from `other`, by this thread.
 void require_duplicable(MPI_Comm other) {
   if (detail::is_forked_child()) throw detail::ForkedChild();
@@ -59,11 +40,9 @@ void require_duplicable(MPI_Comm other) {
     throw Error(ErrorCode::usage, "MPI is not initialised: make a Session first, or call MPI_Init_thread");
   if (finalized != 0) throw Error(ErrorCode::usage, detail::mpi_is_over);
   if (other == MPI_COMM_NULL) throw Error(ErrorCode::usage, "MPI_COMM_NULL has no duplicate");
-  int level = MPI_THREAD_SINGLE;
   int is_main = 0;
-  MPI_Query_thread(&level);
   MPI_Is_thread_main(&is_main);
-  if (level <= MPI_THREAD_FUNNELED && is_main == 0) throw detail::WrongThread();
+  if (is_main == 0) throw detail::WrongThread();
   int is_inter = 0;
   check(MPI_Comm_test_inter(other, &is_inter), "MPI_Comm_test_inter");
   if (is_inter != 0)
@@ -92,25 +71,12 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   return offsets;
 }
 
-/// Collectives that the thread is in: more than one only by a handler or callback.
-thread_local int collectives_under_way = 0;
-
-struct UnderWay {
-  UnderWay() { ++collectives_under_way; }
-  ~UnderWay() { --collectives_under_way; }
-  UnderWay(const UnderWay&) = delete;
-  UnderWay& operator=(const UnderWay&) = delete;
-};
-
-/// Whether the request is, which is then no more.
-bool is_complete(MPI_Request& request, std::string_view kind) {
-  int done = 0;
-  check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
-  if (done == 0) return false;
-  // MPI hands the error of a collective's request to the handler of MPI_COMM_WORLD.
-  const ErrorsReturned returned(MPI_COMM_WORLD);
-  if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS)
-    check(code, std::string(kind).c_str());
+/// A rank whose waits are all too short to be asked meanwhile answers at the beginning of one, now and then:
+/// often enough for those that ask. For the main thread.
+bool is_time_to_attend(Pause::Clock::time_point now) {
+  static Pause::Clock::time_point next{};
+  if (now < next) return false;
+  next = now + detail::RollCall::grace / 8;
   return true;
 }
 
@@ -122,9 +88,9 @@ const char* const mpi_is_over = "MPI has been finalised: nothing can be sent any
 
 WrongThread::WrongThread()
     : Error(ErrorCode::usage,
-            "a collective call, such as a verb of a job, on another thread than the one that made its "
-            "communicator: MPI belongs to that thread, and the functions of a pass run on others; make the "
-            "call between passes") {}
+            "a collective call, such as a verb of a job, on another thread than the main one, which has "
+            "initialised MPI: the library makes its calls there alone, and the functions of a pass run on "
+            "others; make the call on the main thread, between passes") {}
 
 ForkedChild::ForkedChild()
     : Error(
@@ -140,10 +106,6 @@ void check(int code, const char* call) {
   int length = 0;
   MPI_Error_string(code, text, &length);
   throw Failure(std::string(call) + " failed: " + text);
-}
-
-bool is_in_a_collective() noexcept {
-  return collectives_under_way > 0;
 }
 
 MPI_Comm usable(const Communicator& comm) {
@@ -286,18 +248,17 @@ Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> famil
             .family = std::move(family),
             .id = id,
             .timeout = detail::within_clocks(timeout),
-            .waits = &detail::collective_counts().of(id)} {
+            .waits = nullptr} {
   check(MPI_Comm_set_errhandler(owned, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(owned, &self_.rank), "MPI_Comm_rank");
   check(MPI_Comm_size(owned, &self_.size), "MPI_Comm_size");
+  self_.waits = &detail::collective_counts().of(id, {self_.rank, self_.size, self_.family->is_countable()});
 }
 
 Communicator Communicator::duplicate_of(MPI_Comm other) {
   require_duplicable(other);
-  const ErrorsReturned returned(other);
-  auto family = std::make_shared<detail::Family>(other);
-  MPI_Comm duplicate = MPI_COMM_NULL;
-  check(MPI_Comm_dup(other, &duplicate), "MPI_Comm_dup");
+  auto family = detail::make_family(other);
+  const MPI_Comm duplicate = family->duplicate_for_collectives();
   const std::uint64_t id = family->id();
   return {duplicate, std::move(family), id, std::chrono::milliseconds::zero()};
 }
@@ -329,7 +290,15 @@ Communicator::~Communicator() {
 
 Communicator Communicator::split(int color) const {
   // MPI has no split that can be waited for: once all are here it takes but a moment.
-  barrier("a split");
+  int least = color;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, detail::usable(*this), &request),
+        "MPI_Iallreduce");
+  wait(request, "a split");
+  if (least < 0)
+    throw Error(ErrorCode::usage, "split: a rank gives the color " + std::to_string(least) +
+                                      ": give one from 0 on, since every rank has a part (MPI_UNDEFINED is "
+                                      "negative); a rank that needs none takes a color of its own");
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(native(), color, rank(), &part), "MPI_Comm_split");
   return {part, self_.family, id_of_child(color + std::uint64_t{1}), timeout()};
@@ -343,31 +312,25 @@ std::uint64_t Communicator::id_of_child(std::uint64_t which) const noexcept {
 }
 
 void Communicator::barrier() const {
-  barrier("a barrier");
-}
-
-void Communicator::barrier(std::string_view kind) const {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(detail::usable(*this), &request), "MPI_Ibarrier");
-  wait(request, kind);
+  wait(request, "a barrier");
 }
 
 void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
                         std::chrono::milliseconds timeout) const {
   const MPI_Comm comm = detail::usable(*this);
-  const UnderWay under_way;
+  const detail::UnderWay under_way;
   const std::int64_t number = ++*self_.waits;
-  if (size() == self_.family->size()) ++self_.family->calls_of_all;
   // MPI moves a large transfer on only while it is looked at: at 500 MB/s it is over when naps begin.
   Pause pause(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
-  const auto start = Pause::Clock::now();
+  const auto here = [&] { return detail::Place(self_.id, number, kind, self_.family->purpose()); };
+  if (is_time_to_attend(pause.start())) detail::Family::attend_all(here());
   std::optional<detail::RollCall> roll_call;
-  while (!is_complete(request, kind)) {
+  while (!detail::is_complete(request, kind, size())) {
     if (pause.is_long()) {
-      if (!roll_call) {
-        const detail::Place here(self_.id, number, kind, self_.family->purpose());
-        roll_call.emplace(*self_.family, comm, here, timeout, start);
-      }
+      if (!roll_call)
+        roll_call.emplace(*self_.family, comm, here(), detail::Patience{.timeout = timeout}, pause.start());
       roll_call->step();
       if (self_.meanwhile) self_.meanwhile();
     }

@@ -2,7 +2,10 @@
 #include "mpi/family.hpp"
 
 #include "mpi/check.hpp"
+#include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/pause.hpp"
+#include "mpi/request.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -52,6 +55,14 @@ Families& families() {
   return *all;
 }
 
+/// One to one (the finaliser of SplitMix64).
+std::uint64_t mixed(std::uint64_t hash) {
+  hash += 0x9e3779b97f4a7c15u;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+  return hash ^ (hash >> 31);
+}
+
 /// Different for each family of a process, and with the rank of the world for each of the job.
 std::uint64_t next_id() {
   static std::atomic<std::uint32_t> made = 0;
@@ -63,22 +74,79 @@ std::uint64_t next_id() {
 
 /// How long a rank that has come to the end of the program waits before it tells the others: most come soon,
 /// and then nobody need be told. Later for higher ranks, so that not all write at once.
-std::chrono::milliseconds reticence_of(int rank, bool by_exception) {
+std::chrono::milliseconds reticence_of(int rank, WayOut way) {
   return std::chrono::milliseconds(100) +
-         std::min(rank, 1000) * std::chrono::milliseconds(by_exception ? 1 : 10);
+         std::min(rank, 1000) * std::chrono::milliseconds(way == WayOut::exception ? 1 : 10);
+}
+
+const char* words_of(WayOut way) {
+  switch (way) {
+    case WayOut::plain: return " has come to the end of the program";
+    case WayOut::exception: return " left the program by an exception";
+    case WayOut::finalize: return " has called MPI_Finalize";
+  }
+  return "";
+}
+
+/// `ranks` of MPI_COMM_WORLD as a number, their order included.
+std::uint64_t hash_of(const std::vector<int>& ranks) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const int rank : ranks) hash = mixed(hash ^ static_cast<std::uint64_t>(rank));
+  return hash;
+}
+
+/// The ranks of `comm` as `in` counts them; MPI_UNDEFINED for one that is not there.
+std::vector<int> translated(MPI_Comm comm, MPI_Comm in) {
+  MPI_Group theirs = MPI_GROUP_NULL;
+  MPI_Group ours = MPI_GROUP_NULL;
+  check(MPI_Comm_group(comm, &theirs), "MPI_Comm_group");
+  check(MPI_Comm_group(in, &ours), "MPI_Comm_group");
+  int size = 0;
+  check(MPI_Group_size(theirs, &size), "MPI_Group_size");
+  std::vector<int> there(static_cast<std::size_t>(size));
+  std::iota(there.begin(), there.end(), 0);
+  std::vector<int> here(there.size());
+  check(MPI_Group_translate_ranks(theirs, size, there.data(), ours, here.data()),
+        "MPI_Group_translate_ranks");
+  MPI_Group_free(&theirs);
+  MPI_Group_free(&ours);
+  return here;
 }
 
 }  // namespace
 
-std::int64_t& CollectiveCounts::of(std::uint64_t comm) {
-  const std::lock_guard lock(mutex_);
-  return counts_[comm];
+std::int64_t& CollectiveCounts::of(std::uint64_t comm, const Membership& here) {
+  Counted& its = counts_[comm];
+  its.here = here;
+  return its.number;
 }
 
-std::optional<std::int64_t> CollectiveCounts::known_of(std::uint64_t comm) {
-  const std::lock_guard lock(mutex_);
+std::int64_t CollectiveCounts::known_of(std::uint64_t comm) const {
   const auto found = counts_.find(comm);
-  return found == counts_.end() ? std::nullopt : std::optional(found->second);
+  return found == counts_.end() ? 0 : found->second.number;
+}
+
+std::uint64_t CollectiveCounts::imbalance() const {
+  std::uint64_t sum = 0;
+  for (const auto& [comm, its] : counts_) {
+    if (!its.here.in_the_world) continue;
+    const std::uint64_t hash = mixed(mixed(comm) ^ static_cast<std::uint64_t>(its.number));
+    sum += its.here.rank == 0 ? hash * static_cast<std::uint64_t>(its.here.size - 1) : 0 - hash;
+  }
+  return sum;
+}
+
+std::vector<CollectiveCounts::Count> CollectiveCounts::all() const {
+  std::vector<Count> all;
+  for (const auto& [comm, its] : counts_) {
+    if (its.here.in_the_world) all.push_back({comm, its.number, its.here.size});
+  }
+  std::ranges::sort(all, {}, &Count::comm);
+  return all;
+}
+
+void CollectiveCounts::excuse() noexcept {
+  for (auto& [comm, its] : counts_) its.here.in_the_world = false;
 }
 
 CollectiveCounts& collective_counts() {
@@ -103,24 +171,65 @@ std::string Place::full_name() const {
 
 Family::Family(MPI_Comm origin) {
   watch_for_forks();
-  check(MPI_Comm_dup(origin, &channel_), "MPI_Comm_dup");
-  check(MPI_Comm_set_errhandler(channel_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check(MPI_Comm_rank(channel_, &rank_), "MPI_Comm_rank");
-  int size = 0;
-  check(MPI_Comm_size(channel_, &size), "MPI_Comm_size");
-  using Name = std::array<char, MPI_MAX_PROCESSOR_NAME>;
-  Name mine{};
-  int length = 0;
-  check(MPI_Get_processor_name(mine.data(), &length), "MPI_Get_processor_name");
-  std::vector<Name> names(static_cast<std::size_t>(size));
-  check(MPI_Allgather(mine.data(), static_cast<int>(mine.size()), MPI_CHAR, names.data(),
-                      static_cast<int>(mine.size()), MPI_CHAR, channel_),
-        "MPI_Allgather");
-  hosts_.reserve(names.size());
-  for (const Name& name : names) hosts_.emplace_back(name.data());
-  id_ = next_id();
-  check(MPI_Bcast(&id_, 1, MPI_UINT64_T, 0, channel_), "MPI_Bcast");
+  watch_finalize();
+  make_channel(origin);
+  exchange_names();
   families().add(this);
+}
+
+void Family::make_channel(MPI_Comm origin) {
+  const std::vector<int> ranks = translated(origin, MPI_COMM_WORLD);
+  in_the_world_ = std::ranges::find(ranks, MPI_UNDEFINED) == ranks.end();
+  makings_id_ = hash_of(ranks);
+  check(MPI_Comm_rank(origin, &rank_), "MPI_Comm_rank");
+  hosts_.resize(ranks.size());
+  making_ = ++collective_counts().of(makings_id_, {rank_, size(), in_the_world_});
+
+  const ErrorsReturned returned(origin);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Comm_idup(origin, &channel_, &request), "MPI_Comm_idup");
+  complete(request, origin);
+  check(MPI_Comm_set_errhandler(channel_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+void Family::exchange_names() {
+  struct Card {
+    std::uint64_t id = 0;
+    std::array<char, MPI_MAX_PROCESSOR_NAME> host{};
+  };
+  Card mine{.id = next_id()};
+  int length = 0;
+  check(MPI_Get_processor_name(mine.host.data(), &length), "MPI_Get_processor_name");
+  std::vector<Card> cards(hosts_.size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, channel_, &request),
+        "MPI_Iallgather");
+  complete(request, channel_);
+  std::ranges::transform(cards, hosts_.begin(), [](const Card& card) { return card.host.data(); });
+  id_ = cards.front().id;
+}
+
+MPI_Comm Family::duplicate_for_collectives() {
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Comm_idup(channel_, &duplicate, &request), "MPI_Comm_idup");
+  complete(request, channel_);
+  return duplicate;
+}
+
+void Family::complete(MPI_Request& request, MPI_Comm comm) const {
+  const UnderWay under_way;
+  constexpr const char* kind = "a duplication";
+  const Place here(makings_id_, making_, kind, "Communicator::duplicate_of");
+  Pause pause;
+  while (!is_complete(request, kind, size())) {
+    if (pause.is_long()) {
+      attend_all(here);
+      // Of ranks that count otherwise nothing can be said.
+      if (in_the_world_ && pause.waited() > tells_after) tell_the_departed(here, comm);
+    }
+    pause();
+  }
 }
 
 Family::~Family() {
@@ -134,7 +243,7 @@ Family::~Family() {
     // One that its receiver never took stays in memory, where MPI may still read it.
     if (done == 0) new std::shared_ptr<const Letter>(std::move(sent.letter));
   }
-  if (finalized == 0 && MPI_Comm_free(&channel_) != MPI_SUCCESS)
+  if (finalized == 0 && channel_ != MPI_COMM_NULL && MPI_Comm_free(&channel_) != MPI_SUCCESS)
     std::fputs("tessera: MPI_Comm_free failed\n", stderr);
 }
 
@@ -150,20 +259,13 @@ std::string Family::purpose() const {
 }
 
 std::vector<int> Family::ranks_of(MPI_Comm comm) const {
-  MPI_Group theirs = MPI_GROUP_NULL;
-  MPI_Group ours = MPI_GROUP_NULL;
-  check(MPI_Comm_group(comm, &theirs), "MPI_Comm_group");
-  check(MPI_Comm_group(channel_, &ours), "MPI_Comm_group");
-  int size = 0;
-  check(MPI_Group_size(theirs, &size), "MPI_Group_size");
-  std::vector<int> there(static_cast<std::size_t>(size));
-  std::iota(there.begin(), there.end(), 0);
-  std::vector<int> here(there.size());
-  check(MPI_Group_translate_ranks(theirs, size, there.data(), ours, here.data()),
-        "MPI_Group_translate_ranks");
-  MPI_Group_free(&theirs);
-  MPI_Group_free(&ours);
-  return here;
+  return translated(comm, channel_);
+}
+
+bool Family::is_the_world() const {
+  int world = 0;
+  check(MPI_Comm_size(MPI_COMM_WORLD, &world), "MPI_Comm_size");
+  return in_the_world_ && size() == world;
 }
 
 void Family::send(int to, Subject subject, const std::shared_ptr<const Letter>& letter) {
@@ -207,15 +309,14 @@ void Family::attend_all(const Place& here, const Family* but) {
   }
 }
 
-void Family::leave(bool by_exception) {
-  departure_ = {.by_exception = by_exception,
-                .announced_at = Clock::now() + reticence_of(rank_, by_exception),
-                .announced = false};
+void Family::leave(WayOut way) {
+  departure_ = {.way = way, .announced_at = Clock::now() + reticence_of(rank_, way), .announced = false};
 }
 
 void Family::all_have_left() noexcept {
   departure_.reset();
   departed_.clear();
+  told_ = 0;
 }
 
 void Family::announce_departure() {
@@ -227,25 +328,35 @@ void Family::announce_departure() {
   }
 }
 
-std::size_t Family::tell_the_departed(const Place& here, std::size_t told) {
-  for (std::size_t i = 0; Family* const family = families().own(i); ++i) {
-    const std::vector<int>& departed = family->departed_;
-    if (departed.size() <= told || family->departure_) continue;
-    const auto letter = std::make_shared<Letter>(Letter{0, here});
-    for (; told < departed.size(); ++told) family->send(departed[told], Subject::waiting, letter);
+void Family::tell_the_departed(const Place& here, MPI_Comm comm) {
+  for (std::size_t i = 0; Family* const family = families().own(i); ++i) family->tell_departed(here, comm);
+}
+
+void Family::tell_departed(const Place& here, MPI_Comm comm) {
+  if (!told_at_.is(here)) {
+    told_at_ = here;
+    told_ = 0;
   }
-  return told;
+  if (told_ >= departed_.size() || departure_) return;
+  const std::vector<int> members = ranks_of(comm);
+  const auto letter = std::make_shared<Letter>(Letter{0, here});
+  for (; told_ < departed_.size(); ++told_) {
+    if (std::ranges::find(members, departed_[told_]) != members.end())
+      send(departed_[told_], Subject::waiting, letter);
+  }
 }
 
 void Family::judge(int rank, const Place& its) const {
-  // A rank that is no member of the communicator has come to none of its collectives, and is not waited for.
-  const auto came_to = collective_counts().known_of(its.comm);
-  if (!departure_ || !came_to || *came_to >= its.number) return;
-  abort_job(name_of(rank_) +
-                (departure_->by_exception ? " left the program by an exception"
-                                          : " has come to the end of the program") +
-                ", but " + name_of(rank) + " waits for it in " + its.full_name() + ": the job is ended",
+  if (!departure_ || collective_counts().known_of(its.comm) >= its.number) return;
+  abort_job(name_of(rank_) + words_of(departure_->way) + ", but " + name_of(rank) + " waits for it in " +
+                its.full_name() + ": the job is ended",
             exit_status(ErrorCode::job_fault));
+}
+
+std::shared_ptr<Family> make_family(MPI_Comm origin) {
+  auto family = std::make_shared<Family>(origin);
+  if (family->is_first()) keep_until_finalize(family);
+  return family;
 }
 
 }  // namespace tessera::mpi::detail

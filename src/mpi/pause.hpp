@@ -26,7 +26,9 @@ class Pause {
     nap_ = std::min(nap_ * 2, std::chrono::microseconds(100));
   }
   [[nodiscard]] bool is_long() const noexcept { return nap_ > std::chrono::microseconds(1); }
-  /// Since the pause was made.
+  /// When it was made.
+  [[nodiscard]] Clock::time_point start() const noexcept { return start_; }
+  /// Since then.
   [[nodiscard]] Clock::duration waited() const { return Clock::now() - start_; }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/roll_call.hpp"
 
+#include "mpi/abort.hpp"
+
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
 
@@ -8,9 +10,6 @@
 
 namespace tessera::mpi::detail {
 namespace {
-
-/// How long a rank waits before it looks for the end of those that have left: a collective is over by then.
-constexpr std::chrono::milliseconds patience{100};
 
 /// At most so many ranks are named.
 constexpr std::size_t named_at_most = 16;
@@ -40,17 +39,27 @@ std::string listed(const std::vector<int>& ranks, NameOf&& name_of) {
 
 }  // namespace
 
-RollCall::RollCall(Family& family, MPI_Comm comm, const Place& here, std::chrono::milliseconds timeout,
+RollCall::RollCall(Family& family, MPI_Comm comm, const Place& here, const Patience& patience,
                    Clock::time_point start)
     : family_(family),
       comm_(comm),
       here_(std::make_shared<Letter>(Letter{0, here})),
-      timeout_(timeout),
+      patience_(patience),
+      has_noticed_(patience.notice.count() == 0),
       start_(start),
       deadline_(time_is_up(start)) {}
 
+std::chrono::milliseconds RollCall::span() const noexcept {
+  return has_noticed_ ? patience_.timeout : patience_.notice;
+}
+
 RollCall::Clock::time_point RollCall::time_is_up(Clock::time_point start) const {
-  return start + timeout_ + lateness_of(family_.rank());
+  return start + span() + lateness_of(family_.rank());
+}
+
+void RollCall::wait_on(Clock::time_point start) {
+  began_.reset();
+  deadline_ = time_is_up(start);
 }
 
 void RollCall::step() {
@@ -58,13 +67,13 @@ void RollCall::step() {
   const Family::Mail mail = family_.attend(here_->place);
   Family::attend_all(here_->place, &family_);
   for (const int rank : mail.askers) asked_by(rank, now);
-  if (now - start_ > patience) told_ = Family::tell_the_departed(here_->place, told_);
+  if (now - start_ > tells_after) Family::tell_the_departed(here_->place, comm_);
   if (began_) {
     for (const auto& [from, letter] : mail.replies) {
       if (letter.call == here_->call) where_[static_cast<std::size_t>(from)] = letter.place;
     }
     judge(now);
-  } else if (timeout_.count() > 0 && now >= deadline_) {
+  } else if (span().count() > 0 && now >= deadline_) {
     begin(now);
   }
 }
@@ -72,8 +81,14 @@ void RollCall::step() {
 void RollCall::asked_by(int rank, Clock::time_point now) {
   if (began_ && rank > family_.rank()) return;
   // That rank ends the job at most two graces after it asked, or has heard that another works.
-  began_.reset();
-  deadline_ = std::max(deadline_, now + 3 * grace);
+  const auto after_it = now + 3 * grace;
+  if (has_noticed_) {
+    began_.reset();
+    deadline_ = std::max(deadline_, after_it);
+  } else {
+    has_noticed_ = true;  // it says who is missing
+    wait_on(now);
+  }
 }
 
 void RollCall::begin(Clock::time_point now) {
@@ -98,13 +113,21 @@ void RollCall::judge(Clock::time_point now) {
   };
 
   const auto missing = not_there([&](int rank) { return !place_of(rank); });
-  if (!missing.empty())
-    end(listed(missing, [&](int rank) { return family_.name_of(rank); }) + " did not come to " + here.name() +
-        " within " + seconds(timeout_) + ": ");
+  if (!missing.empty()) {
+    const std::string names = listed(missing, [&](int rank) { return family_.name_of(rank); });
+    if (has_noticed_)
+      end(names + " did not come to " + here.name() + " within " + seconds(patience_.timeout) + ": ");
+    say(family_.name_of(family_.rank()) + " waits at " + here.name() + ", and has heard nothing of " + names +
+        " for " + seconds(patience_.notice) + ": the job is ended if that lasts for another " +
+        seconds(patience_.timeout));
+    has_noticed_ = true;
+    wait_on(now);
+    return;
+  }
 
-  if (std::ranges::any_of(members_, [&](int rank) { return place_of(rank)->works(); })) {
-    began_.reset();
-    deadline_ = time_is_up(now);
+  if (patience_.only_silence ||
+      std::ranges::any_of(members_, [&](int rank) { return place_of(rank)->works(); })) {
+    wait_on(now);
     return;
   }
 
@@ -112,7 +135,7 @@ void RollCall::judge(Clock::time_point now) {
   if (!elsewhere.empty())
     end(listed(elsewhere,
                [&](int rank) { return family_.name_of(rank) + " is in " + place_of(rank)->full_name(); }) +
-        ", but " + family_.name_of(family_.rank()) + " has waited " + seconds(timeout_) + " for " +
+        ", but " + family_.name_of(family_.rank()) + " has waited " + seconds(patience_.timeout) + " for " +
         here.full_name() + ": every rank must make the same collective calls in the same order; ");
 
   // Everybody is here, so the collective is about to complete, unless MPI has lost a message of it.

@@ -13,6 +13,14 @@
 
 namespace tessera::mpi::detail {
 
+/// How long a collective is to wait for ranks that do not come; 0: for ever.
+struct Patience {
+  std::chrono::milliseconds timeout{};
+  std::chrono::milliseconds
+      notice{};               ///< if not 0: after so long, below `timeout`, a line says who is missing
+  bool only_silence = false;  ///< a rank that answers is waited for, whatever it is at
+};
+
 /// Finds out which ranks a collective waits for in vain, and ends the job with their names.
 ///
 /// Each rank that waits in a collective calls `step` again and again. A rank whose time is up asks the others
@@ -32,8 +40,8 @@ class RollCall {
   /// How long to wait for answers: what a message may take in a job that is very busy.
   static constexpr std::chrono::seconds grace{2};
 
-  /// `start`: when this rank came to the collective at `here`; `timeout` 0: its time is never up.
-  RollCall(Family& family, MPI_Comm comm, const Place& here, std::chrono::milliseconds timeout,
+  /// `start`: when this rank came to the collective at `here`.
+  RollCall(Family& family, MPI_Comm comm, const Place& here, const Patience& patience,
            Clock::time_point start);
 
   /// Asks, answers, or ends the job, as the time demands. Does not block.
@@ -44,16 +52,20 @@ class RollCall {
   void asked_by(int rank, Clock::time_point now);
   void begin(Clock::time_point now);
   void judge(Clock::time_point now);
+  /// Asks no more, and again when time is up from `start` on.
+  void wait_on(Clock::time_point start);
   [[nodiscard]] Clock::time_point time_is_up(Clock::time_point start) const;
+  /// How long it waits before it asks.
+  [[nodiscard]] std::chrono::milliseconds span() const noexcept;
   [[noreturn]] void end(const std::string& what_is_wrong) const;
 
   Family& family_;
   MPI_Comm comm_;
   std::shared_ptr<const Letter> here_;
-  std::chrono::milliseconds timeout_;
+  Patience patience_;
+  bool has_noticed_;  // or has not to say who is missing before it ends the job
   Clock::time_point start_;
   Clock::time_point deadline_;
-  std::size_t told_ = 0;                     // of those that have left
   std::optional<Clock::time_point> began_;   // this rank asks
   std::vector<int> members_;                 // that it asks, by their rank of the family
   std::vector<std::optional<Place>> where_;  // the answers, by rank of the family

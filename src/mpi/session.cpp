@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
+#include "mpi/ending.hpp"
 #include "mpi/family.hpp"
+#include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
 
 #include <tessera/error.hpp>
@@ -48,12 +50,6 @@ bool initialise(int& argc, char**& argv) {
   return true;
 }
 
-/// How long a rank that leaves by an exception waits for ranks of which nothing is heard, if there is no
-/// timeout.
-constexpr std::chrono::minutes longest_wait_after_an_exception{1};
-
-constexpr const char* the_end = "the end of the program";
-
 std::string words_of(const std::exception_ptr& thrown) {
   if (!thrown) return "std::terminate was called";
   try {
@@ -93,7 +89,7 @@ class Session::Exits {
     if (family.thread() != std::this_thread::get_id())
       end_job(*session, " called std::exit on another thread than the main one");
     if (detail::is_in_a_collective()) end_job(*session, " called std::exit inside a collective");
-    session->end(false);
+    session->end(detail::WayOut::plain);
   }
 
   /// Says who ends and why, then calls the handler of the application, which may write what it knows, and
@@ -133,60 +129,38 @@ Session::Session(int& argc, char**& argv)
     : owns_mpi_(initialise(argc, argv)),
       exceptions_(std::uncaught_exceptions()),
       world_(Communicator::duplicate_of(MPI_COMM_WORLD)),
-      end_(world_.duplicate()) {
+      at_finalize_(std::make_unique<detail::AtFinalize>([this] { meet(detail::WayOut::finalize); })) {
   if (owns_mpi_) exits_ = std::make_unique<Exits>(*this);
 }
 
 Session::~Session() {
-  end(std::uncaught_exceptions() > exceptions_);
+  end(std::uncaught_exceptions() > exceptions_ ? detail::WayOut::exception : detail::WayOut::plain);
 }
 
-/// Waits for all ranks. If none comes by an exception, all must have made as many collective calls: one that
-/// missed the last of them may have kept nobody waiting, and yet have no result.
-void Session::meet(bool by_exception) const {
-  const std::int64_t calls = world_.self_.family->calls_of_all;
-  // The least of a number and of its complement are its bounds over all ranks.
-  std::array<std::int64_t, 3> least = {by_exception ? 0 : 1, calls, ~calls};
-  end_.allreduce(std::span<std::int64_t>(least), Reduction::min);
-  if (least[0] == 0 || least[1] == ~least[2]) return;
-  const auto all = end_.allgather(calls);
-  const auto first = std::ranges::min_element(all);
-  const auto other = std::ranges::max_element(all);
-  const detail::Family& family = *world_.self_.family;
-  if (end_.rank() == 0)
-    abort_job(family.name_of(static_cast<int>(first - all.begin())) +
-                  " came to the end of the program after " + std::to_string(*first) + " collective calls, " +
-                  family.name_of(static_cast<int>(other - all.begin())) + " after " + std::to_string(*other) +
-                  ": every rank must make the same collective calls in the same order; the job is ended",
-              exit_status(ErrorCode::job_fault));
-  end_.barrier();
+/// MPI_Finalize waits for every rank, and for ever: here it is seen which ranks do not come.
+void Session::meet(detail::WayOut way) noexcept {
+  if (std::exchange(has_met_, true)) return;
+  try {
+    detail::Family& family = *world_.self_.family;
+    family.leave(way);
+    detail::meet_at_end(family, way, detail::patience_at_end(way, world_.timeout()));
+    family.all_have_left();
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "tessera: at the end of the program: %s\n", fault.what());
+  }
 }
 
 std::string Session::name() const {
   return world_.self_.family->name_of(world_.rank());
 }
 
-void Session::end(bool by_exception) noexcept {
+void Session::end(detail::WayOut way) noexcept {
   if (detail::is_forked_child()) return;  // its members see to themselves
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (finalized == 0) {
-    // MPI_Finalize waits for every rank, and for ever.
-    try {
-      const auto family = world_.self_.family;
-      const Purpose purpose(
-          end_, by_exception ? the_end + (", to which " + name() + " came by an exception") : the_end);
-      end_.set_timeout(world_.timeout());
-      if (by_exception && world_.timeout().count() == 0) end_.set_timeout(longest_wait_after_an_exception);
-      family->leave(by_exception);
-      meet(by_exception);
-      family->all_have_left();
-    } catch (const std::exception& fault) {
-      std::fprintf(stderr, "tessera: at the end of the program: %s\n", fault.what());
-    }
-  }
+  if (finalized == 0) meet(way);
   exits_.reset();
-  end_ = Communicator();
+  at_finalize_.reset();
   world_ = Communicator();  // while MPI is still there
   if (owns_mpi_ && finalized == 0) MPI_Finalize();
 }

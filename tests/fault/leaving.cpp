@@ -6,10 +6,12 @@
 //   caught      by one that is caught inside, after which it returns
 //   return      it returns early
 //   exit        by std::exit
+//   finalize    it calls MPI_Finalize, and returns
 //   other-exit  by std::exit on another thread
 //   together    as all other ranks, by the same exception
 //   exits       as all other ranks, by std::exit
 // THEN is what the others do: "sum", "broadcast" (from the last rank), "part" (a barrier without rank 0),
+// "part-broadcast" (from the last rank, without rank 0), "duplicate" (of the caller's communicator), "split",
 // "job" (they make one), "pass" (of a job that all have made). There is no timeout.
 #include <tessera/tessera.hpp>
 
@@ -29,7 +31,8 @@ using namespace tessera;
 constexpr int status_of_a_way_out = 3;
 
 void leave(const std::string& way) {
-  if (way == "return") return;
+  if (way == "finalize") MPI_Finalize();
+  if (way == "return" || way == "finalize") return;
   if (way == "exit" || way == "exits") std::exit(status_of_a_way_out);  // NOLINT(concurrency-mt-unsafe)
   if (way == "other-exit") std::thread([] { std::exit(status_of_a_way_out); }).join();
   throw std::runtime_error("the table is torn");
@@ -61,6 +64,12 @@ const std::map<std::string, std::function<void(const Scene&)>> calls = {
      [](const Scene& at) {
        if (at.world.rank() != 0) at.part.barrier();
      }},
+    {"part-broadcast",
+     [](const Scene& at) {
+       if (at.world.rank() != 0) (void)at.part.broadcast_text("here", at.part.size() - 1);
+     }},
+    {"duplicate", [](const Scene&) { (void)mpi::Communicator::duplicate_of(MPI_COMM_WORLD); }},
+    {"split", [](const Scene& at) { (void)at.world.split(0); }},
     {"job", [](const Scene& at) { const Job another(at.world, endless()); }},
     {"pass",
      [](const Scene& at) {

@@ -96,7 +96,9 @@ MPI_Datatype datatype() {
 /// Every member marked *Collective* must be called by every rank in the same order. Counts are 64
 /// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws
 /// `Failure`, at once or when what it began completes, whatever the error handlers of the caller's
-/// communicators are. `Error(usage)` is thrown, before anything is sent, by a call on an empty (default-made
+/// communicators are. (Under MPI_THREAD_MULTIPLE the library leaves the handler of MPI_COMM_WORLD alone, to
+/// which Open MPI 4 gives the errors of collectives: they are thrown if it is MPI_ERRORS_RETURN.)
+/// `Error(usage)` is thrown, before anything is sent, by a call on an empty (default-made
 /// or moved-from) communicator, after MPI_Finalize, on another thread than the one that made the
 /// communicator, or in a child that a rank has made by `fork`.
 ///
@@ -118,9 +120,13 @@ class Communicator {
   Communicator() = default;
 
   /// A private duplicate of `other`, so that the library's messages never meet the caller's. It has no
-  /// timeout. *Collective*, and itself without a timeout. Throws `Error(usage)` for MPI_COMM_NULL or an
-  /// inter-communicator, before MPI_Init and after MPI_Finalize, and on another thread than the main one if
-  /// MPI was initialised with MPI_THREAD_FUNNELED or less.
+  /// timeout. *Collective*, and itself without a timeout; a rank that has left the program is noticed as in
+  /// any collective. Of `other` MPI's calls are not watched. Throws `Error(usage)` for MPI_COMM_NULL or an
+  /// inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and on another thread
+  /// than the main one, at whatever level MPI was initialised.
+  ///
+  /// A program without a `Session` ends with MPI_Finalize, which is watched from the first call on: see
+  /// there. For that MPI keeps a small communicator for each set of ranks that has been duplicated.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
   /// A duplicate of this one, with a timeout of its own, within which it must be made. *Collective.*
   [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;
@@ -154,7 +160,8 @@ class Communicator {
   /// Not collective. Does not block. Cost: below a microsecond.
   void alive() const;
 
-  /// The ranks that give the same color, ordered by their rank here. *Collective.*
+  /// The ranks that give the same color, ordered by their rank here. *Collective.* Throws `Error(usage)`, on
+  /// every rank, if one gives a negative color, such as MPI_UNDEFINED.
   [[nodiscard]] Communicator split(int color) const;
 
   /// *Collective.* Waits for every rank.
@@ -245,7 +252,6 @@ class Communicator {
 
   Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
                std::chrono::milliseconds timeout);
-  void barrier(std::string_view kind) const;
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
             std::chrono::milliseconds timeout) const;
   [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;

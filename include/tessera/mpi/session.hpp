@@ -8,6 +8,10 @@
 #include <string>
 
 namespace tessera::mpi {
+namespace detail {
+class AtFinalize;
+enum class WayOut;
+}  // namespace detail
 
 /// Owns MPI_Init_thread (MPI_THREAD_FUNNELED) and MPI_Finalize for a program.
 ///
@@ -18,20 +22,22 @@ namespace tessera::mpi {
 ///
 /// If MPI is initialised already, the session borrows it and does not finalise it. Threads: make,
 /// use and destroy it on the main thread; every MPI call of the library is made on that thread.
-/// The constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED, or has
-/// been finalised; `Error(job_fault)` if it does not start, or cannot give that level.
+/// The constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED or on
+/// another thread, or has been finalised; `Error(job_fault)` if it does not start, or cannot give that level.
 ///
-/// *The end is collective*: the destructor waits for every rank, on a communicator of its own. A rank that
-/// comes to it while another waits for it in a collective ends the job (exit status 6), within moments and
-/// also without a timeout, with a line that names both:
+/// *The end is collective*: the destructor waits for every rank, by collectives of its own. A rank that comes
+/// to it while another waits for it in a collective ends the job (exit status 6), within moments and also
+/// without a timeout, with a line that names both:
 ///
 ///     tessera: rank 1 (node7) left the program by an exception, but rank 0 (node6) waits for it in an
 ///     allreduce: the job is ended
 ///
-/// So does one whose ranks all come to the end, but not after as many collective calls. So it is when one
-/// rank returns from `main` or calls `std::exit` early, too. If all ranks leave by the same exception, or all
-/// by `std::exit`, they meet at the end, and MPI is finalised. A rank that leaves by an exception waits at
-/// most a minute for ranks of which nothing is heard, if there is no timeout. An exception that nothing
+/// So does one whose ranks all come to the end, but not after as many collective calls of each communicator.
+/// So it is when one rank returns from `main`, calls `std::exit` or MPI_Finalize early, too. If all ranks
+/// leave by the same exception, or all by `std::exit`, they meet at the end, and MPI is finalised. Of ranks
+/// that are in calls of MPI's own, or compute outside of passes, nothing is heard: without a timeout, one
+/// that left by an exception waits for a minute; one that left otherwise says after a minute for whom it
+/// waits, and waits for half an hour more; then the job ends, with their names. An exception that nothing
 /// catches, `std::terminate`, and `std::exit` on another thread or inside a collective end the job at once
 /// with a line of that kind. A terminate handler that the application had set before is called after the
 /// line; one that is set while the session lives takes its place, and calls it or not.
@@ -55,15 +61,16 @@ class Session {
  private:
   class Exits;
 
-  void end(bool by_exception) noexcept;
-  void meet(bool by_exception) const;
+  void end(detail::WayOut way) noexcept;
+  void meet(detail::WayOut way) noexcept;
   /// "rank 3 (node7)"
   [[nodiscard]] std::string name() const;
 
   bool owns_mpi_ = false;
   int exceptions_ = 0;  // under way when it was made
+  bool has_met_ = false;
   Communicator world_;
-  Communicator end_;  // for the end alone, so that it is taken for no other collective
+  std::unique_ptr<detail::AtFinalize> at_finalize_;
   std::unique_ptr<Exits> exits_;
 };
 

@@ -214,6 +214,19 @@ TEST_F(CommunicatorTest, SplitOrdersByRank) {
   EXPECT_TRUE(std::is_sorted(members.begin(), members.end()));
 }
 
+TEST_F(CommunicatorTest, ANegativeColorOfOneRankIsMisuseOfAll) {
+  for (const int negative : {MPI_UNDEFINED, -5}) {
+    try {
+      (void)comm.split(rank + 1 == size ? negative : 1);
+      ADD_FAILURE() << "a part was made";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      EXPECT_NE(std::string(error.what()).find(std::to_string(negative)), std::string::npos) << error.what();
+    }
+  }
+  comm.split(0).barrier();
+}
+
 TEST_F(CommunicatorTest, MoveResetsWhatItMovesFrom) {
   const MPI_Comm native = comm.native();
   Communicator second(std::move(comm));

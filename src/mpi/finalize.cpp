@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/finalize.hpp"
+
+#include "mpi/check.hpp"
+#include "mpi/ending.hpp"
+#include "mpi/family.hpp"
+#include "mpi/fork.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <utility>
+#include <vector>
+
+namespace tessera::mpi::detail {
+namespace {
+
+struct Finalisation {
+  bool watched = false;
+  std::vector<const AtFinalize*> works;
+  std::vector<std::shared_ptr<Family>> families;
+};
+
+/// Never destroyed: MPI_Finalize may be called by the destructor of a static object.
+Finalisation& finalisation() {
+  static auto* const all = new Finalisation;
+  return *all;
+}
+
+/// Run by MPI_Finalize before anything else, while every call works (MPI 3.1, section 8.7.1).
+int before_finalize(MPI_Comm, int, void*, void*) {
+  if (is_forked_child()) return MPI_SUCCESS;
+  const std::vector<const AtFinalize*> works = finalisation().works;
+  for (auto work = works.rbegin(); work != works.rend(); ++work) (**work)();
+  const auto families = std::exchange(finalisation().families, {});
+  try {
+    for (const auto& family : families) family->leave(WayOut::finalize);
+    const Patience patience = patience_at_end(WayOut::finalize, std::chrono::milliseconds(0));
+    for (const auto& family : families) meet_at_end(*family, WayOut::finalize, patience);
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "tessera: in MPI_Finalize: %s\n", fault.what());
+  }
+  // MPI releases their communicators: a free inside of its own release of attributes may wait for itself.
+  for (const auto& family : families) family->give_up_channel();
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+void watch_finalize() {
+  if (std::exchange(finalisation().watched, true)) return;
+  int key = MPI_KEYVAL_INVALID;
+  check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &before_finalize, &key, nullptr),
+        "MPI_Comm_create_keyval");
+  check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+  check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
+}
+
+AtFinalize::AtFinalize(std::function<void()> work) : work_(std::move(work)) {
+  finalisation().works.push_back(this);
+}
+
+AtFinalize::~AtFinalize() {
+  std::erase(finalisation().works, this);
+}
+
+void keep_until_finalize(std::shared_ptr<Family> family) {
+  finalisation().families.push_back(std::move(family));
+}
+
+}  // namespace tessera::mpi::detail

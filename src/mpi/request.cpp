@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/request.hpp"
+
+#include "mpi/check.hpp"
+
+#include <optional>
+#include <string>
+
+namespace tessera::mpi::detail {
+namespace {
+
+thread_local int collectives_under_way = 0;
+
+bool several_threads_call_mpi() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+}  // namespace
+
+ErrorsReturned::ErrorsReturned(MPI_Comm comm) : comm_(comm) {
+  if (several_threads_call_mpi()) return;
+  MPI_Comm_get_errhandler(comm_, &before_);
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+}
+
+ErrorsReturned::~ErrorsReturned() {
+  if (before_ == MPI_ERRHANDLER_NULL) return;
+  MPI_Comm_set_errhandler(comm_, before_);
+  MPI_Errhandler_free(&before_);
+}
+
+UnderWay::UnderWay() noexcept {
+  ++collectives_under_way;
+}
+UnderWay::~UnderWay() {
+  --collectives_under_way;
+}
+
+bool is_in_a_collective() noexcept {
+  return collectives_under_way > 0;
+}
+
+bool is_complete(MPI_Request& request, std::string_view kind, int ranks) {
+  int done = 0;
+  check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
+  if (done == 0) return false;
+  // Open MPI 4 hands the error of a collective's request to the handler of MPI_COMM_WORLD, and has no way to
+  // ask for it before. A rank alone has nobody whose message could be wrong or lost.
+  std::optional<ErrorsReturned> returned;
+  if (ranks > 1) returned.emplace(MPI_COMM_WORLD);
+  if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS)
+    check(code, std::string(kind).c_str());
+  return true;
+}
+
+}  // namespace tessera::mpi::detail

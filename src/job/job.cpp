@@ -27,6 +27,13 @@ void require_threads_of_mpi() {
         "with MPI_THREAD_FUNNELED or more");
 }
 
+/// The number of a job, one on all of its ranks and higher than those of the jobs that they had before.
+int next_number(const mpi::Communicator& comm) {
+  static int jobs = 0;
+  jobs = comm.allreduce(jobs + 1, mpi::Reduction::max);
+  return jobs;
+}
+
 }  // namespace
 
 std::string_view to_string(Policy policy) {
@@ -43,6 +50,7 @@ Job::Job(const mpi::Communicator& comm, JobOptions options) {
   const mpi::Purpose purpose(comm, "the making of the job");
   state_ = std::make_unique<State>(comm, std::move(options));
   state_->set_up();
+  state_->number = next_number(state_->comm);
 }
 Job::State& Job::state() const {
   if (!state_) throw Error(ErrorCode::usage, "the job was moved from: use the object that it was moved to");

@@ -41,7 +41,7 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const Devic
              for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
              sums.front().prepare_allreduce();
            }});
-  const std::string what = "the sum of pass " + std::to_string(state().pass);
+  const std::string what = "the sum of " + state().pass_name();
   const mpi::Purpose purpose(comm(), what);
   try {
     sums.front().allreduce(comm());

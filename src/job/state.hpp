@@ -66,6 +66,7 @@ struct Job::State {
   std::optional<WorkerThreads> host_workers;  ///< as many; from their first work on
   std::vector<int> threads_of_ranks;
   bool plans_for_hosts = false;          ///< the job had no device to use from the beginning
+  int number = 1;                        ///< tells jobs of one program apart, in messages
   int pass = 0;                          ///< counts from 1; 0 while the job is set up
   std::string absence;                   ///< why no device of the job is used; empty if one is
   std::optional<Verdict::Failure> lost;  ///< the failure after which the job stays on the CPU
@@ -107,8 +108,12 @@ struct Job::State {
   [[nodiscard]] Verdict verdict_of_host(const Plan& plan) const;
   [[nodiscard]] static Verdict no_verdict(std::string reason);
 
+  /// "pass 3", and of which job if the program has made more than one.
+  [[nodiscard]] std::string pass_name() const {
+    return "pass " + std::to_string(pass) + (number > 1 ? " of job " + std::to_string(number) : "");
+  }
+
  private:
-  [[nodiscard]] std::string pass_name() const { return "pass " + std::to_string(pass); }
   [[nodiscard]] TileEnd compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work);
 };
 

@@ -131,10 +131,17 @@ void RollCall::judge(Clock::time_point now) {
     return;
   }
 
+  // Two calls of one name are told apart by where they are made.
+  const auto told_apart = [&](const Place& place) {
+    if (place.full_name() != here.full_name()) return place.full_name();
+    return place.full_name() + (place.comm == here.comm
+                                    ? ", call " + std::to_string(place.number) + " of the communicator"
+                                    : " of another communicator");
+  };
   const auto elsewhere = not_there([&](int rank) { return !place_of(rank)->is(here); });
   if (!elsewhere.empty())
     end(listed(elsewhere,
-               [&](int rank) { return family_.name_of(rank) + " is in " + place_of(rank)->full_name(); }) +
+               [&](int rank) { return family_.name_of(rank) + " is in " + told_apart(*place_of(rank)); }) +
         ", but " + family_.name_of(family_.rank()) + " has waited " + seconds(patience_.timeout) + " for " +
         here.full_name() + ": every rank must make the same collective calls in the same order; ");
 

@@ -101,6 +101,22 @@ const std::map<std::string, std::function<void(const Scene&)>> collectives = {
        at.come();
        const Job job(endless, options);
      }},
+    {"sums",  // the late rank's is of another communicator
+     [](const Scene& at) {
+       const auto copy = at.world.duplicate();
+       (void)(at.is_late() ? copy : at.world).allreduce(1, mpi::Reduction::sum);
+     }},
+    {"jobs",  // the late rank is in a pass of another job
+     [](const Scene& at) {
+       JobOptions options;
+       options.policy = Policy::cpu;
+       options.collective_timeout = timeout;
+       Job first(at.world, options);
+       Job second(at.world, options);
+       Job& job = at.is_late() ? second : first;
+       (void)job.reduce(
+           job.plan(100), 1, [](Tile&, ReproducibleSum&) {}, [](const HostTile&, std::span<double>) {});
+     }},
     {"together", [](const Scene& at) { at.come(), fit::together(at.world, [] {}); }},
     {"end", [](const Scene& at) { at.come(); }},  // of the program
 };

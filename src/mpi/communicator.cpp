@@ -71,12 +71,15 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   return offsets;
 }
 
-/// A rank whose waits are all too short to be asked meanwhile answers at the beginning of one, now and then:
-/// often enough for those that ask. For the main thread.
+/// How often a rank answers whose waits are all too short to be asked meanwhile: often enough for those that
+/// ask, and for no other one to feel it.
+constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::RollCall::grace) / 8;
+
+/// At the beginning of a wait. For the main thread.
 bool is_time_to_attend(Pause::Clock::time_point now) {
   static Pause::Clock::time_point next{};
   if (now < next) return false;
-  next = now + detail::RollCall::grace / 8;
+  next = now + between_answers;
   return true;
 }
 

@@ -54,7 +54,8 @@ class Session {
   /// A private duplicate of MPI_COMM_WORLD, valid for the life of the session.
   [[nodiscard]] const Communicator& world() const noexcept { return world_; }
   /// For the collectives of `world()`, and for the end of the program: how long a rank that ends waits for
-  /// the others (see `Communicator`). 0, as at first: for ever. MPI's own start is the launcher's to watch.
+  /// the others (see `Communicator`). 0, as at first: for ever, and at the end as is said above. MPI's own
+  /// start is the launcher's to watch.
   void set_timeout(std::chrono::milliseconds timeout) noexcept { world_.set_timeout(timeout); }
   [[nodiscard]] bool is_root() const noexcept { return world_.rank() == 0; }
 

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -33,7 +34,7 @@ using testing::RandomModel;
 constexpr std::uint64_t designs = 280;
 constexpr int random_starts = 6;
 /// Designs in which a descent from the default alone ends above the lowest optimum, among many thousands.
-constexpr std::array<std::uint64_t, 9> difficult{25, 61, 81, 128, 143, 163, 1341, 3748, 3897};
+constexpr std::array<std::uint64_t, 11> difficult{25, 61, 81, 128, 143, 163, 1341, 3748, 3897, 4586, 4590};
 
 /// A random model with its criterion and its fit.
 struct Case {
@@ -106,6 +107,23 @@ TEST(RemlOptimum, NoOtherStartEndsLowerWhereADescentFromTheDefaultDoesNot) {
     const RemlFit local = one.fit(Search::local);
     EXPECT_LE(fit.score, local.score + tolerance(local.score)) << one.told(fit.log_sp);
   }
+}
+
+/// As s(dept) does in InstEval of lme4 beside s(d): downhill the second of two crossed groupings is sent to
+/// infinity, where V is flat, and V is lower by 3 where it has an effect.
+TEST(RemlOptimum, ARandomEffectThatIsSentToInfinityComesBack) {
+  const Case one(4590);
+  const auto edf_of_the_last = [&](const RemlFit& fit) {
+    const CoefBlock& block = one.random.model.design().blocks.back();
+    EXPECT_EQ(block.kind, "re");
+    const auto begin = fit.edf.begin() + block.coef_begin;
+    return std::accumulate(begin, begin + block.coef_size, 0.0);
+  };
+  const RemlFit local = one.fit(Search::local);
+  const RemlFit fit = one.fit();
+  EXPECT_LT(edf_of_the_last(local), 1e-3);
+  EXPECT_GT(edf_of_the_last(fit), 2);
+  EXPECT_LT(fit.score, local.score - 3);
 }
 
 TEST(RemlOptimum, AProfileIsTheCriterionAlongOneParameter) {

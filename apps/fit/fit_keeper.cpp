@@ -47,7 +47,10 @@ void FitKeeper::keep(FitState state) {
 void FitKeeper::keep_fallback() {
   resumed_.reset();
   place_ = place_of(job_);
-  fallback_ = to_string(job_.last_verdict());
+  // The fit starts over by a plan for hosts: how the pass was cut that fell back is of no matter to it.
+  Verdict verdict = job_.last_verdict();
+  verdict.imbalance = 1;
+  fallback_ = to_string(verdict);
   keep({});
 }
 

@@ -51,6 +51,10 @@ std::vector<double> ticks_of(double low, double high, double count) {
 
 std::vector<double> ticks(double low, double high, int count) {
   std::vector<double> out;
+  // A model from elsewhere may have any numbers: what spans nothing, or more than there are numbers, has no
+  // ticks.
+  if (!(high - low > 0) || !std::isfinite((high - low) / count) || (high - low) / (1e3 * count) == 0)
+    return out;
   for (double wanted = count; (out = ticks_of(low, high, wanted)).size() < 2 && wanted < 1e3;) wanted *= 1.5;
   return out;
 }

@@ -24,17 +24,18 @@ void* allocate(std::size_t bytes) noexcept {
 }  // namespace
 }  // namespace tessera::testing
 
-void* operator new(std::size_t bytes) {
+// Out of line, so that the compiler does not see malloc() meet another operator delete.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* memory = tessera::testing::allocate(bytes);
   return memory != nullptr ? memory : throw std::bad_alloc();
 }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return tessera::testing::allocate(bytes);
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 

@@ -30,6 +30,9 @@ Texts labels(double low, double high, int count = 5) {
 
 TEST(Ticks, AreRoundNumbersInside) {
   EXPECT_EQ(ticks(0, 1), (std::vector<double>{0, 0.2, 0.4, 0.6, 0.8, 1}));
+  EXPECT_TRUE(ticks(1, 1).empty());
+  EXPECT_TRUE(ticks(-1e308, 1e308).empty());
+  EXPECT_TRUE(ticks(0, 5e-324).empty());
   EXPECT_EQ(ticks(-0.07, 0.31), (std::vector<double>{0, 0.1, 0.2, 0.3}));
   EXPECT_EQ(ticks(1959, 1997.9), (std::vector<double>{1960, 1970, 1980, 1990}));
   EXPECT_EQ(ticks(-3.2, 4.1, 8), (std::vector<double>{-3, -2, -1, 0, 1, 2, 3, 4}));

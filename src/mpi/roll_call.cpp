@@ -119,7 +119,8 @@ void RollCall::judge(Clock::time_point now) {
       end(names + " did not come to " + here.name() + " within " + seconds(patience_.timeout) + ": ");
     say(family_.name_of(family_.rank()) + " waits at " + here.name() + ", and has heard nothing of " + names +
         " for " + seconds(patience_.notice) + ": the job is ended if that lasts for another " +
-        seconds(patience_.timeout));
+        seconds(patience_.timeout) +
+        "; if it is at work, it can call Communicator::alive, or the program Session::set_timeout");
     has_noticed_ = true;
     wait_on(now);
     return;

@@ -23,6 +23,19 @@ std::string words_of(int code) {
 
 }  // namespace
 
+std::optional<FileState> state_of(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return std::nullopt;
+  constexpr std::int64_t second = 1'000'000'000;
+  // Modulo 2^64: a damaged file system may have any time.
+  const auto written = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * second +
+                       static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+  return FileState{.device = status.st_dev,
+                   .inode = status.st_ino,
+                   .size = status.st_size,
+                   .written_ns = static_cast<std::int64_t>(written)};
+}
+
 InputFile::InputFile(std::string path)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
@@ -55,10 +68,14 @@ std::size_t InputFile::read_at(std::int64_t offset, std::span<char> buffer) cons
   return got;
 }
 
+FileState InputFile::state() const {
+  const std::optional<FileState> state = state_of(descriptor_);
+  if (!state) fail(words_of(errno));
+  return *state;
+}
+
 std::int64_t InputFile::size() const {
-  struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) fail(words_of(errno));
-  return status.st_size;
+  return state().size;
 }
 
 void InputFile::fail(const std::string& reason) const {

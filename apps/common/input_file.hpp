@@ -2,10 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 namespace tessera::apps {
+
+/// Which file an open one is, and of when: writing to it changes its size or the time.
+struct FileState {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t size = 0;
+  std::int64_t written_ns = 0;  ///< the last write, since 1970
+
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+
+/// Of an open file, as the system tells it now; nothing if it does not.
+[[nodiscard]] std::optional<FileState> state_of(int descriptor);
 
 /// A regular file that is open for reading, and its name for messages. What is no regular file is refused as
 /// it is opened, and without waiting: the reader of a pipe that nobody writes to would wait for ever.
@@ -21,7 +35,8 @@ class InputFile {
   /// `Error(input)`.
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
 
-  /// As the system tells it now. Throws `Error(input)`.
+  /// As the system tells them now. Throw `Error(input)`.
+  [[nodiscard]] FileState state() const;
   [[nodiscard]] std::int64_t size() const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Throws `Error(input)`: the file cannot be read, for `reason`.

@@ -21,6 +21,7 @@ class PlainSource final : public ByteSource {
   }
   void seek(std::int64_t offset) override { offset_ = offset; }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
+  [[nodiscard]] const apps::InputFile& file() const override { return file_; }
 
  private:
   apps::InputFile file_;

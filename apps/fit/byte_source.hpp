@@ -7,6 +7,10 @@
 #include <span>
 #include <string>
 
+namespace tessera::apps {
+class InputFile;
+}
+
 namespace tessera::fit {
 
 /// Called again and again while a file is read, after some MiB at most: what it throws ends the reading.
@@ -23,6 +27,8 @@ class ByteSource {
   virtual void seek(std::int64_t offset) = 0;
   /// Bytes taken from the file so far, packed if it is packed.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
+  /// The file that the bytes come from.
+  [[nodiscard]] virtual const apps::InputFile& file() const = 0;
 };
 
 /// Throws `Error(input)` if the file cannot be opened or is no regular file, and `read` if gzip data are

@@ -50,9 +50,11 @@ bool CsvRowReader::refill() {
   at_ = 0;
   if (filled_ == buffer_.size()) {
     if (filled_ >= max_row_bytes)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}, line {}: a row of more than {} MiB; is a quote not closed?", path_,
-                              row_line_, max_row_bytes >> 20));
+      throw Error(
+          ErrorCode::input,
+          fmt::format(
+              "{}, line {}: a row of more than {} MiB; is a quote not closed, or are there no newlines?",
+              path_, row_line_, max_row_bytes >> 20));
     buffer_.resize(2 * buffer_.size());
   }
   const std::size_t got = source_.read(std::span(buffer_).subspan(filled_));

@@ -5,12 +5,12 @@
 #include "csv_index.hpp"
 #include "csv_rows.hpp"
 #include "frame_builder.hpp"
+#include "shared_input.hpp"
 #include "utf8.hpp"
 
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -32,6 +32,18 @@ struct Header {
   std::int64_t file_bytes = 0;
 };
 
+/// True if a line of a header goes on behind a carriage return that no newline follows.
+bool has_lone_returns(std::string_view row) {
+  bool inside = false;
+  for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+    if (row[i] == '"') inside = !inside;
+    // Before blanks and commas it counts for nothing, as those of a file whose newlines were made CRLF twice.
+    if (row[i] == '\r' && !inside && std::string_view("\r \t,").find(row[i + 1]) == std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 Header read_header(ByteSource& source, const std::string& path, const CsvOptions& options) {
   std::array<char, byte_order_mark.size()> first{};
   source.seek(0);
@@ -42,6 +54,12 @@ Header read_header(ByteSource& source, const std::string& path, const CsvOptions
   if (!reader.next()) throw Error(ErrorCode::input, fmt::format("{}: the file is empty", path));
   if (reader.row().find('\0') != std::string_view::npos)
     throw Error(ErrorCode::input, fmt::format("{}: neither CSV in ASCII or UTF-8, nor HDF5", path));
+
+  if (has_lone_returns(reader.row()))
+    throw Error(ErrorCode::input,
+                fmt::format("{}, line {}: lines end in carriage returns alone, as those of old Macs: make "
+                            "newlines of them (tr '\\r' '\\n')",
+                            path, reader.line()));
 
   Header header;
   std::string scratch;
@@ -66,18 +84,18 @@ Header read_header(ByteSource& source, const std::string& path, const CsvOptions
   }
   header.data_offset = reader.next_offset();
   header.data_line = reader.next_line();
-  struct stat status {};
-  if (!options.gzip && ::stat(path.c_str(), &status) == 0) header.file_bytes = status.st_size;
+  if (!options.gzip) header.file_bytes = source.file().size();
   return header;
 }
 
 class CsvTable final : public TableReader {
  public:
-  CsvTable(std::string path, CsvOptions options, std::unique_ptr<ByteSource> source,
+  CsvTable(std::string path, CsvOptions options, std::unique_ptr<ByteSource> source, SharedTable shared,
            std::vector<std::string> columns, CsvIndex index)
       : path_(std::move(path)),
         options_(std::move(options)),
         source_(std::move(source)),
+        shared_(shared),
         columns_(std::move(columns)),
         index_(std::move(index)) {}
 
@@ -87,8 +105,10 @@ class CsvTable final : public TableReader {
 
   [[nodiscard]] Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,
                            tessera::Range rows) override {
-    return read_frame(comm, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
-                      [this](tessera::Range part, FrameBuilder& builder) { scan(part, builder); });
+    return shared_.read(comm, [&] {
+      return read_frame(comm, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
+                        [this](tessera::Range part, FrameBuilder& builder) { scan(part, builder); });
+    });
   }
 
  private:
@@ -98,6 +118,7 @@ class CsvTable final : public TableReader {
   std::string path_;
   CsvOptions options_;
   std::unique_ptr<ByteSource> source_;
+  SharedTable shared_;  // refers to the file of the source
   std::vector<std::string> columns_;
   CsvIndex index_;
   std::string scratch_;
@@ -150,15 +171,18 @@ void CsvTable::parse(const CsvRowReader& reader, FrameBuilder& builder, std::spa
   builder.end_row(reader.line());
 }
 
-}  // namespace
+/// What a table is known by once it is open.
+struct Outline {
+  std::vector<std::string> columns;
+  CsvIndex index;
+};
 
-std::unique_ptr<TableReader> open_csv(const tessera::mpi::Communicator& comm, const std::string& path,
-                                      const CsvOptions& options) {
-  std::unique_ptr<ByteSource> source;
+/// *Collective.* Counts the rows.
+Outline read_outline(const tessera::mpi::Communicator& comm, ByteSource& source, const std::string& path,
+                     const CsvOptions& options) {
   Header header;
   together(comm, [&] {
-    source = options.gzip ? open_gzip(path, options.between) : open_plain(path, options.between);
-    if (comm.rank() == 0) header = read_header(*source, path, options);
+    if (comm.rank() == 0) header = read_header(source, path, options);
   });
   header.columns = unpack(comm.broadcast_text(pack(header.columns), 0));
   std::array<std::int64_t, 3> places{header.data_offset, header.data_line, header.file_bytes};
@@ -181,11 +205,24 @@ std::unique_ptr<TableReader> open_csv(const tessera::mpi::Communicator& comm, co
     part.begin = data + mine.begin;
     part.end = data + mine.end;
   }
-  CsvIndex index = index_csv(comm, *source, part, options.buffer_bytes, spacing);
+  CsvIndex index = index_csv(comm, source, part, options.buffer_bytes, spacing);
   if (index.rows == 0)
     throw Error(ErrorCode::input, fmt::format("{}: there is a header, but no row of data", path));
-  return std::make_unique<CsvTable>(path, options, std::move(source), std::move(header.columns),
-                                    std::move(index));
+  return {std::move(header.columns), std::move(index)};
+}
+
+}  // namespace
+
+std::unique_ptr<TableReader> open_csv(const tessera::mpi::Communicator& comm, const std::string& path,
+                                      const CsvOptions& options) {
+  std::unique_ptr<ByteSource> source;
+  together(comm, [&] {
+    source = options.gzip ? open_gzip(path, options.between) : open_plain(path, options.between);
+  });
+  const SharedTable shared(comm, source->file(), options.between);
+  Outline outline = shared.read(comm, [&] { return read_outline(comm, *source, path, options); });
+  return std::make_unique<CsvTable>(path, options, std::move(source), shared, std::move(outline.columns),
+                                    std::move(outline.index));
 }
 
 }  // namespace tessera::fit

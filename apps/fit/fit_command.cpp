@@ -6,6 +6,7 @@
 #include "output.hpp"
 #include "output_file.hpp"
 #include "run_report.hpp"
+#include "shared_input.hpp"
 #include "summary.hpp"
 
 #include <fmt/core.h>
@@ -102,6 +103,8 @@ int FitCommand::run(mpi::Session& session) const {
   const Formula parsed = parse_formula(formula);
   FitOptions options;
   together(session.world(), [&] { options.family = chosen_family(family); });
+  if (options.family.custom)
+    require_same_content(session.world(), family.substr(1), to_toml(*options.family.custom));
   options.weights = weights;
   options.table = table.options();
   options.block_rows = block_rows;

@@ -100,14 +100,15 @@ class TableReader {
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
   /// malformed line (with its number), text in an expression that needs numbers, rows for which the ranks
-  /// of a node have not the memory.
+  /// of a node have not the memory, a table that was written to since it was opened.
   [[nodiscard]] virtual Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,
                                    tessera::Range rows) = 0;
   /// Bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
 };
 
-/// *Collective.* Throws the same `Error(input)` on every rank: a missing or empty file, one that is neither.
+/// *Collective.* Throws the same `Error(input)` on every rank: a missing or empty file, one that is neither,
+/// or another on one rank than on another (see shared_input.hpp).
 /// `between` is called while the file is opened and while it is read, on the calling thread; an `Error` that
 /// it throws on one rank is thrown on every rank.
 [[nodiscard]] std::unique_ptr<TableReader> open_table(const tessera::mpi::Communicator& comm,

@@ -54,6 +54,7 @@ class GzipSource final : public ByteSource {
     }
   }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
+  [[nodiscard]] const apps::InputFile& file() const override { return file_; }
 
  private:
   /// Goes to the first byte of the next member; false if there is none.

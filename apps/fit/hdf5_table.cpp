@@ -3,6 +3,7 @@
 
 #include "frame_builder.hpp"
 #include "hdf5_storage.hpp"
+#include "shared_input.hpp"
 #include "utf8.hpp"
 
 #include <tessera/error.hpp>
@@ -48,8 +49,19 @@ Kind kind_of(hid_t type) {
   }
 }
 
-Handle open_file(const std::string& path) {
+/// True if HDF5 has opened this file, and not one that came into its place.
+bool is_open_as(hid_t hdf5, const apps::InputFile& file) {
+  void* handle = nullptr;
+  if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
+  const auto opened = apps::state_of(*static_cast<const int*>(handle));
+  const apps::FileState expected = file.state();
+  return opened && opened->device == expected.device && opened->inode == expected.inode;
+}
+
+Handle open_file(const apps::InputFile& opened) {
+  const std::string& path = opened.path();
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_sec2(access.get());  // whose handle is a descriptor, whatever the environment chooses
 #if H5_VERSION_GE(1, 10, 7)
   // Shared file systems often have no locks; a reader needs none.
   H5Pset_file_locking(access.get(), false, true);
@@ -57,6 +69,9 @@ Handle open_file(const std::string& path) {
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.valid())
     throw Error(ErrorCode::input, fmt::format("{}: cannot be opened as HDF5; is it damaged?", path));
+  if (!is_open_as(file.get(), opened))
+    throw Error(ErrorCode::input,
+                fmt::format("{}: was replaced while it was opened: start again when it no longer is", path));
   return file;
 }
 
@@ -258,8 +273,14 @@ class Column {
 
 class Hdf5Table final : public TableReader {
  public:
-  Hdf5Table(std::string path, Hdf5Options options, Handle file, Contents contents)
-      : path_(std::move(path)), options_(options), file_(std::move(file)), contents_(std::move(contents)) {}
+  Hdf5Table(std::unique_ptr<apps::InputFile> opened, SharedTable shared, Hdf5Options options, Handle file,
+            Contents contents)
+      : opened_(std::move(opened)),
+        shared_(shared),
+        path_(opened_->path()),
+        options_(std::move(options)),
+        file_(std::move(file)),
+        contents_(std::move(contents)) {}
 
   [[nodiscard]] std::int64_t rows() const override { return contents_.rows; }
   [[nodiscard]] std::vector<std::string> columns() const override { return contents_.columns; }
@@ -274,13 +295,17 @@ class Hdf5Table final : public TableReader {
           throw Error(ErrorCode::input, fmt::format("{}: the dataset '{}' {}", path_, column, found->second));
       }
     }
-    return read_frame(comm, ReadPlan(request, contents_.columns, path_), rows, contents_.rows, "row",
-                      [this](tessera::Range part, FrameBuilder& builder) { scan(part, builder); });
+    return shared_.read(comm, [&] {
+      return read_frame(comm, ReadPlan(request, contents_.columns, path_), rows, contents_.rows, "row",
+                        [this](tessera::Range part, FrameBuilder& builder) { scan(part, builder); });
+    });
   }
 
  private:
   void scan(tessera::Range rows, FrameBuilder& builder);
 
+  std::unique_ptr<apps::InputFile> opened_;  // the file that HDF5 has open, too
+  SharedTable shared_;                       // refers to it
   std::string path_;
   Hdf5Options options_;
   Handle file_;
@@ -325,13 +350,20 @@ void Hdf5Table::scan(tessera::Range rows, FrameBuilder& builder) {
 std::unique_ptr<TableReader> open_hdf5(const tessera::mpi::Communicator& comm, const std::string& path,
                                        const Hdf5Options& options) {
   const QuietErrors quiet;
+  std::unique_ptr<apps::InputFile> opened;
   Handle file;
-  Contents contents;
-  together(comm, [&] {
-    file = open_file(path);
-    contents = contents_of(file.get(), path);
+  together(comm, [&] { opened = std::make_unique<apps::InputFile>(path); });
+  const SharedTable shared(comm, *opened, options.between);
+  Contents contents = shared.read(comm, [&] {
+    Contents mine;
+    together(comm, [&] {
+      file = open_file(*opened);
+      mine = contents_of(file.get(), path);
+    });
+    return mine;
   });
-  return std::make_unique<Hdf5Table>(path, options, std::move(file), std::move(contents));
+  return std::make_unique<Hdf5Table>(std::move(opened), shared, options, std::move(file),
+                                     std::move(contents));
 }
 
 }  // namespace tessera::fit

@@ -3,6 +3,7 @@
 #include "model.hpp"
 #include "output.hpp"
 #include "predict.hpp"
+#include "shared_input.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -38,6 +39,7 @@ int PredictCommand::run(mpi::Session& session) const {
     if (session.is_root()) refuse_to_overwrite({{"--out", out}}, {model, covariance_path(model), data});
     fitted = load_model(model);
   });
+  require_same_content(session.world(), model, fitted.checksum);
   JobOptions job_options;
   job_options.policy = Policy::cpu;
   job_options.threads = threads;

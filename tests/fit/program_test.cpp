@@ -131,6 +131,50 @@ TEST_F(Program, RowsWithMissingValuesAreLeftOutAndPredictedAsNA) {
   EXPECT_EQ(shown.out.find("NA"), shown.out.size() - 3) << "a prediction needs no response";
 }
 
+// Each rank has a working directory of its own, as on nodes that have files of their own.
+TEST_F(Program, FilesOfOneNameThatDifferBetweenRanksAreNotMixed) {
+  const auto each_in_its_folder = [&](const std::string& arguments) {
+    const auto rank_in = [&](const char* folder) {
+      return " 1 -wdir " + path(folder) + " " TESSERA_FIT " " + arguments;
+    };
+    return run(TESSERA_MPIRUN + rank_in("one") + " : -n" + rank_in("two"));
+  };
+  const std::string own =
+      "name = \"own\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\ndeviance = \"(y - "
+      "mu)^2\"\n";
+  for (const char* folder : {"one", "two"}) {
+    fs::create_directory(path(folder));
+    fs::copy_file(path("data.csv"), path(folder) + "/data.csv");
+    std::ofstream(path(folder) + "/own.toml") << own;
+  }
+  const std::string fit_it =
+      "fit data.csv --formula 'y ~ x' --device cpu --threads 1 --block-rows 16 --out " + path("model.json") +
+      " --family ";
+  ASSERT_EQ(each_in_its_folder(fit_it + "@own.toml").status, 0);
+  const std::string of_copies = read("model.json");
+  ASSERT_EQ(fit("data.csv", "y ~ x", "--block-rows 16 --family @" + path("one/own.toml"), 2).status, 0);
+  EXPECT_EQ(read("model.json"), of_copies);
+
+  for (const char* folder : {"one", "two"})
+    fs::copy_file(path("model.json"), path(folder) + std::string("/model.json"));
+  const std::string predict = "predict model.json data.csv --out " + path("pred.csv");
+  EXPECT_EQ(each_in_its_folder(predict).status, 0);
+  fs::remove(path("model.json"));
+  fs::remove(path("pred.csv"));
+
+  const auto refused = [&](const char* name, const std::string& arguments) {
+    const std::string before = read(std::string("two/") + name);
+    write(std::string("two/") + name, before + "\n");
+    expect_refusal(each_in_its_folder(arguments), 3, name + std::string(": rank 0 (on "));
+    write(std::string("two/") + name, before);
+  };
+  write("two/own.toml", std::regex_replace(own, std::regex("\"1\""), "\"2 - 1\""));
+  expect_refusal(each_in_its_folder(fit_it + "@own.toml"), 3, "own.toml: rank 0 (on ");
+  refused("data.csv", fit_it + "gaussian");
+  refused("data.csv", predict);
+  refused("model.json", predict);
+}
+
 TEST_F(Program, TwoCoefficientsOfOneNameAreReadBackInTheirOrder) {
   // Level 1 of the factor q, and the column q1; deterministic.
   std::ostringstream table;

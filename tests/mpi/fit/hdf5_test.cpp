@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -270,6 +271,49 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   if (comm.rank() == 0) std::filesystem::resize_file(file.path(), size / 8);
   comm.barrier();
   EXPECT_EQ(fault(request({"x"})), file.path() + ": cannot be opened as HDF5; is it damaged?");
+}
+
+// The reading of rows asks before each piece of them.
+TEST(Hdf5Table, RefusesOneThatIsWrittenToWhileItIsRead) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.h5");
+  fill(comm, file, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3, 4, 5, 6, 7, 8}); });
+  namespace fs = std::filesystem;
+  if (comm.rank() == 0)
+    fs::last_write_time(file.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  comm.barrier();
+  const auto touch = [&] {
+    if (comm.rank() == 0)
+      std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary).put('\x89');
+  };
+  const auto table = open_hdf5(comm, file.path(), {2, touch});
+  const std::string fault = common_fault(comm, [&] {
+    static_cast<void>(
+        table->read(comm, request({"x"}), Plan::over_hosts(8, comm.size()).range_of(comm.rank())));
+  });
+  EXPECT_TRUE(fault.starts_with(file.path() + ": was written to while it was read (as rank 0 on ")) << fault;
+}
+
+TEST(Hdf5Table, MayBeACopyOnEachNodeThatIsTheSame) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.h5");
+  fill(comm, file, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3}); });
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  const fs::path own = file.path() + "." + std::to_string(comm.rank());
+  fs::create_directory(own);
+  fs::copy_file(file.path(), own / "t.h5");
+  fs::current_path(own);
+  EXPECT_EQ(open_table(comm, "t.h5")->rows(), 3);
+  if (comm.size() > 1) {
+    if (comm.rank() == 1) {
+      Writer other("t.h5");
+      other.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 4});
+    }
+    const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(comm, "t.h5")); });
+    EXPECT_TRUE(fault.starts_with("t.h5: rank 0 (on ")) << fault;
+  }
+  fs::current_path(before);
 }
 
 TEST(Hdf5Table, ReadsNoOtherFile) {

@@ -120,13 +120,11 @@ int FitCommand::run(mpi::Session& session) const {
   together(session.world(), [&] {
     if (!root) return;
     refuse_to_overwrite({{"--out", out},
-                         {"--out", covariance_path(out)},
                          {"--run-report", run_report},
                          {"--checkpoint", checkpoint},
                          {"--checkpoint", checkpoint.empty() ? "" : checkpoint + ".previous"}},
-                        {data, family.starts_with('@') ? family.substr(1) : ""});
+                        {data, family.starts_with('@') ? family.substr(1) : ""}, out);
     OutputFile model_place(out);
-    OutputFile covariance_place(covariance_path(out));
     if (!run_report.empty()) OutputFile report_place(run_report);
   });
 

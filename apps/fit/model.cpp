@@ -28,9 +28,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
-constexpr int format_version = 2;
+/// The versions that are read. Since 3 a covariance beside the file has a name of its own; other files are as
+/// they were, and remain so to programs before.
+constexpr int oldest_version = 2;
+constexpr int newest_version = 3;
 
-constexpr const char* covariance_suffix = ".cov";
+/// Of a version 2.
+constexpr std::string_view plain_suffix = ".cov";
 
 /// Of a covariance: far more than dense algebra can serve, and their square is a 64-bit integer.
 constexpr std::size_t most_columns = std::size_t{1} << 30;
@@ -105,7 +109,7 @@ Json centring_json(const Model& model) {
 
 Json to_json(const Model& model) {
   Json json{{"format", format_name},
-            {"version", format_version},
+            {"version", oldest_version},
             {"tessera", tessera::version},
             {"formula", model.formula},
             {"family", model.family.name()},
@@ -191,7 +195,9 @@ struct CovarianceSize {
 /// The file of a covariance, whose size is what a fit would have written. The numbers are read later.
 class CovarianceFile {
  public:
-  CovarianceFile(const std::string& model, CovarianceSize size) : file_(beside(model)), size_(size) {
+  CovarianceFile(const std::string& model, const std::string& suffix, CovarianceSize size)
+      : file_(std::filesystem::canonical(model).string() + suffix),  // beside the model, and no link to it
+        size_(size) {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
     const std::uint64_t numbers = std::uint64_t{size.coefficients} * size.columns();
     if (bytes % sizeof(double) != 0 || bytes / sizeof(double) != numbers)
@@ -215,10 +221,6 @@ class CovarianceFile {
   }
 
  private:
-  static std::string beside(const std::string& model) {
-    return covariance_path(std::filesystem::canonical(model).string());  // and no link to it
-  }
-
   apps::InputFile file_;
   CovarianceSize size_;
 };
@@ -229,8 +231,10 @@ class StoredCovariance {
  public:
   StoredCovariance(const JsonField& field, CovarianceSize size, const std::string& path)
       : field_(field), size_(size) {
-    if (field.find("suffix")) {
-      file_.emplace(path, size);
+    if (const auto suffix = field.find("suffix")) {
+      // Any other would lead to any file.
+      if (!is_covariance_suffix(suffix->text())) suffix->refuse("is not as a fit names its covariance");
+      file_.emplace(path, suffix->text(), size);
       return;
     }
     check(field.at("columns"), size.coefficients);
@@ -414,8 +418,11 @@ double Model::block_edf(const CoefBlock& block) const {
   return sum;
 }
 
-std::string covariance_path(const std::string& path) {
-  return path + covariance_suffix;
+bool is_covariance_suffix(std::string_view text) {
+  if (!text.starts_with(plain_suffix)) return false;
+  const std::string_view rest = text.substr(plain_suffix.size());
+  return rest.empty() || (rest.size() == 9 && rest[0] == '-' &&
+                          rest.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos);
 }
 
 std::string save_model(const Model& model, const std::string& path, int inline_limit) {
@@ -424,16 +431,20 @@ std::string save_model(const Model& model, const std::string& path, int inline_l
   const Matrix& centred = model.centring.covariance;
   OutputFile file(path);
   std::optional<OutputFile> beside;
+  std::string suffix;
   if (covariance.rows() > inline_limit) {
     Matrix columns(covariance.rows(), covariance.cols() + centred.cols());
     std::copy(covariance.values().begin(), covariance.values().end(), columns.values().begin());
     std::copy(centred.values().begin(), centred.values().end(),
               columns.values().begin() + std::ssize(covariance.values()));
-    beside.emplace(covariance_path(path)).write(columns.values());
-    json["covariance"] = {{"suffix", covariance_suffix},
+    const std::string crc = checksum(columns.data(), columns.values().size_bytes());
+    suffix = fmt::format("{}-{}", plain_suffix, crc);
+    beside.emplace(file, suffix).write(columns.values());
+    json["version"] = newest_version;
+    json["covariance"] = {{"suffix", suffix},
                           {"rows", covariance.rows()},
                           {"layout", "little-endian float64, column by column"},
-                          {"crc32", checksum(columns.data(), columns.values().size_bytes())}};
+                          {"crc32", crc}};
   } else {
     json["covariance"] = {{"rows", covariance.rows()}, {"columns", columns_json(covariance)}};
     if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
@@ -441,11 +452,16 @@ std::string save_model(const Model& model, const std::string& path, int inline_l
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
   file.write(text);
-  // A disk that is full leaves the model that was there, and its covariance.
+  // A disk that is full is found before anything has taken its place.
   if (beside) beside->flush();
   file.flush();
   if (beside) beside->commit();
   file.commit();
+  file.remove_beside([&](std::string_view name) {
+    if (!name.starts_with(file.name())) return false;
+    const std::string_view rest = name.substr(file.name().size());
+    return is_covariance_suffix(rest) && rest != suffix;
+  });
   return apps::checksum_of(text);
 }
 
@@ -459,8 +475,8 @@ Model load_model(const std::string& path) {
     not_it();
   }
   const int version = json.at("version").whole();
-  if (version > format_version) refuse(path, "was written by a newer tessera-fit");
-  if (version < format_version) refuse(path, "was written by an older tessera-fit: fit the model again");
+  if (version > newest_version) refuse(path, "was written by a newer tessera-fit");
+  if (version < oldest_version) refuse(path, "was written by an older tessera-fit: fit the model again");
   Model model = from_json(json, path);
   model.checksum = file.checksum();
   return model;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::fit {
@@ -88,14 +89,20 @@ struct Model {
   [[nodiscard]] double deviance_explained() const { return 1 - deviance / null_deviance; }
 };
 
-/// The file of a large covariance beside the model PATH: PATH.cov.
-[[nodiscard]] std::string covariance_path(const std::string& path);
+/// What stands behind a model's name in that of its covariance: ".cov-" and eight hexadecimal digits, or
+/// ".cov" as programs before wrote it.
+[[nodiscard]] bool is_covariance_suffix(std::string_view text);
 
 /// Writes model.json whole or not at all, and what was there stays if it cannot be written. A covariance of
-/// more than `inline_limit` coefficients goes to `covariance_path` as raw little-endian doubles, column by
+/// more than `inline_limit` coefficients goes to a file beside it, as raw little-endian doubles, column by
 /// column. Numbers read back to the same bits. A text that is not UTF-8, such as a host name, has U+FFFD in
 /// its place. Returns the checksum of model.json, by which a run report names the model. Throws
 /// `tessera::Error(input)` if a file cannot be written.
+///
+/// The covariance's file has its CRC-32 in its name, PATH.cov-XXXXXXXX, and the model tells which it is: it
+/// is on the disk before the model takes its place, and that of the model before stays until then. Whatever
+/// fails, and whenever, either model is there with its covariance. Covariances of this path that its model
+/// does not name are removed.
 ///
 /// The file's version counts changes after which program and file do not understand each other; a file of
 /// another version is refused. What a reader can do without, as `Model::outline`, is added in place: older

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output.hpp"
 
+#include "model.hpp"
+
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -26,10 +28,26 @@ bool same_file(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, absent) || spelt_out(a) == spelt_out(b);
 }
 
+/// True for the name of a covariance of `model`, of any content.
+bool may_be_covariance(const std::string& path, const std::string& model) {
+  if (path.empty() || model.empty()) return false;
+  const std::string whole = spelt_out(path).string();
+  const std::string start = spelt_out(model).string();
+  return whole.starts_with(start) && is_covariance_suffix(std::string_view(whole).substr(start.size()));
+}
+
 }  // namespace
 
-void refuse_to_overwrite(std::initializer_list<WrittenFile> written,
-                         std::initializer_list<std::string> read) {
+void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read,
+                         const std::string& model) {
+  const auto refuse_covariance = [&](const std::string& option, const std::string& path) {
+    if (may_be_covariance(path, model))
+      throw Error(ErrorCode::usage, fmt::format("{}{} has a name that the covariance of {} may have: give it "
+                                                "another name",
+                                                option, path, model));
+  };
+  for (const WrittenFile& file : written) refuse_covariance(file.option + ' ', file.path);
+  for (const std::string& path : read) refuse_covariance("", path);
   for (auto file = written.begin(); file != written.end(); ++file) {
     const auto refuse = [&](const std::string& other) {
       throw Error(ErrorCode::usage,

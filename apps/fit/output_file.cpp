@@ -43,9 +43,10 @@ bool is_random_name(std::string_view name) {
          digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Removes the temporary files in a folder that no process writes any more. Whoever writes one holds its
-/// lock.
-void remove_abandoned(int folder) {
+/// Removes the regular files of this user in a folder whose names `is_stale` takes, and that no process
+/// writes any more: whoever writes one holds its lock. Asks `may_remove` when it has the lock itself.
+void remove_abandoned(int folder, const std::function<bool(std::string_view)>& is_stale,
+                      const std::function<bool()>& may_remove) {
   const int listed = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(listed < 0 ? nullptr : ::fdopendir(listed), &::closedir);
   if (!entries) {
@@ -53,13 +54,13 @@ void remove_abandoned(int folder) {
     return;
   }
   while (const dirent* entry = ::readdir(entries.get())) {
-    if (!is_random_name(entry->d_name)) continue;
+    if (!is_stale(entry->d_name)) continue;
     // An exclusive lock on NFS is for those who may write.
     const int file = ::openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) continue;
     struct stat status {};
     const bool own = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
-    if (own && ::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlinkat(folder, entry->d_name, 0);
+    if (own && ::flock(file, LOCK_EX | LOCK_NB) == 0 && may_remove()) ::unlinkat(folder, entry->d_name, 0);
     ::close(file);
   }
 }
@@ -76,6 +77,15 @@ bool hold(int file) {
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (path_.empty()) throw Error(ErrorCode::input, "a file to be written has an empty name");
+  open();
+}
+
+OutputFile::OutputFile(const OutputFile& owner, std::string_view suffix)
+    : path_(owner.place() + std::string(suffix)), replaced_(owner.replaced_) {
+  open();
+}
+
+void OutputFile::open() {
   try {
     find_place();
     create_temporary();
@@ -86,11 +96,13 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) {
-    ::unlinkat(folder_, temporary_.c_str(), 0);
-    ::close(descriptor_);
-  }
+  if (!committed_) ::unlinkat(folder_, temporary_.c_str(), 0);
+  ::close(descriptor_);
   ::close(folder_);
+}
+
+std::string OutputFile::place() const {
+  return (fs::path(folder_name_) / name_).string();
 }
 
 /// The folder and the name in it, links followed.
@@ -107,7 +119,7 @@ void OutputFile::find_place() {
       // A rename would put a regular file into the place of a device.
       if (S_ISDIR(status.st_mode)) refuse("is a directory");
       if (!S_ISREG(status.st_mode)) refuse("is no regular file");
-      replaced_ = Access{static_cast<mode_t>(status.st_mode & 0777), status.st_gid};
+      if (!replaced_) replaced_ = Access{static_cast<mode_t>(status.st_mode & 0777), status.st_gid};
       break;
     }
     if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse("is a link of another user's");
@@ -118,15 +130,16 @@ void OutputFile::find_place() {
     place = place.parent_path() / target;
   }
   name_ = place.filename().string();
-  const std::string folder = place.has_parent_path() ? place.parent_path().string() : ".";
-  folder_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  folder_name_ = place.has_parent_path() ? place.parent_path().string() : ".";
+  folder_ = ::open(folder_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   // One may write into a folder that one may not list.
-  if (folder_ < 0 && errno == EACCES) folder_ = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0 && errno == EACCES)
+    folder_ = ::open(folder_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder_ < 0 || name_.empty()) fail("cannot be created");
 }
 
 void OutputFile::create_temporary() {
-  remove_abandoned(folder_);
+  remove_abandoned(folder_, is_random_name, [] { return true; });
   constexpr int tries = 100;
   for (int i = 0; i < tries; ++i) {
     temporary_ = random_name();
@@ -184,10 +197,24 @@ void OutputFile::commit() {
   hand_on_access();
   flush();
   if (::renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0) fail("cannot be written");
-  const int descriptor = std::exchange(descriptor_, -1);
-  // The name is on the disk once the folder is. Some folders cannot be flushed, and say so.
-  const bool named = ::fsync(folder_) == 0 || errno == EINVAL || errno == EBADF;
-  if (::close(descriptor) != 0 || !named) fail("cannot be written");
+  committed_ = true;
+  // The name is on the disk once the folder is. Some folders cannot be flushed, and say so; one that may not
+  // be listed is flushed with all of its file system.
+  const bool named =
+      ::fsync(folder_) == 0 || errno == EINVAL || (errno == EBADF && ::syncfs(descriptor_) == 0);
+  if (!named) fail("cannot be written");
+}
+
+void OutputFile::remove_beside(const std::function<bool(std::string_view name)>& is_stale) const {
+  remove_abandoned(folder_, is_stale, [this] { return in_place(); });
+}
+
+bool OutputFile::in_place() const {
+  struct stat mine {};
+  struct stat placed {};
+  return ::fstat(descriptor_, &mine) == 0 &&
+         ::fstatat(folder_, name_.c_str(), &placed, AT_SYMLINK_NOFOLLOW) == 0 &&
+         mine.st_dev == placed.st_dev && mine.st_ino == placed.st_ino;
 }
 
 }  // namespace tessera::fit

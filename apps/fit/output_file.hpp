@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,9 @@ class OutputFile {
   /// Creates the temporary file, so that a place that cannot be written is found before the work is done: an
   /// empty path, and one of a directory or device, too.
   explicit OutputFile(std::string path);
+  /// One beside another, which belongs to it: in its folder, under its name with a suffix, with the access of
+  /// what the other replaces.
+  OutputFile(const OutputFile& owner, std::string_view suffix);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -33,8 +37,15 @@ class OutputFile {
   void write(std::span<const double> values);  ///< as they are in memory
   /// Sees every byte reach the disk: what is left to `commit` is a rename. For files that are one result.
   void flush();
+  /// Takes its place: file and name are on the disk then. This object holds the file until its own end.
   void commit();
+  /// Removes the regular files of this user in the folder whose names `is_stale` takes, as far as no process
+  /// holds them as its own to write and this file has kept its place. After `commit`.
+  void remove_beside(const std::function<bool(std::string_view name)>& is_stale) const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// Where it goes, links followed: the name in the folder.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::string place() const;
 
  private:
   /// Of the file that is replaced.
@@ -43,6 +54,8 @@ class OutputFile {
     gid_t group;
   };
 
+  void open();
+  [[nodiscard]] bool in_place() const;
   void find_place();
   void create_temporary();
   void hand_on_access() const;
@@ -52,8 +65,10 @@ class OutputFile {
 
   std::string path_;
   int folder_ = -1;
+  std::string folder_name_;
   std::string name_;       ///< in the folder
   std::string temporary_;  ///< likewise
+  bool committed_ = false;
   std::optional<Access> replaced_;
   int descriptor_ = -1;
 };

@@ -36,7 +36,7 @@ int PredictCommand::run(mpi::Session& session) const {
   Progress progress(session.is_root(), stderr);
   Model fitted;
   together(session.world(), [&] {
-    if (session.is_root()) refuse_to_overwrite({{"--out", out}}, {model, covariance_path(model), data});
+    if (session.is_root()) refuse_to_overwrite({{"--out", out}}, {model, data}, model);
     fitted = load_model(model);
   });
   require_same_content(session.world(), model, fitted.checksum);

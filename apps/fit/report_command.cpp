@@ -30,7 +30,7 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
 int ReportCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    refuse_to_overwrite({{"--out", out}}, {model, covariance_path(model), run_report});
+    refuse_to_overwrite({{"--out", out}}, {model, run_report}, model);
     OutputFile file(out);
     const Model fitted = load_model(model);
     PageOptions options;

@@ -205,13 +205,16 @@ TEST_F(Program, CovarianceOfAModelReadsBackFromAFileBesideIt) {
   for (int i = 0; i < 1800; ++i) table << std::sin(i % 600) + std::cos(1.7 * i) << ",g" << i % 600 << '\n';
   write("wide.csv", table.str());
   ASSERT_EQ(fit("wide.csv", "y ~ s(g, bs=\"re\")").status, 0);
-  EXPECT_EQ(fs::file_size(path("model.json.cov")), 601 * 601 * sizeof(double));
+  const auto stored = nlohmann::json::parse(read("model.json")).at("covariance");
+  EXPECT_EQ(stored.at("suffix").get<std::string>(), ".cov-" + stored.at("crc32").get<std::string>());
+  const std::string beside = path("model.json") + stored.at("suffix").get<std::string>();
+  EXPECT_EQ(fs::file_size(beside), 601 * 601 * sizeof(double));
   const auto shown = run(TESSERA_FIT " predict " + path("model.json") + " " + path("wide.csv") + " --se");
   EXPECT_EQ(shown.status, 0) << shown.err;
-  fs::resize_file(path("model.json.cov"), 100);
+  fs::resize_file(beside, 100);
   const auto damaged = run(TESSERA_FIT " predict " + path("model.json") + " " + path("wide.csv") + " --se");
   EXPECT_EQ(damaged.status, 3);
-  EXPECT_NE(damaged.err.find("model.json.cov"), std::string::npos) << damaged.err;
+  EXPECT_NE(damaged.err.find(beside), std::string::npos) << damaged.err;
 }
 
 TEST_F(Program, AFaultInAnyPassGivesTheBitsOfTheCpu) {
@@ -688,6 +691,10 @@ TEST_F(Program, NothingThatIsReadIsOverwritten) {
   refused(out + "--checkpoint " + path("./m.json"), "--checkpoint");
   refused(out + "--checkpoint " + path("no/../m.json.cov"), "--checkpoint");
   refused(out + "--run-report " + path("./m.json.cov"), "--run-report");
+  refused(out + "--run-report " + path("./m.json.cov-0123abcd"), "has a name that the covariance of ");
+  fs::copy_file(path("data.csv"), path("m.json.cov-01234567"));
+  refused("fit " + path("m.json.cov-01234567") + " --formula 'y ~ x' --device cpu --out " + path("m.json"),
+          "m.json.cov-01234567 has a name that the covariance of ");
   refused(fit_of_it + "--checkpoint " + path("state") + " --out " + path("./state.previous"), "--checkpoint");
   refused(fit_of_it + "--checkpoint " + path("./data.csv") + " --out " + path("m.json"), "that is read");
   const std::string own =

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <tessera/error.hpp>
+
+#include "common/input_file.hpp"
 
 namespace tessera::fit {
 namespace {
@@ -70,6 +76,21 @@ class ModelFile : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
+  /// The covariance beside a model.
+  static std::string covariance_of(const std::string& model) {
+    for (const auto& entry : fs::directory_iterator(fs::path(model).parent_path())) {
+      if (entry.path().string().starts_with(model + ".cov")) return entry.path().string();
+    }
+    return {};
+  }
+  /// Reads model.json, changes a text in it, and writes it.
+  void replace(const std::string& text, const std::string& by) const {
+    std::string json = apps::read_text(path_, 1 << 20);
+    ASSERT_NE(json.find(text), std::string::npos) << json;
+    json.replace(json.find(text), text.size(), by);
+    std::ofstream(path_) << json;
+  }
+
   fs::path folder_;
   std::string path_;
 };
@@ -91,7 +112,8 @@ TEST_F(ModelFile, IsReadUnderItsNewNameAndThroughALink) {
   fs::create_directory(folder_ / "there");
   const std::string moved = folder_ / "there" / "moved.json";
   fs::rename(path_, moved);
-  fs::rename(covariance_path(path_), covariance_path(moved));
+  const std::string covariance = covariance_of(path_);
+  fs::rename(covariance, moved + covariance.substr(path_.size()));
   fs::create_symlink(moved, folder_ / "link");
   EXPECT_EQ(load_model(moved).covariance(0, 0), 2);
   EXPECT_EQ(load_model(folder_ / "link").covariance(0, 0), 2);
@@ -115,15 +137,85 @@ TEST_F(ModelFile, IsNotReadWithTheCovarianceOfAnother) {
   const std::string other = folder_ / "other.json";
   save_model(mean_of(1, 2), path_, inline_limit);
   save_model(mean_of(1, 2.5), other, inline_limit);
-  fs::rename(covariance_path(other), covariance_path(path_));
+  const std::string covariance = covariance_of(path_);
+  fs::rename(covariance_of(other), covariance);
   try {
     static_cast<void>(load_model(path_));
     ADD_FAILURE() << "it was read";
   } catch (const Error& fault) {
     EXPECT_EQ(fault.code(), ErrorCode::input);
-    EXPECT_EQ(fault.what(),
-              covariance_path(path_) + ": is not the covariance of this model: fit the model again");
+    EXPECT_EQ(fault.what(), covariance + ": is not the covariance of this model: fit the model again");
   }
+}
+
+TEST_F(ModelFile, KeepsItsCovarianceBesideItWhereItIsWrittenThroughALink) {
+  fs::create_directory(folder_ / "there");
+  const std::string target = folder_ / "there" / "target.json";
+  fs::create_symlink(target, path_);
+  save_model(mean_of(1, 2), path_, inline_limit);
+  EXPECT_EQ(load_model(path_).covariance(0, 0), 2);
+  EXPECT_EQ(load_model(target).covariance(0, 0), 2);
+  EXPECT_TRUE(covariance_of(path_).empty());
+}
+
+TEST_F(ModelFile, OfThePlainNameOfACovarianceIsReadAndReplaced) {
+  save_model(mean_of(1, 2), path_, inline_limit);
+  const std::string suffix = covariance_of(path_).substr(path_.size());
+  fs::rename(path_ + suffix, path_ + ".cov");
+  replace('"' + suffix + '"', "\".cov\"");
+  replace("\"version\": 3", "\"version\": 2");
+  EXPECT_EQ(load_model(path_).covariance(0, 0), 2);
+  save_model(mean_of(1, 3), path_, inline_limit);
+  EXPECT_EQ(load_model(path_).covariance(0, 0), 3);
+  EXPECT_FALSE(fs::exists(path_ + ".cov"));
+}
+
+TEST_F(ModelFile, NamesNoOtherFileAsItsCovariance) {
+  save_model(mean_of(1, 2), path_, inline_limit);
+  const std::string suffix = covariance_of(path_).substr(path_.size());
+  std::string last = suffix;
+  for (const std::string other :
+       {"/../secret", ".cov-", ".cov-0123456G", ".cov-012345678", ".cov/secret", ""}) {
+    replace('"' + last + '"', '"' + other + '"');
+    last = other;
+    try {
+      static_cast<void>(load_model(path_));
+      ADD_FAILURE() << other << " was read";
+    } catch (const Error& fault) {
+      EXPECT_EQ(fault.code(), ErrorCode::input);
+      EXPECT_NE(std::string(fault.what()).find("suffix"), std::string::npos) << fault.what();
+    }
+  }
+}
+
+TEST_F(ModelFile, RemovesCovariancesThatItDoesNotName) {
+  const std::string held = path_ + ".cov-00000001";
+  for (const std::string& name : {path_ + ".cov-00000000", held, path_ + ".cov-0000000g",
+                                  path_ + ".cov-000000000", std::string(folder_ / "other.json.cov-00000000")})
+    std::ofstream(name) << "x";
+  fs::create_symlink(path_ + ".cov-0000000g", path_ + ".cov-00000002");
+  fs::create_directory(path_ + ".cov-00000003");
+  // Another process is about to write a model that names it.
+  const int descriptor = ::open(held.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(descriptor, LOCK_EX), 0);
+  save_model(mean_of(1, 2), path_, inline_limit);
+  EXPECT_EQ(load_model(path_).covariance(0, 0), 2);
+  EXPECT_FALSE(fs::exists(path_ + ".cov-00000000"));
+  for (const std::string& name :
+       {held, path_ + ".cov-0000000g", path_ + ".cov-000000000", path_ + ".cov-00000002",
+        path_ + ".cov-00000003", std::string(folder_ / "other.json.cov-00000000")})
+    EXPECT_TRUE(fs::exists(name)) << name;
+  ::close(descriptor);
+  save_model(mean_of(1, 3), path_, inline_limit);
+  EXPECT_FALSE(fs::exists(held));
+}
+
+TEST_F(ModelFile, HandsOnItsAccessToTheCovarianceOfTheNext) {
+  save_model(mean_of(1, 2), path_, inline_limit);
+  fs::permissions(path_, fs::perms::owner_read | fs::perms::owner_write);
+  save_model(mean_of(1, 3), path_, inline_limit);
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(covariance_of(path_)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(ModelFile, IsNotLostForATextThatIsNotUtf8) {

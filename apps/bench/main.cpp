@@ -16,6 +16,7 @@
 
 #include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
+#include "common/standard_error.hpp"
 #include "common/usage_complaint.hpp"
 
 namespace {
@@ -87,7 +88,7 @@ int main(int argc, char** argv) {
 
   mpi::Session session(argc, argv);
   const auto complain = [&](const std::string& what) {
-    if (session.is_root()) fmt::print(stderr, "tessera-bench: {}\n", what);
+    if (session.is_root()) apps::say(fmt::format("tessera-bench: {}\n", what));
   };
   try {
     app.parse(argc, argv);

@@ -19,6 +19,7 @@
 
 #include "common/counted.hpp"
 #include "common/file_name.hpp"
+#include "common/standard_error.hpp"
 
 namespace tessera::fit {
 namespace {
@@ -164,7 +165,10 @@ int FitCommand::run(mpi::Session& session) const {
     if (!root) return;
     const std::string checksum = save_model(model, out);
     if (run_report.empty()) return;
-    RunEnd end{.converged = model.converged, .iterations = model.iterations, .resumed_from = {}};
+    RunEnd end{.converged = model.converged,
+               .iterations = model.iterations,
+               .resumed_from = {},
+               .log_problem = progress.problem()};
     if (keeper.resumed() && keeper.resumed()->iteration > 0) end.resumed_from = keeper.resumed()->iteration;
     save_run_report(job, plan, phases, end, checksum, run_report);
   });
@@ -178,15 +182,15 @@ int FitCommand::run(mpi::Session& session) const {
     static_cast<void>(
         std::fputs(fmt::format("{}\nModel written to {}\n", summary_text(model), out).c_str(), stdout));
     if (!model.no_estimate.empty()) {
-      fmt::print(stderr, "tessera-fit: there is no finite estimate: {}; the last state is in {}\n",
-                 model.no_estimate, out);
+      apps::say(fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}\n",
+                            model.no_estimate, out));
     } else if (!model.converged) {
-      fmt::print(
-          stderr, "tessera-fit: not converged after {}: the last state is in {}{}\n",
+      apps::say(fmt::format(
+          "tessera-fit: not converged after {}: the last state is in {}{}\n",
           counted(model.iterations, "iteration"), out,
           keeper.kept() && model.iterations == max_iterations
               ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
-              : std::string());
+              : std::string()));
     }
   }
   return model.converged ? EXIT_SUCCESS : status_not_converged;

@@ -13,6 +13,7 @@
 #include <tessera/tessera.hpp>
 
 #include "common/pages.hpp"
+#include "common/standard_error.hpp"
 #include "common/usage_complaint.hpp"
 
 namespace {
@@ -28,12 +29,13 @@ using namespace tessera::fit;
 
 /// One line on one rank: the others failed in the same way, by agreement.
 void complain(const mpi::Session& session, const char* what) {
-  if (session.is_root()) fmt::print(stderr, "tessera-fit: {}\n", what);
+  if (session.is_root()) apps::say(fmt::format("tessera-fit: {}\n", what));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  apps::keep_logs_harmless();
   CLI::App app{"Fits generalized additive models to large tables over every rank and GPU of an MPI job.",
                "tessera-fit"};
   app.formatter(apps::help_layout());

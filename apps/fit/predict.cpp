@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/counted.hpp"
+#include "common/standard_error.hpp"
 #include "common/standard_output.hpp"
 
 namespace tessera::fit {
@@ -100,10 +101,11 @@ void report_unseen(const Frame& frame, std::span<const std::string> random) {
       levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
     const bool effect =
         std::find(random.begin(), random.end(), column_expression(column.name).text) != random.end();
-    fmt::print(stderr, "tessera-fit: {} {} of '{}' that the fit had not ({}{}): {}\n",
-               apps::counted(column.unseen, "row"), column.unseen == 1 ? "has a level" : "have levels",
-               column.name, levels, column.more_unseen ? ", ..." : "",
-               effect ? "predicted without that random effect" : "their predictions are NA");
+    apps::say(fmt::format("tessera-fit: {} {} of '{}' that the fit had not ({}{}): {}\n",
+                          apps::counted(column.unseen, "row"),
+                          column.unseen == 1 ? "has a level" : "have levels", column.name, levels,
+                          column.more_unseen ? ", ..." : "",
+                          effect ? "predicted without that random effect" : "their predictions are NA"));
   }
 }
 

@@ -4,7 +4,11 @@
 #include <fmt/chrono.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
+
+#include "common/standard_error.hpp"
 
 namespace tessera::fit {
 
@@ -18,8 +22,12 @@ Progress::~Progress() {
   clear_line();
 }
 
+void Progress::write(std::string_view text) {
+  if (!apps::say(text, stream_) && problem_.empty()) problem_ = std::strerror(errno);
+}
+
 void Progress::clear_line() {
-  if (line_open_) std::fputs("\r\033[K", stream_);
+  if (line_open_) write("\r\033[K");
   line_open_ = false;
 }
 
@@ -31,8 +39,7 @@ void Progress::now(std::string_view text) {
   }
   clear_line();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-  fmt::print(stream_, "{:6.1f} s  {}", elapsed.count(), text);
-  std::fflush(stream_);
+  write(fmt::format("{:6.1f} s  {}", elapsed.count(), text));
   line_open_ = true;
 }
 
@@ -42,8 +49,7 @@ void Progress::note(std::string_view text) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
-  fmt::print(stream_, "{:%Y-%m-%d %H:%M:%S}  {}\n", local, text);
-  std::fflush(stream_);
+  write(fmt::format("{:%Y-%m-%d %H:%M:%S}  {}\n", local, text));
 }
 
 }  // namespace tessera::fit

@@ -22,13 +22,17 @@ class Progress {
   void now(std::string_view text);
   /// Something that stays to be read.
   void note(std::string_view text);
+  /// Why a line could not be written, the first time; empty: all were. Such a line is dropped.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:
+  void write(std::string_view text);
   void clear_line();
 
   bool loud_;
   bool terminal_;
   bool line_open_ = false;
+  std::string problem_;
   std::FILE* stream_;
   std::chrono::steady_clock::time_point start_;
 };

@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "common/file_name.hpp"
+#include "common/standard_error.hpp"
 
 namespace tessera::fit {
 CLI::App* ReportCommand::add_to(CLI::App& program) {
@@ -46,7 +47,7 @@ int ReportCommand::run(const mpi::Session& session) const {
     }
     file.write(report_page(fitted, options));
     file.commit();
-    fmt::print(stderr, "Report written to {}\n", out);
+    apps::say(fmt::format("Report written to {}\n", out));
   });
   return EXIT_SUCCESS;
 }

@@ -75,6 +75,7 @@ void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime
   json["fit"] = {{"converged", end.converged},
                  {"iterations", end.iterations},
                  {"resumed_from_iteration", end.resumed_from ? Json(*end.resumed_from) : Json()}};
+  if (!end.log_problem.empty()) json["log"] = "lines were dropped: " + end.log_problem;
   Json times = Json::array();
   for (const PhaseTime& phase : phases) {
     times.push_back({{"phase", phase.name}, {"seconds", phase.seconds}, {"bytes", phase.bytes}});

@@ -16,6 +16,7 @@ struct RunEnd {
   bool converged = false;
   int iterations = 0;               ///< of all runs of this fit
   std::optional<int> resumed_from;  ///< the iteration whose state this run went on from
+  std::string log_problem{};        ///< why lines of the log could not be written; empty: they were
 };
 
 /// What ran where, and how it ended: ranks, devices, plan, verdict, seconds and bytes of each phase, for

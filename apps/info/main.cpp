@@ -15,6 +15,7 @@
 
 #include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
+#include "common/standard_error.hpp"
 #include "common/standard_output.hpp"
 #include "common/usage_complaint.hpp"
 #include "plan_output.hpp"
@@ -123,7 +124,7 @@ int main(int argc, char** argv) {
   const auto is_root = [&] { return !session || session->is_root(); };
   // One line, from one rank: the others failed in the same way.
   const auto complain = [&](const std::string& what) {
-    if (is_root()) fmt::print(stderr, "tessera-info: {}\n", what);
+    if (is_root()) apps::say(fmt::format("tessera-info: {}\n", what));
   };
   try {
     CLI::App app{

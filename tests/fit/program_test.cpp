@@ -198,6 +198,42 @@ TEST_F(Program, TwoCoefficientsOfOneNameAreReadBackInTheirOrder) {
   EXPECT_NEAR(low, 1, 0.1) << shown.out;
 }
 
+TEST_F(Program, ALogThatCannotBeWrittenEndsNoFit) {
+  const std::string command = TESSERA_FIT " fit " + path("data.csv") +
+                              " --formula 'y ~ x' --device cpu --threads 1 --out " + path("model.json") +
+                              " --run-report " + path("run.json");
+  const std::string predict = TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv");
+  write("new.csv", "x\n0.5\n");
+  ASSERT_EQ(run(command).status, 0);
+  const auto predicted = run(predict);
+  const std::string model = read("model.json");
+  EXPECT_FALSE(nlohmann::json::parse(read("run.json")).contains("log"));
+  // Full, closed, and a pipe whose reader has gone.
+  const std::string broken =
+      "mkfifo " + path("pipe") + "; exec 9<>" + path("pipe") + " 8>" + path("pipe") + " 9<&-; ";
+  const std::vector<std::tuple<std::string, std::string, std::string>> logs{
+      {"", " 2>/dev/full", "No space left on device"},
+      {"", " 2>&-", "Bad file descriptor"},
+      {broken, " 2>&8", "Broken pipe"}};
+  for (const auto& [before, log, reason] : logs) {
+    fs::remove(path("model.json"));
+    const auto fitted = run(before + command + log);
+    EXPECT_EQ(fitted.status, 0) << log;
+    EXPECT_EQ(read("model.json"), model) << log;
+    EXPECT_EQ(nlohmann::json::parse(read("run.json")).at("log"), "lines were dropped: " + reason) << log;
+    fs::remove(path("pipe"));
+    const auto again = run(before + predict + log);
+    EXPECT_EQ(again.status, 0) << log;
+    EXPECT_EQ(again.out, predicted.out) << log;
+    fs::remove(path("pipe"));
+    EXPECT_EQ(run(before + TESSERA_FIT " summary " + path("no.json") + log).status, 3) << log;
+    fs::remove(path("pipe"));
+  }
+  // Results are no log.
+  EXPECT_EQ(run(predict + " >&-").status, 3);
+  EXPECT_EQ(run(predict + " >/dev/full").status, 3);
+}
+
 TEST_F(Program, CovarianceOfAModelReadsBackFromAFileBesideIt) {
   // 600 levels: more coefficients than a model file holds inline.
   std::ostringstream table;

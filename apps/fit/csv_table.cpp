@@ -101,6 +101,7 @@ class CsvTable final : public TableReader {
 
   [[nodiscard]] std::int64_t rows() const override { return index_.rows; }
   [[nodiscard]] std::vector<std::string> columns() const override { return columns_; }
+  [[nodiscard]] apps::FileState opened() const override { return shared_.opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return source_->bytes_read(); }
 
   [[nodiscard]] Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,

@@ -690,6 +690,21 @@ Model fit_frame(Job& job, const Plan& plan, Frame frame, const Formula& formula,
   return Iteration(job, plan, std::move(frame), formula, options, progress, phases, control).run();
 }
 
+namespace {
+
+/// A table that came into the place of the one whose states are kept is not to be fitted with them.
+/// *Collective.*
+void require_table(const mpi::Communicator& comm, const TableReader& table, const std::string& path,
+                   const apps::FileState& expected) {
+  together(comm, [&] {
+    if (comm.rank() == 0 && table.opened() != expected)
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: was replaced or written to while the job started: start it again", path));
+  });
+}
+
+}  // namespace
+
 Model fit_file(Job& job, const std::string& path, const Formula& formula, const FitOptions& options,
                Progress& progress, std::vector<PhaseTime>& phases, Plan& plan, const FitControl& control) {
   for (;;) {
@@ -698,6 +713,7 @@ Model fit_file(Job& job, const std::string& path, const Formula& formula, const 
       PhaseClock clock(job.comm(), phases, "read", "the reading of the table");
       progress.now("counting the rows of " + path);
       const auto table = open_table(job.comm(), path, [&] { stop_if_asked(control.stop); });
+      if (control.table != nullptr) require_table(job.comm(), *table, path, *control.table);
       const bool stays_on_host = control.keeper != nullptr && !control.keeper->fallback().empty();
       plan = stays_on_host || job.on_host() ? job.plan_for_hosts(table->rows(), options.block_rows)
                                             : job.plan(table->rows(), options.block_rows);

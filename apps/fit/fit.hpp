@@ -36,6 +36,9 @@ class FitKeeper;
 struct FitControl {
   FitKeeper* keeper = nullptr;           ///< keeps its state after every iteration, and knows where to begin
   tessera::StopRequest* stop = nullptr;  ///< that of the job: looked after outside passes too
+  /// What rank 0 takes for the table, with which the keeper's states go: another is refused. The same on
+  /// every rank, whether it is null.
+  const apps::FileState* table = nullptr;
 };
 
 /// Where the time of a fit went, for the run report.

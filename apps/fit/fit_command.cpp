@@ -145,14 +145,16 @@ int FitCommand::run(mpi::Session& session) const {
                             counted(job.inventory().nodes(), "node"), planned(job)));
   if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
   Fingerprint fingerprint;
+  apps::FileState table_file;
   together(session.world(), [&] {
-    if (root && !checkpoint.empty()) fingerprint = fingerprint_of(data, parsed, options);
+    if (root && !checkpoint.empty()) fingerprint = fingerprint_of(data, parsed, options, &table_file);
   });
   FitKeeper keeper(job, checkpoint, fingerprint, device == "gpu", progress);
   Plan plan;
   const Model model = [&] {
     try {
-      return fit_file(job, data, parsed, options, progress, phases, plan, {&keeper, &stop});
+      return fit_file(job, data, parsed, options, progress, phases, plan,
+                      {&keeper, &stop, checkpoint.empty() ? nullptr : &table_file});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::interrupted) throw;
     }

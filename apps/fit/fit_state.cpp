@@ -9,15 +9,12 @@
 #include <tessera/version.hpp>
 
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "common/json_file.hpp"
 
@@ -31,15 +28,14 @@ constexpr std::int64_t samples = 64;
 constexpr int most_iterations = std::numeric_limits<int>::max() / 2;
 
 /// FNV-1a over pieces of the file, all of it if it is small.
-std::uint64_t hash_of_samples(const std::string& path, std::int64_t file_bytes) {
-  const auto source = open_plain(path);
+std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   std::vector<char> buffer(static_cast<std::size_t>(sample_bytes));
   std::uint64_t hash = 0xcbf29ce484222325u;
   const std::int64_t last = std::max<std::int64_t>(0, file_bytes - sample_bytes);
   for (std::int64_t i = 0; i < samples; ++i) {
     // Without a product that a file of exabytes would overflow.
-    source->seek(std::min(last, last / (samples - 1) * i + last % (samples - 1) * i / (samples - 1)));
-    const std::size_t got = source->read(buffer);
+    source.seek(std::min(last, last / (samples - 1) * i + last % (samples - 1) * i / (samples - 1)));
+    const std::size_t got = source.read(buffer);
     for (std::size_t at = 0; at < got; ++at)
       hash = (hash ^ static_cast<unsigned char>(buffer[at])) * 0x100000001b3u;
     if (last == 0) break;
@@ -109,28 +105,30 @@ std::string place_of(const Job& job) {
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
-Fingerprint fingerprint_of(const std::string& data, const Formula& formula, const FitOptions& options) {
-  struct stat status {};
-  if (::stat(data.c_str(), &status) != 0)
-    throw Error(ErrorCode::input,
-                fmt::format("{}: cannot be read: {}", data, std::generic_category().message(errno)));
+Fingerprint fingerprint_of(const std::string& data, const Formula& formula, const FitOptions& options,
+                           apps::FileState* looked_at) {
+  const auto source = open_plain(data);
+  const apps::FileState file = source->file().state();
+  if (looked_at != nullptr) *looked_at = file;
+  constexpr std::int64_t second = 1'000'000'000;
   std::string knots;
   for (const auto& [variable, values] : options.knots)
     knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
   const AnyFamily& family = options.family;
-  return {{"program", fmt::format("tessera-fit {}", tessera::version)},
-          {"formula", formula.text},
-          {"family", family.custom ? to_toml(*family.custom) : std::string(family.name())},
-          {"weights", options.weights},
-          {"knots", knots},
-          {"coordinates of the numbers", "centred and scaled"},
-          {"missing values", fmt::format("{}", fmt::join(options.table.missing, ","))},
-          {"factors", fmt::format("{}", fmt::join(options.table.factors, ","))},
-          {"numeric columns", fmt::format("{}", fmt::join(options.table.numbers, ","))},
-          {"block rows", std::to_string(options.block_rows)},
-          {"size of the data", fmt::format("{} bytes", status.st_size)},
-          {"time of the data", fmt::format("{}.{:09d} s", status.st_mtim.tv_sec, status.st_mtim.tv_nsec)},
-          {"sample of the data", fmt::format("{:016x}", hash_of_samples(data, status.st_size))}};
+  return {
+      {"program", fmt::format("tessera-fit {}", tessera::version)},
+      {"formula", formula.text},
+      {"family", family.custom ? to_toml(*family.custom) : std::string(family.name())},
+      {"weights", options.weights},
+      {"knots", knots},
+      {"coordinates of the numbers", "centred and scaled"},
+      {"missing values", fmt::format("{}", fmt::join(options.table.missing, ","))},
+      {"factors", fmt::format("{}", fmt::join(options.table.factors, ","))},
+      {"numeric columns", fmt::format("{}", fmt::join(options.table.numbers, ","))},
+      {"block rows", std::to_string(options.block_rows)},
+      {"size of the data", fmt::format("{} bytes", file.size)},
+      {"time of the data", fmt::format("{}.{:09d} s", file.written_ns / second, file.written_ns % second)},
+      {"sample of the data", fmt::format("{:016x}", hash_of_samples(*source, file.size))}};
 }
 
 }  // namespace tessera::fit

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/input_file.hpp"
+
 namespace tessera::fit {
 
 struct FitOptions;
@@ -52,7 +54,8 @@ void check_state(const FitState& state, const Design& design, const std::string&
 
 /// All that changes a model: program, formula, family, weights, knots, block rows; size, time and a sample of
 /// the data file. Throws `Error(input)` if the file cannot be read. Not collective; reads at most 4 MiB.
+/// `looked_at` receives which file that was.
 [[nodiscard]] Fingerprint fingerprint_of(const std::string& data, const Formula& formula,
-                                         const FitOptions& options);
+                                         const FitOptions& options, apps::FileState* looked_at = nullptr);
 
 }  // namespace tessera::fit

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "common/input_file.hpp"
+
 namespace tessera::fit {
 
 /// One variable of the model over this rank's rows: numbers, or codes of a factor's levels.
@@ -103,6 +105,8 @@ class TableReader {
   /// of a node have not the memory, a table that was written to since it was opened.
   [[nodiscard]] virtual Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,
                                    tessera::Range rows) = 0;
+  /// The file as this rank has opened it.
+  [[nodiscard]] virtual apps::FileState opened() const = 0;
   /// Bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
 };

@@ -284,6 +284,7 @@ class Hdf5Table final : public TableReader {
 
   [[nodiscard]] std::int64_t rows() const override { return contents_.rows; }
   [[nodiscard]] std::vector<std::string> columns() const override { return contents_.columns; }
+  [[nodiscard]] apps::FileState opened() const override { return shared_.opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
   [[nodiscard]] Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,

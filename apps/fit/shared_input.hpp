@@ -57,6 +57,9 @@ class SharedTable {
     return result;
   }
 
+  /// The file as this rank has opened it.
+  [[nodiscard]] const apps::FileState& opened() const noexcept { return opened_; }
+
  private:
   void require_unchanged(const tessera::mpi::Communicator& comm) const;
 

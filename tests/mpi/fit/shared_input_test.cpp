@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_input.hpp"
+#include "fit.hpp"
 #include "table_support.hpp"
 
 #include <zlib.h>
@@ -181,6 +182,31 @@ TEST(SharedTable, RefusesOneThatIsWrittenToWhileItIsRead) {
     }
     EXPECT_GE(writings, 1);
   }
+}
+
+TEST(SharedTable, IsTheOneThatTheStatesOfAFitAreOf) {
+  const auto comm = world();
+  const SharedFile file(comm, "data.csv", table_text(1));
+  const Formula formula = parse_formula("y ~ x");
+  const apps::FileState looked_at = apps::InputFile(file.path()).state();
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  Job job(comm, job_options);
+  Progress silent(false, stderr);
+  std::vector<PhaseTime> phases;
+  Plan plan;
+  const auto fit = [&] {
+    return fit_file(job, file.path(), formula, {}, silent, phases, plan, {.table = &looked_at}).rows;
+  };
+  EXPECT_EQ(fit(), 2000);
+  comm.barrier();
+  if (comm.rank() == 0) {
+    write_file(file.path() + ".new", table_text(2));
+    fs::rename(file.path() + ".new", file.path());
+  }
+  comm.barrier();
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(fit()); }),
+            file.path() + ": was replaced or written to while the job started: start it again");
 }
 
 TEST(SameContent, IsNamedWithTheRanksThatDiffer) {

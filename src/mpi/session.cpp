@@ -55,7 +55,8 @@ std::string words_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& fault) {
-    return fault.what();
+    const char* const text = fault.what();  // a class of the program's own may have none
+    return text != nullptr ? text : "an exception without a text";
   } catch (...) {
     return "an exception that is not a std::exception";
   }

@@ -111,8 +111,8 @@ foreach(path IN LISTS paths)
 endforeach()
 
 # A link names a file that is there. A bracket would glue the elements of a CMake list together.
-foreach(document IN ITEMS README.md CONTRIBUTING.md docs/design.md docs/fit.md docs/library.md docs/site.md
-    jobscripts/README.md)
+foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md docs/fit.md docs/library.md
+    docs/site.md jobscripts/README.md)
   file(READ ${ROOT}/${document} text)
   cmake_path(GET document PARENT_PATH folder)
   string(REPLACE "](" "link(" text "${text}")

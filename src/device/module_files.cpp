@@ -4,6 +4,7 @@
 #include "device/module_key.hpp"
 #include "topology/private_folder.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,8 +13,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -75,6 +74,40 @@ std::string write_and_rename(const std::filesystem::path& path, std::string_view
   return problem;
 }
 
+/// Whether what is in a file may be run: it is this user's or root's, and nobody else can write to it. Nor is
+/// it one that an opening or a reading would not come back from, as a pipe.
+bool is_trusted(const struct stat& file) {
+  return S_ISREG(file.st_mode) && (file.st_uid == geteuid() || file.st_uid == 0) &&
+         (file.st_mode & (S_IWGRP | S_IWOTH)) == 0 && static_cast<std::uintmax_t>(file.st_size) <= most_bytes;
+}
+
+/// A file's content; empty if there is none to read, or none that is `trusted`.
+std::string content_of(const std::filesystem::path& path, bool& trusted) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) {
+    trusted = errno != ELOOP;
+    return {};
+  }
+  struct stat status {};
+  std::string content;
+  // What was opened is asked, and not the name, which may be another file's by now.
+  trusted = fstat(file, &status) == 0 && is_trusted(status);
+  if (trusted) {
+    content.resize(static_cast<std::size_t>(status.st_size));
+    std::size_t done = 0;
+    while (done < content.size()) {
+      const ssize_t got = ::read(file, content.data() + done, content.size() - done);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    content.resize(done);
+    if (content.empty()) trusted = false;  // a file of ours is never empty
+  }
+  (void)close(file);
+  return content;
+}
+
 std::string file_name(std::string_view key) {
   return hex(fnv1a(key)) + ".module";
 }
@@ -122,17 +155,10 @@ ModuleFiles::Found ModuleFiles::read(std::string_view key) const {
   for (const ModuleFolder& folder : folders_) {
     if (folder.in_public && !detail::problem_of_private_folder(folder.path).empty()) continue;
     const std::filesystem::path path = folder.path / file_name(key);
-    std::error_code unknown;
-    if (!std::filesystem::exists(path, unknown)) continue;
-    // Nothing that an opening or a reading would not come back from, as of a pipe.
-    if (!std::filesystem::is_regular_file(path, unknown) ||
-        !(std::filesystem::file_size(path, unknown) <= most_bytes)) {
-      rejected = true;
-      continue;
-    }
-    std::ifstream file(path, std::ios::binary);
-    if (!file) continue;
-    const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    bool trusted = true;
+    const std::string all = content_of(path, trusted);
+    rejected = rejected || !trusted;
+    if (all.empty()) continue;
     if (auto text = unpacked(all, key)) return {std::move(text), false};
     rejected = true;
   }

@@ -35,7 +35,9 @@ class ModuleFiles {
 
   struct Found {
     std::optional<std::string> text;
-    bool rejected = false;  ///< there was a file, but torn, corrupt or of another key
+    /// There was a file, but torn, corrupt or of another key; or a link, or not this user's or root's, or one
+  /// that others may write to: what is loaded runs.
+  bool rejected = false;
   };
   [[nodiscard]] Found read(std::string_view key) const;
 

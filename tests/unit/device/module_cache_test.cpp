@@ -240,6 +240,33 @@ INSTANTIATE_TEST_SUITE_P(
                              [](std::string& c) { c.insert(c.find('\n', 20) + 1, "x"); }}),
     [](const auto& param) { return param.param.name; });
 
+// A file with the right key and checksum, which anybody can make.
+TEST_F(ModuleCacheTest, AFileThatSomebodyElseMayHaveWrittenIsNotLoaded) {
+  (void)make_cache().compile(source_of("a"), hopper);
+  ASSERT_EQ(files().size(), 1u);
+  const fs::path file = files().front();
+  const auto is_loaded = [&] {
+    ModuleCache cache = make_cache();
+    (void)cache.compile(source_of("a"), hopper);
+    EXPECT_EQ(cache.statistics().rejected + cache.statistics().disk_hits, 1);
+    return cache.statistics().disk_hits == 1;
+  };
+  EXPECT_TRUE(is_loaded());
+  fs::permissions(file, fs::perms::group_write, fs::perm_options::add);
+  EXPECT_FALSE(is_loaded());
+  // It was replaced by one of this user's.
+  EXPECT_TRUE(is_loaded());
+  fs::rename(file, folder_ / "planted");
+  fs::create_symlink(folder_ / "planted", file);
+  EXPECT_FALSE(is_loaded());
+  EXPECT_FALSE(fs::is_symlink(file));
+  EXPECT_TRUE(is_loaded());
+  if (geteuid() != 0) return;  // who is not root has no other user's files to show
+  constexpr uid_t nobody = 65534;
+  ASSERT_EQ(chown(file.c_str(), nobody, nobody), 0);
+  EXPECT_FALSE(is_loaded());
+}
+
 TEST_F(ModuleCacheTest, WithoutADiskItWorksAndSaysSo) {
   // A file stands where the folder should be: nobody, root included, can make it.
   const fs::path blocked = folder_ / "file";

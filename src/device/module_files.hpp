@@ -36,8 +36,8 @@ class ModuleFiles {
   struct Found {
     std::optional<std::string> text;
     /// There was a file, but torn, corrupt or of another key; or a link, or not this user's or root's, or one
-  /// that others may write to: what is loaded runs.
-  bool rejected = false;
+    /// that others may write to: what is loaded runs.
+    bool rejected = false;
   };
   [[nodiscard]] Found read(std::string_view key) const;
 

@@ -183,6 +183,8 @@ int FitCommand::run(mpi::Session& session) const {
     // The model is safe, so that a full disk behind the log is no fault of the fit: fmt::print would throw.
     static_cast<void>(
         std::fputs(fmt::format("{}\nModel written to {}\n", summary_text(model), out).c_str(), stdout));
+    // Of a rank that ends with a status of its own, mpirun may drop what it says last.
+    static_cast<void>(std::fflush(stdout));
     if (!model.no_estimate.empty()) {
       apps::say(fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}\n",
                             model.no_estimate, out));

@@ -105,7 +105,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (argc != 4) return exit_status(ErrorCode::usage);
   const std::string way = argv[1];
-  if (way == "handler") std::set_terminate([] { std::puts("the application's last words"); });
+  if (way == "handler") std::set_terminate([] { std::fputs("the application's last words\n", stderr); });
   if (way == "handler" || way == "uncaught") return run(argc, argv);
   try {
     return run(argc, argv);

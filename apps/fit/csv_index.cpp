@@ -10,16 +10,6 @@
 namespace tessera::fit {
 namespace {
 
-/// What every rank must know of every part.
-struct Summary {
-  std::array<std::int64_t, 2> rows;
-  std::array<std::int64_t, 2> line_ends;
-  std::array<std::int32_t, 2> content;
-  std::int64_t newlines;
-  std::int32_t leading_content;
-  std::int32_t odd_quotes;
-};
-
 /// Where a part begins: inside quotes or not, with a line under way or not, and what came before.
 struct Start {
   bool inside = false;
@@ -30,7 +20,7 @@ struct Start {
   /// True if the part's first counted row only goes on with a row of the part before.
   [[nodiscard]] bool continues(bool leading_content) const { return !inside && content && leading_content; }
 
-  void pass(const Summary& part) {
+  void pass(const CsvPartSummary& part) {
     const std::size_t h = inside ? 1 : 0;
     row += part.rows[h] - (continues(part.leading_content != 0) ? 1 : 0);
     line += part.newlines;
@@ -106,6 +96,41 @@ const CsvLandmark& CsvIndex::before(std::int64_t row) const {
   return *std::prev(after);
 }
 
+CsvPartSummary summary_of(const CsvPartScanner& scanner) {
+  CsvPartSummary summary;
+  for (std::size_t h = 0; h < 2; ++h) {
+    const CsvPartScanner::Count& count = scanner.count(static_cast<int>(h));
+    summary.rows[h] = count.rows;
+    summary.line_ends[h] = count.line_ends;
+    summary.content[h] = count.content ? 1 : 0;
+  }
+  summary.newlines = scanner.newlines();
+  summary.leading_content = scanner.leading_content() ? 1 : 0;
+  summary.odd_quotes = scanner.odd_quotes() ? 1 : 0;
+  return summary;
+}
+
+CsvPlacement placed(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts, std::size_t place,
+                    std::int64_t first_line) {
+  Start at{.line = first_line};
+  Start here;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i == place) here = at;
+    at.pass(parts[i]);
+  }
+  std::vector<CsvLandmark> landmarks = scanner.count(here.inside ? 1 : 0).landmarks;
+  if (here.continues(scanner.leading_content())) {
+    // The part's first row is not one: all others move up by one place.
+    std::erase_if(landmarks, [](const CsvLandmark& mark) { return mark.row == 0; });
+    for (CsvLandmark& mark : landmarks) --mark.row;
+  }
+  for (CsvLandmark& mark : landmarks) {
+    mark.row += here.row;
+    mark.line += here.line;
+  }
+  return {at.row, std::move(landmarks)};
+}
+
 CsvIndex index_csv(const tessera::mpi::Communicator& comm, ByteSource& source, CsvPart part,
                    std::size_t buffer_bytes, std::int64_t spacing_bytes) {
   const bool first_part = part.begin == comm.allgather(part.begin)[0];
@@ -122,36 +147,10 @@ CsvIndex index_csv(const tessera::mpi::Communicator& comm, ByteSource& source, C
     }
   });
 
-  Summary mine{};
-  for (std::size_t h = 0; h < 2; ++h) {
-    const CsvPartScanner::Count& count = scanner.count(static_cast<int>(h));
-    mine.rows[h] = count.rows;
-    mine.line_ends[h] = count.line_ends;
-    mine.content[h] = count.content ? 1 : 0;
-  }
-  mine.newlines = scanner.newlines();
-  mine.leading_content = scanner.leading_content() ? 1 : 0;
-  mine.odd_quotes = scanner.odd_quotes() ? 1 : 0;
-
-  Start at{.line = comm.allgather(part.first_line)[0]};
-  Start here;
-  int rank = 0;
-  for (const Summary& summary : comm.allgather(mine)) {
-    if (rank++ == comm.rank()) here = at;
-    at.pass(summary);
-  }
-
-  std::vector<CsvLandmark> landmarks = scanner.count(here.inside ? 1 : 0).landmarks;
-  if (here.continues(scanner.leading_content())) {
-    // The part's first row is not one: all others move up by one place.
-    std::erase_if(landmarks, [](const CsvLandmark& mark) { return mark.row == 0; });
-    for (CsvLandmark& mark : landmarks) --mark.row;
-  }
-  for (CsvLandmark& mark : landmarks) {
-    mark.row += here.row;
-    mark.line += here.line;
-  }
-  return {at.row, comm.allgatherv(std::span<const CsvLandmark>(landmarks))};
+  const std::vector<CsvPartSummary> parts = comm.allgather(summary_of(scanner));
+  const std::int64_t first_line = comm.allgather(part.first_line)[0];
+  CsvPlacement mine = placed(scanner, parts, static_cast<std::size_t>(comm.rank()), first_line);
+  return {mine.rows, comm.allgatherv(std::span<const CsvLandmark>(mine.landmarks))};
 }
 
 }  // namespace tessera::fit

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,27 @@ class CsvPartScanner {
   std::array<Count, 2> counts_;
   std::array<std::int64_t, 2> next_landmark_;
 };
+
+/// What the other ranks must know of a part.
+struct CsvPartSummary {
+  std::array<std::int64_t, 2> rows{};
+  std::array<std::int64_t, 2> line_ends{};
+  std::array<std::int32_t, 2> content{};
+  std::int64_t newlines = 0;
+  std::int32_t leading_content = 0;
+  std::int32_t odd_quotes = 0;
+};
+[[nodiscard]] CsvPartSummary summary_of(const CsvPartScanner& scanner);
+
+/// Rows of the whole file, and the landmarks of one part with its true rows and lines.
+struct CsvPlacement {
+  std::int64_t rows = 0;
+  std::vector<CsvLandmark> landmarks;
+};
+/// Of the part that `scanner` has seen, the one at `place` of all `parts` in the order of the file, whose
+/// first begins at `first_line`. Pure.
+[[nodiscard]] CsvPlacement placed(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts,
+                                  std::size_t place, std::int64_t first_line);
 
 struct CsvIndex {
   std::int64_t rows = 0;

@@ -78,7 +78,8 @@ Matrix covariance_root(const Matrix& covariance) {
 /// Factors, by their names, that only random effects use.
 std::vector<std::string> factors_of_random_effects(const Design& design) {
   std::vector<std::string> random;
-  for (const auto& [name, levels] : design.known_levels()) {
+  for (const auto& known : design.known_levels()) {
+    const std::string& name = known.first;
     const bool elsewhere =
         std::any_of(design.blocks.begin(), design.blocks.end(), [&](const CoefBlock& block) {
           const auto used = std::find(block.variables.begin(), block.variables.end(), name);

@@ -143,7 +143,8 @@ class Leader {
       const bool may_join = allow_sharing && std::ranges::all_of(users, &detail::DeviceUser::shared);
       if (!may_join) {
         decision.taken[uuid] = joined(users);
-        std::erase_if(view.sightings, [&](const Sighting& sighting) { return sighting.uuid == uuid; });
+        std::erase_if(view.sightings,
+                      [&taken = uuid](const Sighting& sighting) { return sighting.uuid == taken; });
         continue;
       }
       for (Sighting& sighting : view.sightings)

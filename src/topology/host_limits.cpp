@@ -28,6 +28,12 @@ using detail::take_number;
 /// No machine has as much: version 1 writes such a number where there is no limit.
 constexpr std::int64_t absurd_bytes = std::int64_t{1} << 60;
 
+/// A number of units as bytes, at most `absurd_bytes`, so that sums and differences of a few are numbers too,
+/// whatever the files say.
+std::int64_t bytes_of(std::optional<std::int64_t> count, std::int64_t unit = 1) {
+  return std::clamp<std::int64_t>(count.value_or(0), 0, absurd_bytes / unit) * unit;
+}
+
 /// What an absolute path is under `root`.
 fs::path under(const fs::path& root, const fs::path& path) {
   return root / path.relative_path();
@@ -56,11 +62,11 @@ std::optional<CpuQuota> quota_of(const fs::path& root, const Cgroup& cgroup) {
 /// What a cgroup uses that the kernel would not give up for another allocation.
 std::int64_t held_bytes(const fs::path& folder, int version) {
   const char* const usage = version == 2 ? "memory.current" : "memory.usage_in_bytes";
-  std::int64_t held = number_in(folder / usage).value_or(0);
+  std::int64_t held = bytes_of(number_in(folder / usage));
   const fs::path details = folder / "memory.stat";
   const std::string total = version == 2 ? "" : "total_";  // of the cgroups below, too
   for (const char* dropped : {"active_file", "inactive_file", "slab_reclaimable"})
-    held -= number_of(details, total + dropped).value_or(0);
+    held -= bytes_of(number_of(details, total + dropped));
   return std::max<std::int64_t>(held, 0);
 }
 
@@ -69,9 +75,9 @@ std::int64_t swap_bytes(const fs::path& folder, int version, std::int64_t limit,
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
   if (version == 2) {
     if (const auto most = number_in(folder / "memory.swap.max"))
-      room = *most - number_in(folder / "memory.swap.current").value_or(0);
+      room = bytes_of(most) - bytes_of(number_in(folder / "memory.swap.current"));
   } else if (const auto both = number_in(folder / "memory.memsw.limit_in_bytes")) {
-    room = *both - limit;
+    room = bytes_of(both) - limit;
   }
   return std::clamp<std::int64_t>(room, 0, free_swap);
 }
@@ -100,18 +106,18 @@ void append_cgroups(std::vector<MemoryLimit>& all, const fs::path& root, std::in
 
 void append_ulimits(std::vector<MemoryLimit>& all, const fs::path& root) {
   // Pages: size, resident, shared, text, library, data, dirty.
-  std::array<std::int64_t, 6> pages{};
+  std::array<std::int64_t, 6> used{};
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
   const std::string line = first_line(root / "proc/self/statm");
   std::string_view rest = line;
-  for (std::int64_t& part : pages) part = take_number(rest).value_or(0);
-  const std::int64_t page = sysconf(_SC_PAGESIZE);
-  const auto append = [&](const char* key, const char* name, std::int64_t used) {
+  for (std::int64_t& part : used) part = bytes_of(take_number(rest), page);
+  const auto append = [&](const char* key, const char* name, std::int64_t taken) {
     const auto limit = number_of(root / "proc/self/limits", key);
-    if (!limit || *limit >= absurd_bytes) return;
-    all.push_back({MemoryLimit::Scope::process, {}, *limit, std::max<std::int64_t>(*limit - used, 0), name});
+    if (!limit || *limit < 0 || *limit >= absurd_bytes) return;
+    all.push_back({MemoryLimit::Scope::process, {}, *limit, std::max<std::int64_t>(*limit - taken, 0), name});
   };
-  append("Max address space", "ulimit -v", pages[0] * page);
-  append("Max data size", "ulimit -d", pages[5] * page);
+  append("Max address space", "ulimit -v", used[0]);
+  append("Max data size", "ulimit -d", used[5]);
 }
 
 }  // namespace
@@ -142,13 +148,13 @@ HostLimits host_limits(const fs::path& root) {
   constexpr std::int64_t kib = 1024;
   const fs::path node = root / "proc/meminfo";
   const auto total = number_of(node, "MemTotal:");
-  const std::int64_t free_swap = kib * number_of(node, "SwapFree:").value_or(0);
+  const std::int64_t free_swap = bytes_of(number_of(node, "SwapFree:"), kib);
   append_ulimits(limits.memory, root);
   append_cgroups(limits.memory, root, free_swap);
   if (total) {
-    const std::int64_t available = number_of(node, "MemAvailable:").value_or(*total);
+    const std::int64_t available = bytes_of(number_of(node, "MemAvailable:").value_or(*total), kib);
     limits.memory.push_back(
-        {MemoryLimit::Scope::node, {}, kib * *total, kib * available + free_swap, "/proc/meminfo"});
+        {MemoryLimit::Scope::node, {}, bytes_of(total, kib), available + free_swap, "/proc/meminfo"});
   }
   return limits;
 }

@@ -69,6 +69,29 @@ class Machine : public ::testing::Test {
   fs::path root_;
 };
 
+TEST_F(Machine, OfAbsurdNumbersHasNoNegativeMemory) {
+  const std::string most = "9223372036854775807";
+  version_2();
+  write("proc/meminfo",
+        "MemTotal: " + most + " kB\nMemAvailable: " + most + " kB\nSwapFree: " + most + " kB\n");
+  write("proc/self/statm", most + " 1 1 1 1 " + most + " 0\n");
+  write("proc/self/limits", "Max data size 5 5 bytes\nMax address space -5 -5 bytes\n");
+  write("sys/fs/cgroup/system.slice/job_7/memory.max", "5\n");
+  write("sys/fs/cgroup/system.slice/job_7/memory.current", "-9223372036854775808\n");
+  write("sys/fs/cgroup/system.slice/job_7/memory.stat",
+        "active_file " + most + "\ninactive_file " + most + "\n");
+  write("sys/fs/cgroup/system.slice/job_7/memory.swap.max", most + "\n");
+  write("sys/fs/cgroup/system.slice/job_7/memory.swap.current", "-5\n");
+  const auto found = limits();
+  ASSERT_EQ(found.memory.size(), 3U);
+  for (const MemoryLimit& limit : found.memory) {
+    EXPECT_GE(limit.limit_bytes, 5) << limit.source;
+    EXPECT_GE(limit.free_bytes, 0) << limit.source;
+  }
+  EXPECT_EQ(found.memory[0].free_bytes, 0);  // the process has more than its limit
+  EXPECT_GE(found.memory[2].free_bytes, std::int64_t{1} << 60);
+}
+
 TEST_F(Machine, WithoutLimitsHasWhatTheNodeHas) {
   const auto found = limits();
   EXPECT_TRUE(found.cpu.empty());

@@ -11,3 +11,8 @@ if(TESSERA_SANITIZE)
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
   target_link_options(tessera_compile_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
 endif()
+if(TESSERA_ENABLE_FUZZERS)
+  # libFuzzer is guided by what the code under test passes through. Its main function comes with the targets.
+  target_compile_options(tessera_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+  target_link_options(tessera_compile_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

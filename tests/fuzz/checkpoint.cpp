@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints: their files, what is in them, and the state of a fit, each of which anyone may have written.
+#include "fit_state.hpp"
+#include "fuzz_target.hpp"
+#include "job/checkpoint_files.hpp"
+#include "job/checkpoint_format.hpp"
+
+#include <filesystem>
+#include <variant>
+
+namespace tessera {
+namespace {
+
+using fuzz::refusal;
+using fuzz::require;
+
+const Fingerprint& fingerprint() {
+  static const Fingerprint all{{"program", "tessera-fit 0.1.0"}, {"formula", "y ~ s(x)"}};
+  return all;
+}
+
+void check_bytes(std::string_view bytes) {
+  const auto found = unpack_checkpoint(bytes, fingerprint());
+  if (const auto* refused = std::get_if<CheckpointRefusal>(&found)) {
+    require(!refused->why.empty(), "a refusal says why");
+    return;
+  }
+  const auto& stored = std::get<StoredState>(found);
+  const auto again = unpack_checkpoint(pack_checkpoint(stored, fingerprint()), fingerprint());
+  const auto* same = std::get_if<StoredState>(&again);
+  require(same != nullptr && same->generation == stored.generation && same->state == stored.state,
+          "a state that is read and written again is the same");
+}
+
+/// The body of a checkpoint behind a checksum that fits: `pack_checkpoint` makes the two lines before it.
+std::string with_checksum(std::string_view body) {
+  // FNV-1a, as the format has it.
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const std::string first_line = "tessera checkpoint 1\n";
+  for (const std::string_view part : {std::string_view(first_line), body})
+    for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  std::string digits(17, '\n');
+  for (std::size_t i = 16; i-- > 0; hash >>= 4) digits[i] = "0123456789abcdef"[hash & 15];
+  return first_line + digits + std::string(body);
+}
+
+void check_state(std::string_view text) {
+  fit::FitState state;
+  if (refusal([&] { state = fit::state_from(text, "fit.ckpt"); }, {ErrorCode::input})) return;
+  require(fit::state_from(fit::to_text(state), "fit.ckpt") == state,
+          "a fit's state that is read and written again is the same");
+}
+
+/// A start beside files with names like a checkpoint's.
+void check_names(std::string_view names) {
+  static const fuzz::MemoryFolder folder;
+  std::vector<std::string> made;
+  while (!names.empty() && made.size() < 4) {
+    const std::size_t end = std::min(names.find('\n'), names.size());
+    std::string name = "ckpt" + std::string(names.substr(0, std::min<std::size_t>(end, 100)));
+    names.remove_prefix(std::min(end + 1, names.size()));
+    if (name.find('/') != std::string::npos || name.find('\0') != std::string::npos) continue;
+    folder.write(name, "another start\n");
+    made.push_back(std::move(name));
+  }
+  {
+    CheckpointFiles files(folder / "ckpt");
+    const auto refused = refusal([&] { files.take_generation(1); }, {ErrorCode::input});
+    if (!refused) {
+      require(files.generation() >= 1 && files.generation() <= last_generation, "the number of a generation");
+      require(files.write("state", true).empty(), "a state that can be written");
+      require(read_if_there(files.path()) == "state", "the state that was written");
+      files.forget_older();
+      files.remove();
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    std::filesystem::remove(entry.path());
+}
+
+}  // namespace
+}  // namespace tessera
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view input = tessera::fuzz::text_of(data, size);
+  switch (tessera::fuzz::take_byte(input)) {
+    case 'b': tessera::check_bytes(tessera::with_checksum(input)); break;
+    case 'n': tessera::check_names(input); break;
+    case 's': tessera::check_state(input); break;
+    default: tessera::check_bytes(tessera::fuzz::text_of(data, size));
+  }
+  return 0;
+}

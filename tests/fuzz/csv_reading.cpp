@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "csv_reading.hpp"
+
+#include "csv_index.hpp"
+#include "csv_rows.hpp"
+#include "csv_scan.hpp"
+#include "fuzz_target.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace tessera::fuzz {
+namespace {
+
+using namespace tessera::fit;
+
+constexpr const char* name = "a.csv";
+constexpr std::size_t used_columns = 4;
+
+CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file_bytes,
+                  const CsvDivision& division) {
+  std::vector<std::int64_t> ends;
+  for (const std::int64_t cut : division.cuts)
+    ends.push_back(std::clamp(cut, header.data_offset, file_bytes));
+  ends.push_back(file_bytes);
+  std::vector<CsvPartScanner> scanners;
+  std::vector<CsvPartSummary> summaries;
+  std::vector<char> buffer(division.buffer_bytes);
+  for (std::int64_t begin = header.data_offset; const std::int64_t end : ends) {
+    // As `index_csv` has it: what begins where the first part does is at a line's beginning.
+    CsvPartScanner scanner(begin, division.landmark_bytes, begin == header.data_offset);
+    source.seek(begin);
+    for (std::int64_t at = begin; at < end;) {
+      const auto wanted = static_cast<std::size_t>(std::min(std::ssize(buffer), end - at));
+      const std::size_t got = source.read(std::span(buffer).first(wanted));
+      if (got == 0) break;
+      scanner.feed({buffer.data(), got});
+      at += static_cast<std::int64_t>(got);
+    }
+    summaries.push_back(summary_of(scanner));
+    scanners.push_back(std::move(scanner));
+    begin = std::max(begin, end);
+  }
+  CsvIndex index;
+  for (std::size_t i = 0; i < scanners.size(); ++i) {
+    CsvPlacement placement = placed(scanners[i], summaries, i, header.data_line);
+    index.rows = placement.rows;
+    index.landmarks.insert(index.landmarks.end(), placement.landmarks.begin(), placement.landmarks.end());
+  }
+  return index;
+}
+
+void check_index(const CsvIndex& index, std::int64_t file_bytes) {
+  if (index.rows == 0) return;
+  require(!index.landmarks.empty() && index.landmarks[0].row == 0, "a landmark at the first row");
+  for (std::size_t i = 0; i < index.landmarks.size(); ++i) {
+    const CsvLandmark& mark = index.landmarks[i];
+    require(mark.offset >= 0 && mark.offset < file_bytes && mark.row < index.rows, "a landmark in the file");
+    require(i == 0 || index.landmarks[i - 1].row < mark.row, "landmarks in order");
+  }
+}
+
+/// The rows of a range, each with its line and its fields.
+void read_fields(ByteSource& source, const CsvIndex& index, Range rows, std::size_t buffer_bytes,
+                 CsvReading& reading) {
+  const CsvLandmark& start = index.before(rows.begin);
+  CsvRowReader reader(source, name, buffer_bytes, start.offset, start.line);
+  std::string scratch;
+  for (std::int64_t row = start.row; row < rows.end; ++row) {
+    require(reader.next(), "as many rows as were counted");
+    if (row < rows.begin) continue;
+    std::string fields = std::to_string(reader.line());
+    try {
+      for (CsvFields all(reader.row(), reader.has_quotes()); all.more();) {
+        const CsvField field = all.field(scratch);
+        fields += field.quoted ? "\n\"" : "\n";
+        fields += field.text;
+      }
+    } catch (const CsvFault& fault) {
+      fields += fault.reason;
+    }
+    reading.fields.push_back(std::move(fields));
+  }
+}
+
+void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& reading,
+               std::int64_t file_bytes) {
+  const CsvHeader header = read_csv_header(source, name, division.buffer_bytes);
+  reading.columns = header.columns;
+  const CsvIndex index = index_of(source, header, file_bytes, division);
+  check_index(index, file_bytes);
+  reading.rows = index.rows;
+  if (index.rows == 0) throw Error(ErrorCode::input, "no row");
+
+  FrameRequest request;
+  for (const std::string& column : header.columns)
+    if (!column.empty() && request.variables.size() < used_columns)
+      request.variables.push_back(column_expression(column));
+  ReadPlan plan(request, header.columns, name);
+  for (std::size_t i = 0; i < plan.columns().size(); ++i) plan.set_text(i, division.text);
+  reading.counts.assign(4 * plan.columns().size(), 0);
+
+  const auto ranks = static_cast<int>(division.cuts.size()) + 1;
+  const Plan ranges = Plan::over_hosts(index.rows, ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Range rows = ranges.range_of(rank);
+    if (rows.empty()) continue;
+    FrameBuilder builder(plan, rows, "line");
+    scan_csv(source, name, division.buffer_bytes, header.columns.size(), index, rows, builder);
+    for (std::size_t i = 0; i < builder.counts().size(); ++i) {
+      const FieldCounts& counts = builder.counts()[i];
+      const std::int64_t all[] = {counts.numbers, counts.texts, counts.missing, counts.blank};
+      for (std::size_t k = 0; k < 4; ++k) reading.counts[4 * i + k] += all[k];
+    }
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Range rows = ranges.range_of(rank);
+    if (!rows.empty()) read_fields(source, index, rows, division.buffer_bytes, reading);
+  }
+}
+
+}  // namespace
+
+CsvReading read_csv(ByteSource& source, std::int64_t file_bytes, const CsvDivision& division) {
+  CsvReading reading;
+  if (auto fault = refusal([&] { read_rows(source, division, reading, file_bytes); }, {ErrorCode::input})) {
+    // The part before the fault depends on who reads; the fault itself does not.
+    reading = {};
+    reading.fault = std::move(*fault);
+  }
+  return reading;
+}
+
+}  // namespace tessera::fuzz

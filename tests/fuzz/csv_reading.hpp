@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "byte_source.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::fuzz {
+
+/// What a table is read as.
+struct CsvReading {
+  std::string fault;  ///< why it is refused; empty: it is not
+  std::vector<std::string> columns;
+  std::int64_t rows = 0;
+  std::vector<std::string> fields;   ///< of each row, after its line
+  std::vector<std::int64_t> counts;  ///< of numbers, texts, missing and blank fields, column after column
+  bool operator==(const CsvReading&) const = default;
+};
+
+/// Reads a table as ranks do whose parts of the file end at `cuts`, and who read equal numbers of rows.
+struct CsvDivision {
+  std::vector<std::int64_t> cuts;  ///< ascending places in the file; the last part goes to its end
+  std::size_t buffer_bytes = 64;
+  std::int64_t landmark_bytes = 16;
+  bool text = false;  ///< columns are taken for factors, else for numbers
+};
+[[nodiscard]] CsvReading read_csv(fit::ByteSource& source, std::int64_t file_bytes,
+                                  const CsvDivision& division);
+
+}  // namespace tessera::fuzz

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compressed tables: all of a file or an error, whatever the buffer and the place from which it is read; and
+// a table means the same packed as plain.
+#include "byte_source.hpp"
+#include "csv_reading.hpp"
+#include "fuzz_target.hpp"
+#include "memory_source.hpp"
+
+#include <zlib.h>
+
+#include <array>
+#include <limits>
+#include <vector>
+
+namespace {
+
+using namespace tessera::fuzz;
+
+struct Unpacked {
+  std::string bytes;
+  std::string fault;
+  bool operator==(const Unpacked&) const = default;
+};
+
+const MemoryFile& file() {
+  static const MemoryFile one;
+  return one;
+}
+
+constexpr std::size_t most_bytes = std::size_t{1} << 20;
+
+/// What is unpacked of the file from an offset on, with a buffer of so many bytes.
+Unpacked unpacked(std::int64_t offset, std::size_t buffer_bytes) {
+  Unpacked out;
+  std::vector<char> buffer(buffer_bytes);
+  const auto fault = refusal(
+      [&] {
+        const auto source = tessera::fit::open_gzip(file().path());
+        if (offset > 0) source->seek(offset);
+        for (std::size_t got = buffer.size(); got == buffer.size() && out.bytes.size() < most_bytes;) {
+          got = source->read(buffer);
+          out.bytes.append(buffer.data(), got);
+        }
+      },
+      {tessera::ErrorCode::input});
+  out.fault = fault.value_or("");
+  return out;
+}
+
+std::string packed(std::string_view text) {
+  z_stream stream{};
+  require(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 1, Z_DEFAULT_STRATEGY) == Z_OK, "a compressor");
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  require(deflate(&stream, Z_FINISH) == Z_STREAM_END, "compressed bytes");
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// Bytes that may be those of a gzip file.
+void check_file(std::string_view bytes, std::int64_t offset) {
+  file().write(bytes);
+  const Unpacked all = unpacked(0, 4096);
+  if (all.bytes.size() >= most_bytes) return;
+  const Unpacked small = unpacked(0, 7);
+  require(small.fault == all.fault, "the same is said for each buffer:", all.fault);
+  if (!all.fault.empty()) return;
+  require(small.bytes == all.bytes, "the same is read with each buffer");
+  const auto begin = std::min(static_cast<std::size_t>(offset), all.bytes.size());
+  require(unpacked(offset, 64).bytes == all.bytes.substr(begin), "the same is read from each place");
+}
+
+/// A text in two members is the table that it is in a plain file.
+void check_table(std::string_view text, std::size_t cut) {
+  const std::string members = packed(text.substr(0, cut)) + packed(text.substr(cut));
+  file().write(members);
+  require(unpacked(0, 512).bytes == text, "what was packed is unpacked");
+  MemorySource plain(text);
+  const auto source = tessera::fit::open_gzip(file().path());
+  const auto bytes = static_cast<std::int64_t>(text.size());
+  require(read_csv(*source, bytes, {}) == read_csv(plain, bytes, {}), "a packed table is the plain one");
+
+  // Nothing of a file is left out: a bit of the second member's beginning is no end of the file.
+  std::string damaged = members;
+  damaged[packed(text.substr(0, cut)).size()] ^= 1;
+  file().write(damaged);
+  require(!unpacked(0, 512).fault.empty(), "a damaged member is an error");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view input = text_of(data, size);
+  if (input.starts_with("\x1f")) {
+    check_file(input, static_cast<std::int64_t>(input.size() % 61));
+    return 0;
+  }
+  const unsigned place = take_byte(input);
+  check_table(input, input.size() * (place % 97) / 97);
+  return 0;
+}

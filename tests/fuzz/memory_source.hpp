@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "byte_source.hpp"
+#include "fuzz_target.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace tessera::fuzz {
+
+/// Bytes that are a plain file.
+class MemorySource final : public fit::ByteSource {
+ public:
+  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
+
+  std::size_t read(std::span<char> buffer) override {
+    const std::size_t got = std::min(buffer.size(), bytes_.size() - std::min(at_, bytes_.size()));
+    if (got > 0) std::memcpy(buffer.data(), bytes_.data() + at_, got);
+    at_ += got;
+    return got;
+  }
+  void seek(std::int64_t offset) override { at_ = static_cast<std::size_t>(offset); }
+  [[nodiscard]] std::int64_t bytes_read() const override { return 0; }
+  [[nodiscard]] const apps::InputFile& file() const override {
+    require(false, "bytes in memory have no file");
+    std::abort();
+  }
+
+ private:
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace tessera::fuzz

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of the kernel cache: whatever is in one, it is taken only if it is what was written for its key.
+#include "device/module_files.hpp"
+#include "fuzz_target.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+namespace {
+
+using tessera::fuzz::require;
+
+constexpr std::string_view key = "a key";
+
+/// A cache with one entry, whose file is written to in place.
+class Cache {
+ public:
+  Cache() : files_({{folder_.path() / "cache", {}, false}}) {
+    files_.write(key, "first");
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      if (!entry.is_regular_file()) continue;
+      require(name_.empty(), "one file for one entry");
+      name_ = std::filesystem::relative(entry.path(), folder_.path()).string();
+    }
+    require(!name_.empty(), "a file for an entry");
+  }
+
+  void check(std::string_view bytes) {
+    folder_.write(name_, bytes);
+    const auto found = files_.read(key);
+    if (!found.text) return;
+    // The entry is that of this text, byte for byte.
+    files_.write(key, *found.text);
+    std::ifstream in(folder_ / name_, std::ios::binary);
+    require(std::string(std::istreambuf_iterator<char>(in), {}) == bytes,
+            "an entry that is taken is as it is written");
+    require(files_.read(key).text == found.text, "an entry that is written again is the same");
+  }
+  /// What is written is taken.
+  void check_text(std::string_view text) {
+    files_.write(key, text);
+    require(files_.read(key).text == text, "an entry is read as it was written");
+  }
+
+ private:
+  tessera::fuzz::MemoryFolder folder_;
+  tessera::ModuleFiles files_;
+  std::string name_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static Cache cache;
+  std::string_view input = tessera::fuzz::text_of(data, size);
+  if (input.starts_with('t'))
+    cache.check_text(input.substr(1));
+  else
+    cache.check(input);
+  return 0;
+}

@@ -2,6 +2,7 @@
 #include "job/attempt.hpp"
 
 #include "mpi/check.hpp"
+#include "mpi/reason.hpp"
 
 namespace tessera {
 
@@ -40,21 +41,6 @@ bool is_misuse(const std::exception_ptr& thrown) noexcept {
     return true;
   } catch (...) {
     return false;
-  }
-}
-
-std::string reason_of(const std::exception_ptr& thrown) noexcept {
-  try {
-    try {
-      std::rethrow_exception(thrown);
-    } catch (const std::exception& error) {
-      const char* const text = error.what();
-      return text != nullptr ? text : "an exception without a text";
-    } catch (...) {
-      return "an exception that is not a std::exception";
-    }
-  } catch (...) {
-    return "out of memory";  // short enough for a string to hold it in itself
   }
 }
 

@@ -60,7 +60,5 @@ class Attempt {
 [[nodiscard]] std::string failure_in(const std::string& what, const Ballot& decided);
 /// True for a `Misuse`, and for a collective call on a thread that may make none.
 [[nodiscard]] bool is_misuse(const std::exception_ptr& thrown) noexcept;
-/// What an exception says; a text of the library's own where it says nothing, or there is no memory for it.
-[[nodiscard]] std::string reason_of(const std::exception_ptr& thrown) noexcept;
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/module_key.hpp"
 #include "job/state.hpp"
+#include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
 

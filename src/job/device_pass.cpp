@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
 #include "job/state.hpp"
+#include "mpi/reason.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>

@@ -4,6 +4,7 @@
 #include "job/device_threads.hpp"
 #include "job/state.hpp"
 #include "job/worker_threads.hpp"
+#include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/topology/score.hpp>

@@ -5,6 +5,7 @@
 #include "job/attempt.hpp"
 #include "job/device_threads.hpp"
 #include "mpi/pause.hpp"
+#include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
 

@@ -2,6 +2,7 @@
 #include "device/cuda_calls.hpp"
 #include "job/measure.hpp"
 #include "job/state.hpp"
+#include "mpi/reason.hpp"
 #include "topology/host_identity.hpp"
 
 #include <tessera/device/trace.hpp>

@@ -5,6 +5,7 @@
 #include "job/attempt.hpp"
 #include "job/signal_handlers.hpp"
 #include "mpi/check.hpp"
+#include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
 

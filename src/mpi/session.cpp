@@ -5,6 +5,7 @@
 #include "mpi/family.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/session.hpp>
@@ -50,18 +51,6 @@ bool initialise(int& argc, char**& argv) {
   return true;
 }
 
-std::string words_of(const std::exception_ptr& thrown) {
-  if (!thrown) return "std::terminate was called";
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& fault) {
-    const char* const text = fault.what();  // a class of the program's own may have none
-    return text != nullptr ? text : "an exception without a text";
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
-
 }  // namespace
 
 /// The ways out of a program that pass by no destructor: `std::exit`, and an exception that nothing catches.
@@ -102,9 +91,10 @@ class Session::Exits {
       if (theirs != nullptr) theirs();
       std::abort();
     }
-    const std::string line =
-        session->name() + " ends by an exception that nothing caught: " + words_of(std::current_exception()) +
-        ": the job is ended";
+    const std::exception_ptr thrown = std::current_exception();
+    const std::string line = session->name() + " ends by an exception that nothing caught: " +
+                             (thrown ? reason_of(thrown) : "std::terminate was called") +
+                             ": the job is ended";
     if (theirs == nullptr || is_of_the_language(theirs)) abort_job(line, exit_status(ErrorCode::job_fault));
     detail::say(line);
     theirs();

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/reason.hpp"
+
+namespace tessera {
+
+std::string reason_of(const std::exception_ptr& thrown) noexcept {
+  try {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+      const char* const text = error.what();
+      return text != nullptr ? text : "an exception without a text";
+    } catch (...) {
+      return "an exception that is not a std::exception";
+    }
+  } catch (...) {
+    return "out of memory";  // short enough for a string to hold it in itself
+  }
+}
+
+}  // namespace tessera

@@ -259,13 +259,6 @@ struct Monomials {
   }
 };
 
-/// The largest absolute value.
-double largest(std::span<const double> values) {
-  double size = 0;
-  for (const double value : values) size = std::max(size, std::abs(value));
-  return size;
-}
-
 double largest_difference(const Matrix& a, const Matrix& b) {
   double size = 0;
   for (std::size_t i = 0; i < a.values().size(); ++i)

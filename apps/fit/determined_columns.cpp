@@ -364,21 +364,20 @@ std::string name_of(const DeterminedColumn& column, const Design& design) {
 }
 
 std::string determined_by(const DeterminedColumn& column, const Design& design) {
-  double largest = 0;
-  for (const double weight : column.combination) largest = std::max(largest, std::abs(weight));
+  const double most = largest(column.combination);
   std::string list;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     const CoefBlock& block = design.blocks[b];
     const auto part = std::span(column.combination).subspan(at(block.coef_begin), at(block.coef_size));
     const auto add = [&](const std::string& name) { list += (list.empty() ? "" : ", ") + name; };
     if (block.penalty) {
-      const bool has_part = std::ranges::any_of(part, [&](double w) { return std::abs(w) > 1e-6 * largest; });
+      const bool has_part = std::ranges::any_of(part, [&](double w) { return std::abs(w) > 1e-6 * most; });
       if (has_part && static_cast<int>(b) != column.block) add(block.label);
       continue;
     }
     for (int j = 0; j < block.coef_size; ++j) {
       const bool itself = static_cast<int>(b) == column.block && j == column.column;
-      if (!itself && std::abs(part[at(j)]) > 1e-6 * largest) add(block.names[at(j)]);
+      if (!itself && std::abs(part[at(j)]) > 1e-6 * most) add(block.names[at(j)]);
     }
   }
   return list;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "knots.hpp"
 
+#include "linalg.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/core.h>
@@ -89,9 +91,8 @@ Basis make_bspline(const Context& context, bool cyclic) {
 /// A penalty of squared second derivatives has the unit of the variable to the power of -3.
 void check_penalty(const Context& context, const Basis& basis) {
   constexpr double large = 1e270;
-  double largest = 0;
-  for (const double value : basis.penalty.values()) largest = std::max(largest, std::abs(value));
-  if (largest < large && largest > 1 / large) return;
+  const double size = largest(basis.penalty.values());
+  if (size < large && size > 1 / large) return;
   refuse(ErrorCode::input,
          fmt::format("{}: the penalty of '{}', which runs from {:g} to {:g}, is beyond the range "
                      "of numbers: give the variable another unit",

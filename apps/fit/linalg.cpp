@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <new>
 #include <stdexcept>
@@ -146,6 +147,12 @@ double dot(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;
+}
+
+double largest(std::span<const double> x) {
+  double most = 0;
+  for (const double v : x) most = std::max(most, std::abs(v));
+  return most;
 }
 
 Matrix kronecker(const Matrix& a, const Matrix& b) {

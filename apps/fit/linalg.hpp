@@ -22,6 +22,8 @@ void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matr
 [[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
 [[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
 [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
+/// The largest absolute value; 0 of none.
+[[nodiscard]] double largest(std::span<const double> x);
 /// The Kronecker product: rows (i, k) with k fastest, as in R's `%x%`.
 [[nodiscard]] Matrix kronecker(const Matrix& a, const Matrix& b);
 

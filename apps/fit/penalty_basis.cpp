@@ -163,9 +163,9 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Pena
     std::vector<std::size_t> dominated;
     Matrix sum(left, left);
     for (std::size_t k = 0; k < waiting.size(); ++k) {
-      const double size = lambda[waiting[k]] * norms[k];
+      const double weight = lambda[waiting[k]] * norms[k];
       const double share = std::clamp(spread[waiting[k]] / narrow, epsilon, 1.0);
-      if (size == largest || size * share >= comparable * largest) {
+      if (weight == largest || weight * share >= comparable * largest) {
         dominant.push_back(waiting[k]);
         taken[waiting[k]] = true;
         add(sum, rest[k], 1 / norms[k]);

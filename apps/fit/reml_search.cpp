@@ -22,12 +22,6 @@ constexpr double gradient_tolerance = 1e-9;
 /// A gradient this small is zero where rounding lets V fall no further.
 constexpr double stalled_tolerance = 1e-5;
 
-double largest(std::span<const double> x) {
-  double most = 0;
-  for (const double v : x) most = std::max(most, std::abs(v));
-  return most;
-}
-
 /// Towards lambda = infinity V = V_inf + c / lambda, c > 0: gradient = -c / lambda = -hessian. There Newton's
 /// steps are all 1; this is the step to where c / lambda no longer matters. Zero elsewhere.
 double tail_step(double gradient, double curvature) {

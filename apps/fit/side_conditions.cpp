@@ -212,12 +212,6 @@ class SideConditions {
   std::vector<std::vector<int>> dropped_;
 };
 
-double largest_entry(const Matrix& a) {
-  double largest = 0;
-  for (const double value : a.values()) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
 Matrix kept_part(const Matrix& a, std::span<const int> rows, std::span<const int> columns) {
   Matrix out(static_cast<int>(rows.size()), static_cast<int>(columns.size()));
   for (int j = 0; j < out.cols(); ++j) {
@@ -290,7 +284,7 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   std::vector<double> scales;
   for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
     Matrix part = kept_part(penalty.matrices[j], kept, kept);
-    if (!(largest_entry(part) > rank_tolerance * largest_entry(penalty.matrices[j]))) continue;
+    if (!(largest(part.values()) > rank_tolerance * largest(penalty.matrices[j].values()))) continue;
     matrices.push_back(std::move(part));
     scales.push_back(block.s_scale[j]);
   }

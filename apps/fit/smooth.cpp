@@ -39,9 +39,7 @@ Matrix scaled(Matrix a, double divisor) {
 /// Squares of the elements of a penalty, which a decomposition forms, may be beyond all numbers in the
 /// variable's units: a power of two of its size.
 double unit_of(const Matrix& penalty) {
-  double largest = 0;
-  for (const double value : penalty.values()) largest = std::max(largest, std::abs(value));
-  return std::ldexp(1.0, std::ilogb(largest));
+  return std::ldexp(1.0, std::ilogb(largest(penalty.values())));
 }
 
 /// The eigenvalues of the penalty in values at points, of which the smallest may be 1e-10 of the largest: as

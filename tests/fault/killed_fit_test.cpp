@@ -5,6 +5,8 @@
 // TESSERA_TEST_KILLS (6) is how often, TESSERA_TEST_SEED what is drawn. Most moments are counted, in passes
 // or in calls that change a file of the checkpoint; some are of the clock, and then what they hit does not
 // matter.
+#include "temporary_folder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -59,9 +61,6 @@ struct Kill {
 class KilledFit : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-killed-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     std::ofstream table(folder_ / "data.csv");
     table.precision(17);
     table << "y,x,z,f\n";
@@ -72,7 +71,6 @@ class KilledFit : public ::testing::Test {
             << "abc"[i % 3] << '\n';
     }
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   /// Runs the fit until it ends or is killed, and returns its exit status; 128 and more: by a signal.
   int go(const std::string& model, const Kill& kill, int ranks) {
@@ -90,8 +88,8 @@ class KilledFit : public ::testing::Test {
       dup2(out, STDERR_FILENO);
       setenv("TESSERA_FAULT", kill.fault.c_str(), 1);
       // What a launcher leaves that is killed is removed with the folder.
-      setenv("OMPI_MCA_orte_tmpdir_base", folder_.c_str(), 1);
-      setenv("OMPI_MCA_btl_vader_backing_directory", folder_.c_str(), 1);
+      setenv("OMPI_MCA_orte_tmpdir_base", folder_.path().c_str(), 1);
+      setenv("OMPI_MCA_btl_vader_backing_directory", folder_.path().c_str(), 1);
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       std::_Exit(127);
     }
@@ -115,7 +113,7 @@ class KilledFit : public ::testing::Test {
     for (const auto& entry : fs::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();
       if (!std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) continue;
-      if (bytes_of(entry.path() / "cmdline").find(folder_) != std::string::npos)
+      if (bytes_of(entry.path() / "cmdline").find(folder_.path()) != std::string::npos)
         found.push_back(std::stoi(name));
     }
     return found;
@@ -147,7 +145,7 @@ class KilledFit : public ::testing::Test {
     return progress;
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
   std::string log_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of tessera-fit: what it writes, and how it refuses.
 #include "info/run_program.hpp"
+#include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,9 +27,6 @@ namespace fs = std::filesystem;
 class Program : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-fit-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     // sin and parabola of two covariates, and a factor; deterministic, so that no seed is needed.
     std::ostringstream table;
     table.precision(17);
@@ -41,7 +39,6 @@ class Program : public ::testing::Test {
     }
     write("data.csv", table.str());
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   void write(const std::string& name, const std::string& text) const {
@@ -81,7 +78,7 @@ class Program : public ::testing::Test {
     }
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(Program, FitsPredictsAndSummarises) {

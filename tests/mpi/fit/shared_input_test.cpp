@@ -2,6 +2,7 @@
 #include "shared_input.hpp"
 #include "fit.hpp"
 #include "table_support.hpp"
+#include "temporary_folder.hpp"
 
 #include <zlib.h>
 
@@ -58,22 +59,14 @@ void write_old_file(const std::string& path, const std::string& content) {
 /// This rank's working directory for the life of a test, as on a node with files of its own.
 class OwnFolder {
  public:
-  OwnFolder() : before_(fs::current_path()) {
-    std::string pattern = (fs::temp_directory_path() / "tessera-test-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = pattern;
-    fs::current_path(folder_);
-  }
-  ~OwnFolder() {
-    fs::current_path(before_);
-    fs::remove_all(folder_);
-  }
+  OwnFolder() : before_(fs::current_path()) { fs::current_path(folder_); }
+  ~OwnFolder() { fs::current_path(before_); }
   OwnFolder(const OwnFolder&) = delete;
   OwnFolder& operator=(const OwnFolder&) = delete;
 
  private:
   fs::path before_;
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 /// The whole table as each rank reads its part of it.

@@ -15,6 +15,7 @@
 #include <tessera/error.hpp>
 
 #include "common/input_file.hpp"
+#include "temporary_folder.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -105,14 +106,8 @@ TEST(JsonFile, RefusesWhatIsNoJsonWithTheByte) {
 
 class ReadText : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-read-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ReadText, TakesTheWholeOfARegularFile) {
@@ -129,8 +124,8 @@ TEST_F(ReadText, RefusesWhatHasNoEndAtOnce) {
   for (const std::string& name : {std::string("/dev/zero"), std::string("/dev/null"), path("pipe")})
     EXPECT_EQ(fault([&] { (void)read_text(name, 1 << 20); }),
               name + ": cannot be read: it is no regular file");
-  EXPECT_EQ(fault([&] { (void)read_text(folder_.string(), 1 << 20); }),
-            folder_.string() + ": cannot be read: it is a directory");
+  EXPECT_EQ(fault([&] { (void)read_text(folder_.path().string(), 1 << 20); }),
+            folder_.path().string() + ": cannot be read: it is a directory");
   // A file that says that it has a terabyte, and takes no room for it.
   std::ofstream(path("hole")) << "{";
   if (::truncate(path("hole").c_str(), off_t{1} << 40) != 0) GTEST_SKIP() << "no files with holes here";

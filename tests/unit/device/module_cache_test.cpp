@@ -17,6 +17,7 @@
 
 #include "fake_compiler.hpp"
 #include "mpi/job/scoped_variable.hpp"
+#include "temporary_folder.hpp"
 
 namespace tessera {
 namespace {
@@ -31,13 +32,6 @@ constexpr ComputeCapability ampere{8, 0};
 /// A folder of its own for each test, gone at the end.
 class ModuleCacheTest : public ::testing::Test {
  protected:
-  ModuleCacheTest() {
-    std::string name = (fs::temp_directory_path() / "tessera_modules_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-  }
-  ~ModuleCacheTest() override { fs::remove_all(folder_); }
-
   ModuleCache make_cache() { return make_cache(folder_); }
   ModuleCache make_cache(const fs::path& directory) {
     return ModuleCache({.compiler = compiler_, .directory = directory});
@@ -49,7 +43,7 @@ class ModuleCacheTest : public ::testing::Test {
     return found;
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
   std::shared_ptr<FakeCompiler> compiler_ = std::make_shared<FakeCompiler>();
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byte_source.hpp"
+#include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
 
@@ -19,13 +20,7 @@ namespace {
 
 class ByteSourceTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = (std::filesystem::temp_directory_path() / "tessera-byte-source-XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path() const { return folder_ + "/t.csv.gz"; }
+  [[nodiscard]] std::string path() const { return (folder_ / "t.csv.gz").string(); }
 
   /// What is unpacked of a file of these bytes; nothing if it is refused.
   std::optional<std::string> unpacked(const std::string& bytes) {
@@ -52,7 +47,7 @@ class ByteSourceTest : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  std::string folder_;
+  TemporaryFolder folder_;
   std::string fault_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "fit.hpp"
 #include "formula.hpp"
+#include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
 
@@ -125,14 +126,10 @@ TEST(FitState, OfAnotherModelIsRefused) {
 class FingerprintOfAFit : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-state-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     data_ = (folder_ / "data.csv").string();
     std::ofstream(data_) << std::string(1 << 20, 'x');
     options_.family = *parse_family("poisson");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] Fingerprint print(const std::string& formula = "y ~ x") const {
     return fingerprint_of(data_, parse_formula(formula), options_);
@@ -148,7 +145,7 @@ class FingerprintOfAFit : public ::testing::Test {
     return names;
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
   std::string data_;
   FitOptions options_;
 };

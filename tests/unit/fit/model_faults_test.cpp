@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model is replaced by another, and each call of the system in between fails once, or it and all after it:
 // one of the two is there then, whole. The linker puts the functions below in the places of the system's.
+#include "mean_model.hpp"
 #include "model.hpp"
+#include "temporary_folder.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -97,26 +99,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The mean of some numbers: one coefficient, and a covariance that tells which it is.
+/// A model of one coefficient, and a covariance that tells which it is.
 Model model_of(double mean) {
-  Model model;
-  model.formula = "y ~ 1";
-  CoefBlock intercept;
-  intercept.label = "(Intercept)";
-  intercept.kind = "parametric";
-  intercept.names = {"(Intercept)"};
-  intercept.raw_begin = model.design.add_term({});
-  intercept.raw_size = 1;
-  intercept.coef_size = 1;
-  intercept.map = Matrix(1, 1);
-  intercept.map(0, 0) = 1;
-  model.design.blocks.push_back(std::move(intercept));
-  model.design.coef_size = 1;
-  model.coef = {mean};
-  model.edf = {1};
-  model.covariance = Matrix(1, 1);
-  model.covariance(0, 0) = 10 * mean;
-  return model;
+  return testing::mean_of(mean, 10 * mean);
 }
 
 /// The mean of the model that is there; it must have its own covariance.
@@ -138,16 +123,8 @@ struct Replacement {
 
 class ModelFaults : public ::testing::TestWithParam<std::tuple<Replacement, bool>> {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-model-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = (folder_ / "model.json").string();
-  }
-  void TearDown() override {
-    faults = {};
-    fs::remove_all(folder_);
-  }
+  void SetUp() override { path_ = (folder_ / "model.json").string(); }
+  void TearDown() override { faults = {}; }
 
   /// As a program wrote it before covariances had names of their own.
   void make_plain() const {
@@ -169,7 +146,7 @@ class ModelFaults : public ::testing::TestWithParam<std::tuple<Replacement, bool
     return names;
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
   std::string path_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.hpp"
+#include "mean_model.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,33 +16,14 @@
 #include <tessera/error.hpp>
 
 #include "common/input_file.hpp"
+#include "temporary_folder.hpp"
 
 namespace tessera::fit {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The mean of some numbers: one coefficient.
-Model mean_of(double mean, double variance) {
-  Model model;
-  model.formula = "y ~ 1";
-  CoefBlock intercept;
-  intercept.label = "(Intercept)";
-  intercept.kind = "parametric";
-  intercept.names = {"(Intercept)"};
-  intercept.raw_begin = model.design.add_term({});
-  intercept.raw_size = 1;
-  intercept.coef_size = 1;
-  intercept.map = Matrix(1, 1);
-  intercept.map(0, 0) = 1;
-  model.design.blocks.push_back(std::move(intercept));
-  model.design.coef_size = 1;
-  model.coef = {mean};
-  model.edf = {1};
-  model.covariance = Matrix(1, 1);
-  model.covariance(0, 0) = variance;
-  return model;
-}
+using testing::mean_of;
 
 /// Lets no file of this process grow over so many bytes.
 class FileSizeLimit {
@@ -68,13 +50,7 @@ constexpr int inline_limit = 0;
 
 class ModelFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-model-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = (folder_ / "model.json").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { path_ = (folder_ / "model.json").string(); }
 
   /// The covariance beside a model.
   static std::string covariance_of(const std::string& model) {
@@ -91,7 +67,7 @@ class ModelFile : public ::testing::Test {
     std::ofstream(path_) << json;
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
   std::string path_;
 };
 

@@ -17,6 +17,7 @@
 #include <tessera/error.hpp>
 
 #include "common/input_file.hpp"
+#include "temporary_folder.hpp"
 
 namespace tessera::fit {
 namespace {
@@ -29,13 +30,7 @@ std::string text_of(const std::string& path) {
 
 class Output : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-output-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(Output, AppearsOnlyWhenItIsWhole) {
@@ -100,7 +95,7 @@ TEST_F(Output, IsNoFileThatIsReadOrWrittenUnderAnotherSpelling) {
   const std::string there = folder_ / "there";
   const std::string new_one = folder_ / "a" / "new";
   for (const char* spelling : {"a/new", "./a//new", "b/new", "none/../a/new"}) {
-    const std::string again = folder_.string() + "/" + spelling;
+    const std::string again = folder_.path().string() + "/" + spelling;
     EXPECT_EQ(refusal(new_one, again, there),
               "--checkpoint " + again + " is a file of --out too: give it another name");
   }
@@ -126,7 +121,7 @@ TEST_F(Output, TakesThePlaceOfNothingButAFile) {
     }
   };
   EXPECT_EQ(why(""), "a file to be written has an empty name");
-  EXPECT_EQ(why(folder_), folder_.string() + ": is a directory: give the name of a file");
+  EXPECT_EQ(why(folder_.path()), folder_.path().string() + ": is a directory: give the name of a file");
   EXPECT_EQ(why(pipe), pipe + ": is no regular file: give the name of a file");
   EXPECT_EQ(why(folder_ / "link"),
             (folder_ / "link").string() + ": is no regular file: give the name of a file");

@@ -4,6 +4,7 @@
 #include "random_models.hpp"
 #include "reml.hpp"
 #include "reml_search.hpp"
+#include "temporary_folder.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -183,21 +184,6 @@ TEST(RemlOptimum, TheSameBitsForTheSameInput) {
     EXPECT_EQ(a.coef, b.coef) << seed;
   }
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder()
-      : path_(std::filesystem::temp_directory_path() / fmt::format("reml_optimum_{}", ::getpid())) {
-    std::filesystem::create_directory(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 void write_table(const RandomModel& random, const std::filesystem::path& path) {
   std::ofstream out(path);

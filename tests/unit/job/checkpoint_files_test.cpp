@@ -2,6 +2,7 @@
 #include "job/checkpoint_files.hpp"
 
 #include "job/checkpoint_format.hpp"
+#include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
 
@@ -100,13 +101,6 @@ TEST(CheckpointFormat, OtherFilesAndNewerFormatsAreNamed) {
 /// A folder of its own for each test.
 class Files : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-checkpoint-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] std::string path() const { return (folder_ / "c").string(); }
   [[nodiscard]] std::string text(const std::string& ending = {}) const {
     return read_if_there(path() + ending).value_or("nothing");
@@ -122,7 +116,7 @@ class Files : public ::testing::Test {
     return files.write(bytes, keep_previous);
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 using Names = std::set<std::string>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/device_locks.hpp"
+#include "temporary_folder.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,15 +22,7 @@ namespace fs = std::filesystem;
 
 class DeviceLocks : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-locks-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    unsetenv("TESSERA_LOCK_DIR");
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { unsetenv("TESSERA_LOCK_DIR"); }
 
   /// As the leader of a claim and a rank of it do.
   std::shared_ptr<const void> drive(const std::string& name, bool shared = false, std::int64_t budget = 0) {
@@ -39,7 +32,7 @@ class DeviceLocks : public ::testing::Test {
   }
   std::vector<DeviceUser> users(const std::string& name) { return ClaimLock(folder_).users_of(name); }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(DeviceLocks, ADeviceHasAUserUntilItIsLetGo) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limits of made-up machines: trees of /proc and of cgroups in a folder.
+#include "temporary_folder.hpp"
+
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <tessera/topology/host_limits.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -23,14 +23,10 @@ constexpr std::int64_t mib = 1 << 20;
 class Machine : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera-limits-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
     write("proc/meminfo",
           "MemTotal:        8388608 kB\nMemFree:          100000 kB\nMemAvailable:    6291456 kB\n"
           "SwapCached:            7 kB\nSwapFree:              0 kB\n");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   void write(const fs::path& file, const std::string& text) {
     fs::create_directories((root_ / file).parent_path());
@@ -66,7 +62,7 @@ class Machine : public ::testing::Test {
     EXPECT_EQ(cgroup_memory(limits()), nullptr);
   }
 
-  fs::path root_;
+  TemporaryFolder root_;
 };
 
 TEST_F(Machine, OfAbsurdNumbersHasNoNegativeMemory) {

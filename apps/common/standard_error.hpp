@@ -13,7 +13,7 @@
 /// more, ends no program.
 namespace tessera::apps {
 
-/// Writes to a log. What cannot be written is dropped: false, with `errno`.
+/// Writes to a log, and flushes it. What cannot be written is dropped: false, with `errno`.
 inline bool say(std::string_view text, std::FILE* log = stderr) noexcept {
   const bool said = std::fwrite(text.data(), 1, text.size(), log) == text.size() && std::fflush(log) == 0;
   if (!said) std::clearerr(log);

@@ -180,11 +180,9 @@ int FitCommand::run(mpi::Session& session) const {
     progress.note(fmt::format(
         "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
-    // The model is safe, so that a full disk behind the log is no fault of the fit: fmt::print would throw.
-    static_cast<void>(
-        std::fputs(fmt::format("{}\nModel written to {}\n", summary_text(model), out).c_str(), stdout));
-    // Of a rank that ends with a status of its own, mpirun may drop what it says last.
-    static_cast<void>(std::fflush(stdout));
+    // The model is written: a full disk behind standard output does not fail the fit. Flushed at once, as
+    // mpirun may drop the last output of a rank that ends with another status than 0.
+    apps::say(fmt::format("{}\nModel written to {}\n", summary_text(model), out), stdout);
     if (!model.no_estimate.empty()) {
       apps::say(fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}\n",
                             model.no_estimate, out));

@@ -59,7 +59,7 @@ inline void local_values(const MarginTable& margin, const double* numbers, const
   for (int a = 0; a < 4; ++a) values[a] = ((c[12 + a] * at.t + c[8 + a]) * at.t + c[4 + a]) * at.t + c[a];
 }
 
-/// Multiplies `count` values out by four more, which come to be the fastest, in place.
+/// The Kronecker product of `count` values and four more, whose index varies fastest, in place.
 inline void expand_by_four(double* values, int count, const double* four) {
   for (int k = count - 1; k >= 0; --k) {
     const double value = values[k];

@@ -82,7 +82,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   const auto leave_if_asked = [&] {
     if (stop_ != nullptr && stop_->made()) throw Error(ErrorCode::interrupted, "asked to stop");
   };
-  // A model that has no solution has none on the CPU either: it is no fault of a device.
+  // A model without a solution has none on the CPU either: that must not count as the failure of a device.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
     try {

@@ -57,8 +57,8 @@ class WorkingSolver {
                                                      const std::vector<PastStep>* past = nullptr,
                                                      Search search = Search::global);
 
-  /// All of the last solution, for rank 0: moved there if another rank solved it. Its coefficients come to be
-  /// `coef`, where the fit ended, which may be short of the solution.
+  /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, where
+  /// the fit ended: that may be short of the solution.
   void bring_to_root(std::span<const double> coef);
   [[nodiscard]] const RemlFit& fit() const noexcept { return fit_; }
   /// X'WX of the last step, in coefficients.

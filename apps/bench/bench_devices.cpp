@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench_devices.hpp"
 
-#include "frame.hpp"
+#include <tessera/job/together.hpp>
 
 namespace tessera::bench {
 
@@ -12,7 +12,7 @@ BenchDevices::BenchDevices(const mpi::Communicator& comm, const SuiteOptions& op
     note(comm, suite, "there is no GPU to use: the pools have the host's memory, and no peers");
     return;
   }
-  fit::together(comm, [&] {
+  together(comm, [&] {
     for (std::size_t i = 0; i < size(); ++i) (void)job_.devices().context_at(i);
   });
 }

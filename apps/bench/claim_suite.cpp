@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "claim_suite.hpp"
 
-#include "frame.hpp"
-
 #include <fmt/core.h>
 
+#include <tessera/job/together.hpp>
 #include <tessera/topology/inventory.hpp>
 #include <tessera/topology/simulate.hpp>
 
@@ -14,7 +13,7 @@ namespace {
 /// What this rank sees, or eight simulated devices that all ranks of the node see if that is nothing.
 Probe look(const mpi::Communicator& comm, Policy policy) {
   Probe here;
-  fit::together(comm, [&] { here = probe(comm.rank()); });
+  together(comm, [&] { here = probe(comm.rank()); });
   const bool any = comm.allreduce(here.devices.empty() ? 0 : 1, mpi::Reduction::max) != 0;
   if (any && policy != Policy::cpu) return here;
   here.devices.clear();

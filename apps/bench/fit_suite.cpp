@@ -12,6 +12,7 @@
 #include <exception>
 #include <memory>
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 #include <thread>
 
 namespace tessera::bench {
@@ -110,7 +111,7 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
         }
       }
       wait_idly(comm);
-      fit::together(comm, [&] {
+      together(comm, [&] {
         if (failure) std::rethrow_exception(failure);
       });
     }

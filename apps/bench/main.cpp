@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-bench: measures parts of Tessera on this machine, beside a peer where there is one.
 #include "child.hpp"
-#include "frame.hpp"
 #include "suite.hpp"
 
 #include <fmt/core.h>
@@ -26,7 +25,7 @@ using namespace tessera;
 /// What there is to measure on. *Collective.* Changes nothing in this process, as making a job would.
 Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   Probe here;
-  fit::together(comm, [&] { here = probe(comm.rank()); });
+  together(comm, [&] { here = probe(comm.rank()); });
   if (policy == Policy::cpu) here.devices.clear();
   const Claim mine = claim(comm, here, false);
   return gather_inventory(comm, here, mine, std::vector<std::uint64_t>(mine.devices.size(), 1));

@@ -13,6 +13,7 @@
 #include <set>
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
 namespace tessera::bench {
 namespace {
@@ -37,7 +38,7 @@ ModuleSource kernels_of(const mpi::Communicator& comm, const std::string& name) 
 class Folder {
  public:
   explicit Folder(const mpi::Communicator& comm) {
-    fit::together(comm, [&] {
+    together(comm, [&] {
       if (comm.rank() != 0) return;
       std::string name = (fs::temp_directory_path() / "tessera-bench-XXXXXX").string();
       if (mkdtemp(name.data()) == nullptr)
@@ -90,7 +91,7 @@ class Jobs {
 double seconds_of_one(const mpi::Communicator& comm, const std::function<void()>& work) {
   std::chrono::duration<double> elapsed{};
   comm.barrier();
-  fit::together(comm, [&] {
+  together(comm, [&] {
     const auto start = std::chrono::steady_clock::now();
     work();
     elapsed = std::chrono::steady_clock::now() - start;

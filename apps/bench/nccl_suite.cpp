@@ -2,11 +2,11 @@
 #include "nccl_suite.hpp"
 
 #include "device_work.hpp"
-#include "frame.hpp"
 
 #include <fmt/core.h>
 
 #include <tessera/job/device_collectives.hpp>
+#include <tessera/job/together.hpp>
 
 namespace tessera::bench {
 namespace {
@@ -35,7 +35,7 @@ std::vector<Measurement> sums_by(Job& job, const SuiteOptions& options, const ch
   std::vector<Measurement> all;
   for (const std::size_t count : {std::size_t{1}, std::size_t{40'000}, std::size_t{1} << 20}) {
     std::vector<DeviceZeros> zeros;
-    fit::together(job.comm(), [&] { zeros = zeros_on(contexts_of(job.devices()), count * sizeof(double)); });
+    together(job.comm(), [&] { zeros = zeros_on(contexts_of(job.devices()), count * sizeof(double)); });
     std::vector<double*> arrays;
     for (const DeviceZeros& array : zeros) arrays.push_back(static_cast<double*>(array.data()));
     const std::string name =

@@ -3,11 +3,11 @@
 
 #include "allocators.hpp"
 #include "bench_devices.hpp"
-#include "frame.hpp"
 
 #include <fmt/core.h>
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 #include <tessera/memory/buffer_pool.hpp>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ std::vector<Measurement> hits(const mpi::Communicator& comm, const SuiteOptions&
       return all.back();
     };
     std::unique_ptr<BufferPool> pool;
-    fit::together(comm, [&] {
+    together(comm, [&] {
       if (!takes_part) return;
       devices.bind(0);
       pool = std::make_unique<BufferPool>(devices.upstream(0));
@@ -74,7 +74,7 @@ std::vector<Measurement> hits(const mpi::Communicator& comm, const SuiteOptions&
     if (devices.on_host() || !options.peer) continue;
     for (const PeerAllocator& kind : peers_that_keep()) {
       std::unique_ptr<Allocator> peer;
-      fit::together(comm, [&] {
+      together(comm, [&] {
         if (takes_part) peer = kind.make();
       });
       all.push_back(ratio_of(ours, measure(kind.name, peer)));
@@ -104,7 +104,7 @@ std::vector<double> hits_at_once(const mpi::Communicator& comm, int repeats, std
       for (int call = 0; call < calls; ++call) work(i);  // as it went once, it goes again
       took[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     };
-    fit::together(comm, [&] {
+    together(comm, [&] {
       std::vector<std::jthread> threads;
       for (std::size_t i = 0; i < count; ++i) threads.emplace_back(measure, i);
       threads.clear();
@@ -123,7 +123,7 @@ std::vector<Measurement> threads(const mpi::Communicator& comm, const SuiteOptio
   const int repeats = options.repeats.value_or(20);
   constexpr std::size_t bytes = 64 << 10;
   std::vector<BufferPool> pools;
-  fit::together(comm, [&] {
+  together(comm, [&] {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       devices.bind(i);
       pools.emplace_back(devices.upstream(i));
@@ -148,7 +148,7 @@ std::vector<Measurement> threads(const mpi::Communicator& comm, const SuiteOptio
   if (devices.on_host() || !options.peer) return all;
   for (const PeerAllocator& kind : peers_that_keep()) {
     std::vector<std::unique_ptr<Allocator>> peers;
-    fit::together(comm, [&] {
+    together(comm, [&] {
       for (std::size_t i = 0; i < devices.size(); ++i) {
         devices.bind(i);
         peers.push_back(kind.make());
@@ -275,7 +275,7 @@ std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOption
     bool measured = false;
     // One rank is enough: every other would have a GPU of its own and find the same.
     try {
-      fit::together(comm, [&] {
+      together(comm, [&] {
         if (comm.rank() != 0 || devices.size() == 0) return;
         devices.bind(0);
         const auto allocator = make();
@@ -286,7 +286,7 @@ std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOption
       note(comm, "pool", error.what());
       return;
     }
-    fit::together(comm, [&] {
+    together(comm, [&] {
       // The next one finds the card empty.
       if (measured && !devices.on_host()) wait_for_device();
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suite.hpp"
 
-#include "frame.hpp"
+#include <tessera/job/together.hpp>
 
 #include <fmt/core.h>
 
@@ -37,7 +37,7 @@ std::vector<double> seconds_of(const mpi::Communicator& comm, int repeats, int c
   for (int repeat = -1; repeat < repeats; ++repeat) {
     std::chrono::duration<double> elapsed{};
     comm.barrier();
-    fit::together(comm, [&] {
+    together(comm, [&] {
       const auto start = std::chrono::steady_clock::now();
       for (int call = 0; call < calls; ++call) work();
       elapsed = std::chrono::steady_clock::now() - start;

@@ -36,7 +36,7 @@ struct Suite {
   std::string name;         ///< the word of the command line
   std::string description;  ///< one line
   /// *Collective.* Measures over the ranks of `comm`. Every rank returns; what rank 0 returns is printed. An
-  /// `Error` must leave it on every rank, as `fit::together` sees to.
+  /// `Error` must leave it on every rank, as `tessera::together` sees to.
   std::function<std::vector<Measurement>(const mpi::Communicator& comm, const SuiteOptions& options)> run;
   /// Adds options that are the suite's alone; may be empty. What they are bound to lives as long as `run`.
   std::function<void(CLI::App& command)> add_options;

@@ -2,10 +2,10 @@
 #include "workspace_suite.hpp"
 
 #include "bench_devices.hpp"
-#include "frame.hpp"
 
 #include <fmt/core.h>
 
+#include <tessera/job/together.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 
 namespace tessera::bench {
@@ -18,7 +18,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
   std::vector<Measurement> all;
   for (const std::size_t mib : {1, 32}) {
     std::unique_ptr<WorkspacePool> pool;
-    fit::together(comm, [&] {
+    together(comm, [&] {
       if (devices.size() > 0) pool = std::make_unique<WorkspacePool>(devices.upstream(0));
     });
     all.push_back(in_microseconds({"workspace", fmt::format("take and return, {} MiB", mib), "tessera", "s",

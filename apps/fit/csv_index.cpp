@@ -3,6 +3,8 @@
 
 #include "frame.hpp"
 
+#include <tessera/job/together.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>

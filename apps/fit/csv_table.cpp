@@ -6,8 +6,10 @@
 #include "csv_scan.hpp"
 #include "frame_builder.hpp"
 #include "shared_input.hpp"
+#include "table_reader.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order statistics of the distinct values of a column that no rank holds as a whole.
-#include "frame.hpp"
+#include "distinct.hpp"
 
 #include <tessera/error.hpp>
 

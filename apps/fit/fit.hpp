@@ -1,56 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "fit_context.hpp"
+#include "fit_options.hpp"
 #include "formula.hpp"
 #include "frame.hpp"
 #include "model.hpp"
+#include "phase_clock.hpp"
 #include "progress.hpp"
 
 #include <tessera/job/job.hpp>
-#include <tessera/job/stop_request.hpp>
 
-#include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 namespace tessera::fit {
-
-struct FitOptions {
-  AnyFamily family;
-  std::string weights;                               ///< column of prior weights; empty: none
-  std::map<std::string, std::vector<double>> knots;  ///< supplied limits or knots, by variable
-  TableOptions table;                                ///< how the fields of the table are read
-  std::int64_t block_rows = 8192;                    ///< rows in which the order of additions is fixed
-  bool residuals = true;     ///< keep the residuals of a sample of the rows in the model, for a report
-  double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|), and when
-  /// the whole step left is below this part of the linear predictor and its standard error, in the norm of
-  /// the working weights
-  double step_tolerance = 1e-9;
-  int max_iterations = 200;
-};
-
-class FitKeeper;
-
-/// What a fit may be given beside its data, the same on every rank; null: it does without.
-struct FitControl {
-  FitKeeper* keeper = nullptr;           ///< keeps its state after every iteration, and knows where to begin
-  tessera::StopRequest* stop = nullptr;  ///< that of the job: looked after outside passes too
-  /// What rank 0 takes for the table, with which the keeper's states go: another is refused. The same on
-  /// every rank, whether it is null.
-  const apps::FileState* table = nullptr;
-};
-
-/// Where the time of a fit went, for the run report.
-struct PhaseTime {
-  std::string name;
-  double seconds = 0;
-  std::int64_t bytes = 0;  ///< read from the file, or from columns in passes, by all ranks
-};
-
-/// Thrown on every rank at once when a pass that began on devices ended on the CPU: the fit starts over
-/// there, so that its model has the bits of a run that was on the CPU from the start.
-struct FellBack {};
 
 /// What a fit reads of a table: the formula's variables, and the weights. Numbers it must have for smooths
 /// other than re, offsets, weights, and a response that is not binomial: what else is text is a factor.

@@ -4,6 +4,7 @@
 #include "frame.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 

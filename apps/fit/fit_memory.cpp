@@ -3,6 +3,10 @@
 
 #include "rows_layout.hpp"
 
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -231,6 +235,26 @@ std::string to_string(const FitMemory& memory, const ModelSize& size) {
   return fmt::format(
       "memory: {:.3g} GiB on a rank at most beside the rows, for {}: {} coefficients, {} columns",
       static_cast<double>(memory.most()) / (1 << 30), memory.largest(), size.coef, size.raw);
+}
+
+void require_memory(const FitContext& fit, const Frame& frame) {
+  Job& job = fit.job;
+  ModelSize size;
+  together(job.comm(), [&] { size = size_of_model(fit.formula, frame); });
+  const bool on_devices = fit.plan.on_devices() && !job.on_host();
+  // Where the model is solved, and rank 0, which gets the solution.
+  const Plan unit = job.plan(1);
+  const int solver = on_devices ? unit.tiles().front().rank : 0;
+  const int rank = job.comm().rank();
+  const int sums = on_devices ? static_cast<int>(job.devices().size()) : job.threads();
+  const FitMemory memory = memory_of_fit(size, std::max(sums, 1), rank == 0 || rank == solver);
+  fit.progress.note(to_string(memory, size));
+  const auto shortage = find_memory_shortage(job.comm(), memory.most());
+  if (!shortage) return;
+  throw Error(ErrorCode::input,
+              fmt::format("{} coefficients in {} columns {}, or a model of smaller k, fewer "
+                          "levels or fewer terms",
+                          size.coef, size.raw, to_string(*shortage)));
 }
 
 }  // namespace tessera::fit

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "design.hpp"
+#include "fit_context.hpp"
 #include "formula.hpp"
 #include "frame.hpp"
 
@@ -57,5 +58,9 @@ struct FitMemory {
 /// "memory: 0.62 GiB on a rank at most beside the rows, for the writing of the model: 1024 coefficients, 4096
 /// columns".
 [[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
+
+/// *Collective.* Throws the same `Error(input)` on every rank where a rank has not the memory for the model
+/// of `frame`, before a rank that tries is ended by the system. Notes the need in any case.
+void require_memory(const FitContext& fit, const Frame& frame);
 
 }  // namespace tessera::fit

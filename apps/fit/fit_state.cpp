@@ -3,7 +3,6 @@
 
 #include "byte_source.hpp"
 #include "custom_family.hpp"
-#include "fit.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "design.hpp"
+#include "fit_options.hpp"
 #include "formula.hpp"
 #include "reml.hpp"
 #include "step_mixing.hpp"
@@ -13,11 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/input_file.hpp"
-
 namespace tessera::fit {
-
-struct FitOptions;
 
 /// What the next step of performance iteration depends on beside the coefficients.
 struct Course {

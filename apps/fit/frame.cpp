@@ -1,56 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frame.hpp"
 
-#include "byte_source.hpp"
-#include "csv_table.hpp"
-#include "hdf5_table.hpp"
-
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-
-#include <array>
-#include <cerrno>
-#include <exception>
-#include <limits>
-#include <new>
-#include <system_error>
 
 namespace tessera::fit {
-namespace {
-
-enum class Format : std::int32_t { csv, gzip, hdf5 };
-
-// An HDF5 file's signature stands at 0 or, behind a user block, at 512, 1024, 2048, …
-constexpr std::string_view hdf5_signature = "\x89HDF\r\n\x1a\n";
-constexpr std::string_view gzip_signature = "\x1f\x8b";
-constexpr std::int64_t max_user_block = std::int64_t{1} << 20;
-
-Format format_of(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0)
-    throw Error(ErrorCode::input,
-                fmt::format("{}: cannot be read: {}", path, std::generic_category().message(errno)));
-  if (S_ISDIR(status.st_mode))
-    throw Error(ErrorCode::input, fmt::format("{}: is a directory, not a table", path));
-  if (!S_ISREG(status.st_mode))
-    throw Error(ErrorCode::input,
-                fmt::format("{}: is no regular file; every rank must be able to read it at any place", path));
-  if (status.st_size == 0) throw Error(ErrorCode::input, fmt::format("{}: the file is empty", path));
-
-  const auto source = open_plain(path);
-  std::array<char, hdf5_signature.size()> bytes{};
-  for (std::int64_t offset = 0; offset <= max_user_block; offset = offset == 0 ? 512 : 2 * offset) {
-    source->seek(offset);
-    const std::string_view start(bytes.data(), source->read(bytes));
-    if (start == hdf5_signature) return Format::hdf5;
-    if (offset == 0 && start.substr(0, gzip_signature.size()) == gzip_signature) return Format::gzip;
-  }
-  return Format::csv;
-}
-
-}  // namespace
 
 int Frame::index_of(std::string_view name) const {
   for (std::size_t v = 0; v < variables.size(); ++v) {
@@ -68,48 +23,6 @@ std::string to_string(const ColumnReading& column) {
   if (column.blank > 0)
     text += fmt::format(", {} blank (a level: --na-strings 'NA,' makes '' missing)", column.blank);
   return text;
-}
-
-void together(const tessera::mpi::Communicator& comm, const std::function<void()>& work) {
-  std::string message;
-  ErrorCode code{};
-  bool failed = true;
-  try {
-    work();
-    failed = false;
-  } catch (const Error& error) {
-    message = error.what();
-    code = error.code();
-  } catch (const std::bad_alloc&) {
-    message = fmt::format("rank {} is out of memory", comm.rank());
-    code = ErrorCode::job_fault;
-  } catch (const std::exception& error) {
-    message = fmt::format("rank {}: {}", comm.rank(), error.what());
-    code = ErrorCode::job_fault;
-  }
-  const auto nobody = std::numeric_limits<std::int32_t>::max();
-  const auto first = comm.allreduce<std::int32_t>(failed ? comm.rank() : nobody, mpi::Reduction::min);
-  if (first == nobody) return;
-  comm.broadcast(std::span(&code, 1), first);
-  throw Error(code, comm.broadcast_text(message, first));
-}
-
-std::unique_ptr<TableReader> open_table(const tessera::mpi::Communicator& comm, const std::string& path,
-                                        const BetweenReads& between) {
-  Format format{};
-  together(comm, [&] {
-    if (comm.rank() == 0) format = format_of(path);
-  });
-  comm.broadcast(std::span(&format, 1), 0);
-  if (format == Format::hdf5) {
-    Hdf5Options options;
-    options.between = between;
-    return open_hdf5(comm, path, options);
-  }
-  CsvOptions options;
-  options.between = between;
-  options.gzip = format == Format::gzip;
-  return open_csv(comm, path, options);
 }
 
 }  // namespace tessera::fit

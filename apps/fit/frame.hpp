@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "byte_source.hpp"
 #include "formula.hpp"
 
-#include <tessera/mpi/communicator.hpp>
 #include <tessera/partition/plan.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
-
-#include "common/input_file.hpp"
 
 namespace tessera::fit {
 
@@ -88,54 +82,5 @@ struct FrameRequest {
   std::vector<std::string> unseen_is_complete;
   TableOptions options;
 };
-
-/// A table that every rank can open: CSV (also gzip-compressed) or HDF5 with one dataset a column.
-///
-///     auto table = open_table(comm, "data.csv");            // collective: counts the rows
-///     auto plan = job.plan(table->rows(), block_rows);
-///     Frame frame = table->read(comm, request, job.local_range(plan));
-class TableReader {
- public:
-  virtual ~TableReader() = default;
-  /// Data rows of the file, the same on every rank.
-  [[nodiscard]] virtual std::int64_t rows() const = 0;
-  [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
-  /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
-  /// malformed line (with its number), text in an expression that needs numbers, rows for which the ranks
-  /// of a node have not the memory, a table that was written to since it was opened.
-  [[nodiscard]] virtual Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,
-                                   tessera::Range rows) = 0;
-  /// The file as this rank has opened it.
-  [[nodiscard]] virtual apps::FileState opened() const = 0;
-  /// Bytes that this rank has read from the file so far.
-  [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
-};
-
-/// *Collective.* Throws the same `Error(input)` on every rank: a missing or empty file, one that is neither,
-/// or another on one rank than on another (see shared_input.hpp).
-/// `between` is called while the file is opened and while it is read, on the calling thread; an `Error` that
-/// it throws on one rank is thrown on every rank.
-[[nodiscard]] std::unique_ptr<TableReader> open_table(const tessera::mpi::Communicator& comm,
-                                                      const std::string& path,
-                                                      const BetweenReads& between = {});
-
-/// *Collective.* Runs `work` and agrees on its outcome: if it threw `tessera::Error` on some rank, every
-/// rank throws the error of the lowest such rank. Nothing may leave a collective phase any other way.
-void together(const tessera::mpi::Communicator& comm, const std::function<void()>& work);
-
-/// The distinct values of a numeric variable over the complete rows of the job.
-struct Distinct {
-  std::int64_t count = 0;  ///< at most as many as were asked for
-  double min = 0;
-  double max = 0;
-};
-/// *Collective.* Counts them until there are `enough`. Cost: one look at the column, and no sort of it.
-[[nodiscard]] Distinct distinct_values(const tessera::mpi::Communicator& comm, const Frame& frame,
-                                       int variable, std::int64_t enough);
-/// *Collective.* R's type-7 quantiles of the sorted distinct values (with `extra` among them) at equally
-/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks.
-[[nodiscard]] std::vector<double> distinct_quantiles(const tessera::mpi::Communicator& comm,
-                                                     const Frame& frame, int variable, int count,
-                                                     std::span<const double> extra);
 
 }  // namespace tessera::fit

@@ -5,6 +5,7 @@
 #include "utf8.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 
 #include <fmt/format.h>

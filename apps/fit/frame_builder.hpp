@@ -3,6 +3,8 @@
 
 #include "frame.hpp"
 
+#include <tessera/mpi/communicator.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <functional>

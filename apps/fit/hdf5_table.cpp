@@ -4,8 +4,10 @@
 #include "frame_builder.hpp"
 #include "hdf5_scan.hpp"
 #include "shared_input.hpp"
+#include "table_reader.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 
 #include "byte_source.hpp"
 #include "frame.hpp"
+#include "table_reader.hpp"
 
 #include <cstdint>
 #include <memory>

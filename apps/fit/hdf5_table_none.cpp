@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables in HDF5 of a build without it: each is refused.
 #include "hdf5_table.hpp"
+#include "table_reader.hpp"
 
 #include <tessera/error.hpp>
 

@@ -8,6 +8,7 @@
 #include "working_solver.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
 #include <fmt/core.h>
 

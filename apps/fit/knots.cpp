@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "knots.hpp"
 
+#include "distinct.hpp"
 #include "linalg.hpp"
 
 #include <tessera/error.hpp>

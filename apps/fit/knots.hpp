@@ -5,6 +5,8 @@
 #include "formula.hpp"
 #include "frame.hpp"
 
+#include <tessera/mpi/communicator.hpp>
+
 #include <map>
 #include <string>
 #include <string_view>

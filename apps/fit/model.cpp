@@ -5,6 +5,7 @@
 #include "formula.hpp"
 #include "output_file.hpp"
 #include "submatrix.hpp"
+#include "table_reader.hpp"
 
 #include <fmt/core.h>
 

@@ -5,6 +5,7 @@
 #include "data_outline.hpp"
 #include "design.hpp"
 #include "matrix.hpp"
+#include "test_rows.hpp"
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -13,24 +14,6 @@
 #include <vector>
 
 namespace tessera::fit {
-
-/// A row of the summary's parametric table.
-struct CoefficientTest {
-  std::string name;
-  double estimate = 0;
-  double standard_error = 0;
-  double statistic = 0;  ///< t if the scale is estimated, else z
-  double p_value = 0;
-};
-
-/// A row of the summary's smooth table.
-struct SmoothTest {
-  std::string label;
-  double edf = 0;
-  double reference_df = 0;
-  double statistic = 0;  ///< F if the scale is estimated, else chi-squared
-  double p_value = 0;
-};
 
 /// Centred numeric columns of a model, in which predictions keep the digits that a large constant would take:
 /// the model's own coefficients and covariance with some numbers replaced. Empty: nothing is centred.

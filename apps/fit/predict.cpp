@@ -4,6 +4,7 @@
 #include "linalg.hpp"
 #include "output_file.hpp"
 #include "rows.hpp"
+#include "table_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 #include <vector>
 
 #include "common/counted.hpp"

@@ -3,8 +3,8 @@
 
 #include "algebra.hpp"
 #include "penalty_basis.hpp"
-#include "reml.hpp"
 #include "reml_profile.hpp"
+#include "working_model.hpp"
 
 #include <optional>
 #include <span>

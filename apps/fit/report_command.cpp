@@ -5,6 +5,8 @@
 #include "output_file.hpp"
 #include "report/page.hpp"
 
+#include <tessera/job/together.hpp>
+
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

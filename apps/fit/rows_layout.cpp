@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rows_layout.hpp"
 
-#include "rows.hpp"
-
 #include <algorithm>
 #include <array>
 #include <tessera/error.hpp>

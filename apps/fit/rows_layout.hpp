@@ -2,6 +2,7 @@
 #pragma once
 
 #include "design.hpp"
+#include "row_sums.hpp"
 #include "rows_tables.hpp"
 
 #include <cstddef>
@@ -25,10 +26,6 @@
 /// what lies before p in the slower margin is below the diagonal. For te(x, z) with k = 30 that is 1/37 of
 /// the square, and sums that are not there need neither be made nor reduced.
 namespace tessera::fit {
-
-struct RawSums;
-struct RawMoments;
-struct RawDeviance;
 
 /// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), then
 /// comes the gradient, then the products of every pair of terms: each kind of pass reduces a prefix.

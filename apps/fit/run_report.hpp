@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "fit.hpp"
+#include "phase_clock.hpp"
 
 #include <tessera/job/job.hpp>
 

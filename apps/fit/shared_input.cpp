@@ -3,6 +3,8 @@
 
 #include "frame.hpp"
 
+#include <tessera/job/together.hpp>
+
 #include <fmt/format.h>
 #include <unistd.h>
 #include <zlib.h>

@@ -4,6 +4,8 @@
 #include "output.hpp"
 #include "summary.hpp"
 
+#include <tessera/job/together.hpp>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 

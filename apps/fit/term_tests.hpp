@@ -3,8 +3,8 @@
 
 #include "design.hpp"
 #include "matrix.hpp"
-#include "model.hpp"
-#include "reml.hpp"
+#include "test_rows.hpp"
+#include "working_model.hpp"
 
 #include <string>
 #include <vector>

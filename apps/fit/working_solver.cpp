@@ -8,6 +8,7 @@
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
 #include <algorithm>
 #include <array>

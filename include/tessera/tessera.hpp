@@ -11,6 +11,7 @@
 #include <tessera/job/device_collectives.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
+#include <tessera/job/together.hpp>
 #include <tessera/memory/arena.hpp>
 #include <tessera/memory/pinned.hpp>
 #include <tessera/memory/workspace_pool.hpp>

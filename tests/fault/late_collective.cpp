@@ -5,7 +5,6 @@
 //   inside   it is stopped while it waits there; the last of the other ranks comes after that
 //   another  it makes another collective call
 //   none     it comes as all others do, and has all the time that a loaded machine takes
-#include "frame.hpp"
 
 #include <tessera/tessera.hpp>
 
@@ -117,7 +116,7 @@ const std::map<std::string, std::function<void(const Scene&)>> collectives = {
        (void)job.reduce(
            job.plan(100), 1, [](Tile&, ReproducibleSum&) {}, [](const HostTile&, std::span<double>) {});
      }},
-    {"together", [](const Scene& at) { at.come(), fit::together(at.world, [] {}); }},
+    {"together", [](const Scene& at) { at.come(), together(at.world, [] {}); }},
     {"end", [](const Scene& at) { at.come(); }},  // of the program
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "csv_table.hpp"
+#include "table_reader.hpp"
 #include "table_support.hpp"
 
 #include <zlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "distinct.hpp"
 #include "table_support.hpp"
 
 #include <algorithm>
@@ -113,33 +114,6 @@ TEST(Distinct, RefusesWhatHasNoOrder) {
   EXPECT_THROW(static_cast<void>(distinct_quantiles(comm, frame, 0, 3, {})), Error);
   frame.variables[0].factor = true;
   EXPECT_THROW(static_cast<void>(distinct_values(comm, frame, 0, 5)), Error);
-}
-
-TEST(Together, GivesEveryRankTheErrorOfTheLowest) {
-  const mpi::Communicator comm = world();
-  EXPECT_NO_THROW(together(comm, [] {}));
-  // From the middle rank up, each fails in a way of its own.
-  const int first = comm.size() / 2;
-  try {
-    together(comm, [&] {
-      if (comm.rank() >= first) throw Error(ErrorCode::input, "rank " + std::to_string(comm.rank()));
-    });
-    FAIL() << "no error on rank " << comm.rank();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_EQ(error.what(), "rank " + std::to_string(first));
-  }
-  try {
-    together(comm, [&] {
-      if (comm.rank() == first) throw std::bad_alloc();
-    });
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    EXPECT_EQ(error.what(), "rank " + std::to_string(first) + " is out of memory");
-  }
-  // Afterwards the ranks are still in step.
-  EXPECT_EQ(comm.allreduce<std::int64_t>(1, mpi::Reduction::sum), comm.size());
 }
 
 }  // namespace

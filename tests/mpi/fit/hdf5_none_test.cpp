@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "table_reader.hpp"
 #include "table_support.hpp"
 
 namespace tessera::fit {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_input.hpp"
 #include "fit.hpp"
+#include "table_reader.hpp"
 #include "table_support.hpp"
 #include "temporary_folder.hpp"
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <functional>
+
+namespace tessera {
+
+/// *Collective.* Runs `work` and agrees on its outcome: if it threw on some rank, every rank throws the error
+/// of the lowest such rank. For what one rank alone may fail at between passes, as reading a file: without it
+/// the other ranks would wait in the next collective.
+///
+///     tessera::together(comm, [&] { input = read(path); });
+///
+/// An `Error` keeps its code and message; any other exception becomes an `Error(job_fault)` that names the
+/// rank. `work` may make collective calls of its own only where all ranks reach them. Cost: one allreduce of
+/// an integer.
+void together(const mpi::Communicator& comm, const std::function<void()>& work);
+
+}  // namespace tessera

@@ -38,7 +38,7 @@ bool is_blank(char c) {
 }  // namespace
 
 CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line)
-    : spacing_(spacing_bytes), position_(begin), next_landmark_{begin, begin} {
+    : begin_(begin), spacing_(spacing_bytes), position_(begin), next_landmark_{begin, begin} {
   if (at_line) counts_[0].line_begin = begin;
   counts_[1].content = true;  // an open quote is content
 }
@@ -130,6 +130,10 @@ CsvPlacement placed(const CsvPartScanner& scanner, std::span<const CsvPartSummar
     mark.row += here.row;
     mark.line += here.line;
   }
+  // A part that begins at a line's first byte does not know that it does: where the parts before have blank
+  // lines alone, the first row is found from the beginning.
+  if (place == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
+    landmarks.insert(landmarks.begin(), {0, scanner.begin(), first_line});
   return {at.row, std::move(landmarks)};
 }
 

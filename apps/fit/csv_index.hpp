@@ -51,11 +51,13 @@ class CsvPartScanner {
   [[nodiscard]] bool leading_content() const { return leading_content_; }
   [[nodiscard]] bool odd_quotes() const { return odd_quotes_; }
   [[nodiscard]] std::int64_t newlines() const { return newlines_; }
+  [[nodiscard]] std::int64_t begin() const { return begin_; }
 
  private:
   void fragment(std::string_view text, std::int64_t offset, bool with_quotes);
   void newline(std::int64_t next_line);
 
+  std::int64_t begin_;
   std::int64_t spacing_;
   std::int64_t position_;
   std::int64_t newlines_ = 0;

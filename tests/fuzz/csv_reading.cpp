@@ -56,7 +56,7 @@ void check_index(const CsvIndex& index, std::int64_t file_bytes) {
   for (std::size_t i = 0; i < index.landmarks.size(); ++i) {
     const CsvLandmark& mark = index.landmarks[i];
     require(mark.offset >= 0 && mark.offset < file_bytes && mark.row < index.rows, "a landmark in the file");
-    require(i == 0 || index.landmarks[i - 1].row < mark.row, "landmarks in order");
+    require(i == 0 || index.landmarks[i - 1].row <= mark.row, "landmarks in order");
   }
 }
 

@@ -282,6 +282,21 @@ TEST(CsvTable, CountsRowsWhereverThePartsAreCut) {
   }
 }
 
+TEST(CsvTable, FindsTheFirstRowBehindBlankLines) {
+  // So many that, with 2, 3, 5 and 8 ranks, one part is blank lines alone and the next begins with the first
+  // row.
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "blanks.csv");
+  for (const std::size_t lines : {1, 2, 4, 8, 12, 16, 32}) {
+    const std::string text = "a,b\n" + std::string(lines, '\n') + "1,2\n3,4\n";
+    file.write(text);
+    const auto table = open_csv(comm, file.path(), {});
+    const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+    const Frame frame = table->read(comm, request({"a", "b"}), share);
+    EXPECT_EQ(put_together(comm, frame), expected_frame(parse_simply(text), {0, 1})) << lines;
+  }
+}
+
 TEST(CsvTable, ReadsNumbersAsRDoes) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "numbers.csv",

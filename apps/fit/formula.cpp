@@ -270,14 +270,16 @@ class RightHandSide {
 std::string normalised(std::string_view text) {
   std::string result;
   char quote = 0;
+  bool escaped = false;  // by a backslash within quotes
   for (const char c : text) {
     const bool blank = quote == 0 && (c == ' ' || (c >= '\t' && c <= '\r'));
     if (blank && (result.empty() || result.back() == ' ')) continue;
     result += blank ? ' ' : c;
     if (quote == 0 && (c == '"' || c == '\'' || c == '`'))
       quote = c;
-    else if (c == quote)
+    else if (c == quote && !escaped)
       quote = 0;
+    escaped = quote != 0 && c == '\\' && !escaped;
   }
   if (!result.empty() && result.back() == ' ') result.pop_back();
   return result;

@@ -276,6 +276,10 @@ std::string in_quotes(std::string_view text, char quote) {
   return result + quote;
 }
 
+std::string deparse_name(const std::string& name) {
+  return is_syntactic(name) ? name : in_quotes(name, '`');
+}
+
 }  // namespace
 
 void formula_error(std::size_t position, const std::string& message) {
@@ -289,7 +293,7 @@ Syntax parse_syntax(std::string_view text) {
 std::string deparse(const Syntax& syntax) {
   switch (syntax.kind) {
     case Syntax::Kind::number: return deparse_number(syntax.number);
-    case Syntax::Kind::name: return is_syntactic(syntax.text) ? syntax.text : in_quotes(syntax.text, '`');
+    case Syntax::Kind::name: return deparse_name(syntax.text);
     case Syntax::Kind::text: return in_quotes(syntax.text, '"');
     case Syntax::Kind::group: return "(" + deparse(syntax.children[0]) + ")";
     case Syntax::Kind::unary: return syntax.text + deparse(syntax.children[0]);
@@ -301,10 +305,10 @@ std::string deparse(const Syntax& syntax) {
     }
     case Syntax::Kind::call: break;
   }
-  std::string result = syntax.text + "(";
+  std::string result = deparse_name(syntax.text) + "(";
   for (std::size_t i = 0; i < syntax.children.size(); ++i) {
     if (i > 0) result += ", ";
-    if (!syntax.argument_names[i].empty()) result += syntax.argument_names[i] + " = ";
+    if (!syntax.argument_names[i].empty()) result += deparse_name(syntax.argument_names[i]) + " = ";
     result += deparse(syntax.children[i]);
   }
   return result + ")";

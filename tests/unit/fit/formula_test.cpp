@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formula.hpp"
+#include "syntax.hpp"
 
 #include <tessera/error.hpp>
 
@@ -176,6 +177,22 @@ TEST(Formula, ExpressionsAreSpelledAsRDeparsesThem) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(labels(text), Names{expected}) << text;
   EXPECT_EQ(parse_formula("y/ n ~ x").response.text, "y/n");
   EXPECT_EQ(parse_formula("`my y` ~ x").response.columns(), Names{"my y"});
+}
+
+TEST(Formula, KeepsNamesInQuotesAsTheyAre) {
+  const Formula formula = parse_formula("  y ~  `a\\`  b` +\t`c \\\\` + s(`d  e`,  bs = 'cr')");
+  EXPECT_EQ(formula.text, "y ~ `a\\`  b` + `c \\\\` + s(`d  e`, bs = 'cr')");
+  const Formula again = parse_formula(formula.text);
+  EXPECT_EQ(again.parametric, formula.parametric);
+  EXPECT_EQ(again.smooths, formula.smooths);
+  EXPECT_EQ(formula.parametric[0].variables[0].columns(), std::vector<std::string>{"a`  b"});
+  EXPECT_EQ(formula.parametric[1].variables[0].columns(), std::vector<std::string>{"c \\"});
+}
+
+TEST(Syntax, IsSpelledSoThatItIsReadAgain) {
+  for (const char* text : {"`f g`(x, z)", "`if`(`a b` = 1, x)", "-(-2)^-`x y`", "f(`a\\`b`, \"c\\\"\")"})
+    EXPECT_EQ(deparse(parse_syntax(deparse(parse_syntax(text)))), deparse(parse_syntax(text))) << text;
+  EXPECT_EQ(deparse(parse_syntax("`f g`(x)")), "`f g`(x)");
 }
 
 TEST(Expression, ItsTextReadsAsTheSameExpression) {

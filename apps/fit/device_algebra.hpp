@@ -23,7 +23,7 @@ class DeviceAlgebra final : public Algebra {
   void go_on() const override { host_.go_on(); }
 
  private:
-  const Tile& tile_;
+  [[maybe_unused]] const Tile& tile_;  // where there is cuBLASLt
   const Algebra& host_;
   std::shared_ptr<const BlasLt> blas_;
 };

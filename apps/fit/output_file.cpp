@@ -65,12 +65,23 @@ void remove_abandoned(int folder, const std::function<bool(std::string_view)>& i
   }
 }
 
+/// Sees the bytes of a file, or the names of a folder, reach the disk; also where signals come.
+bool flushed(int file) {
+  int result = 0;
+  do result = ::fsync(file);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+enum class Hold { held, lost, unknown };
+
 /// Whether a new temporary file is this process's to write: not where another has just taken it for
-/// abandoned. On a file system without locks nobody removes any.
-bool hold(int file) {
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+/// abandoned. On a file system without locks nobody removes any. Unknown: with the reason in `errno`.
+Hold hold(int file) {
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
   struct stat status {};
-  return ::fstat(file, &status) == 0 && status.st_nlink > 0;
+  if (::fstat(file, &status) != 0) return Hold::unknown;
+  return status.st_nlink > 0 ? Hold::held : Hold::lost;
 }
 
 }  // namespace
@@ -147,8 +158,14 @@ void OutputFile::create_temporary() {
                            replaced_ ? 0600 : 0666);
     if (descriptor_ < 0 && errno == EEXIST) continue;
     if (descriptor_ < 0) fail("cannot be created");
-    if (hold(descriptor_)) return;
+    const Hold result = hold(descriptor_);
+    if (result == Hold::held) return;
+    const int reason = errno;
     ::close(std::exchange(descriptor_, -1));
+    if (result == Hold::lost) continue;
+    ::unlinkat(folder_, temporary_.c_str(), 0);
+    errno = reason;
+    fail("cannot be created");
   }
   refuse("has a folder where no new file stays");
 }
@@ -181,7 +198,7 @@ void OutputFile::write(std::span<const double> values) {
 
 void OutputFile::flush() {
   // Some file systems report a full disk only here.
-  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail("cannot be written");
+  if (!flushed(descriptor_) && errno != EINVAL) fail("cannot be written");
 }
 
 void OutputFile::hand_on_access() const {
@@ -200,8 +217,7 @@ void OutputFile::commit() {
   committed_ = true;
   // The name is on the disk once the folder is. Some folders cannot be flushed, and say so; one that may not
   // be listed is flushed with all of its file system.
-  const bool named =
-      ::fsync(folder_) == 0 || errno == EINVAL || (errno == EBADF && ::syncfs(descriptor_) == 0);
+  const bool named = flushed(folder_) || errno == EINVAL || (errno == EBADF && ::syncfs(descriptor_) == 0);
   if (!named) fail("cannot be written");
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace tessera {
@@ -14,7 +15,9 @@ namespace {
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
 
 Bitmap make_bitmap() {
-  return {hwloc_bitmap_alloc(), &hwloc_bitmap_free};
+  Bitmap bitmap(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
+  if (!bitmap) throw std::bad_alloc();
+  return bitmap;
 }
 
 /// The kernel's own form of a CPU set, as long as the machine may need.

@@ -5,6 +5,8 @@
 #include <tessera/error.hpp>
 
 #include <cstdlib>
+#include <memory>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -16,10 +18,15 @@ namespace {
 
 std::string list_text(hwloc_const_bitmap_t bitmap) {
   char* text = nullptr;
-  if (hwloc_bitmap_list_asprintf(&text, bitmap) < 0) return {};
-  std::string out(text);
-  std::free(text);
-  return out;
+  if (hwloc_bitmap_list_asprintf(&text, bitmap) < 0) throw std::bad_alloc();
+  const std::unique_ptr<char, void (*)(void*)> owned(text, &std::free);
+  return text;
+}
+
+/// hwloc returns null where there is no memory, and takes none.
+hwloc_bitmap_t checked(hwloc_bitmap_t bitmap) {
+  if (bitmap == nullptr) throw std::bad_alloc();
+  return bitmap;
 }
 
 int cores_touching(hwloc_topology_t topology, hwloc_const_bitmap_t cpuset) {
@@ -60,10 +67,10 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
   if (hwloc_topology_load(topology) != 0)
     throw Error(ErrorCode::job_fault, "hwloc cannot load this machine's topology: check HWLOC_XMLFILE");
 
-  allowed_.reset(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology)));
+  allowed_.reset(checked(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology))));
   if (hwloc_topology_is_thissystem(topology) == 0) return;
   // The binding of the calling thread, which a launcher sets before the program starts.
-  const Bitmap binding(hwloc_bitmap_alloc());
+  const Bitmap binding(checked(hwloc_bitmap_alloc()));
   if (hwloc_get_cpubind(topology, binding.get(), HWLOC_CPUBIND_THREAD) == 0 &&
       hwloc_bitmap_intersects(allowed_.get(), binding.get()))
     hwloc_bitmap_and(allowed_.get(), allowed_.get(), binding.get());
@@ -84,7 +91,7 @@ HostInfo HostTopology::host() const {
 }
 
 hwloc_obj_t HostTopology::ancestor_by_sysfs(const std::filesystem::path& device) const {
-  const Bitmap cpus(hwloc_bitmap_alloc());
+  const Bitmap cpus(checked(hwloc_bitmap_alloc()));
   const std::string list = first_line(device / "local_cpulist");
   if (list.empty() || hwloc_bitmap_list_sscanf(cpus.get(), list.c_str()) != 0) return nullptr;
   hwloc_bitmap_and(cpus.get(), cpus.get(), hwloc_topology_get_topology_cpuset(topology_.get()));
@@ -106,7 +113,7 @@ Nearness HostTopology::nearness(const PciId& pci) const {
   }
   if (near == nullptr) near = root;
 
-  const Bitmap mine(hwloc_bitmap_alloc());
+  const Bitmap mine(checked(hwloc_bitmap_alloc()));
   hwloc_bitmap_and(mine.get(), near->cpuset, allowed_.get());
   if (hwloc_bitmap_iszero(mine.get()) == 0) out.near_cpuset = list_text(mine.get());
 

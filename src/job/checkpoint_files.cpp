@@ -54,7 +54,12 @@ class Descriptor {
     return true;
   }
   /// Some file systems have nothing to flush, and say so.
-  [[nodiscard]] bool flush() const noexcept { return ::fsync(number_) == 0 || errno == EINVAL; }
+  [[nodiscard]] bool flush() const noexcept {
+    int flushed = 0;
+    do flushed = ::fsync(number_);
+    while (flushed != 0 && errno == EINTR);
+    return flushed == 0 || errno == EINVAL;
+  }
   [[nodiscard]] bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
   [[nodiscard]] bool is_regular() const noexcept {
     struct stat status {};
@@ -122,11 +127,11 @@ CheckpointFiles::CheckpointFiles(std::string path)
 
 CheckpointFiles::~CheckpointFiles() {
   if (generation_ == 0 || mpi::detail::is_forked_child()) return;
-  unlink(temporary());
+  unlink(temporary_);
   // That of a later start with the same number, after all was removed, is not this one's.
   try {
-    const auto held = read_if_there(file_of(generation_));
-    if (held && held->find(token_) != std::string::npos) unlink(file_of(generation_));
+    const auto held = read_if_there(own_file_);
+    if (held && held->find(token_) != std::string::npos) unlink(own_file_);
   } catch (...) {
     // It stays: the next start takes a later one.
   }
@@ -143,8 +148,11 @@ void CheckpointFiles::unlink(const std::string& path) const noexcept {
 std::string CheckpointFiles::file_of(std::int64_t generation) const {
   return path_ + ".generation-" + std::to_string(generation);
 }
-std::string CheckpointFiles::temporary() const {
-  return file_of(generation_) + '.' + token_ + ".new";
+void CheckpointFiles::set_generation(std::int64_t generation) {
+  std::string own_file = file_of(generation);
+  temporary_ = own_file + '.' + token_ + ".new";
+  own_file_ = std::move(own_file);
+  generation_ = generation;
 }
 
 std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
@@ -183,8 +191,8 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       if (next > last_generation)
         throw Error(ErrorCode::input, file_of(last_generation) +
                                           ": there is no later generation: if no job uses it, remove it");
-      generation_ = next;
-      const std::string path = file_of(generation_);
+      set_generation(next);
+      const std::string& path = own_file_;
       step();
       Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
       if (!file.is_open() && errno == EEXIST) continue;  // another start was sooner
@@ -231,13 +239,13 @@ std::string CheckpointFiles::overrun() const {
     return "a later start of the job has taken over " + path_ + " (" + holder.substr(0, holder.find('\n')) +
            ')';
   }
-  const auto own = read_if_there(file_of(generation_));
+  const auto own = read_if_there(own_file_);
   if (own && own->find(token_) != std::string::npos) return {};
   return "a later start of the job has taken over " + path_ + ", or its files were removed";
 }
 
 void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
-  const std::string path = temporary();
+  const std::string& path = temporary_;
   step();
   ::unlink(path.c_str());  // what a save that failed may have left
   Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
@@ -256,7 +264,7 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
 }
 
 void CheckpointFiles::swap(bool keep_previous, int save) const {
-  const std::string aside = temporary() + ".previous";
+  const std::string aside = temporary_ + ".previous";
   if (keep_previous) {
     // By a link, so that there is a state under its name at every moment; by a rename where there are no
     // links.
@@ -274,7 +282,7 @@ void CheckpointFiles::swap(bool keep_previous, int save) const {
   }
   if (faults_.hit(fault::Stage::checkpoint_swap, std::nullopt, save)) (void)std::raise(SIGKILL);
   step();
-  if (::rename(temporary().c_str(), path_.c_str()) != 0) fail(path_, "cannot be written");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, "cannot be written");
   step();
   const Descriptor folder(folder_, O_RDONLY | O_DIRECTORY);
   if (!folder.is_open() || !folder.flush()) fail(folder_, "cannot be written");
@@ -293,7 +301,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  unlink(temporary());
+  unlink(temporary_);
   if (newer.empty()) {
     // The temporary file may be gone because a later start removed it.
     try {

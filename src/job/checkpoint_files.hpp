@@ -61,7 +61,7 @@ class CheckpointFiles {
   /// The generations and temporary files that are there. Throws `std::system_error`.
   [[nodiscard]] std::vector<Entry> entries() const;
   [[nodiscard]] std::string file_of(std::int64_t generation) const;
-  [[nodiscard]] std::string temporary() const;
+  void set_generation(std::int64_t generation);
   /// What is wrong with the generation of this start; empty if it is the newest.
   [[nodiscard]] std::string overrun() const;
   void write_temporary(std::string_view bytes, int save) const;
@@ -74,6 +74,9 @@ class CheckpointFiles {
   std::string folder_;
   std::string token_;
   std::int64_t generation_ = 0;  // 0: none is taken
+  // Kept, so that they can be removed where there is no memory to make a name.
+  std::string own_file_;   // of the generation
+  std::string temporary_;  // its next state, being written
   fault::Faults faults_;
   mutable int steps_ = 0;
 };

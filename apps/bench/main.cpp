@@ -3,24 +3,24 @@
 #include "child.hpp"
 #include "suite.hpp"
 
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
+#include <optional>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
 
 #include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
-#include "common/standard_error.hpp"
+#include "common/program_end.hpp"
 #include "common/usage_complaint.hpp"
 
 namespace {
 
 using namespace tessera;
+
+constexpr const char* name = "tessera-bench";
 
 /// What there is to measure on. *Collective.* Changes nothing in this process, as making a job would.
 Inventory look_around(const mpi::Communicator& comm, Policy policy) {
@@ -47,12 +47,8 @@ void measure(const std::vector<bench::Suite>& suites, const CLI::App& app, const
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (bench::is_child(argc, argv)) return bench::run_child(argc, argv);
-  CLI::App app{"Measures parts of Tessera, as one or more suites, beside a peer where there is one.",
-               "tessera-bench"};
+int run(int argc, char** argv, std::optional<mpi::Session>& session) {
+  CLI::App app{"Measures parts of Tessera, as one or more suites, beside a peer where there is one.", name};
   app.formatter(apps::help_layout());
   app.set_version_flag("--version", std::string("tessera-bench ") + tessera::version);
   app.footer(apps::footer(
@@ -85,32 +81,26 @@ int main(int argc, char** argv) {
 
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  mpi::Session session(argc, argv);
-  const auto complain = [&](const std::string& what) {
-    if (session.is_root()) apps::say(fmt::format("tessera-bench: {}\n", what));
-  };
+  session.emplace(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& fault) {
-    if (fault.get_exit_code() == 0) return session.is_root() ? app.exit(fault) : EXIT_SUCCESS;
-    complain(apps::usage_complaint(app, fault));
-    return exit_status(ErrorCode::usage);
+    if (fault.get_exit_code() == 0) return session->is_root() ? app.exit(fault) : EXIT_SUCCESS;
+    throw Error(ErrorCode::usage, apps::usage_complaint(app, fault));
   }
   options.peer = !no_peer;
   options.collective_timeout = collective_timeout.value();
-  session.set_timeout(options.collective_timeout);
+  session->set_timeout(options.collective_timeout);
   options.policy = device == "cpu" ? Policy::cpu : device == "gpu" ? Policy::gpu : Policy::automatic;
-  try {
-    measure(suites, app, session, options, json);
-    return EXIT_SUCCESS;
-  } catch (const mpi::Failure& fault) {
-    mpi::abort_job(fmt::format("tessera-bench: rank {}: {}", session.world().rank(), fault.what()),
-                   exit_status(fault.code()));
-  } catch (const Error& fault) {
-    complain(fault.what());
-    return exit_status(fault.code());
-  } catch (const std::exception& fault) {
-    mpi::abort_job(fmt::format("tessera-bench: rank {}: {}", session.world().rank(), fault.what()),
-                   exit_status(ErrorCode::job_fault));
-  }
+  measure(suites, app, *session, options, json);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (bench::is_child(argc, argv)) return bench::run_child(argc, argv);
+  apps::keep_memory_in_reserve();
+  std::optional<mpi::Session> session;
+  return apps::exit_status_of(name, session, [&] { return run(argc, argv, session); });
 }

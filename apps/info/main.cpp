@@ -9,13 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <optional>
 #include <string>
 
 #include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
-#include "common/standard_error.hpp"
+#include "common/program_end.hpp"
 #include "common/standard_output.hpp"
 #include "common/usage_complaint.hpp"
 #include "plan_output.hpp"
@@ -25,6 +24,8 @@
 namespace {
 
 using namespace tessera;
+
+constexpr const char* name = "tessera-info";
 
 struct PlanCommand {
   std::string scores;
@@ -117,47 +118,36 @@ bool asks_for_plan(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc, [](const char* text) { return std::strcmp(text, "plan") == 0; });
 }
 
+int run(int argc, char** argv, std::optional<mpi::Session>& session) {
+  CLI::App app{
+      "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut.", name};
+  Options options;
+  CLI::App* plan = declare(app, options);
+  if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
+
+  if (!asks_for_plan(argc, argv)) session.emplace(argc, argv);
+  const bool is_root = !session || session->is_root();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& fault) {
+    if (fault.get_exit_code() == 0) return is_root ? app.exit(fault) : EXIT_SUCCESS;  // help, version
+    throw Error(ErrorCode::usage, apps::usage_complaint(app, fault));
+  }
+
+  if (plan->parsed()) {
+    run_plan(options);
+  } else {
+    session->set_timeout(options.collective_timeout.value());
+    const info::Survey survey = info::survey(session->world(), question_of(options));
+    if (is_root) print(options.json ? json_report(survey) : table_report(survey));
+  }
+  return EXIT_SUCCESS;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  apps::keep_memory_in_reserve();
   std::optional<mpi::Session> session;
-  const auto is_root = [&] { return !session || session->is_root(); };
-  // One line, from one rank: the others failed in the same way.
-  const auto complain = [&](const std::string& what) {
-    if (is_root()) apps::say(fmt::format("tessera-info: {}\n", what));
-  };
-  try {
-    CLI::App app{
-        "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut.",
-        "tessera-info"};
-    Options options;
-    CLI::App* plan = declare(app, options);
-    if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
-
-    if (!asks_for_plan(argc, argv)) session.emplace(argc, argv);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& fault) {
-      if (fault.get_exit_code() == 0) return is_root() ? app.exit(fault) : EXIT_SUCCESS;  // help, version
-      complain(apps::usage_complaint(app, fault));
-      return exit_status(ErrorCode::usage);
-    }
-
-    if (plan->parsed()) {
-      run_plan(options);
-    } else {
-      session->set_timeout(options.collective_timeout.value());
-      const info::Survey survey = info::survey(session->world(), question_of(options));
-      if (is_root()) print(options.json ? json_report(survey) : table_report(survey));
-    }
-    return EXIT_SUCCESS;
-  } catch (const mpi::Failure& fault) {
-    mpi::abort_job(fmt::format("tessera-info: {}", fault.what()), exit_status(fault.code()));
-  } catch (const Error& fault) {
-    complain(fault.what());
-    return exit_status(fault.code());
-  } catch (const std::exception& fault) {
-    // Not agreed between ranks: the others may be waiting in a collective.
-    mpi::abort_job(fmt::format("tessera-info: {}", fault.what()), exit_status(ErrorCode::job_fault));
-  }
+  return apps::exit_status_of(name, session, [&] { return run(argc, argv, session); });
 }

@@ -134,6 +134,9 @@ class Family {
   [[nodiscard]] MPI_Comm duplicate_for_collectives();
   /// "rank 3 (node7)"
   [[nodiscard]] std::string name_of(int rank) const;
+  [[nodiscard]] const std::string& host_of(int rank) const noexcept {
+    return hosts_[static_cast<std::size_t>(rank)];
+  }
   /// By rank of `comm`, which descends from this family.
   [[nodiscard]] std::vector<int> ranks_of(MPI_Comm comm) const;
 

@@ -92,11 +92,16 @@ class Session::Exits {
       std::abort();
     }
     const std::exception_ptr thrown = std::current_exception();
-    const std::string line = session->name() + " ends by an exception that nothing caught: " +
-                             (thrown ? reason_of(thrown) : "std::terminate was called") +
-                             ": the job is ended";
-    if (theirs == nullptr || is_of_the_language(theirs)) abort_job(line, exit_status(ErrorCode::job_fault));
-    detail::say(line);
+    // Without taking memory: that there is none may be what ended the program.
+    const std::string reason = thrown ? reason_of(thrown) : std::string();
+    std::array<char, 2048> line{};
+    std::snprintf(line.data(), line.size(),
+                  "rank %d (%s) ends by an exception that nothing caught: %s: the job is ended",
+                  session->world_.rank(), session->host(),
+                  thrown ? reason.c_str() : "std::terminate was called");
+    if (theirs == nullptr || is_of_the_language(theirs))
+      abort_job(line.data(), exit_status(ErrorCode::job_fault));
+    detail::say(line.data());
     theirs();
     detail::abort_ranks(exit_status(ErrorCode::job_fault));
   }
@@ -143,6 +148,10 @@ void Session::meet(detail::WayOut way) noexcept {
 
 std::string Session::name() const {
   return world_.self_.family->name_of(world_.rank());
+}
+
+const char* Session::host() const noexcept {
+  return world_.self_.family->host_of(world_.rank()).c_str();
 }
 
 void Session::end(detail::WayOut way) noexcept {

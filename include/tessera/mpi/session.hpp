@@ -66,6 +66,7 @@ class Session {
   void meet(detail::WayOut way) noexcept;
   /// "rank 3 (node7)"
   [[nodiscard]] std::string name() const;
+  [[nodiscard]] const char* host() const noexcept;
 
   bool owns_mpi_ = false;
   int exceptions_ = 0;  // under way when it was made

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <optional>
+#include <tessera/error.hpp>
+#include <tessera/mpi/session.hpp>
+#include <utility>
+
+/// How a program ends that cannot go on: by one line on standard error and an exit status, also where there
+/// is no memory left to make a text of.
+namespace tessera::apps {
+
+/// Sets memory aside for what must not fail, as destructors: the first allocation for which there is none
+/// gets it, and only one that finds none after that throws std::bad_alloc. To be called once, first in a
+/// program.
+inline void keep_memory_in_reserve() noexcept {
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  static std::atomic<void*> reserve = std::malloc(bytes);
+  std::set_new_handler([] {
+    void* const kept = reserve.exchange(nullptr);
+    if (kept == nullptr) throw std::bad_alloc();
+    std::free(kept);
+  });
+}
+
+/// Says why the program ends.
+inline void complain(const char* program, const char* what) noexcept {
+  static_cast<void>(std::fprintf(stderr, "%s: %s\n", program, what));
+  static_cast<void>(std::fflush(stderr));
+}
+
+/// What ends one rank alone, while others may be waiting for it in a collective, ends all of them.
+[[noreturn]] inline void end_job(const char* program, const std::optional<mpi::Session>& session,
+                                 const char* what) noexcept {
+  std::array<char, 4096> line{};
+  static_cast<void>(session ? std::snprintf(line.data(), line.size(), "%s: rank %d: %s", program,
+                                            session->world().rank(), what)
+                            : std::snprintf(line.data(), line.size(), "%s: %s", program, what));
+  mpi::abort_job(line.data(), exit_status(ErrorCode::job_fault));
+}
+
+/// The exit status of `run`, which makes the session if it needs one, or of what it throws. An `Error` is all
+/// ranks' in common, and rank 0 says it; anything else is one rank's, and ends the job.
+template <class Run>
+int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
+  try {
+    return std::forward<Run>(run)();
+  } catch (const mpi::Failure& fault) {
+    end_job(program, session, fault.what());
+  } catch (const Error& fault) {
+    if (!session || session->is_root()) complain(program, fault.what());
+    return exit_status(fault.code());
+  } catch (const std::bad_alloc&) {
+    end_job(program, session, "out of memory");
+  } catch (const std::exception& fault) {
+    end_job(program, session, fault.what());
+  }
+}
+
+}  // namespace tessera::apps

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+/// Between a test and failing_calls.cpp, which a program is started with (LD_PRELOAD): the program stops when
+/// MPI has started, and runs from there as often as it is told to, each time in a child, with one call
+/// failing.
+namespace tessera::failing {
+
+/// What fails, each with its relatives: `open` is openat, fopen and opendir too.
+enum Call : std::int32_t {
+  open,
+  read,
+  pread,
+  write,
+  fsync,
+  rename,
+  link,
+  unlink,
+  close,
+  status,
+  allocate,
+  map,
+  calls
+};
+
+inline constexpr std::array<const char*, calls> names = {
+    "open", "read", "pread", "write", "fsync", "rename", "link", "unlink", "close", "stat", "malloc", "mmap"};
+
+/// One run. The numbers are those of `call`, from 1.
+struct Order {
+  std::int32_t call = 0;
+  std::int32_t first = 0;     ///< the first that fails; 0: none
+  std::int32_t error = 0;     ///< errno; 0: a transfer moves one byte
+  std::int32_t in_a_row = 1;  ///< so many fail from there on
+  std::int32_t seconds = 0;   ///< after which the run is ended by SIGALRM
+  std::int32_t traced = 0;    ///< where the first one fails is written to the program's standard error
+};
+
+struct Outcome {
+  std::int32_t status = 0;  ///< as waitpid gives it
+  std::int32_t failed = 0;  ///< so many calls
+  std::array<std::int32_t, calls> made{};
+};
+
+/// The descriptors by which the program takes orders and gives outcomes.
+inline constexpr int orders = 198;
+inline constexpr int outcomes = 199;
+/// In the environment of a program that is to do so.
+inline constexpr const char* variable = "TESSERA_TEST_FAILING_CALLS";
+
+}  // namespace tessera::failing

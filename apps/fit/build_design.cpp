@@ -153,7 +153,30 @@ class Drafter {
     }
     SmoothBasis smooth = combine(margins, spec.tensor, largest_row_sum(comm_, frame_, margins));
     if (interaction) keep_one_penalty(smooth);
+    DraftBlock draft = draft_of(spec, std::move(smooth));
 
+    std::vector<Component> components;
+    components.reserve(margins.size() + 1);
+    for (const Basis& margin : margins) {
+      components.push_back(margin.component);
+      draft.block.margin_factor *= scale_of(margin.component);
+    }
+    if (!spec.by) {
+      draft.block.raw_begin = draft_.design.add_term(std::move(components));
+      push(std::move(draft));
+      return;
+    }
+    draft.block.variables.push_back(spec.by->text);
+    const int place = frame_.index_of(spec.by->text);
+    const Variable& by = frame_.variables[static_cast<std::size_t>(place)];
+    if (by.factor)
+      add_by_factor(std::move(draft), std::move(components), place, by);
+    else
+      add_by_number(std::move(draft), std::move(components), place);
+  }
+
+  /// All of a smooth but its columns.
+  static DraftBlock draft_of(const SmoothSpec& spec, SmoothBasis smooth) {
     DraftBlock draft;
     CoefBlock& block = draft.block;
     block.label = spec.label;
@@ -170,48 +193,39 @@ class Drafter {
     draft.log_det_values = smooth.log_det_values;
     draft.constrained = std::none_of(spec.margins.begin(), spec.margins.end(),
                                      [](const MarginSpec& margin) { return margin.basis == "re"; });
+    return draft;
+  }
 
-    std::vector<Component> components;
-    components.reserve(margins.size() + 1);
-    for (const Basis& margin : margins) {
-      components.push_back(margin.component);
-      block.margin_factor *= scale_of(margin.component);
-    }
-    if (!spec.by) {
-      block.raw_begin = draft_.design.add_term(std::move(components));
-      push(std::move(draft));
-      return;
-    }
-    block.variables.push_back(spec.by->text);
-    const int place = frame_.index_of(spec.by->text);
-    const Variable& by = frame_.variables[static_cast<std::size_t>(place)];
+  void add_by_number(DraftBlock draft, std::vector<Component> components, int place) {
     Component component;
     component.variable = place;
-    if (!by.factor) {
-      component.kind = Component::Kind::numeric;
-      scale(component);
-      block.by_factor = scale_of(component);
-      components.insert(components.begin(), component);
-      block.raw_begin = draft_.design.add_term(std::move(components));
-      // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
-      const Extent range = extent(comm_, frame_, place);
-      draft.constrained = draft.constrained && range.min == range.max;
-      draft.by_value = range.min * block.by_factor;
-      push(std::move(draft));
-      return;
-    }
+    component.kind = Component::Kind::numeric;
+    scale(component);
+    draft.block.by_factor = scale_of(component);
+    components.insert(components.begin(), component);
+    draft.block.raw_begin = draft_.design.add_term(std::move(components));
+    // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
+    const Extent range = extent(comm_, frame_, place);
+    draft.constrained = draft.constrained && range.min == range.max;
+    draft.by_value = range.min * draft.block.by_factor;
+    push(std::move(draft));
+  }
+
+  /// One smooth for each level.
+  void add_by_factor(DraftBlock draft, std::vector<Component> components, int place, const Variable& by) {
+    Component component;
+    component.variable = place;
     component.kind = Component::Kind::factor;
     component.levels = static_cast<int>(by.levels.size());
     components.insert(components.begin(), component);
     const int begin = draft_.design.add_term(std::move(components));
-    for (int level = 0; level < component.levels; ++level) {
-      draft.sum_begins.push_back(begin + level * block.raw_size);
-    }
+    const int size = draft.block.raw_size;
+    for (int level = 0; level < component.levels; ++level) draft.sum_begins.push_back(begin + level * size);
     for (int level = 0; level < component.levels; ++level) {
       DraftBlock one = draft;
       one.block.by_level = by.levels[static_cast<std::size_t>(level)];
       one.block.label += one.block.by_level;
-      one.block.raw_begin = begin + level * block.raw_size;
+      one.block.raw_begin = begin + level * size;
       push(std::move(one));
     }
   }

@@ -69,65 +69,56 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
   }
 }
 
+/// The context of a device of this rank, current on this thread, which is near it.
+DeviceContext& Job::State::bind_device(int device) {
+  faults.throw_if_hit(fault::Stage::bind, device, pass);
+  DeviceContext& context = pool.context_at(pool_index_of_claimed(pool, device));
+  bool& is_near = driven[static_cast<std::size_t>(device)].thread_is_near;
+  if (!is_near) bind_this_thread_near(context.info());
+  is_near = true;
+  context.bind();
+  return context;
+}
+
+/// How many units of a tile go to the device at once.
+std::int64_t Job::State::part_of_tile(const Plan& plan, const PlannedTile& planned, const Pass& work) const {
+  const InventoryDevice& known = known_device(planned.device);
+  const std::int64_t units =
+      units_at_once(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
+  // The host does the work of a simulated device, and at its pace.
+  if (!known.simulated || options.stop == nullptr) return units;
+  return std::min(units, stoppable_step(planned.units.size(), plan.block(), 1));
+}
+
 TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work) {
   const int device = planned.device;
   const TraceRange range("tile", device);
-  const auto all = inventory.devices_of(comm.rank());
-  const InventoryDevice& known = all[static_cast<std::size_t>(device)];
+  const InventoryDevice& known = known_device(device);
   Verdict::Failure failure;
   failure.device = device;
   failure.stage = "bind";
   try {
     failure.uuid = tessera::to_string(known.uuid);
-    faults.throw_if_hit(fault::Stage::bind, device, pass);
-    const std::size_t place = pool_index_of_claimed(pool, device);
-    DeviceContext& context = pool.context_at(place);
-    const DeviceInfo& info = context.info();
-    DrivenDevice& own = driven[static_cast<std::size_t>(device)];
-    if (!own.thread_is_near) bind_this_thread_near(info);
-    own.thread_is_near = true;
-    context.bind();
+    DeviceContext& context = bind_device(device);
 
     failure.stage = "allocate";
     faults.throw_if_hit(fault::Stage::allocate, device, pass);
-    std::int64_t step =
-        units_at_once(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
-    // The host does the work here, and at its pace.
-    if (info.simulated && options.stop != nullptr)
-      step = std::min(step, stoppable_step(planned.units.size(), plan.block(), 1));
-
-    BufferPool& pooled = buffers.pool_at(place);
+    const std::int64_t step = part_of_tile(plan, planned, work);
+    BufferPool& pooled = buffers.pool_at(pool_index_of_claimed(pool, device));
+    DrivenDevice& own = driven[static_cast<std::size_t>(device)];
 
     failure.stage = "tile";
     for (Range part{planned.units.begin, planned.units.begin}; part.end < planned.units.end;) {
       if (options.stop != nullptr && options.stop->made()) return {.failure = {}, .cut_short = true};
       part.begin = part.end;
       part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
-      Tile tile(part, planned.units, device, info, context.stream(),
+      Tile tile(part, planned.units, device, context.info(), context.stream(),
                 own.memory(pooled, context, known.memory_budget_bytes), options.stop);
-      try {
-        if (info.simulated)
-          work.on_host({.range = part, .thread = device, .threads = static_cast<int>(all.size())});
-        else
-          work.on_device(tile);
-        faults.throw_if_hit(fault::Stage::throwing, device, pass);
-      } catch (...) {
-        drain(context);
-        // There is no exception where the thread is being unwound, to its end.
-        if (tile.told_to_stop() && std::current_exception()) return {.failure = {}, .cut_short = true};
-        throw;
+      switch (compute_part(tile, context, work)) {
+        case PartEnd::done: break;
+        case PartEnd::stopped: return {.failure = {}, .cut_short = true};
+        case PartEnd::failed: failure.reason = tile.reason(); return {.failure = std::move(failure)};
       }
-      if (tile.told_to_stop()) {
-        drain(context);
-        return {.failure = {}, .cut_short = true};
-      }
-      if (faults.hit(fault::Stage::failing, device, pass)) tile.fail("fault point \"fail\"");
-      if (tile.failed()) {
-        drain(context);
-        failure.reason = tile.reason();
-        return {.failure = std::move(failure)};
-      }
-      context.synchronize();
     }
     return {};
   } catch (...) {
@@ -137,6 +128,37 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
     failure.reason = reason_of(thrown);
     return {.failure = std::move(failure)};
   }
+}
+
+/// Calls the caller's function for a part of a tile. What it has begun on the device has ended on return, and
+/// where it throws.
+Job::State::PartEnd Job::State::compute_part(Tile& tile, DeviceContext& context, const Pass& work) {
+  const int device = tile.device_index();
+  try {
+    if (context.info().simulated)
+      work.on_host({.range = tile.range(),
+                    .thread = device,
+                    .threads = static_cast<int>(inventory.devices_of(comm.rank()).size())});
+    else
+      work.on_device(tile);
+    faults.throw_if_hit(fault::Stage::throwing, device, pass);
+  } catch (...) {
+    drain(context);
+    // There is no exception where the thread is being unwound, to its end.
+    if (tile.told_to_stop() && std::current_exception()) return PartEnd::stopped;
+    throw;
+  }
+  if (tile.told_to_stop()) {
+    drain(context);
+    return PartEnd::stopped;
+  }
+  if (faults.hit(fault::Stage::failing, device, pass)) tile.fail("fault point \"fail\"");
+  if (tile.failed()) {
+    drain(context);
+    return PartEnd::failed;
+  }
+  context.synchronize();
+  return PartEnd::done;
 }
 
 }  // namespace tessera

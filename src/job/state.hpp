@@ -114,7 +114,17 @@ struct Job::State {
   }
 
  private:
+  /// How one part of a tile ended on its device, by itself or by `Tile::fail`.
+  enum class PartEnd { done, stopped, failed };
+
   [[nodiscard]] TileEnd compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work);
+  [[nodiscard]] DeviceContext& bind_device(int device);
+  [[nodiscard]] std::int64_t part_of_tile(const Plan& plan, const PlannedTile& planned,
+                                          const Pass& work) const;
+  [[nodiscard]] PartEnd compute_part(Tile& tile, DeviceContext& context, const Pass& work);
+  [[nodiscard]] const InventoryDevice& known_device(int device) const {
+    return inventory.devices_of(comm.rank())[static_cast<std::size_t>(device)];
+  }
 };
 
 }  // namespace tessera

@@ -11,6 +11,7 @@ std::string footer(std::string_view exit_statuses) {
          "Environment:\n"
          "  CUDA_VISIBLE_DEVICES  GPUs that a rank may see, as indices or UUIDs; empty: none\n"
          "  TESSERA_CACHE_DIR     where compiled GPU code is kept; empty: nowhere\n"
+         "  TESSERA_CACHE_MIB     most that a folder of it may have (256); what is not used goes\n"
          "  TESSERA_LOCK_DIR      where jobs of a node tell each other which GPUs they drive\n"
          "  TESSERA_SIMULATE      simulated devices, as 'rank0:2xH200; rank1:T4', to rehearse a job\n"
          "  OMP_NUM_THREADS       host threads of a rank, where it is not told\n"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-info: what hardware a job has, who drives it, and how units would be cut.
+// tessera-info: what hardware a job has, who drives it, how units would be cut, and what is kept of compiled
+// code.
 #include <fmt/core.h>
+#include <tessera/device/stored_modules.hpp>
 #include <tessera/tessera.hpp>
 
 #include <CLI/CLI.hpp>
@@ -12,9 +14,11 @@
 #include <optional>
 #include <string>
 
+#include "cache_command.hpp"
 #include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
+#include "common/standard_error.hpp"
 #include "common/standard_output.hpp"
 #include "common/usage_complaint.hpp"
 #include "plan_output.hpp"
@@ -40,6 +44,13 @@ struct Options {
   std::string score_model = "throughput";
   apps::CollectiveTimeout collective_timeout;
   bool json = false;
+  bool clear = false;
+};
+
+/// The subcommands.
+struct Commands {
+  CLI::App* plan = nullptr;
+  CLI::App* cache = nullptr;
 };
 
 constexpr auto least_block = std::int64_t{1};
@@ -58,7 +69,7 @@ CLI::Validator at_least(std::int64_t least) {
           "INTEGER"};
 }
 
-CLI::App* declare(CLI::App& app, Options& options) {
+Commands declare(CLI::App& app, Options& options) {
   auto& question = options.question;
   app.formatter(apps::help_layout());
   app.set_version_flag("--version", std::string("tessera-info ") + tessera::version);
@@ -88,7 +99,12 @@ CLI::App* declare(CLI::App& app, Options& options) {
       ->check(at_least(least_block))
       ->capture_default_str();
   plan->add_flag("--json", options.json, "Print JSON");
-  return plan;
+
+  CLI::App* cache = app.add_subcommand("cache", "Show the compiled GPU code that is kept: no mpirun, no GPU");
+  cache->add_flag("--clear", options.clear, "Remove it; jobs that run are not disturbed");
+  cache->add_flag("--json", options.json, "Print JSON");
+  app.require_subcommand(0, 1);
+  return {plan, cache};
 }
 
 /// All of an answer.
@@ -113,19 +129,30 @@ void run_plan(const Options& options) {
   print(options.json ? info::plan_json(plan) : info::plan_table(plan));
 }
 
-/// Planning from given scores needs no MPI, and must work where MPI does not start.
-bool asks_for_plan(int argc, char** argv) {
-  return std::any_of(argv + 1, argv + argc, [](const char* text) { return std::strcmp(text, "plan") == 0; });
+void run_cache(const Options& options) {
+  const ModuleStore store = options.clear ? clear_stored_modules() : stored_modules();
+  if (!store.ignored.empty()) apps::say(fmt::format("tessera-info: {}\n", store.ignored));
+  if (options.json)
+    print(info::cache_json(store, options.clear ? "removed" : "kept"));
+  else
+    print(options.clear ? info::cleared_text(store) : info::cache_table(store));
+}
+
+/// The subcommands need no MPI, and must work where MPI does not start.
+bool asks_for_command(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* text) {
+    return std::strcmp(text, "plan") == 0 || std::strcmp(text, "cache") == 0;
+  });
 }
 
 int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   CLI::App app{
       "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut.", name};
   Options options;
-  CLI::App* plan = declare(app, options);
+  const Commands commands = declare(app, options);
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  if (!asks_for_plan(argc, argv)) session.emplace(argc, argv);
+  if (!asks_for_command(argc, argv)) session.emplace(argc, argv);
   const bool is_root = !session || session->is_root();
   try {
     app.parse(argc, argv);
@@ -134,8 +161,10 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
     throw Error(ErrorCode::usage, apps::usage_complaint(app, fault));
   }
 
-  if (plan->parsed()) {
+  if (commands.plan->parsed()) {
     run_plan(options);
+  } else if (commands.cache->parsed()) {
+    run_cache(options);
   } else {
     session->set_timeout(options.collective_timeout.value());
     const info::Survey survey = info::survey(session->world(), question_of(options));

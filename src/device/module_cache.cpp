@@ -2,9 +2,12 @@
 #include <tessera/device/module_cache.hpp>
 
 #include "device/module_files.hpp"
+#include "device/module_format.hpp"
 #include "device/module_key.hpp"
+#include "device/module_shelf.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/version.hpp>
 
 #include <atomic>
 #include <list>
@@ -80,7 +83,8 @@ CompiledModule unpacked(const std::string& text) {
 struct ModuleCache::State {
   explicit State(ModuleCacheOptions options)
       : compiler(options.compiler ? std::move(options.compiler) : nvrtc_compiler()),
-        files(options.directory ? only(std::move(*options.directory)) : default_module_folders()) {}
+        files(options.directory ? only(std::move(*options.directory)) : default_module_folders(),
+              options.most_bytes.value_or(module_cache_limit().bytes)) {}
 
   Slot& slot_of(const ModuleSource& source, ComputeCapability capability) {
     check(source);
@@ -101,8 +105,8 @@ struct ModuleCache::State {
   /// From disk, or the compiler, which is asked for nothing but its version if the disk has it.
   CompileOutcome produce(const ModuleSource& source, ComputeCapability capability) {
     const std::string device = std::to_string(capability.major) + "." + std::to_string(capability.minor);
-    const std::string version = compiler->version();
-    const std::string key = joined({key_of(source), device, version});
+    const std::string compiler_version = compiler->version();
+    const std::string key = to_text({device, compiler_version, version, key_of(source)});
     ModuleFiles::Found found = files.read(key);
     if (found.text) {
       ++disk_hits;
@@ -110,8 +114,8 @@ struct ModuleCache::State {
     }
     if (found.rejected) ++rejected;
     const std::string target = compiler->target_for(capability);
-    if (!version.empty() && target.empty())
-      return CompileFailure{{}, version + " knows no target for compute capability " + device, {}};
+    if (!compiler_version.empty() && target.empty())
+      return CompileFailure{{}, compiler_version + " knows no target for compute capability " + device, {}};
     ++compiles;
     CompileOutcome outcome = compiler->compile(source, target);
     if (const auto* compiled = std::get_if<CompiledModule>(&outcome)) files.write(key, packed(*compiled));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/module_files.hpp"
 
-#include "device/module_key.hpp"
+#include "device/module_format.hpp"
+#include "device/module_shelf.hpp"
 #include "topology/private_folder.hpp"
 
 #include <fcntl.h>
@@ -9,45 +10,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <system_error>
 #include <utility>
 
 namespace tessera {
 namespace {
 
-/// The first line of every file: what a later version cannot read it must not take for its own.
-constexpr std::string_view format = "tessera module 2\n";
 /// Of a file: compiled code has some hundred kB.
-constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
-
-/// Sizes and checksum, in lines of their own; then the key, then the text.
-std::string packed(std::string_view key, std::string_view text) {
-  std::string all(format);
-  all += std::to_string(key.size()) + '\n' + std::to_string(text.size()) + '\n' +
-         hex(fnv1a(text, fnv1a(key))) + '\n';
-  all += key;
-  all += text;
-  return all;
-}
-
-/// The text of a file that was written whole for `key`.
-std::optional<std::string> unpacked(std::string_view all, std::string_view key) {
-  if (!all.starts_with(format)) return std::nullopt;
-  // The text's size is the third line's; all the rest follows from it.
-  const auto size_begin = all.find('\n', format.size());
-  const auto size_end = all.find('\n', size_begin == std::string_view::npos ? size_begin : size_begin + 1);
-  if (size_end == std::string_view::npos) return std::nullopt;
-  std::size_t size = 0;
-  const auto [end, failed] = std::from_chars(all.data() + size_begin + 1, all.data() + size_end, size);
-  if (failed != std::errc{} || size > all.size()) return std::nullopt;
-  const std::string_view text = all.substr(all.size() - size);
-  if (packed(key, text) != all) return std::nullopt;
-  return std::string(text);
-}
+constexpr std::uintmax_t most_file_bytes = std::uintmax_t{1} << 28;
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
@@ -63,7 +37,7 @@ bool write_all(int file, std::string_view text) {
 /// went wrong.
 std::string write_and_rename(const std::filesystem::path& path, std::string_view text) {
   std::string name = path.string() + ".XXXXXX";
-  const int file = mkstemp(name.data());
+  const int file = mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) return std::strerror(errno);
   std::string problem;
   if (!write_all(file, text)) problem = std::strerror(errno);
@@ -74,15 +48,16 @@ std::string write_and_rename(const std::filesystem::path& path, std::string_view
   return problem;
 }
 
-/// Whether what is in a file may be run: it is this user's or root's, and nobody else can write to it. Nor is
-/// it one that an opening or a reading would not come back from, as a pipe.
-bool is_trusted(const struct stat& file) {
-  return S_ISREG(file.st_mode) && (file.st_uid == geteuid() || file.st_uid == 0) &&
-         (file.st_mode & (S_IWGRP | S_IWOTH)) == 0 && static_cast<std::uintmax_t>(file.st_size) <= most_bytes;
+/// Says that a file is in use, so that others are removed before it. Not each time: many ranks of many jobs
+/// read the same file, and the folder may be on a server.
+void touch(const std::filesystem::path& path, const timespec& last_use) {
+  constexpr std::time_t often_enough_s = 3600;
+  if (std::time(nullptr) - last_use.tv_sec >= often_enough_s)
+    (void)utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 /// A file's content; empty if there is none to read, or none that is `trusted`.
-std::string content_of(const std::filesystem::path& path, bool& trusted) {
+std::string content_of(const std::filesystem::path& path, bool& trusted, timespec& last_use) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) {
     trusted = errno != ELOOP;
@@ -91,7 +66,8 @@ std::string content_of(const std::filesystem::path& path, bool& trusted) {
   struct stat status {};
   std::string content;
   // What was opened is asked, and not the name, which may be another file's by now.
-  trusted = fstat(file, &status) == 0 && is_trusted(status);
+  trusted = fstat(file, &status) == 0 && is_trusted_module_file(status);
+  last_use = status.st_mtim;
   if (trusted) {
     content.resize(static_cast<std::size_t>(status.st_size));
     std::size_t done = 0;
@@ -106,10 +82,6 @@ std::string content_of(const std::filesystem::path& path, bool& trusted) {
   }
   (void)close(file);
   return content;
-}
-
-std::string file_name(std::string_view key) {
-  return hex(fnv1a(key)) + ".module";
 }
 
 /// Makes the folder if it is missing. Returns why it cannot be used.
@@ -133,6 +105,12 @@ std::filesystem::path place_in(const char* variable) {
 
 }  // namespace
 
+bool is_trusted_module_file(const struct stat& file) {
+  return S_ISREG(file.st_mode) && (file.st_uid == geteuid() || file.st_uid == 0) &&
+         (file.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+         static_cast<std::uintmax_t>(file.st_size) <= most_file_bytes;
+}
+
 std::vector<ModuleFolder> default_module_folders() {
   if (const char* own = std::getenv("TESSERA_CACHE_DIR")) {
     if (*own == '\0') return {};
@@ -154,24 +132,38 @@ ModuleFiles::Found ModuleFiles::read(std::string_view key) const {
   bool rejected = false;
   for (const ModuleFolder& folder : folders_) {
     if (folder.in_public && !detail::problem_of_private_folder(folder.path).empty()) continue;
-    const std::filesystem::path path = folder.path / file_name(key);
+    const std::filesystem::path path = folder.path / module_file_name(key);
     bool trusted = true;
-    const std::string all = content_of(path, trusted);
+    timespec last_use{};
+    const std::string all = content_of(path, trusted, last_use);
     rejected = rejected || !trusted;
     if (all.empty()) continue;
-    if (auto text = unpacked(all, key)) return {std::move(text), false};
+    if (auto text = unpack_module(all, key)) {
+      touch(path, last_use);
+      return {std::move(text), false};
+    }
     rejected = true;
   }
   return {std::nullopt, rejected};
 }
 
 void ModuleFiles::write(std::string_view key, std::string_view text) {
+  if (folders_.empty()) return;
+  const std::string content = pack_module(key, text);
+  const std::string name = module_file_name(key);
+  if (static_cast<std::int64_t>(content.size()) > most_bytes_) {
+    const std::lock_guard lock(mutex_);
+    problem_ = "code of " + std::to_string(content.size()) +
+               " bytes is more than TESSERA_CACHE_MIB lets a folder have";
+    return;
+  }
   std::string problems;
   for (std::size_t i = 0; i < folders_.size(); ++i) {
     const std::filesystem::path& path = folders_[i].path;
     std::string reason = prepare(folders_[i]);
-    if (reason.empty()) reason = write_and_rename(path / file_name(key), packed(key, text));
+    if (reason.empty()) reason = write_and_rename(path / name, content);
     if (reason.empty()) {
+      ModuleShelf(path).bound(most_bytes_, name);
       const std::lock_guard lock(mutex_);
       last_ = i;
       problem_.clear();

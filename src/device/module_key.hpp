@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// FNV-1a, going on from `hash`. It names files and finds accidents; it is no defence against malice.
+/// FNV-1a, going on from `hash`. It finds accidents; it is no defence against malice.
 [[nodiscard]] inline std::uint64_t fnv1a(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325u) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;

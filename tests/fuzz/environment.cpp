@@ -2,6 +2,7 @@
 // What the environment says: the variables of Tessera, CUDA, OpenMP and launchers, options that are lists,
 // and the kernel's files about cgroups and memory.
 #include "device/module_files.hpp"
+#include "device/module_shelf.hpp"
 #include "fuzz_target.hpp"
 #include "job/fault.hpp"
 #include "knots.hpp"
@@ -99,6 +100,12 @@ void check_folders(const Settings& settings) {
     require(is_own || folder.path.is_absolute(), "no folder of the working directory:", folder.path.native());
 }
 
+void check_cache_limit(const std::string& text) {
+  if (text.find('\0') != std::string::npos) return;
+  ::setenv("TESSERA_CACHE_MIB", text.c_str(), 1);
+  require(module_cache_limit().bytes >= 0, "a limit is no less than nothing");
+}
+
 /// The kernel's files, below a folder that stands for the root.
 void check_limits(const Settings& settings) {
   static const fuzz::MemoryFolder root;
@@ -150,6 +157,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   if (const auto text = given("TESSERA_FAULT")) check_faults(*text);
   if (const auto text = given("TESSERA_SIMULATE")) check_simulated(*text);
+  if (const auto text = given("TESSERA_CACHE_MIB")) check_cache_limit(*text);
   if (const auto text = given("--knots")) check_knots(*text);
   check_visible(given("CUDA_VISIBLE_DEVICES"), given("CUDA_DEVICE_ORDER"));
   check_threads(settings);

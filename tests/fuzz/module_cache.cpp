@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of the kernel cache: whatever is in one, it is taken only if it is what was written for its key.
 #include "device/module_files.hpp"
+#include "device/module_format.hpp"
 #include "fuzz_target.hpp"
 
 #include <filesystem>
@@ -17,7 +18,7 @@ constexpr std::string_view key = "a key";
 /// A cache with one entry, whose file is written to in place.
 class Cache {
  public:
-  Cache() : files_({{folder_.path() / "cache", {}, false}}) {
+  Cache() : files_({{folder_.path() / "cache", {}, false}}, std::int64_t{1} << 28) {
     files_.write(key, "first");
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
       if (!entry.is_regular_file()) continue;
@@ -50,14 +51,24 @@ class Cache {
   std::string name_;
 };
 
+/// What is shown of a file is in it.
+void check_head(std::string_view bytes) {
+  const auto head = tessera::read_module_head(bytes);
+  if (!head) return;
+  for (const std::string& field : {head->capability, head->compiler, head->tessera, head->source})
+    require(bytes.find(field) != std::string_view::npos, "a field of the head is in the file:", field);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Cache cache;
   std::string_view input = tessera::fuzz::text_of(data, size);
-  if (input.starts_with('t'))
-    cache.check_text(input.substr(1));
+  constexpr std::string_view text = "text:";
+  if (input.starts_with(text))
+    cache.check_text(input.substr(text.size()));
   else
     cache.check(input);
+  check_head(input);
   return 0;
 }

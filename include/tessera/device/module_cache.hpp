@@ -19,6 +19,8 @@ struct ModuleCacheOptions {
   std::shared_ptr<KernelCompiler> compiler;
   /// Where code is kept between runs; not given: `default_module_directories()`; empty: nowhere.
   std::optional<std::filesystem::path> directory;
+  /// Most that each folder may have; not given: $TESSERA_CACHE_MIB, or 256 MiB.
+  std::optional<std::int64_t> most_bytes = std::nullopt;
 };
 
 /// Where code is looked for, and kept in the first that can be written: $XDG_CACHE_HOME/tessera, or else
@@ -35,9 +37,12 @@ struct ModuleCacheOptions {
 ///
 /// Code is kept in memory, by source and compute capability, and on disk in files that any number of ranks
 /// and nodes may share: a file is written under another name and then renamed, so it is there whole or not
-/// at all. It carries its key (source, headers, options, the device's capability and the compiler's version),
-/// which is compared, and a checksum: what is torn, corrupt or another's is compiled anew and replaced. A
-/// disk that cannot be used, a home that is full or read-only, is no error: `disk()` tells.
+/// at all. Its name is the SHA-256 of its key (source, headers, options, the device's capability, the
+/// versions of compiler and Tessera), and it carries the key, which is compared, and a SHA-256 of its own:
+/// what is torn, corrupt or another's is compiled anew and replaced. So is a file that is not this user's or
+/// root's, or that others may write to. Each folder is bounded: what has not been used for longest goes when
+/// a file is written. `stored_modules()` shows what there is. A disk that cannot be used, a home that is full
+/// or read-only, is no error: `disk()` tells.
 ///
 /// All members are thread-safe; of several threads that want the same one compiles and the others wait.
 /// What is returned by reference stays as long as the cache.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/module_cache.hpp>
+#include <tessera/device/stored_modules.hpp>
 #include <tessera/error.hpp>
+#include <tessera/version.hpp>
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -10,11 +12,16 @@
 
 #include <algorithm>
 #include <barrier>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <thread>
 #include <vector>
 
+#include "device/module_format.hpp"
+#include "device/module_key.hpp"
+#include "device/module_shelf.hpp"
+#include "device/sha256.hpp"
 #include "fake_compiler.hpp"
 #include "mpi/job/scoped_variable.hpp"
 #include "temporary_folder.hpp"
@@ -229,7 +236,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Damage{"longer", [](std::string& c) { c += 'x'; }},
                       Damage{"last_bit_flipped", [](std::string& c) { c.back() ^= 1; }},
                       Damage{"key_changed", [](std::string& c) { c[c.find("fake")] = 'F'; }},
-                      Damage{"another_format", [](std::string& c) { c[c.find('1')] = '2'; }},
+                      Damage{"another_format", [](std::string& c) { c[c.find('3')] = '4'; }},
+                      Damage{"sum_changed", [](std::string& c) { c[20] = c[20] == '0' ? '1' : '0'; }},
                       Damage{"size_is_no_number",
                              [](std::string& c) { c.insert(c.find('\n', 20) + 1, "x"); }}),
     [](const auto& param) { return param.param.name; });
@@ -259,6 +267,29 @@ TEST_F(ModuleCacheTest, AFileThatSomebodyElseMayHaveWrittenIsNotLoaded) {
   constexpr uid_t nobody = 65534;
   ASSERT_EQ(chown(file.c_str(), nobody, nobody), 0);
   EXPECT_FALSE(is_loaded());
+}
+
+TEST_F(ModuleCacheTest, AFileOfAnotherKeyIsNotLoaded) {
+  (void)make_cache().compile(source_of("a"), hopper);
+  const fs::path file = files().front();
+  (void)make_cache().compile(source_of("b"), hopper);
+  const fs::path other = files().front() == file ? files().back() : files().front();
+  fs::copy_file(other, file, fs::copy_options::overwrite_existing);
+  ModuleCache next = make_cache();
+  EXPECT_EQ(image_of(next.compile(source_of("a"), hopper)), FakeCompiler::code_of(source_of("a"), "sm_90"));
+  EXPECT_EQ(next.statistics().rejected, 1);
+}
+
+// The file's name is what `sha256sum` says of the key.
+TEST_F(ModuleCacheTest, AFileIsNamedByTheSha256OfItsKey) {
+  (void)make_cache().compile(source_of("a"), hopper);
+  ASSERT_EQ(files().size(), 1u);
+  const std::string name = files().front().filename();
+  EXPECT_EQ(name.size(), 64 + std::string(".module").size());
+  const std::string content = content_of(files().front());
+  const std::string key = to_text({"9.0", "fake 1.0", version, key_of(source_of("a"))});
+  EXPECT_NE(content.find(key), std::string::npos);
+  EXPECT_EQ(name, sha256(key) + ".module");
 }
 
 TEST_F(ModuleCacheTest, WithoutADiskItWorksAndSaysSo) {
@@ -301,6 +332,154 @@ TEST_F(ModuleCacheTest, ManyProcessesShareAFolder) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(files().size(), 8u);
+}
+
+/// A cache that may have so many files of the same size.
+class BoundedModuleCacheTest : public ModuleCacheTest {
+ protected:
+  void may_have(int files) {
+    (void)make_cache().compile(source(0), hopper);
+    size_ = static_cast<std::int64_t>(fs::file_size(this->files().front()));
+    fs::remove(this->files().front());
+    most_bytes_ = files * size_;
+  }
+  ModuleCache make_bounded() {
+    return ModuleCache({.compiler = compiler_, .directory = folder_, .most_bytes = most_bytes_});
+  }
+  static ModuleSource source(int i) { return source_of(std::string(1000, static_cast<char>('a' + i))); }
+  /// The file of a source, were it there.
+  fs::path file_of(int i) const {
+    return folder_ / module_file_name(to_text({"9.0", compiler_->the_version, version, key_of(source(i))}));
+  }
+  /// As if a file had been used so long ago.
+  static void age(const fs::path& file, std::chrono::hours hours) {
+    fs::last_write_time(file, fs::file_time_type::clock::now() - hours);
+  }
+
+  std::int64_t size_ = 0;
+  std::int64_t most_bytes_ = 0;
+};
+
+TEST_F(BoundedModuleCacheTest, WhatIsNotUsedForLongestGoes) {
+  may_have(3);
+  for (const int i : {0, 1, 2}) {
+    (void)make_bounded().compile(source(i), hopper);
+    age(file_of(i), std::chrono::hours(30 - i));
+  }
+  ASSERT_EQ(files().size(), 3u);
+  // The oldest is used again, so that the second one goes.
+  (void)make_bounded().compile(source(0), hopper);
+  (void)make_bounded().compile(source(3), hopper);
+  EXPECT_TRUE(fs::exists(file_of(0)));
+  EXPECT_FALSE(fs::exists(file_of(1)));
+  EXPECT_TRUE(fs::exists(file_of(2)));
+  EXPECT_TRUE(fs::exists(file_of(3)));
+  EXPECT_EQ(compiler_->compiles, 1 + 4);
+}
+
+TEST_F(BoundedModuleCacheTest, NothingElseInTheFolderGoes) {
+  may_have(1);
+  const std::string key = module_file_name("key");
+  const std::vector<fs::path> others{folder_ / "notes.module", folder_ / (key + ".bak"),
+                                     folder_ / "0123456789abcdef", folder_ / "cafe.module.d"};
+  for (const fs::path& other : others) {
+    std::ofstream(other) << std::string(10'000, 'x');
+    age(other, std::chrono::hours(1000));
+  }
+  fs::create_directory(folder_ / module_file_name("a folder"));
+  fs::create_symlink(others.front(), folder_ / module_file_name("a link"));
+  for (const int i : {0, 1, 2}) (void)make_bounded().compile(source(i), hopper);
+  for (const fs::path& other : others) EXPECT_EQ(fs::file_size(other), 10'000u) << other;
+  EXPECT_TRUE(fs::exists(file_of(2)));
+  EXPECT_EQ(files().size(), others.size() + 3);
+}
+
+TEST_F(BoundedModuleCacheTest, WhatSomebodyIsWritingStaysAndWhatWasLeftGoes) {
+  may_have(1);
+  const fs::path writing = file_of(5).string() + ".a1B2c3";
+  const fs::path left = file_of(6).string() + ".d4E5f6";
+  for (const fs::path& file : {writing, left}) std::ofstream(file) << "tessera mod";
+  age(left, std::chrono::hours(2));
+  (void)make_bounded().compile(source(0), hopper);
+  EXPECT_TRUE(fs::exists(writing));
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(file_of(0)));
+}
+
+TEST_F(BoundedModuleCacheTest, CodeThatIsTooLargeIsKeptInMemoryAlone) {
+  may_have(1);
+  (void)make_bounded().compile(source(0), hopper);
+  --most_bytes_;
+  ModuleCache cache = make_bounded();
+  EXPECT_EQ(image_of(cache.compile(source(1), hopper)), FakeCompiler::code_of(source(1), "sm_90"));
+  EXPECT_NE(cache.disk().problem.find("TESSERA_CACHE_MIB"), std::string::npos) << cache.disk().problem;
+  EXPECT_TRUE(fs::exists(file_of(0))) << "it made room for what it does not keep";
+}
+
+TEST_F(BoundedModuleCacheTest, ManyProcessesMakeRoomAtOnce) {
+  // Each finds the right code or compiles it, whatever the others remove in between, and what is left fits.
+  may_have(3);
+  constexpr int processes = 8;
+  std::vector<pid_t> children;
+  for (int p = 0; p < processes; ++p) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool right = true;
+      for (int round = 0; round < 40; ++round) {
+        ModuleCache cache = make_bounded();
+        const int i = (3 * p + round) % 7;
+        right &= image_of(cache.compile(source(i), hopper)) == FakeCompiler::code_of(source(i), "sm_90");
+        right &= cache.statistics().rejected == 0 && cache.disk().problem.empty();
+      }
+      _exit(right ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  (void)make_bounded().compile(source(7), hopper);
+  EXPECT_LE(files().size(), 3u);
+  EXPECT_TRUE(fs::exists(file_of(7)));
+}
+
+TEST(ModuleCacheLimit, ComesFromTheEnvironment) {
+  constexpr std::int64_t mib = 1 << 20;
+  const auto limit_by = [](const char* text) {
+    const ScopedVariable variable("TESSERA_CACHE_MIB", text);
+    return module_cache_limit();
+  };
+  EXPECT_EQ(limit_by("").bytes, 256 * mib);
+  EXPECT_EQ(limit_by("0").bytes, 0);
+  EXPECT_EQ(limit_by("64").bytes, 64 * mib);
+  for (const char* text : {"-1", "64M", "x", " 1", "99999999999999999999", "9223372036854775807"}) {
+    EXPECT_EQ(limit_by(text).bytes, 256 * mib) << text;
+    EXPECT_NE(limit_by(text).ignored, "") << text;
+  }
+  const ScopedVariable none("TESSERA_CACHE_MIB", std::nullopt);
+  EXPECT_EQ(module_cache_limit().bytes, 256 * mib);
+  EXPECT_EQ(module_cache_limit().ignored, "");
+}
+
+TEST(ModuleHead, IsReadFromAnyBytes) {
+  const std::string file =
+      pack_module(to_text({"9.0", "fake 1.0", "0.1.0", joined({"rows", "text"})}), "code");
+  const auto head = read_module_head(file);
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->capability, "9.0");
+  EXPECT_EQ(head->compiler, "fake 1.0");
+  EXPECT_EQ(head->tessera, "0.1.0");
+  EXPECT_EQ(head->source, "rows");
+  // Cut anywhere it is no head until the name of the source is there, and never more than that.
+  const std::size_t whole = file.find("rows") + 4;
+  for (std::size_t size = 0; size < file.size(); ++size)
+    EXPECT_EQ(read_module_head(file.substr(0, size)).has_value(), size >= whole) << size;
+  // Sizes that are none, or larger than all there is.
+  const std::string before = file.substr(0, file.find("3:9.0"));
+  for (const char* size : {"-1", "99999999999999999999", "18446744073709551615", "400", ""})
+    EXPECT_FALSE(read_module_head(before + size + ":9.0")) << size;
 }
 
 /// The places that nobody has named, in the test's folder: $HOME and $TMPDIR.
@@ -392,6 +571,20 @@ TEST_F(ModuleFoldersTest, ALinkIsNotFollowed) {
   fs::create_symlink(folder_ / "elsewhere", own_);
   EXPECT_NE(problem().find(own_.string() + " cannot be written: it is no folder"), std::string::npos);
   EXPECT_TRUE(fs::is_empty(folder_ / "elsewhere"));
+}
+
+TEST_F(ModuleFoldersTest, NothingIsRemovedBehindALink) {
+  (void)where_kept();
+  const fs::path kept = (*fs::directory_iterator(home_ / ".cache/tessera")).path();
+  fs::create_directory(folder_ / "elsewhere");
+  fs::copy_file(kept, folder_ / "elsewhere" / kept.filename());
+  fs::create_symlink(folder_ / "elsewhere", own_);
+  const ModuleStore removed = clear_stored_modules();
+  ASSERT_EQ(removed.folders.size(), 2u);
+  EXPECT_EQ(removed.folders[0].modules.size(), 1u);
+  EXPECT_EQ(removed.folders[1].problem, "it is no folder");
+  EXPECT_FALSE(fs::exists(kept));
+  EXPECT_FALSE(fs::is_empty(folder_ / "elsewhere"));
 }
 
 TEST_F(ModuleFoldersTest, AFolderThatIsOpenToOthersIsNeitherWrittenNorRead) {

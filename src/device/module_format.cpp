@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/module_format.hpp"
+
+#include "device/module_key.hpp"
+#include "device/sha256.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+namespace tessera {
+namespace {
+
+/// The first line of every file: what a later version cannot read it must not take for its own.
+constexpr std::string_view format = "tessera module 3\n";
+constexpr std::string_view extension = ".module";
+constexpr std::size_t digest_digits = 64;
+
+/// Takes a number and the character behind it off the front.
+std::optional<std::size_t> take_number(std::string_view& rest, char behind) {
+  std::size_t number = 0;
+  const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  if (failed != std::errc{} || end == rest.data() + rest.size() || *end != behind) return std::nullopt;
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
+  return number;
+}
+
+/// Takes one text of `joined` off the front.
+std::optional<std::string> take_text(std::string_view& rest) {
+  const auto size = take_number(rest, ':');
+  if (!size || *size > rest.size()) return std::nullopt;
+  std::string text(rest.substr(0, *size));
+  rest.remove_prefix(*size);
+  return text;
+}
+
+/// What follows the lines of format and digest.
+std::optional<std::string_view> body_of(std::string_view content) {
+  constexpr std::size_t begin = format.size() + digest_digits + 1;
+  if (!content.starts_with(format) || content.size() < begin) return std::nullopt;
+  return content.substr(begin);
+}
+
+/// How much of a name is hexadecimal digits and the extension; 0 if it does not begin so.
+std::size_t end_of_extension(std::string_view name) {
+  const std::size_t digits = name.find_first_not_of("0123456789abcdef");
+  if (digits == 0 || digits == std::string_view::npos || !name.substr(digits).starts_with(extension))
+    return 0;
+  return digits + extension.size();
+}
+
+}  // namespace
+
+std::string to_text(const ModuleKey& key) {
+  return joined({key.capability, key.compiler, key.tessera}) + key.source;
+}
+
+std::string module_file_name(std::string_view key) {
+  return sha256(key) + std::string(extension);
+}
+
+bool is_module_file_name(std::string_view name) {
+  return end_of_extension(name) == name.size() && !name.empty();
+}
+
+bool is_unfinished_module_file_name(std::string_view name) {
+  // As mkstemp ends them.
+  const std::size_t end = end_of_extension(name);
+  return end != 0 && name.size() == end + 7 && name[end] == '.';
+}
+
+std::string pack_module(std::string_view key, std::string_view text) {
+  std::string body = std::to_string(key.size()) + ' ' + std::to_string(text.size()) + '\n';
+  body.reserve(body.size() + key.size() + text.size());
+  body += key;
+  body += text;
+  return std::string(format) + sha256(body) + '\n' + body;
+}
+
+std::optional<std::string> unpack_module(std::string_view content, std::string_view key) {
+  // The size of the text is the one thing that is believed, and only where it leads back to the same file.
+  auto rest = body_of(content);
+  if (!rest || !take_number(*rest, ' ')) return std::nullopt;
+  const auto size = take_number(*rest, '\n');
+  if (!size || *size > rest->size()) return std::nullopt;
+  const std::string_view text = rest->substr(rest->size() - *size);
+  if (pack_module(key, text) != content) return std::nullopt;
+  return std::string(text);
+}
+
+std::optional<ModuleKey> read_module_head(std::string_view head) {
+  auto rest = body_of(head);
+  if (!rest || !take_number(*rest, ' ') || !take_number(*rest, '\n')) return std::nullopt;
+  ModuleKey key;
+  for (std::string* const text : {&key.capability, &key.compiler, &key.tessera, &key.source}) {
+    auto taken = take_text(*rest);
+    if (!taken) return std::nullopt;
+    *text = std::move(*taken);
+  }
+  return key;
+}
+
+}  // namespace tessera

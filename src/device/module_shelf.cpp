@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/module_shelf.hpp"
+
+#include "device/module_files.hpp"
+#include "device/module_format.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t default_limit_mib = 256;
+
+/// Writing takes milliseconds, and clocks of nodes differ by less.
+constexpr std::time_t longest_write_s = 3600;
+
+std::optional<ShelvedModule> status_of(int folder, const char* name) {
+  struct stat status {};
+  if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return std::nullopt;
+  return ShelvedModule{name, status.st_size, status.st_mtim, is_unfinished_module_file_name(name)};
+}
+
+/// When, and by name where that is the same.
+auto order_of(const ShelvedModule& module) {
+  return std::tie(module.last_use.tv_sec, module.last_use.tv_nsec, module.name);
+}
+
+}  // namespace
+
+ModuleShelf::ModuleShelf(const std::filesystem::path& folder)
+    : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (folder_ < 0) problem_ = std::strerror(errno);
+}
+
+ModuleShelf::~ModuleShelf() {
+  if (folder_ >= 0) (void)close(folder_);
+}
+
+std::vector<ShelvedModule> ModuleShelf::list() const {
+  std::vector<ShelvedModule> all;
+  // Its own descriptor, as reading moves on in it.
+  const int descriptor = folder_ < 0 ? -1 : openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return all;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(descriptor), closedir);
+  if (!entries) {
+    (void)close(descriptor);
+    return all;
+  }
+  while (const dirent* entry = readdir(entries.get())) {
+    if (!is_module_file_name(entry->d_name) && !is_unfinished_module_file_name(entry->d_name)) continue;
+    if (auto module = status_of(folder_, entry->d_name)) all.push_back(std::move(*module));
+  }
+  std::ranges::sort(all, [](const auto& a, const auto& b) { return order_of(b) < order_of(a); });
+  return all;
+}
+
+bool ModuleShelf::remove(const ShelvedModule& module) const {
+  const auto now = status_of(folder_, module.name.c_str());
+  return now && order_of(*now) == order_of(module) && unlinkat(folder_, module.name.c_str(), 0) == 0;
+}
+
+void ModuleShelf::bound(std::int64_t most_bytes, std::string_view just_written) const {
+  std::vector<ShelvedModule> all = list();
+  const std::time_t now = std::time(nullptr);
+  std::erase_if(all, [&](const ShelvedModule& module) {
+    return module.unfinished && module.last_use.tv_sec < now - longest_write_s && remove(module);
+  });
+  std::int64_t bytes = 0;
+  for (const ShelvedModule& module : all) bytes += module.bytes;
+  for (auto oldest = all.rbegin(); oldest != all.rend() && bytes > most_bytes; ++oldest) {
+    if (oldest->unfinished || oldest->name == just_written) continue;
+    // Whoever else removes files to make room removes the same: what is gone counts, whoever removed it.
+    (void)remove(*oldest);
+    bytes -= oldest->bytes;
+  }
+}
+
+std::string ModuleShelf::head_of(const ShelvedModule& module, std::size_t most_bytes) const {
+  const int file = openat(folder_, module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return {};
+  struct stat status {};
+  std::string head;
+  if (fstat(file, &status) == 0 && is_trusted_module_file(status)) {
+    head.resize(most_bytes);
+    const ssize_t got = pread(file, head.data(), head.size(), 0);
+    head.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  }
+  (void)close(file);
+  return head;
+}
+
+ModuleCacheLimit module_cache_limit() {
+  ModuleCacheLimit limit{default_limit_mib * mib, {}};
+  const char* const text = std::getenv("TESSERA_CACHE_MIB");
+  if (text == nullptr || *text == '\0') return limit;
+  std::int64_t given = 0;
+  const char* const text_end = text + std::strlen(text);
+  const auto [end, failed] = std::from_chars(text, text_end, given);
+  constexpr std::int64_t most = INT64_MAX / mib;
+  if (failed != std::errc{} || end != text_end || given < 0 || given > most)
+    limit.ignored = "TESSERA_CACHE_MIB is no whole number from 0 to " + std::to_string(most) + ", so that " +
+                    std::to_string(default_limit_mib) + " is taken";
+  else
+    limit.bytes = given * mib;
+  return limit;
+}
+
+}  // namespace tessera

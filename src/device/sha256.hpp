@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+/// SHA-256 of a text (FIPS 180-4), as 64 digits. Cost: some 200 MB/s.
+[[nodiscard]] std::string sha256(std::string_view text);
+
+}  // namespace tessera

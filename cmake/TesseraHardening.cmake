@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# tessera_harden(target...)
+#
+# Compiles and links a target so that a defect in it is harder to make use of: canaries on the stack, guard pages
+# that no large frame jumps over, checked calls of the C library, tracked branches where the processor has them,
+# addresses that are random (PIE), and tables that are read-only once the program runs (full RELRO). For what is
+# shipped: programs and libraries. The flags are the target's own: a consumer of a library gets none of them.
+#
+# A distribution that has flags of its own (dpkg-buildflags, a Spack compiler wrapper) sets TESSERA_HARDENING=OFF,
+# or leaves it ON: a level of _FORTIFY_SOURCE in CMAKE_CXX_FLAGS is kept.
+include(CheckCXXCompilerFlag)
+include(CheckCXXSourceCompiles)
+include(CheckLinkerFlag)
+include(CheckPIESupported)
+
+# The checks fail on a warning too: clang only warns of what a processor does not have.
+set(CMAKE_REQUIRED_FLAGS -Werror)
+set(hardening_compile_options "")
+set(hardening_link_options "")
+if(TESSERA_HARDENING)
+  foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection -mbranch-protection=standard)
+    string(MAKE_C_IDENTIFIER TESSERA_HAVE${flag} have)
+    check_cxx_compiler_flag(${flag} ${have})
+    if(${have})
+      list(APPEND hardening_compile_options ${flag})
+    endif()
+  endforeach()
+  foreach(flag IN ITEMS -z,relro -z,now -z,noexecstack)
+    string(MAKE_C_IDENTIFIER TESSERA_HAVE${flag} have)
+    check_linker_flag(CXX LINKER:${flag} ${have})
+    if(${have})
+      list(APPEND hardening_link_options LINKER:${flag})
+    endif()
+  endforeach()
+  # CMAKE_POSITION_INDEPENDENT_CODE alone does not tell the linker.
+  check_pie_supported(LANGUAGES CXX)
+endif()
+
+# Calls of the C library are checked in code that is optimised, and not twice where a sanitizer does it. Level 3 is
+# that of GCC 12 and clang 9 with glibc 2.35.
+set(hardening_fortify "")
+if(TESSERA_HARDENING AND NOT TESSERA_SANITIZE AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "_FORTIFY_SOURCE")
+  foreach(level IN ITEMS 3 2)
+    set(CMAKE_REQUIRED_FLAGS "-Werror -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${level}")
+    check_cxx_source_compiles("#include <cstring>\nint main() {}" TESSERA_HAVE_FORTIFY_${level})
+    if(TESSERA_HAVE_FORTIFY_${level})
+      set(hardening_fortify -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${level})
+      break()
+    endif()
+  endforeach()
+endif()
+unset(CMAKE_REQUIRED_FLAGS)
+
+function(tessera_harden)
+  set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
+  foreach(target IN LISTS ARGN)
+    # nvcc hands them on to the compiler of its host code.
+    foreach(flag IN LISTS hardening_compile_options)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flag}>
+        $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${flag}>)
+    endforeach()
+    foreach(flag IN LISTS hardening_fortify)
+      target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,${optimised}>:${flag}>
+        $<$<AND:$<COMPILE_LANGUAGE:CUDA>,${optimised}>:-Xcompiler=${flag}>)
+    endforeach()
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "EXECUTABLE|SHARED|MODULE")
+      target_link_options(${target} PRIVATE ${hardening_link_options})
+    endif()
+  endforeach()
+endfunction()

@@ -3,6 +3,7 @@
 # shared, its headers, the packages for CMake and pkg-config, job scripts, examples and a modulefile. Nothing
 # installed names this source or build tree, nor the prefix, so that a prefix can be moved.
 include(CMakePackageConfigHelpers)
+include(TesseraSourceTime)
 set(TESSERA_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 set(TESSERA_INSTALL_SHAREDIR ${CMAKE_INSTALL_DATADIR}/tessera)
 
@@ -66,7 +67,7 @@ if("static" IN_LIST kinds)
 endif()
 
 # The programs, and what they say of themselves.
-string(TIMESTAMP today %Y-%m-%d UTC)
+string(SUBSTRING ${TESSERA_SOURCE_TIME} 0 10 source_date)
 set(pages_dir ${PROJECT_BINARY_DIR}/pages)
 file(MAKE_DIRECTORY ${pages_dir})
 foreach(program IN ITEMS tessera-info tessera-fit tessera-bench)
@@ -84,7 +85,7 @@ foreach(program IN ITEMS tessera-info tessera-fit tessera-bench)
     continue()
   endif()
   add_custom_command(OUTPUT ${pages_dir}/${program}.1 ${pages_dir}/${program}.bash
-    COMMAND ${program} --page man ${today} > ${pages_dir}/${program}.1
+    COMMAND ${program} --page man ${source_date} > ${pages_dir}/${program}.1
     COMMAND ${program} --page bash > ${pages_dir}/${program}.bash
     DEPENDS ${program} VERBATIM)
   list(APPEND pages ${pages_dir}/${program}.1 ${pages_dir}/${program}.bash)
@@ -107,3 +108,4 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PR
   ${PROJECT_SOURCE_DIR}/CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+include(TesseraSbom)

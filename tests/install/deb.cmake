@@ -32,4 +32,7 @@ foreach(place IN ITEMS ${BUILD} ${ROOT})
     message(FATAL_ERROR "These files of the package name ${place}:\n${files}")
   endif()
 endforeach()
+# Its list of parts is that of the files that it has, which were stripped on the way.
+execute_process(COMMAND ${CMAKE_COMMAND} -D PREFIX=${WORK}/root/usr -D VERSION=${VERSION} "-DPROGRAMS=${PROGRAMS}"
+  -P ${CMAKE_CURRENT_LIST_DIR}/sbom.cmake COMMAND_ERROR_IS_FATAL ANY)
 file(COPY_FILE ${package} ${WORK}/tessera.deb)  # under a name that the next test knows

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# spack.bash ROOT [SPEC]: installs what is committed in ROOT with the Spack in $SPACK_ROOT, from a mirror of its
-# sources and with its tests; runs the stand-alone tests of the installed package; and concretizes the
-# environments. What Tessera is built with is the system's, CUDA that of the nvcc in PATH. Spack's own packages
-# are those of the checkout of spack-packages in $TESSERA_SPACK_PACKAGES, or else those that Spack fetches. The
-# user's Spack is left as it is.
+# spack.bash ROOT [SPEC]: installs what is committed in ROOT with the Spack in $SPACK_ROOT, from the archive of a
+# release in a mirror, by its checksum, and with its tests; runs the stand-alone tests of the installed package;
+# and concretizes the environments. What Tessera is built with is the system's, CUDA that of the nvcc in PATH.
+# Spack's own packages are those of the checkout of spack-packages in $TESSERA_SPACK_PACKAGES, or else those that
+# Spack fetches. The user's Spack is left as it is.
 set -euo pipefail
 root=$1
 spec=${2-tessera}
@@ -81,12 +81,30 @@ END
 cat "$work/system/packages.yaml"
 spack compiler find
 
-# The mirror is all there is of the sources: the repository that it was made from is taken away.
+# What is committed, as if it were released: a tag, its archive, and the line of the recipe with its checksum.
 git clone --quiet "$root" "$work/source"
-git -C "$work/source" checkout --quiet -B main "$(git -C "$root" rev-parse HEAD)"
+cd "$work/source"
+git checkout --quiet -B main "$(git -C "$root" rev-parse HEAD)"
+release=$(sed -nE 's/^project\(tessera VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt)
+grep -q "^## \[$release\]" CHANGELOG.md || sed -i "s/^## \[Unreleased\]$/&\n\n## [$release]/" CHANGELOG.md
+git -c user.name=test -c user.email=test@example.invalid commit --quiet --all --allow-empty --message "Release $release"
+git tag --force "v$release"
+line=$(scripts/make-release "v$release")
+sed -i "/^    version(\"$release\"/d; s/^    version(\"main\".*/&\n    $line/" spack/spack_repo/tessera/packages/tessera/package.py
 spack repo add "$work/source/spack/spack_repo/tessera"
-spack -C "$work/system" mirror create --directory "$work/mirror" tessera
-rm -rf "$work/source/.git"
+
+# An archive that is not the one of the checksum is refused.
+archive=build/release/tessera-$release.tar.gz
+cp "$archive" "$work/whole.tar.gz"
+echo >>"$archive"
+spack -C "$work/system" fetch "tessera@$release" && fail "an archive with another checksum was taken"
+spack clean --stage --downloads
+mv "$work/whole.tar.gz" "$archive"
+
+# The mirror is all there is of the sources: the repository that it was made from is taken away.
+spack -C "$work/system" mirror create --directory "$work/mirror" "tessera@$release"
+spack -C "$work/system" mirror create --directory "$work/mirror" tessera@main
+rm -rf .git build
 echo "mirrors:: {tessera: {url: \"file://$work/mirror\", binary: false}}" >"$work/config/mirrors.yaml"
 
 spack -C "$work/system" install --test=root --show-log-on-error "$spec"

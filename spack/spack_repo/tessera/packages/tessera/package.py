@@ -11,11 +11,14 @@ class Tessera(CMakePackage, CudaPackage):
     """Units of work over every GPU of an MPI job, or one clean CPU answer; and tessera-fit, which
     fits generalized additive models to large tables."""
 
-    # The recipe is part of the source tree that it builds.
+    # The recipe is part of the source tree that it builds. The archives of releases are where
+    # scripts/make-release puts them, or in a mirror of the site's.
     git = "file://" + str(pathlib.Path(__file__).resolve()).rpartition("/spack/spack_repo/")[0]
+    url = git + "/build/release/tessera-0.1.0.tar.gz"
 
     license("Apache-2.0")
 
+    # Below it a line for each release, which scripts/make-release prints.
     version("main", branch="main")
 
     variant("apps", default=True, description="Build tessera-info, tessera-fit and tessera-bench")

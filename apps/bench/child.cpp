@@ -19,6 +19,9 @@
 #include <tessera/topology/probe.hpp>
 #include <thread>
 
+#include "common/standard_error.hpp"
+#include "common/standard_output.hpp"
+
 namespace tessera::bench {
 namespace {
 
@@ -119,10 +122,11 @@ bool is_child(int argc, char** argv) {
 
 int run_child(int argc, char** argv) {
   try {
-    fmt::print("{:.9f}\n", run_what(argv[2], argc > 3 ? argv[3] : ""));
+    apps::write_output(fmt::format("{:.9f}\n", run_what(argv[2], argc > 3 ? argv[3] : "")));
+    apps::flush_output();
     return EXIT_SUCCESS;
   } catch (const Error& error) {
-    fmt::print(stderr, "tessera-bench: {} cannot be measured: {}\n", argv[2], error.what());
+    apps::say_line({"tessera-bench: ", argv[2], " cannot be measured: ", error.what()});
     return exit_status(error.code());
   }
 }

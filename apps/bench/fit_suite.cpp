@@ -15,6 +15,8 @@
 #include <tessera/job/together.hpp>
 #include <thread>
 
+#include "common/standard_error.hpp"
+
 namespace tessera::bench {
 namespace {
 
@@ -73,7 +75,7 @@ void time_one_fit(Job& job, const SimulatedModel& model, const FitSuite& suite, 
 void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
   const auto bam = run_bam(model, suite.rows, threads, suite.repeats);
   if (!bam) {
-    fmt::print(stderr, "tessera-bench: R with mgcv is not installed: no bam() beside the fit\n");
+    apps::say_line({"tessera-bench: R with mgcv is not installed: no bam() beside the fit"});
     return;
   }
   const std::string name = fmt::format("bam, mgcv {}, nthreads={}", bam->version, threads);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measurement.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <tessera/version.hpp>
 #include <thread>
+
+#include "common/standard_output.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -64,13 +67,15 @@ void print_table(const std::vector<Measurement>& measurements, const std::string
   const std::size_t suite = width_of(&Measurement::suite, 6);
   const std::size_t name = width_of(&Measurement::name, 24);
   const std::size_t what = width_of(&Measurement::what, 28);
-  fmt::print("tessera-bench {} ({}) on {}\n", version, TESSERA_COMMIT, machine);
-  fmt::print("{:<{}}{:<{}}{:<{}}{:>10}{:>10}{:>10}  {}\n", "suite", suite, "case", name, "what", what,
-             "minimum", "median", "maximum", "unit");
+  std::string text = fmt::format("tessera-bench {} ({}) on {}\n", version, TESSERA_COMMIT, machine);
+  const auto to = std::back_inserter(text);
+  fmt::format_to(to, "{:<{}}{:<{}}{:<{}}{:>10}{:>10}{:>10}  {}\n", "suite", suite, "case", name, "what", what,
+                 "minimum", "median", "maximum", "unit");
   for (const Measurement& m : measurements) {
-    fmt::print("{:<{}}{:<{}}{:<{}}{:>10.4g}{:>10.4g}{:>10.4g}  {}\n", m.suite, suite, m.name, name, m.what,
-               what, m.minimum(), m.median(), m.maximum(), m.unit);
+    fmt::format_to(to, "{:<{}}{:<{}}{:<{}}{:>10.4g}{:>10.4g}{:>10.4g}  {}\n", m.suite, suite, m.name, name,
+                   m.what, what, m.minimum(), m.median(), m.maximum(), m.unit);
   }
+  apps::write_output(text);
 }
 
 void print_json_lines(const std::vector<Measurement>& measurements, const std::string& machine) {
@@ -80,7 +85,7 @@ void print_json_lines(const std::vector<Measurement>& measurements, const std::s
         {"unit", m.unit},       {"runs", m.values.size()}, {"minimum", m.minimum()},
         {"median", m.median()}, {"maximum", m.maximum()},  {"machine", machine},
         {"version", version},   {"commit", TESSERA_COMMIT}};
-    fmt::print("{}\n", line.dump());
+    apps::write_data(line.dump(-1, ' ', true) + '\n');
   }
 }
 

@@ -8,7 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
+
+#include "common/standard_error.hpp"
 
 namespace tessera::bench {
 
@@ -59,7 +60,7 @@ Measurement ratio_of(const Measurement& ours, const Measurement& theirs) {
 }
 
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text) {
-  if (comm.rank() == 0) fmt::print(stderr, "tessera-bench: {}: {}\n", suite, text);
+  if (comm.rank() == 0) apps::say_line({"tessera-bench: ", suite, ": ", text});
 }
 
 }  // namespace tessera::bench

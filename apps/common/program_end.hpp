@@ -12,6 +12,8 @@
 #include <tessera/mpi/session.hpp>
 #include <utility>
 
+#include "common/standard_error.hpp"
+
 /// How a program ends that cannot go on: by one line on standard error and an exit status, also where there
 /// is no memory left to make a text of.
 namespace tessera::apps {
@@ -31,8 +33,7 @@ inline void keep_memory_in_reserve() noexcept {
 
 /// Says why the program ends.
 inline void complain(const char* program, const char* what) noexcept {
-  static_cast<void>(std::fprintf(stderr, "%s: %s\n", program, what));
-  static_cast<void>(std::fflush(stderr));
+  static_cast<void>(say_line({program, ": ", what}));
 }
 
 /// What ends one rank alone, while others may be waiting for it in a collective, ends all of them.

@@ -6,16 +6,31 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <tessera/printable.hpp>
 
 /// What is said beside a result never decides about it: a log whose disk is full, or that nobody reads any
 /// more, ends no program.
 namespace tessera::apps {
 
-/// Writes to a log, and flushes it. What cannot be written is dropped: false, with `errno`.
-inline bool say(std::string_view text, std::FILE* log = stderr) noexcept {
+/// Writes to a log as it is, and flushes it. What cannot be written is dropped: false, with `errno`.
+inline bool say_raw(std::string_view text, std::FILE* log) noexcept {
   const bool said = std::fwrite(text.data(), 1, text.size(), log) == text.size() && std::fflush(log) == 0;
+  if (!said) std::clearerr(log);
+  return said;
+}
+
+/// Writes lines, without what a terminal would take for a command.
+inline bool say(std::string_view lines, std::FILE* log = stderr) noexcept {
+  const bool said = write_printable(log, {lines}, Lines::many);
+  if (!said) std::clearerr(log);
+  return said;
+}
+/// Writes texts as one line, whatever is in them, and ends it.
+inline bool say_line(std::initializer_list<std::string_view> texts, std::FILE* log = stderr) noexcept {
+  const bool said = write_printable(log, texts);
   if (!said) std::clearerr(log);
   return said;
 }

@@ -184,15 +184,15 @@ int FitCommand::run(mpi::Session& session) const {
     // mpirun may drop the last output of a rank that ends with another status than 0.
     apps::say(fmt::format("{}\nModel written to {}\n", summary_text(model), out), stdout);
     if (!model.no_estimate.empty()) {
-      apps::say(fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}\n",
-                            model.no_estimate, out));
+      apps::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}",
+                                  model.no_estimate, out)});
     } else if (!model.converged) {
-      apps::say(fmt::format(
-          "tessera-fit: not converged after {}: the last state is in {}{}\n",
+      apps::say_line({fmt::format(
+          "tessera-fit: not converged after {}: the last state is in {}{}",
           counted(model.iterations, "iteration"), out,
           keeper.kept() && model.iterations == max_iterations
               ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
-              : std::string()));
+              : std::string())});
     }
   }
   return model.converged ? EXIT_SUCCESS : status_not_converged;

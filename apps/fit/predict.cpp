@@ -104,11 +104,11 @@ void report_unseen(const Frame& frame, std::span<const std::string> random) {
       levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
     const bool effect =
         std::find(random.begin(), random.end(), column_expression(column.name).text) != random.end();
-    apps::say(fmt::format("tessera-fit: {} {} of '{}' that the fit had not ({}{}): {}\n",
-                          apps::counted(column.unseen, "row"),
-                          column.unseen == 1 ? "has a level" : "have levels", column.name, levels,
-                          column.more_unseen ? ", ..." : "",
-                          effect ? "predicted without that random effect" : "their predictions are NA"));
+    apps::say_line(
+        {fmt::format("tessera-fit: {} {} of '{}' that the fit had not ({}{}): {}",
+                     apps::counted(column.unseen, "row"), column.unseen == 1 ? "has a level" : "have levels",
+                     column.name, levels, column.more_unseen ? ", ..." : "",
+                     effect ? "predicted without that random effect" : "their predictions are NA")});
   }
 }
 
@@ -192,7 +192,7 @@ void write_rows(const mpi::Communicator& comm, const Plan& plan, std::span<const
     if (file != nullptr) {
       file->write(text);
     } else {
-      apps::write_output(text);
+      apps::write_data(text);
     }
   };
   const bool root = comm.rank() == 0;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <tessera/printable.hpp>
 
 #include "common/standard_error.hpp"
 
@@ -23,7 +24,7 @@ Progress::~Progress() {
 }
 
 void Progress::write(std::string_view text) {
-  if (!apps::say(text, stream_) && problem_.empty()) problem_ = std::strerror(errno);
+  if (!apps::say_raw(text, stream_) && problem_.empty()) problem_ = std::strerror(errno);
 }
 
 void Progress::clear_line() {
@@ -39,7 +40,7 @@ void Progress::now(std::string_view text) {
   }
   clear_line();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-  write(fmt::format("{:6.1f} s  {}", elapsed.count(), text));
+  write(fmt::format("{:6.1f} s  {}", elapsed.count(), printable(text)));
   line_open_ = true;
 }
 
@@ -49,7 +50,7 @@ void Progress::note(std::string_view text) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
-  write(fmt::format("{:%Y-%m-%d %H:%M:%S}  {}\n", local, text));
+  write(fmt::format("{:%Y-%m-%d %H:%M:%S}  {}\n", local, printable(text)));
 }
 
 }  // namespace tessera::fit

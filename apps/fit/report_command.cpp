@@ -49,7 +49,7 @@ int ReportCommand::run(const mpi::Session& session) const {
     }
     file.write(report_page(fitted, options));
     file.commit();
-    apps::say(fmt::format("Report written to {}\n", out));
+    apps::say_line({"Report written to ", out});
   });
   return EXIT_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tessera/printable.hpp>
 #include <vector>
 
 namespace tessera::fit {
@@ -58,8 +59,9 @@ std::string share_text(double value, const char* unit) {
   return std::isfinite(value) ? fmt::format("{:.3g}{}", value, unit) : "NA";
 }
 
-/// A table whose first column is left-aligned and the others right-aligned.
-std::string aligned(const TextTable& rows) {
+/// A table whose first column is left-aligned and the others right-aligned. A name has one line.
+std::string aligned(TextTable rows) {
+  for (auto& row : rows) row[0] = printable(row[0]);
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {
     for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
@@ -106,8 +108,8 @@ TextTable smooth_table(const Model& model) {
 std::string summary_text(const Model& model) {
   std::string out;
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", model.family.name(),
-                 model.family.link_text(), model.formula);
+  fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", printable(model.family.name()),
+                 printable(model.family.link_text()), printable(model.formula));
 
   bool any_stars = false;
   const auto print = [&](const char* title, const TextTable& rows) {
@@ -120,7 +122,7 @@ std::string summary_text(const Model& model) {
   print("Approximate significance of smooth terms", smooth_table(model));
   if (!model.design.left_out.empty()) {
     fmt::format_to(to, "\nLeft out, as other terms determine it: {}\n",
-                   fmt::join(model.design.left_out, ", "));
+                   printable(fmt::format("{}", fmt::join(model.design.left_out, ", "))));
   }
   if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
 
@@ -131,7 +133,7 @@ std::string summary_text(const Model& model) {
     fmt::format_to(to, "({} rows with missing values were left out)\n", model.rows_dropped);
   }
   if (!model.no_estimate.empty()) {
-    fmt::format_to(to, "There is NO finite estimate: {}.\n", model.no_estimate);
+    fmt::format_to(to, "There is NO finite estimate: {}.\n", printable(model.no_estimate));
   } else if (!model.converged) {
     fmt::format_to(to, "The iteration has NOT converged: do not rely on this fit.\n");
   }

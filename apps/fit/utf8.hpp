@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <string_view>
 
 /// The one encoding of names and levels: a model is JSON, which has no other.
 namespace tessera::fit {
 
-/// Bytes of the character that `text`, which is not empty, begins with; 0 if it is not UTF-8 (RFC 3629).
-[[nodiscard]] std::size_t character_bytes(std::string_view text) noexcept;
-
+/// RFC 3629.
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
 /// What a message says to do about a table that is not.

@@ -105,7 +105,7 @@ std::string json_report(const Survey& survey) {
                  {"devices", device_list(survey.inventory)}};
   if (survey.plan) report["plan"] = plan_object(*survey.plan);
   // A host name or driver message need not be UTF-8.
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return report.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace tessera::info

@@ -16,6 +16,7 @@
 #include <tessera/memory/pinned.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 #include <tessera/mpi/session.hpp>
+#include <tessera/printable.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 #include <tessera/topology/probe.hpp>
 #include <tessera/topology/simulate.hpp>

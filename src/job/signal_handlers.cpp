@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/signal_handlers.hpp"
 
+#include "mpi/abort.hpp"
+
 #include <tessera/error.hpp>
 
 #include <pthread.h>
@@ -9,7 +11,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstdio>
+#include <string>
 #include <utility>
 
 namespace tessera {
@@ -168,10 +170,9 @@ void SignalHandlers::keep(int rank) {
                    : name +
                          " was set to be ignored, or to its default, while a StopRequest catches it: the "
                          "request catches it again";
-    std::fprintf(stderr,
-                 "tessera: rank %d: %s; set handlers before the request is made, or leave the signal out of "
-                 "StopOptions::signals\n",
-                 rank, what.c_str());
+    mpi::detail::say("rank " + std::to_string(rank) + ": " + what +
+                     "; set handlers before the request is made, or leave the signal out of "
+                     "StopOptions::signals");
   }
 }
 

@@ -4,6 +4,7 @@
 #include "mpi/fork.hpp"
 
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/printable.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,9 +12,8 @@
 namespace tessera::mpi {
 namespace detail {
 
-void say(std::string_view line) noexcept {
-  std::fprintf(stderr, "tessera: %.*s\n", static_cast<int>(line.size()), line.data());
-  std::fflush(stderr);
+void say(std::string_view line, std::string_view rest) noexcept {
+  static_cast<void>(write_printable(stderr, {"tessera: ", line, rest}));
 }
 
 void abort_ranks(int status) noexcept {

@@ -5,8 +5,9 @@
 
 namespace tessera::mpi::detail {
 
-/// A line on standard error.
-void say(std::string_view line) noexcept;
+/// A line on standard error, with "tessera: " before it: the one way there from the library. What a terminal
+/// would take for a command is escaped.
+void say(std::string_view line, std::string_view rest = {}) noexcept;
 
 /// Ends the whole job at once, or in a child that a rank has forked the child alone.
 [[noreturn]] void abort_ranks(int status) noexcept;

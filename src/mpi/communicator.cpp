@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/family.hpp"
 #include "mpi/fork.hpp"
@@ -10,7 +11,6 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <thread>
@@ -288,7 +288,7 @@ Communicator::~Communicator() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;  // MPI has released it
-  if (MPI_Comm_free(&self_.comm) != MPI_SUCCESS) std::fputs("tessera: MPI_Comm_free failed\n", stderr);
+  if (MPI_Comm_free(&self_.comm) != MPI_SUCCESS) detail::say("MPI_Comm_free failed");
 }
 
 Communicator Communicator::split(int color) const {

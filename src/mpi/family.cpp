@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/family.hpp"
 
+#include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <mutex>
 #include <numeric>
 
@@ -244,7 +244,7 @@ Family::~Family() {
     if (done == 0) new std::shared_ptr<const Letter>(std::move(sent.letter));
   }
   if (finalized == 0 && channel_ != MPI_COMM_NULL && MPI_Comm_free(&channel_) != MPI_SUCCESS)
-    std::fputs("tessera: MPI_Comm_free failed\n", stderr);
+    say("MPI_Comm_free failed");
 }
 
 std::string Family::name_of(int rank) const {

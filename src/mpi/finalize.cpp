@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/finalize.hpp"
 
+#include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/ending.hpp"
 #include "mpi/family.hpp"
 #include "mpi/fork.hpp"
 
-#include <cstdio>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -37,7 +37,7 @@ int before_finalize(MPI_Comm, int, void*, void*) {
     const Patience patience = patience_at_end(WayOut::finalize, std::chrono::milliseconds(0));
     for (const auto& family : families) meet_at_end(*family, WayOut::finalize, patience);
   } catch (const std::exception& fault) {
-    std::fprintf(stderr, "tessera: in MPI_Finalize: %s\n", fault.what());
+    say("in MPI_Finalize: ", fault.what());
   }
   // MPI releases their communicators: a free inside of its own release of attributes may wait for itself.
   for (const auto& family : families) family->give_up_channel();

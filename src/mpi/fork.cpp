@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/fork.hpp"
 
+#include "mpi/abort.hpp"
+
 #include <pthread.h>
 
 #include <atomic>
-#include <cstdio>
 
 namespace tessera::mpi::detail {
 namespace {
@@ -16,7 +17,7 @@ std::atomic<bool> forked = false;
 void watch_for_forks() {
   // Cheaper to ask than getpid, which is a system call.
   static const bool watched = pthread_atfork(nullptr, nullptr, [] { forked = true; }) == 0;
-  if (!watched) std::fputs("tessera: pthread_atfork failed: a forked child is taken for its rank\n", stderr);
+  if (!watched) say("pthread_atfork failed: a forked child is taken for its rank");
 }
 
 bool is_forked_child() noexcept {

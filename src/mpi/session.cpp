@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -60,8 +59,7 @@ class Session::Exits {
   explicit Exits(Session& session) {
     session_ = &session;
     static const bool registered = std::atexit(&at_exit) == 0;
-    if (!registered)
-      std::fputs("tessera: std::atexit failed: std::exit on one rank is not noticed\n", stderr);
+    if (!registered) detail::say("std::atexit failed: std::exit on one rank is not noticed");
     before_ = std::set_terminate(&at_terminate);
   }
   ~Exits() {
@@ -142,7 +140,7 @@ void Session::meet(detail::WayOut way) noexcept {
     detail::meet_at_end(family, way, detail::patience_at_end(way, world_.timeout()));
     family.all_have_left();
   } catch (const std::exception& fault) {
-    std::fprintf(stderr, "tessera: at the end of the program: %s\n", fault.what());
+    detail::say("at the end of the program: ", fault.what());
   }
 }
 

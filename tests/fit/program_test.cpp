@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <tessera/printable.hpp>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -126,6 +127,36 @@ TEST_F(Program, RowsWithMissingValuesAreLeftOutAndPredictedAsNA) {
   const auto shown = run(TESSERA_FIT " predict " + path("model.json") + " " + path("holes.csv"));
   EXPECT_TRUE(shown.out.ends_with("NA\n")) << "no x, no prediction";
   EXPECT_EQ(shown.out.find("NA"), shown.out.size() - 3) << "a prediction needs no response";
+}
+
+TEST_F(Program, LeavesATerminalNoCommandsOfATable) {
+  // Sets the clipboard, clears the screen, turns the text round; C1's CSI, and a byte that is no UTF-8.
+  const std::string column = "f\x1b]52;c;QUFB\x07\xE2\x80\xAE";
+  const std::string data = "da\x1b[2Jta.csv";
+  std::string table = "y,x,\"" + column + "\"\n";
+  for (int i = 0; i < 60; ++i)
+    table += std::to_string(i % 7) + ',' + std::to_string(i) + ",\"" +
+             (i % 2 == 0 ? "a\x1b[2J" : "b\xC2\x9B\nc") + "\"\n";
+  write(data, table);
+  const auto expect_printable = [](const ProgramResult& result, std::string_view words) {
+    for (const std::string& text : {result.out, result.err}) EXPECT_EQ(text, printable(text, Lines::many));
+    EXPECT_NE((result.out + result.err).find(words), std::string::npos) << result.out << result.err;
+  };
+  const auto alone = [&](const std::string& file, const std::string& formula, const std::string& more = {}) {
+    return run(TESSERA_FIT " fit " + path(file) + " --formula '" + formula + "' --out " + path("no.json") +
+               " " + more);
+  };
+  const auto fitted = fit(data, "y ~ x + `" + column + "`");
+  EXPECT_EQ(fitted.status, 0) << fitted.err;
+  expect_printable(fitted, R"(`f\x1b]52;c;QUFB\x07\u202e`b\u009b\x0ac )");
+  expect_printable(run(TESSERA_FIT " summary " + path("model.json")), R"(f\x1b]52)");
+  expect_printable(alone(data, "y ~ nowhere"), R"(da\x1b[2Jta.csv)");
+  expect_printable(alone("no\x1b[2Jthing", "y ~ x"), R"(no\x1b[2Jthing: cannot be read)");
+  expect_printable(alone(data, "y ~ x\xFF\x1b"), "formula");
+  expect_printable(alone(data, "y ~ x", "--fam\x1bily poisson"), R"(--fam\x1bily)");
+  write("new.csv", "x,\"" + column + "\"\n1,\"other\x1b[2J\"\n");
+  expect_printable(run(TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv")),
+                   R"('other\x1b[2J')");
 }
 
 // Each rank has a working directory of its own, as on nodes that have files of their own.

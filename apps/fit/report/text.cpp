@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/text.hpp"
 
-#include "utf8.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tessera/printable.hpp>
 
 namespace tessera::fit {
 namespace {
@@ -14,7 +13,8 @@ constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
 /// Bytes of the character that `text` begins with; 0 if XML has no such character: no UTF-8, U+FFFE, U+FFFF.
 std::size_t xml_character_bytes(std::string_view text) {
-  return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ? 0 : character_bytes(text);
+  return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ? 0
+                                                                              : utf8_character_bytes(text);
 }
 
 /// Calls `use` with each character of a text, a faulty byte standing for itself.

@@ -53,7 +53,7 @@ void check_state(std::string_view text) {
 
 /// A start beside files with names like a checkpoint's.
 void check_names(std::string_view names) {
-  static const fuzz::MemoryFolder folder;
+  static const fuzz::InputFolder folder;
   std::vector<std::string> made;
   while (!names.empty() && made.size() < 4) {
     const std::size_t end = std::min(names.find('\n'), names.size());

@@ -107,9 +107,8 @@ void check_cache_limit(const std::string& text) {
 }
 
 /// The kernel's files, below a folder that stands for the root.
-void check_limits(const Settings& settings) {
-  static const fuzz::MemoryFolder root;
-  static const bool made = [] {
+void check_limits(const Settings& settings, const fuzz::InputFolder& root) {
+  static const bool made = [&] {
     for (const char* folder :
          {"proc/self", "sys/fs/cgroup/job/step", "sys/fs/cgroup/memory/job", "sys/fs/cgroup/cpu/job"})
       std::filesystem::create_directories(root.path() / folder);
@@ -150,6 +149,8 @@ void check_knots(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Made before the variables are set that say where.
+  static const tessera::fuzz::InputFolder root;
   const Settings settings = settings_of(tessera::fuzz::text_of(data, size));
   const auto given = [&](std::string_view name) -> std::optional<std::string> {
     const auto found = settings.find(name);
@@ -162,6 +163,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_visible(given("CUDA_VISIBLE_DEVICES"), given("CUDA_DEVICE_ORDER"));
   check_threads(settings);
   check_folders(settings);
-  check_limits(settings);
+  check_limits(settings, root);
   return 0;
 }

@@ -19,7 +19,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
+
+#include "temporary_folder.hpp"
 
 /// What a fuzz target is made of.
 ///
@@ -89,26 +90,11 @@ class MemoryFile {
   std::string path_;
 };
 
-/// A folder in memory for what needs files with names, removed with its owner.
-class MemoryFolder {
+/// A folder for what needs files with names. `scripts/run-fuzzers` has the temporary directory in memory.
+class InputFolder {
  public:
-  MemoryFolder() {
-    std::error_code failed;
-    const bool shared = std::filesystem::is_directory("/dev/shm", failed);
-    std::string name =
-        (shared ? "/dev/shm" : std::filesystem::temp_directory_path().string()) + "/tessera-fuzz-XXXXXX";
-    require(::mkdtemp(name.data()) != nullptr, "a folder");
-    path_ = name;
-  }
-  ~MemoryFolder() {
-    std::error_code failed;
-    std::filesystem::remove_all(path_, failed);
-  }
-  MemoryFolder(const MemoryFolder&) = delete;
-  MemoryFolder& operator=(const MemoryFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  [[nodiscard]] std::string operator/(std::string_view name) const { return (path_ / name).string(); }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_.path(); }
+  [[nodiscard]] std::string operator/(std::string_view name) const { return (path() / name).string(); }
   void write(std::string_view name, std::string_view bytes) const {
     const int file = ::open((*this / name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     require(file >= 0, "a file that can be written", name);
@@ -118,7 +104,7 @@ class MemoryFolder {
   }
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace tessera::fuzz

@@ -33,7 +33,7 @@ struct Written {
 };
 
 const std::string& path() {
-  static const fuzz::MemoryFolder folder;
+  static const fuzz::InputFolder folder;
   static const std::string name = folder / "a.h5";
   return name;
 }

@@ -17,8 +17,8 @@ using namespace tessera;
 using fuzz::refusal;
 using fuzz::require;
 
-const fuzz::MemoryFolder& folder() {
-  static const fuzz::MemoryFolder one;
+const fuzz::InputFolder& folder() {
+  static const fuzz::InputFolder one;
   return one;
 }
 

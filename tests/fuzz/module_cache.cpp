@@ -46,7 +46,7 @@ class Cache {
   }
 
  private:
-  tessera::fuzz::MemoryFolder folder_;
+  tessera::fuzz::InputFolder folder_;
   tessera::ModuleFiles files_;
   std::string name_;
 };

@@ -3,10 +3,9 @@
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <tessera/printable.hpp>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "common/counted.hpp"
 #include "text_table.hpp"
@@ -22,26 +21,20 @@ std::string time_of(const StoredModule& module, const char* form) {
   return fmt::format(fmt::runtime(form), fmt::gmtime(std::chrono::system_clock::to_time_t(module.last_use)));
 }
 
-/// A name as it may be shown on a terminal: who compiles a kernel chooses the name of its source.
-std::string shown(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return text;
-}
-
 std::string table_of(const StoredModules& folder) {
   TextTable table({"key", "capability", "source", "compiler", "bytes", "last use (UTC)"});
   for (const StoredModule& module : folder.modules) {
     const StoredModuleOrigin origin =
         module.origin.value_or(StoredModuleOrigin{"(not to be used)", "-", "-", {}});
-    table.add({module.key.substr(0, shown_digits), origin.capability, shown(origin.source),
-               shown(origin.compiler), std::to_string(module.bytes), time_of(module, "{:%Y-%m-%d %H:%M}")});
+    table.add({module.key.substr(0, shown_digits), printable(origin.capability), printable(origin.source),
+               printable(origin.compiler), std::to_string(module.bytes),
+               time_of(module, "{:%Y-%m-%d %H:%M}")});
   }
   return table.text();
 }
 
 std::string summary_of(const StoredModules& folder) {
-  return fmt::format("{}: {}, {:.1f} MiB", shown(folder.directory.string()),
+  return fmt::format("{}: {}, {:.1f} MiB", printable(folder.directory.string()),
                      apps::counted(folder.modules.size(), "file"), static_cast<double>(folder.bytes) / mib);
 }
 
@@ -70,7 +63,7 @@ std::string cache_table(const ModuleStore& store) {
                                 static_cast<double>(store.most_bytes) / mib);
   for (const StoredModules& folder : store.folders) {
     if (!folder.problem.empty())
-      out += fmt::format("{}: {}\n", shown(folder.directory.string()), folder.problem);
+      out += fmt::format("{}: {}\n", printable(folder.directory.string()), folder.problem);
     else
       out += summary_of(folder) + '\n' + (folder.modules.empty() ? "" : table_of(folder));
   }
@@ -97,7 +90,7 @@ std::string cache_json(const ModuleStore& store, const std::string& verb) {
   }
   const nlohmann::ordered_json all = {{"most_bytes", store.most_bytes}, {"folders", std::move(folders)}};
   // A folder's name need not be UTF-8.
-  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  return all.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace tessera::info

@@ -72,7 +72,7 @@ TEST_F(InfoCache, ShowsWhatIsThereLastUsedFirst) {
   EXPECT_NE(table.out.find(folder_.path().string() + ": 2 files"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find(kept[1].at("key").get<std::string>().substr(0, 16)), std::string::npos)
       << table.out;
-  EXPECT_NE(table.out.find("squares?[2J"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("squares\\x1b[2J"), std::string::npos) << table.out;
   EXPECT_EQ(table.out.find('\x1b'), std::string::npos) << "the terminal takes orders from a file";
 }
 

@@ -4,6 +4,7 @@
 #include "device/module_files.hpp"
 #include "device/module_shelf.hpp"
 #include "fuzz_target.hpp"
+#include "info/scores.hpp"
 #include "job/fault.hpp"
 #include "knots.hpp"
 #include "topology/device_locks.hpp"
@@ -11,9 +12,11 @@
 #include "unit/topology/fake_gpus.hpp"
 
 #include <tessera/job/host_threads.hpp>
+#include <tessera/partition/plan.hpp>
 #include <tessera/topology/host_limits.hpp>
 #include <tessera/topology/simulate.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -146,6 +149,24 @@ void check_knots(const std::string& text) {
       {ErrorCode::usage}));
 }
 
+void check_scores(const std::string& text) {
+  info::Scores scores;
+  if (refusal([&] { scores = info::parse_scores(text); }, {ErrorCode::usage})) return;
+  require(scores.rank_offsets.front() == 0 &&
+              std::is_sorted(scores.rank_offsets.begin(), scores.rank_offsets.end()) &&
+              scores.rank_offsets.back() == static_cast<std::int64_t>(scores.of_devices.size()),
+          "each score is one rank's");
+  constexpr std::int64_t units = 1000;
+  Plan plan;
+  // Sums beyond 64 bits are refused.
+  if (refusal([&] { plan = Plan::over_devices(units, scores.of_devices, scores.rank_offsets); },
+              {ErrorCode::usage}))
+    return;
+  std::int64_t planned = 0;
+  for (const auto& tile : plan.tiles()) planned += tile.units.size();
+  require(!plan.on_devices() || planned == units, "each unit is planned once");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -160,6 +181,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto text = given("TESSERA_SIMULATE")) check_simulated(*text);
   if (const auto text = given("TESSERA_CACHE_MIB")) check_cache_limit(*text);
   if (const auto text = given("--knots")) check_knots(*text);
+  if (const auto text = given("--scores")) check_scores(*text);
   check_visible(given("CUDA_VISIBLE_DEVICES"), given("CUDA_DEVICE_ORDER"));
   check_threads(settings);
   check_folders(settings);

@@ -79,10 +79,23 @@ run() {
   for try in 1 2 3; do
     status=0
     run_once "$@" || status=$?
+    ! is_missing "$1" "$status" ||
+      end 127 "$1 is not found where '${launcher[0]}' starts it: put bin of an installed tree on the PATH, or give a \
+TESSERA_LAUNCHER whose container has it"
     grep -q 'aborted before step completely launched' "$messages" || return "$status"
     say "try $try: the step was not started on all nodes"
   done
   return 1
+}
+
+# is_missing PROGRAM STATUS: the launcher has not found it, by what shells, srun, mpirun, mpiexec and containers say. Not
+# looked for before: the launcher may start a container that has it. Programs of Tessera name a file after their own
+# name, and never end with 127.
+is_missing() {
+  (($2 != 127)) || return 0
+  (($2 != 0)) && grep -qE -e 'unable to find the specified executable file' \
+    -e "execv[a-z]*(\(\):| error on file) $1\b" -e "\b$1\"?: (executable file )?not found" \
+    -e "\b$1: (command not found|No such file or directory)" "$messages"
 }
 
 # A signal to this shell is passed on as SIGUSR1, which srun and mpirun give to every rank; at SIGTERM mpirun would
@@ -151,7 +164,7 @@ fit() {
       ;;
   esac
   # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
-  # mpirun, 128 + the signal's number where a rank was killed.
+  # mpirun, 128 + n from srun and mpirun where a rank was ended by signal n.
   [[ $signal != TERM ]] || end $status "told to end; $advice"
   leave_if_overtaken $status
   # What the next start goes on from. Three runs that end with the same are two that came no further than the first.

@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <tessera/tessera.hpp>
@@ -28,6 +29,12 @@ using apps::counted;
 
 /// A non-convergence is an answer with a warning: the model is there, and the status says so.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
+
+/// As a shell has it for a command in the background of a script.
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
 
 /// Where the first pass will run, and why if that is not a device.
 std::string planned(const Job& job) {
@@ -81,8 +88,9 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
                    "Keep the state here after every iteration; the same command goes on from it")
       ->check(apps::file_name());
   command
-      ->add_option("--time-limit", time_limit,
-                   "Stop after so many seconds, as at SIGUSR1 or SIGTERM, with status 75; 0: no limit")
+      ->add_option(
+          "--time-limit", time_limit,
+          "Stop after so many seconds, as at SIGUSR1, SIGTERM or SIGINT, with status 75; 0: no limit")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   collective_timeout.add_to(*command);
@@ -98,6 +106,7 @@ int FitCommand::run(mpi::Session& session) const {
   Progress progress(root, stderr);
   const auto start = std::chrono::steady_clock::now();
   StopOptions stop_options;
+  if (!is_ignored(SIGINT)) stop_options.signals.push_back(SIGINT);
   stop_options.time_limit = apps::from_seconds(time_limit);
   StopRequest stop(session.world(), stop_options);
 

@@ -11,6 +11,8 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <string>
 #include <utility>
 
@@ -22,6 +24,7 @@ using InformedHandler = void (*)(int, siginfo_t*, void*);
 using Action = struct sigaction;
 
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait for a lock");
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 static_assert(std::atomic<PlainHandler>::is_always_lock_free);
 static_assert(std::atomic<InformedHandler>::is_always_lock_free);
 static_assert(std::atomic<pthread_t>::is_always_lock_free);
@@ -74,6 +77,17 @@ struct Chain {
   }
   [[nodiscard]] Level& at(int level) noexcept { return levels.at(static_cast<std::size_t>(level)); }
 
+  /// Whether the application has a handler there, or ignores the signal: then it decides what a second one
+  /// does.
+  [[nodiscard]] bool has_theirs(int level) noexcept {
+    for (; level >= 0; level = at(level).before) {
+      if (at(level).plain != nullptr || at(level).informed != nullptr) return true;
+      if ((at(level).action.sa_flags & SA_SIGINFO) == 0 && at(level).action.sa_handler == SIG_IGN)
+        return true;
+    }
+    return false;
+  }
+
   void call(int level, int signal, siginfo_t* info, void* context) noexcept {
     const pthread_t me = pthread_self();
     Action in_place{};
@@ -92,17 +106,47 @@ struct Chain {
 // Signals are the process's, and a handler can reach nothing but globals.
 std::atomic<int> caught_signal = 0;
 std::atomic<bool> signals_are_taken = false;
+std::atomic<std::int64_t> asked_at_ns = 0;  // by SIGTERM or SIGINT, for the first time
 std::array<Chain, NSIG> chains;
 
 [[nodiscard]] Chain& chain_of(int signal) noexcept {
   return chains.at(static_cast<std::size_t>(signal));
 }
 
+/// The nanoseconds of a clock that a handler may read.
+std::int64_t now_ns() noexcept {
+  timespec now{};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+/// Whether this is the second time that the process is asked to end: not where one request comes by two ways,
+/// as from Slurm and from its srun, which takes moments.
+bool asks_again(int signal) noexcept {
+  if (signal != SIGTERM && signal != SIGINT) return false;
+  std::int64_t first = 0;
+  const std::int64_t now = now_ns();
+  return !asked_at_ns.compare_exchange_strong(first, now) && now - first > 1'000'000'000;
+}
+
+/// As if no handler had been set.
+void end_by(int signal) noexcept {
+  (void)::signal(signal, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  (void)pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  (void)std::raise(signal);
+}
+
 template <int level>
 void catch_signal(int signal, siginfo_t* info, void* context) {
   Chain& chain = chain_of(signal);
   int none = 0;
-  if (chain.is_caught) caught_signal.compare_exchange_strong(none, signal);
+  if (chain.is_caught) {
+    caught_signal.compare_exchange_strong(none, signal);
+    if (asks_again(signal) && !chain.has_theirs(level)) end_by(signal);
+  }
   chain.call(level, signal, info, context);
 }
 
@@ -137,6 +181,7 @@ SignalHandlers::SignalHandlers(const std::vector<int>& signals) {
   if (signals_are_taken.exchange(true))
     throw Error(ErrorCode::usage, "another StopRequest catches signals: only one can, at a time");
   caught_signal = 0;
+  asked_at_ns = 0;
   owner_ = true;
   for (const int signal : signals) {
     taken_.push_back({.signal = signal});

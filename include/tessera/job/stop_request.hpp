@@ -45,6 +45,10 @@ struct StopOptions {
 /// signal between the setting and the next look is the application's alone. Set handlers before the request
 /// is made, or leave the signal out of `StopOptions::signals`.
 ///
+/// A second SIGTERM or SIGINT, more than a second after the first, ends the process at once, as if nothing
+/// had caught it (exit status 128 + n), unless the application has a handler for it or ignores it: what works
+/// towards the stop may be what hangs. One request that comes by two ways, as Slurm's, is one.
+///
 /// Threads: `made` and `request` may be called on any; all else on the thread that calls MPI, or it throws
 /// `Error(usage)`.
 class StopRequest {

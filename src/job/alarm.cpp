@@ -37,7 +37,7 @@ void Alarm::reset() {
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (rank == comm_.rank() || raised[static_cast<std::size_t>(rank)] == 0) continue;
     if (std::ranges::find(heard_, rank) == heard_.end())
-      MPI_Recv(nullptr, 0, MPI_BYTE, rank, tag, comm_.native(), MPI_STATUS_IGNORE);
+      mpi::detail::receive_empty(comm_, rank, tag, "the end of an alarm");
   }
   raised_ = false;
   heard_.clear();

@@ -3,6 +3,7 @@
 
 #include "job/checkpoint_files.hpp"
 #include "job/checkpoint_format.hpp"
+#include "mpi/time_limit.hpp"
 
 #include <tessera/error.hpp>
 
@@ -92,6 +93,7 @@ Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerpr
   const bool root = state.comm.rank() == 0;
   std::int64_t generation = 0;
   const std::string found = on_root(state.comm, [&] {
+    const mpi::detail::TimeLimit limit(state.comm, "the files of the checkpoint");
     // What is refused is left alone, also by taking no generation from a job that may be using it.
     state.choose();
     state.files.take_generation(state.found_generation + 1);

@@ -3,6 +3,7 @@
 #include "job/measure.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
+#include "mpi/time_limit.hpp"
 #include "topology/host_identity.hpp"
 
 #include <tessera/device/trace.hpp>
@@ -53,8 +54,10 @@ Absence give_up(Attempt& attempt, const char* stage, int device, std::string uui
 }
 
 /// What this rank sees under its policy.
-Probe look_around(Policy policy, const fault::Faults& faults, int rank, Attempt& attempt) {
+Probe look_around(const mpi::Communicator& comm, Policy policy, const fault::Faults& faults,
+                  Attempt& attempt) {
   const TraceRange range("probe");
+  const mpi::detail::TimeLimit limit(comm, "the discovery of the hardware");
   Probe here;
   int device = 0;
   try {
@@ -63,7 +66,7 @@ Probe look_around(Policy policy, const fault::Faults& faults, int rank, Attempt&
       here.absence = {Absence::Reason::excluded, "the policy is cpu"};
       return here;
     }
-    here = probe(rank);
+    here = probe(comm.rank());
     do faults.throw_if_hit(fault::Stage::probe, device, 0);
     while (++device < static_cast<int>(here.devices.size()));
   } catch (...) {
@@ -94,8 +97,10 @@ Ordinal ordinal_of(const DeviceInfo& device, int claim_index, const detail::Cuda
 }
 
 /// The claimed devices as this process reaches them, without scores. Drops them all if one is out of reach.
-std::vector<DevicePool::Entry> reach(Claim& mine, std::optional<detail::CudaVisibility>& visibility,
+std::vector<DevicePool::Entry> reach(const mpi::Communicator& comm, Claim& mine,
+                                     std::optional<detail::CudaVisibility>& visibility,
                                      const fault::Faults& faults, Attempt& attempt) {
+  const mpi::detail::TimeLimit limit(comm, "the search for its devices");
   std::vector<DevicePool::Entry> entries;
   int device = 0;
   std::string uuid;
@@ -179,9 +184,9 @@ void Job::State::set_up() {
     check(options, comm);
     faults = fault::Faults::from_environment(comm.rank());
   });
-  const Probe here = look_around(options.policy, faults, comm.rank(), attempt);
+  const Probe here = look_around(comm, options.policy, faults, attempt);
   Claim mine = agree_who_drives(comm, here, options.allow_sharing);
-  auto entries = reach(mine, visibility, faults, attempt);
+  auto entries = reach(comm, mine, visibility, faults, attempt);
   const auto scores = judge(comm, mine, options, faults, attempt, [this] { attend(); });
   inventory = take_stock(comm, here, mine, scores);
 

@@ -12,6 +12,12 @@
 namespace tessera::mpi {
 namespace detail {
 
+std::string seconds(std::chrono::milliseconds time) {
+  const auto ms = time.count();
+  if (ms % 1000 == 0) return std::to_string(ms / 1000) + " s";
+  return std::to_string(ms) + " ms";
+}
+
 void say(std::string_view line, std::string_view rest) noexcept {
   static_cast<void>(write_printable(stderr, {"tessera: ", line, rest}));
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <string>
 #include <string_view>
 
 namespace tessera::mpi::detail {
+
+/// "1800 s", or "300 ms"
+[[nodiscard]] std::string seconds(std::chrono::milliseconds time);
 
 /// A line on standard error, with "tessera: " before it: the one way there from the library. What a terminal
 /// would take for a command is escaped.

@@ -122,6 +122,19 @@ MPI_Comm usable(const Communicator& comm) {
   return comm.native();
 }
 
+std::string name_of_rank(const Communicator& comm) {
+  const Family& family = *comm.self_.family;
+  return family.name_of(family.rank());
+}
+
+void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose) {
+  const Purpose what(comm, std::string(purpose));
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag, usable(comm), &request), "MPI_Irecv");
+  // Not a collective: it is not counted as one.
+  comm.wait_at(*comm.self_.waits, request, "a message", 0, comm.timeout());
+}
+
 void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
                std::size_t piece) {
   const MPI_Comm native = usable(comm);
@@ -322,9 +335,13 @@ void Communicator::barrier() const {
 
 void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
                         std::chrono::milliseconds timeout) const {
+  wait_at(++*self_.waits, request, kind, bytes, timeout);
+}
+
+void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::string_view kind,
+                           std::size_t bytes, std::chrono::milliseconds timeout) const {
   const MPI_Comm comm = detail::usable(*this);
   const detail::UnderWay under_way;
-  const std::int64_t number = ++*self_.waits;
   // MPI moves a large transfer on only while it is looked at: at 500 MB/s it is over when naps begin.
   Pause pause(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
   const auto here = [&] { return detail::Place(self_.id, number, kind, self_.family->purpose()); };

@@ -2,6 +2,7 @@
 #include "mpi/roll_call.hpp"
 
 #include "mpi/abort.hpp"
+#include "mpi/time_limit.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -13,18 +14,6 @@ namespace {
 
 /// At most so many ranks are named.
 constexpr std::size_t named_at_most = 16;
-
-/// How much later than rank 0 a rank begins to ask: less than a message may take between neighbours, but so
-/// that a thousand ranks do not all ask at once where the lowest hundred are gone.
-std::chrono::milliseconds lateness_of(int rank) {
-  return std::min(rank, 1000) * std::chrono::milliseconds(50);
-}
-
-std::string seconds(std::chrono::milliseconds time) {
-  const auto ms = time.count();
-  if (ms % 1000 == 0) return std::to_string(ms / 1000) + " s";
-  return std::to_string(ms) + " ms";
-}
 
 /// `name_of(rank)` for each of the first ranks, and how many more there are.
 template <class NameOf>

@@ -6,6 +6,7 @@
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/reason.hpp"
+#include "mpi/time_limit.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/session.hpp>
@@ -120,11 +121,13 @@ class Session::Exits {
 };
 
 Session::Session(int& argc, char**& argv)
-    : owns_mpi_(initialise(argc, argv)),
+    : start_limit_(detail::limit_of_start()),
+      owns_mpi_(initialise(argc, argv)),
       exceptions_(std::uncaught_exceptions()),
       world_(Communicator::duplicate_of(MPI_COMM_WORLD)),
       at_finalize_(std::make_unique<detail::AtFinalize>([this] { meet(detail::WayOut::finalize); })) {
   if (owns_mpi_) exits_ = std::make_unique<Exits>(*this);
+  start_limit_.reset();
 }
 
 Session::~Session() {

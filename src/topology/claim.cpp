@@ -11,6 +11,7 @@
 #include <string>
 #include <type_traits>
 
+#include "mpi/time_limit.hpp"
 #include "topology/device_locks.hpp"
 #include "topology/host_identity.hpp"
 #include "topology/nodes.hpp"
@@ -260,10 +261,19 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   // keeps it waiting, it answers the ranks that wait for it.
   Leader leader;
   Decision decision;
-  if (node.rank() == 0) decision = leader.decide(view, allow_sharing, [&] { comm.alive(); });
+  if (node.rank() == 0) {
+    mpi::detail::TimeLimit limit(comm, "the files that tell which job drives which GPU");
+    decision = leader.decide(view, allow_sharing, [&] {
+      comm.alive();
+      limit.restart();
+    });
+  }
   decision = broadcast(node, std::move(decision));
   claim.unguarded = decision.unguarded;
-  take_granted(view, allow_sharing, decision, node.rank(), probe, claim);
+  {
+    const mpi::detail::TimeLimit limit(comm, "the files that tell which job drives which GPU");
+    take_granted(view, allow_sharing, decision, node.rank(), probe, claim);
+  }
   node.barrier();
   leader.let_go();
   if (claim.devices.empty()) claim.absence = nothing_left(probe, node.size(), decision.taken);

@@ -143,6 +143,7 @@ class Program {
     ::dup2(::open(err_.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
     ::setenv("LD_PRELOAD", TESSERA_FAILING_CALLS, 1);
     ::setenv(failing::variable, "1", 1);
+    ::setenv("TESSERA_START_TIMEOUT", "0", 1);  // a child has no thread that could be waited for
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);

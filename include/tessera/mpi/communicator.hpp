@@ -41,6 +41,12 @@ class Family;
 /// thread is not the one that made it.
 MPI_Comm usable(const Communicator& comm);
 
+/// "rank 3 (node7)", of the calling rank as the family of `comm` counts.
+[[nodiscard]] std::string name_of_rank(const Communicator& comm);
+
+/// Receives an empty message that rank `from` has sent, watched as a collective is.
+void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
+
 /// `time`, or a hundred years if it is longer: what the nanoseconds of clocks can be added to and compared
 /// with.
 [[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
@@ -249,11 +255,16 @@ class Communicator {
   friend class Purpose;
   friend class Session;
   friend MPI_Comm detail::usable(const Communicator& comm);
+  friend std::string detail::name_of_rank(const Communicator& comm);
+  friend void detail::receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 
   Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
                std::chrono::milliseconds timeout);
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
             std::chrono::milliseconds timeout) const;
+  /// At the `number`-th collective.
+  void wait_at(std::int64_t number, MPI_Request& request, std::string_view kind, std::size_t bytes,
+               std::chrono::milliseconds timeout) const;
   [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;
 
   struct Self {

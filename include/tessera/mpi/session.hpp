@@ -10,6 +10,7 @@
 namespace tessera::mpi {
 namespace detail {
 class AtFinalize;
+class TimeLimit;
 enum class WayOut;
 }  // namespace detail
 
@@ -22,8 +23,11 @@ enum class WayOut;
 ///
 /// If MPI is initialised already, the session borrows it and does not finalise it. Threads: make,
 /// use and destroy it on the main thread; every MPI call of the library is made on that thread.
-/// The constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED or on
-/// another thread, or has been finalised; `Error(job_fault)` if it does not start, or cannot give that level.
+/// The start is bounded: a rank for which MPI has not started after ten minutes, or TESSERA_START_TIMEOUT
+/// seconds, because another is stopped or cannot be reached, ends the job (exit status 6) with a line that
+/// names it. The constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED
+/// or on another thread, or has been finalised; `Error(job_fault)` if it does not start, or cannot give that
+/// level.
 ///
 /// *The end is collective*: the destructor waits for every rank, by collectives of its own. A rank that comes
 /// to it while another waits for it in a collective ends the job (exit status 6), within moments and also
@@ -54,8 +58,8 @@ class Session {
   /// A private duplicate of MPI_COMM_WORLD, valid for the life of the session.
   [[nodiscard]] const Communicator& world() const noexcept { return world_; }
   /// For the collectives of `world()`, and for the end of the program: how long a rank that ends waits for
-  /// the others (see `Communicator`). 0, as at first: for ever, and at the end as is said above. MPI's own
-  /// start is the launcher's to watch.
+  /// the others (see `Communicator`). 0, as at first: for ever, and at the end as is said above. Of the
+  /// start, see above.
   void set_timeout(std::chrono::milliseconds timeout) noexcept { world_.set_timeout(timeout); }
   [[nodiscard]] bool is_root() const noexcept { return world_.rank() == 0; }
 
@@ -68,6 +72,7 @@ class Session {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] const char* host() const noexcept;
 
+  std::unique_ptr<detail::TimeLimit> start_limit_;
   bool owns_mpi_ = false;
   int exceptions_ = 0;  // under way when it was made
   bool has_met_ = false;

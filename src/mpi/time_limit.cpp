@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/time_limit.hpp"
+
+#include "mpi/abort.hpp"
+#include "mpi/family.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/mpi/communicator.hpp>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tessera::mpi::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* variable = "TESSERA_START_TIMEOUT";
+
+/// What is no fault of a call that takes moments elsewhere.
+constexpr std::chrono::milliseconds of_a_loaded_machine = 5s;
+
+/// Its signals are for the threads of the application.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+std::string line_of(const Communicator& comm, const std::string& what, std::chrono::milliseconds time) {
+  return name_of_rank(comm) + " has been in " + what + " for " + seconds(time) +
+         ": look at the node's devices and file systems; the job is ended";
+}
+
+std::chrono::milliseconds local_time(const Communicator& comm) {
+  return comm.timeout().count() == 0 ? 0ms : comm.timeout() + of_a_loaded_machine;
+}
+
+/// Among those that its launcher has started; -1 if it does not say.
+int launched_rank() {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) continue;
+    const std::string_view digits = text;
+    int rank = -1;
+    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+    if (failed == std::errc() && end == digits.data() + digits.size() && rank >= 0) return rank;
+  }
+  return -1;
+}
+
+/// 0: none
+std::chrono::milliseconds start_timeout() {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return 10min;
+  const std::string_view digits = text;
+  double given = -1;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), given);
+  if (failed != std::errc() || end != digits.data() + digits.size() || !(given >= 0 && given <= 1e9))
+    throw Error(ErrorCode::usage, std::string(variable) + "=\"" + text +
+                                      "\" is no time: give seconds from 0 (no limit) to 1e9");
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * given)));
+}
+
+std::string late_start(int rank, std::chrono::milliseconds time) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"?"};
+  return (rank >= 0 ? "rank " + std::to_string(rank) : std::string("a rank")) + " (" + host.data() +
+         ") has waited " + seconds(time) +
+         " for all ranks to start MPI: one may be stopped, or its node slow or out of reach; give a large "
+         "job "
+         "more by " +
+         variable + "=SECONDS (0: no limit); the job is ended";
+}
+
+}  // namespace
+
+TimeLimit::TimeLimit(std::chrono::milliseconds time, std::string line) : time_(time), line_(std::move(line)) {
+  if (time_.count() == 0) return;
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    // The program is as it would be without.
+  }
+}
+
+TimeLimit::TimeLimit(const Communicator& comm, const std::string& what)
+    : TimeLimit(local_time(comm), line_of(comm, what, local_time(comm))) {}
+
+TimeLimit::~TimeLimit() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void TimeLimit::restart() noexcept {
+  const std::lock_guard lock(mutex_);
+  passed_ = {};
+}
+
+void TimeLimit::watch() noexcept {
+  // A look takes no longer than two of these, unless the process was stopped meanwhile.
+  const auto between_looks = std::clamp<Clock::duration>(time_ / 10, 1ms, 1s);
+  std::unique_lock lock(mutex_);
+  while (passed_ < time_) {
+    const auto before = Clock::now();
+    if (changed_.wait_for(lock, between_looks, [this] { return over_; })) return;
+    passed_ += std::min<Clock::duration>(Clock::now() - before, 2 * between_looks);
+  }
+  say(line_);
+  std::_Exit(exit_status(ErrorCode::job_fault));
+}
+
+std::chrono::milliseconds lateness_of(int rank) {
+  return std::clamp(rank, 0, 1000) * 50ms;
+}
+
+std::unique_ptr<TimeLimit> limit_of_start() {
+  const std::chrono::milliseconds time = start_timeout();
+  const int rank = launched_rank();
+  return std::make_unique<TimeLimit>(time.count() == 0 ? time : time + lateness_of(rank),
+                                     late_start(rank, time));
+}
+
+}  // namespace tessera::mpi::detail

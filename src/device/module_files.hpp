@@ -37,8 +37,7 @@ struct ModuleFolder {
 /// throws for what is wrong with the disk.
 class ModuleFiles {
  public:
-  /// Without folders nothing is held and nothing kept.
-  /// Each of them has at most `most_bytes`.
+  /// Without folders nothing is held and nothing kept. Each of them has at most `most_bytes`.
   ModuleFiles(std::vector<ModuleFolder> folders, std::int64_t most_bytes)
       : folders_(std::move(folders)), most_bytes_(most_bytes) {}
 

@@ -68,6 +68,22 @@ std::string content_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+/// Runs `work(number)` in so many processes at once, and expects true of each.
+template <class Work>
+void expect_of_processes(int count, const Work& work) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(work(i) ? 0 : 1);
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
 TEST_F(ModuleCacheTest, CompilesEachSourceOnceForEachCapability) {
   ModuleCache cache = make_cache({});
   const std::string on_hopper = image_of(cache.compile(source_of("a"), hopper));
@@ -310,27 +326,16 @@ TEST_F(ModuleCacheTest, WithoutADiskItWorksAndSaysSo) {
 
 TEST_F(ModuleCacheTest, ManyProcessesShareAFolder) {
   // Each process writes and reads the same eight sources; whatever it finds is right.
-  constexpr int processes = 8;
-  std::vector<pid_t> children;
-  for (int i = 0; i < processes; ++i) {
-    const pid_t child = fork();
-    if (child == 0) {
-      bool right = true;
-      for (int round = 0; round < 20; ++round) {
-        ModuleCache cache = make_cache();
-        const ModuleSource source = source_of(std::string(100'000, static_cast<char>('a' + round % 8)));
-        right &= image_of(cache.compile(source, hopper)) == FakeCompiler::code_of(source, "sm_90");
-        right &= cache.statistics().rejected == 0 && cache.disk().problem.empty();
-      }
-      _exit(right ? 0 : 1);
+  expect_of_processes(8, [&](int) {
+    bool right = true;
+    for (int round = 0; round < 20; ++round) {
+      ModuleCache cache = make_cache();
+      const ModuleSource source = source_of(std::string(100'000, static_cast<char>('a' + round % 8)));
+      right &= image_of(cache.compile(source, hopper)) == FakeCompiler::code_of(source, "sm_90");
+      right &= cache.statistics().rejected == 0 && cache.disk().problem.empty();
     }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+    return right;
+  });
   EXPECT_EQ(files().size(), 8u);
 }
 
@@ -419,27 +424,16 @@ TEST_F(BoundedModuleCacheTest, CodeThatIsTooLargeIsKeptInMemoryAlone) {
 TEST_F(BoundedModuleCacheTest, ManyProcessesMakeRoomAtOnce) {
   // Each finds the right code or compiles it, whatever the others remove in between, and what is left fits.
   may_have(3);
-  constexpr int processes = 8;
-  std::vector<pid_t> children;
-  for (int p = 0; p < processes; ++p) {
-    const pid_t child = fork();
-    if (child == 0) {
-      bool right = true;
-      for (int round = 0; round < 40; ++round) {
-        ModuleCache cache = make_bounded();
-        const int i = (3 * p + round) % 7;
-        right &= image_of(cache.compile(source(i), hopper)) == FakeCompiler::code_of(source(i), "sm_90");
-        right &= cache.statistics().rejected == 0 && cache.disk().problem.empty();
-      }
-      _exit(right ? 0 : 1);
+  expect_of_processes(8, [&](int p) {
+    bool right = true;
+    for (int round = 0; round < 40; ++round) {
+      ModuleCache cache = make_bounded();
+      const int i = (3 * p + round) % 7;
+      right &= image_of(cache.compile(source(i), hopper)) == FakeCompiler::code_of(source(i), "sm_90");
+      right &= cache.statistics().rejected == 0 && cache.disk().problem.empty();
     }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+    return right;
+  });
   (void)make_bounded().compile(source(7), hopper);
   EXPECT_LE(files().size(), 3u);
   EXPECT_TRUE(fs::exists(file_of(7)));

@@ -56,32 +56,39 @@ void touch(const std::filesystem::path& path, const timespec& last_use) {
     (void)utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-/// A file's content; empty if there is none to read, or none that is `trusted`.
-std::string content_of(const std::filesystem::path& path, bool& trusted, timespec& last_use) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) {
-    trusted = errno != ELOOP;
-    return {};
+/// What there is of a file.
+struct StoredFile {
+  std::string content;  ///< empty if there is none, or none that may be used
+  bool refused = false;
+  timespec last_use{};
+};
+
+/// As much as there is of an open file, up to `size` bytes.
+std::string read_all(int file, std::size_t size) {
+  std::string content(size, '\0');
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::read(file, content.data() + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
   }
-  struct stat status {};
-  std::string content;
-  // What was opened is asked, and not the name, which may be another file's by now.
-  trusted = fstat(file, &status) == 0 && is_trusted_module_file(status);
-  last_use = status.st_mtim;
-  if (trusted) {
-    content.resize(static_cast<std::size_t>(status.st_size));
-    std::size_t done = 0;
-    while (done < content.size()) {
-      const ssize_t got = ::read(file, content.data() + done, content.size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    content.resize(done);
-    if (content.empty()) trusted = false;  // a file of ours is never empty
-  }
-  (void)close(file);
+  content.resize(done);
   return content;
+}
+
+StoredFile stored_file(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return {.content = {}, .refused = errno == ELOOP};
+  StoredFile stored;
+  struct stat status {};
+  // What was opened is asked, and not the name, which may be another file's by now.
+  if (fstat(file, &status) == 0 && is_trusted_module_file(status))
+    stored.content = read_all(file, static_cast<std::size_t>(status.st_size));
+  stored.last_use = status.st_mtim;
+  stored.refused = stored.content.empty();  // a file of ours is never empty
+  (void)close(file);
+  return stored;
 }
 
 /// Makes the folder if it is missing. Returns why it cannot be used.
@@ -133,16 +140,12 @@ ModuleFiles::Found ModuleFiles::read(std::string_view key) const {
   for (const ModuleFolder& folder : folders_) {
     if (folder.in_public && !detail::problem_of_private_folder(folder.path).empty()) continue;
     const std::filesystem::path path = folder.path / module_file_name(key);
-    bool trusted = true;
-    timespec last_use{};
-    const std::string all = content_of(path, trusted, last_use);
-    rejected = rejected || !trusted;
-    if (all.empty()) continue;
-    if (auto text = unpack_module(all, key)) {
-      touch(path, last_use);
+    const StoredFile stored = stored_file(path);
+    if (auto text = unpack_module(stored.content, key)) {
+      touch(path, stored.last_use);
       return {std::move(text), false};
     }
-    rejected = true;
+    rejected = rejected || stored.refused || !stored.content.empty();
   }
   return {std::nullopt, rejected};
 }

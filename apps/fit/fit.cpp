@@ -56,7 +56,7 @@ class FitRun {
     rows_.design = &model_.design;
     require_memory(fit_, frame_);
     const RawMoments moments = prepare_design();
-    RawSums first = settle_design(moments.sum_weighted_response / moments.sum_weight);
+    RawSums first = settle_design(moments.mean_response());
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
     describe();

@@ -25,8 +25,8 @@ RawDeviance null_deviance(const FitContext& fit, Rows rows) {
   rows.offsets.clear();
   RowPass pass(fit.job, fit.plan, rows);
   const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
-  const double mean = moments.sum_weighted_response / moments.sum_weight;
-  return fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor_of(rows.family, mean)}); });
+  const double predictor = predictor_of(rows.family, moments.mean_response());
+  return fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); });
 }
 
 /// Minus twice the log likelihood of a row, less the row's deviance over the scale: that of the saturated

@@ -5,7 +5,7 @@
 #include "data_outline.hpp"
 #include "design.hpp"
 #include "matrix.hpp"
-#include "test_rows.hpp"
+#include "summary_rows.hpp"
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -65,7 +65,7 @@ PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, const Rows& rows, con
       rows_(rows),
       design_(*rows.design),
       weight_(moments.sum_weight),
-      mean_(moments.sum_weighted_response / moments.sum_weight),
+      mean_(moments.mean_response()),
       solver_(fit.job, design_, rows.family.scale_is_known(), fit.plan.on_devices(), fit.control.stop) {}
 
 void PirlsLoop::run(RawSums first) {

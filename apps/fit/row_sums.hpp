@@ -29,6 +29,7 @@ struct RawMoments {
   std::vector<double> column_sums;   ///< R'1 over complete rows
   double sum_weight = 0;             ///< sum of prior weights
   double sum_weighted_response = 0;  ///< of y - offset for gaussian, of y otherwise
+  [[nodiscard]] double mean_response() const noexcept { return sum_weighted_response / sum_weight; }
 };
 
 }  // namespace tessera::fit

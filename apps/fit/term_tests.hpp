@@ -3,7 +3,7 @@
 
 #include "design.hpp"
 #include "matrix.hpp"
-#include "test_rows.hpp"
+#include "summary_rows.hpp"
 #include "working_model.hpp"
 
 #include <string>

@@ -72,7 +72,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
 /// The context of a device of this rank, current on this thread, which is near it.
 DeviceContext& Job::State::bind_device(int device) {
   faults.throw_if_hit(fault::Stage::bind, device, pass);
-  DeviceContext& context = pool.context_at(pool_index_of_claimed(pool, device));
+  DeviceContext& context = context_of_claimed(pool, device);
   bool& is_near = driven[static_cast<std::size_t>(device)].thread_is_near;
   if (!is_near) bind_this_thread_near(context.info());
   is_near = true;

@@ -111,7 +111,7 @@ Patience patience_at_end(WayOut way, std::chrono::milliseconds timeout) {
   using namespace std::chrono_literals;
   if (timeout.count() > 0) return {.timeout = timeout};
   if (way == WayOut::exception) return {.timeout = 1min, .only_silence = true};
-  // The others may well compute on, or write what was computed, and that is no fault.
+  // The others may still be computing, or writing results: that is not a failure.
   return {.timeout = 30min, .notice = 1min, .only_silence = true};
 }
 

@@ -39,8 +39,8 @@ class DeviceContext {
   /// The device that `bind` was last called for on the calling thread; null if there was none, or it is
   /// closed by now.
   [[nodiscard]] static const DeviceContext* bound_to_this_thread() noexcept;
-  /// Makes that again what it is now when the returned object goes, on the same thread. What is current for
-  /// CUDA stays as it is then.
+  /// A guard that restores `bound_to_this_thread()` when it is destroyed, on the same thread. It does not
+  /// change the current CUDA context.
   [[nodiscard]] static std::shared_ptr<void> keep_bound();
   /// A non-blocking stream of this context, made with it.
   [[nodiscard]] StreamView stream() const noexcept;

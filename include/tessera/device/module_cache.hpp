@@ -41,8 +41,8 @@ struct ModuleCacheOptions {
 /// versions of compiler and Tessera), and it carries the key, which is compared, and a SHA-256 of its own:
 /// what is torn, corrupt or another's is compiled anew and replaced. So is a file that is not this user's or
 /// root's, or that others may write to. Each folder is bounded: what has not been used for longest goes when
-/// a file is written. `stored_modules()` shows what there is. A disk that cannot be used, a home that is full
-/// or read-only, is no error: `disk()` tells.
+/// a file is written. `stored_modules()` shows what there is. A folder that cannot be written, because the
+/// disk is full or read-only, is not an error: code is then kept in memory alone, and `disk()` says why.
 ///
 /// All members are thread-safe; of several threads that want the same one compiles and the others wait.
 /// What is returned by reference stays as long as the cache.

@@ -5,8 +5,9 @@
 // run ends by a signal, or hangs.
 //
 // Of the many n some are taken here, the first and the last among them. TESSERA_TEST_CALLS=all takes each,
-// for most of an hour; TESSERA_TEST_CALLS=malloc those of one kind; TESSERA_TEST_CALLS=malloc:1234 this one,
-// and shows where it fails.
+// which is hours of work: TESSERA_TEST_PART=3/8 takes every eighth of them from the third on.
+// TESSERA_TEST_CALLS=malloc takes those of one kind; TESSERA_TEST_CALLS=malloc:1234 this one, and shows where
+// it fails.
 #include "failing_calls.hpp"
 #include "temporary_folder.hpp"
 
@@ -61,6 +62,24 @@ Choice choice_of(Call call) {
 }
 bool takes_all() {
   return choice_of(Call::allocate).most == for_good;
+}
+
+/// The part of all n that is taken here, and of how many parts: every n, unless TESSERA_TEST_PART says so.
+struct Part {
+  int number = 1;
+  int parts = 1;
+};
+
+Part part_taken() {
+  const char* const given = std::getenv("TESSERA_TEST_PART");
+  if (given == nullptr || *given == '\0') return {};
+  Part part;
+  char slash = 0;
+  std::istringstream text(given);
+  text >> part.number >> slash >> part.parts;
+  if (!text || slash != '/' || part.number < 1 || part.number > part.parts)
+    throw std::invalid_argument("TESSERA_TEST_PART is not like 3/8");
+  return part;
 }
 
 std::string bytes_of(const fs::path& path) {
@@ -325,6 +344,7 @@ void FailingCalls::fail(Program& program, const Order& order, bool harmless) {
 /// `made`: so many calls of the kind there are.
 void FailingCalls::fail_each(Program& program, Order order, int made) {
   const Choice choice = choice_of(static_cast<Call>(order.call));
+  const Part part = part_taken();
   bool is_commonest = true;
   for (const Failure& failure : failures_of(static_cast<Call>(order.call))) {
     if (!is_commonest && !failure.harmless && choice.most != for_good) continue;
@@ -333,7 +353,7 @@ void FailingCalls::fail_each(Program& program, Order order, int made) {
     for (const int in_a_row : numbers_of(static_cast<Call>(order.call), failure)) {
       order.in_a_row = in_a_row;
       const int runs = choice.number > 0 ? 1 : std::min(made, choice.most);
-      for (int i = 0; i < runs; ++i) {
+      for (int i = part.number - 1; i < runs; i += part.parts) {
         order.first = runs < 2 ? 1 : 1 + static_cast<int>(std::int64_t{i} * (made - 1) / (runs - 1));
         if (choice.number > 0) order.first = choice.number;
         order.traced = choice.number > 0 ? 1 : 0;

@@ -9,7 +9,6 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 namespace tessera::fit {
@@ -48,10 +47,22 @@ std::string literal(double number) {
   return number < 0 ? fmt::format("(-{:a})", -number) : fmt::format("{:a}", number);
 }
 
-std::string quoted(const std::string& text) {
-  std::ostringstream out;
-  out << toml::value<std::string>(text);
-  return out.str();
+/// As a string of TOML: as it is where TOML has it so, or else with escapes. toml++ writes a text of several
+/// lines with quotes such that it ends early.
+std::string quoted(std::string_view text) {
+  const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; };
+  if (text.find('\'') == text.npos && std::none_of(text.begin(), text.end(), is_control))
+    return fmt::format("'{}'", text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (is_control(static_cast<unsigned char>(c)))
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    else
+      out += c;
+  }
+  return out + '"';
 }
 
 /// Where a text in quotes ends that begins at `at`: behind it, or at the end.

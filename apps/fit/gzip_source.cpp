@@ -74,9 +74,9 @@ class GzipSource final : public ByteSource {
     return false;
   }
 
-  /// Unpacks of the member at hand what there is room for, or some of it.
+  /// Unpacks of the member at hand what there is room for, or some of it. zlib may hold output, or a fault,
+  /// when it has taken the last byte of the file.
   std::size_t unpack(std::span<char> buffer) {
-    if (stream_.avail_in == 0 && !refill()) damaged("the file ends within compressed data");
     const auto room =
         static_cast<uInt>(std::min<std::size_t>(buffer.size(), std::numeric_limits<uInt>::max()));
     stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
@@ -87,7 +87,10 @@ class GzipSource final : public ByteSource {
       in_member_ = false;
     else if (status != Z_OK && status != Z_BUF_ERROR)
       damaged(stream_.msg != nullptr ? stream_.msg : "not as gzip writes it");
-    return room - stream_.avail_out;
+    const std::size_t unpacked = room - stream_.avail_out;
+    if (unpacked == 0 && in_member_ && stream_.avail_in == 0 && !refill())
+      damaged("the file ends within compressed data");
+    return unpacked;
   }
 
   bool refill() {

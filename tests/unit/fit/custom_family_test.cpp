@@ -73,6 +73,8 @@ TEST(CustomFamily, IsReadBackFromWhatAModelKeeps) {
   odd.name = "quotes \" and \\ and '";
   odd.scale_is_known = true;
   EXPECT_EQ(parse_custom_family(to_toml(odd), "model"), odd);
+  odd.name = "a line\nand ''quotes'' behind it\x01";
+  EXPECT_EQ(parse_custom_family(to_toml(odd), "model"), odd);
 }
 
 TEST(CustomFamily, FindsThePredictorOfAMean) {

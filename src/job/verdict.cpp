@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/verdict.hpp>
+#include <tessera/printable.hpp>
 
 #include <array>
 #include <cstdio>
@@ -40,7 +41,7 @@ std::string to_string(const Verdict& verdict) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
-  return out << to_string(verdict);
+  return out << printable(to_string(verdict));
 }
 
 }  // namespace tessera

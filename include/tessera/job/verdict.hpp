@@ -54,7 +54,7 @@ struct Verdict {
 [[nodiscard]] std::string to_string(const Verdict& verdict);
 /// The part of that line that names the failure.
 [[nodiscard]] std::string to_string(const Verdict::Failure& failure);
-/// Writes `to_string(verdict)`.
+/// Writes `to_string(verdict)` as a terminal may have it: see `printable`.
 std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
 
 }  // namespace tessera

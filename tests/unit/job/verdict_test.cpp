@@ -48,6 +48,19 @@ TEST(Verdict, NamesTheFirstFailure) {
             "computed on the CPU: rank 3 (node7) device 1 failed in probe: an illegal memory access");
 }
 
+TEST(Verdict, IsWrittenWithoutCommandsToATerminal) {
+  Verdict verdict;
+  verdict.ran = Verdict::Ran::fallback;
+  verdict.failure.rank = 3;
+  verdict.failure.hostname = "node\x1b]52;c;aGk=\a";
+  verdict.failure.stage = "tile";
+  verdict.failure.reason = "read\nme";
+  std::ostringstream text;
+  text << verdict;
+  EXPECT_EQ(text.str(),
+            "computed on the CPU: rank 3 (node\\x1b]52;c;aGk=\\x07) device 0 failed in tile: read\\x0ame");
+}
+
 TEST(Verdict, SaysHowUnevenTheWorkOfTheCpuWas) {
   Verdict verdict;
   verdict.absence = "the policy is cpu";

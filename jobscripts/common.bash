@@ -164,7 +164,7 @@ fit() {
       ;;
   esac
   # 75 is a fit that stopped when it was asked to. Others lost a rank or a node: 6 from tessera-fit, 205 from
-  # mpirun, 128 + n from srun and mpirun where a rank was ended by signal n.
+  # mpirun, 128 + n from srun and mpirun where a signal has ended a rank.
   [[ $signal != TERM ]] || end $status "told to end; $advice"
   leave_if_overtaken $status
   # What the next start goes on from. Three runs that end with the same are two that came no further than the first.

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# signals LAUNCHER: what status a fit ends with whose rank on n2 gets a signal in the middle of it. That of the program,
+# if it stops in order; else what the launcher makes of a rank that the signal has ended, and of those that it ends
+# itself, by SIGKILL: mpirun tells of the first, srun of the largest.
+launcher=$1
+prepare_fit
+case $launcher in
+  srun) expected='TERM 75 KILL 137 SEGV 139 ABRT 137' ;;
+  mpirun) expected='TERM 75 KILL 137 SEGV 139 ABRT 134' ;;
+esac
+cat >signals.sbatch <<END
+#!/bin/bash
+export SLURM_MPI_TYPE=pmix
+$(grep ^formula= fit.sbatch)
+for signal in TERM KILL SEGV ABRT; do
+  $launcher tessera-fit fit table.csv --formula "\$formula" --family binomial --device cpu --out \$signal.json \\
+    --checkpoint \$signal.checkpoint 2>\$signal.log
+  echo \$signal \$?
+done
+END
+submit --nodes=2 --ntasks-per-node=2 --output=statuses signals.sbatch
+
+for signal in TERM KILL SEGV ABRT; do
+  log=$signal.log
+  freeze 3
+  kill -"$signal" "$(processes n2 tessera-fit | head -n 1)"
+  thaw
+  await 60 grep -q "^$signal " statuses
+done
+await 30 job_has_ended "$job"
+[[ $(grep -xE '[A-Z]+ [0-9]+' statuses | xargs) == "$expected" ]] || fail "$(<statuses)"
+expect_quiet

@@ -29,7 +29,7 @@ function(tessera_add_test)
     target_link_libraries(${arg_NAME} PRIVATE GTest::gtest)
     foreach(ranks IN LISTS arg_RANKS)
       add_test(NAME ${arg_NAME}.np${ranks}
-        COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} --oversubscribe $<TARGET_FILE:${arg_NAME}>)
+        COMMAND ${TESSERA_LAUNCH} ${ranks} $<TARGET_FILE:${arg_NAME}>)
       list(APPEND tests ${arg_NAME}.np${ranks})
       set_tests_properties(${arg_NAME}.np${ranks} PROPERTIES PROCESSORS ${ranks})
     endforeach()

@@ -131,7 +131,7 @@ END
 }
 
 nodes_are_idle() { [[ $(sinfo --noheader --states=idle --format=%D 2>/dev/null) == "${#nodes[@]}" ]]; }
-node_is() { [[ $(sinfo --noheader --nodes="$1" --format=%t 2>/dev/null) == $2 ]]; }
+node_is() { [[ $(sinfo --noheader --nodes="$1" --format=%t 2>/dev/null) == "$2" ]]; }
 
 # Boots a node: what was in its /tmp and in slurmd's folder is gone.
 node_on() {

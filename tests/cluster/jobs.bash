@@ -10,7 +10,7 @@ submit() {
   log=$cluster/home/tessera-fit.$job.log
 }
 job_field() { scontrol --oneliner show job "$1" | grep -o " $2=[^ ]*" | head -n 1 | cut -d= -f2; }
-job_is() { [[ $(job_field "$1" JobState) == $2 ]]; }
+job_is() { [[ $(job_field "$1" JobState) == "$2" ]]; }
 job_has_ended() { [[ $(job_field "$1" JobState) =~ ^(COMPLETED|FAILED|TIMEOUT|CANCELLED|NODE_FAIL|BOOT_FAIL)$ ]]; }
 log_says() { grep -q -- "$1" "$log" 2>/dev/null; }
 

@@ -12,4 +12,5 @@ source "$here/jobs.bash"
 trap 'echo "FAILED: line $LINENO of ${BASH_SOURCE[0]##*/}: $BASH_COMMAND" >&2' ERR
 trap 'status=$?; ((status == 0)) || tail --lines=25 "${log:-/dev/null}" $cluster/log/slurmctld.log 2>/dev/null' EXIT
 cluster_start
+# shellcheck source=/dev/null # each is checked by itself
 source "$here/scenarios/$scenario.bash" "$@"

@@ -19,7 +19,7 @@ constexpr const char* no_variables = "env -u OMP_NUM_THREADS -u SLURM_CPUS_PER_T
 /// The ranks of the report of `ranks` ranks that may all run on every core, under `variables`.
 json ranks_of(const std::string& variables, int ranks) {
   const auto result = run(no_variables + variables + " " TESSERA_MPIRUN " " + std::to_string(ranks) +
-                          " --oversubscribe --bind-to none " TESSERA_INFO " --policy cpu --json");
+                          " --bind-to none " TESSERA_INFO " --policy cpu --json");
   EXPECT_EQ(result.status, 0) << result.err;
   return json::parse(result.out).at("ranks");
 }

@@ -18,7 +18,7 @@ constexpr const char* mixed = "rank0:2xH200; rank1:T4";
 
 ProgramResult info(const std::string& simulate, int ranks, const std::string& arguments) {
   return run("TESSERA_SIMULATE='" + simulate + "' " TESSERA_MPIRUN " " + std::to_string(ranks) +
-             " --oversubscribe " TESSERA_INFO " " + arguments);
+             " " TESSERA_INFO " " + arguments);
 }
 
 json info_json(const std::string& simulate, int ranks, const std::string& arguments) {

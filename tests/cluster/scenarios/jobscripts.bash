@@ -47,7 +47,7 @@ grep -q "^no common.bash beside $PWD/mine.sbatch: put tessera-fit on the PATH$" 
 (($(tail --quiet --lines=1 {fit-,mine,clean,rehearsal}*.log | grep -c 'the model is in model\..*\.json$') == 16))
 # One rank, four ranks on two nodes, srun, mpirun: the model is the same, to the bit.
 for model in model.{3,7,8,11,local}.json; do
-  diff <(grep -v '"verdict"' model.2.json) <(grep -v '"verdict"' $model)
+  diff <(grep -v '"verdict"' model.2.json) <(grep -v '"verdict"' "$model")
 done
 grep -q '4 ranks on 2 nodes; to run on 8 simulated devices' mine.11.log
 expect_quiet

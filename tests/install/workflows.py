@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """workflows.py ROOT: fails unless each workflow file of ROOT does nothing but call scripts that are there, with parts
 that they know, by actions that are pinned, with no more rights than to read; and unless every part of a lane is called
-by one of them."""
+by one of them. The templates of issues and the container for development can be read, too."""
 import itertools
+import json
 import re
 import subprocess
 import sys
@@ -65,6 +66,15 @@ for file in sorted((root / ".github" / "workflows").glob("*.yml")):
             for command in expanded(step.get("run", ""), job.get("strategy", {}).get("matrix", {})):
                 if "run" in step:
                     check_command(where, command)
+
+for file in sorted((root / ".github" / "ISSUE_TEMPLATE").glob("*.yml")):
+    template = yaml.safe_load(file.read_text())
+    if file.name != "config.yml" and not all(template.get(key) for key in ("name", "description", "body")):
+        faults.append(f"{file.name}: a template has a name, a description and a body")
+folder = root / ".devcontainer"
+container = json.loads((folder / "devcontainer.json").read_text())
+if not (folder / container["build"]["dockerfile"]).is_file():
+    faults.append(f"devcontainer.json: there is no {container['build']['dockerfile']}")
 
 # The two commands of README.md are parts of a change.
 text = (root / ".github" / "workflows" / "change.yml").read_text()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# What run-change and run-nightly share; sourced by them in the repository's root, behind common.bash.
+
+# In a container of continuous integration the checkout is another user's: git has to be told that this is meant.
+trust_checkout() {
+  [[ ${CI-} == true && -e .git ]] || return 0
+  git rev-parse --quiet HEAD &>/dev/null && return
+  git config --global --add safe.directory "$PWD"      # for commands in it
+  git config --global --add safe.directory "$PWD/.git" # for clones of it
+}
+
+# run_lane NAME PACKAGES PART...: runs the parts of a lane, all if none is named, by the caller's arrays `parts` (all of
+# them, in order), `minutes` (after which a part has failed) and `commands`, with logs in build/NAME, when the PACKAGES
+# of install-packages are there. All parts run; the last lines say how each ended. Returns 1 if one failed, and 2 if
+# there is no such part. With --list in place of a part it prints what parts there are.
+run_lane() {
+  local lane=$1 packages=$2 part log status failed=0 results=()
+  shift 2
+  if [[ ${1-} == --list ]]; then
+    printf '%s\n' "${parts[@]}"
+    return 0
+  fi
+  (($#)) || set -- "${parts[@]}"
+  for part in "$@"; do
+    [[ -v commands[$part] ]] && continue
+    echo "run-$lane: there is no part $part; there are: ${parts[*]}" >&2
+    return 2
+  done
+  scripts/install-packages "$packages" || return
+  trust_checkout
+  mkdir -p "build/$lane"
+  for part in "$@"; do
+    log=build/$lane/$part.log
+    say "$part: at most ${minutes[$part]} minutes, log in $log"
+    status=0
+    timeout --kill-after=60 "${minutes[$part]}m" bash -c "${commands[$part]}" >"$log" 2>&1 || status=$?
+    if ((status == 0)); then
+      results+=("$part: passed")
+    else
+      failed=1
+      results+=("$part: FAILED with status $status, see $log")
+      tail -40 "$log"
+    fi
+  done
+  say "Results"
+  printf '%s\n' "${results[@]}"
+  return "$failed"
+}

@@ -102,7 +102,7 @@ std::optional<BamRuns> run_bam(const SimulatedModel& model, std::int64_t rows, i
   const Output output =
       output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' '{}' {} {} {} {} {} 2>&1",
                             folder.file("bam.R").string(), folder.file("columns").string(), rows,
-                            model.smooths, fit::family_name(model.family), threads, repeats));
+                            model.smooths, gam::family_name(model.family), threads, repeats));
   BamRuns runs;
   runs.version = version.text;
   std::istringstream lines(output.text);

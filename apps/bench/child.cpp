@@ -19,8 +19,8 @@
 #include <tessera/topology/probe.hpp>
 #include <thread>
 
-#include "common/standard_error.hpp"
-#include "common/standard_output.hpp"
+#include "files/standard_error.hpp"
+#include "files/standard_output.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -122,11 +122,11 @@ bool is_child(int argc, char** argv) {
 
 int run_child(int argc, char** argv) {
   try {
-    apps::write_output(fmt::format("{:.9f}\n", run_what(argv[2], argc > 3 ? argv[3] : "")));
-    apps::flush_output();
+    files::write_output(fmt::format("{:.9f}\n", run_what(argv[2], argc > 3 ? argv[3] : "")));
+    files::flush_output();
     return EXIT_SUCCESS;
   } catch (const Error& error) {
-    apps::say_line({"tessera-bench: ", argv[2], " cannot be measured: ", error.what()});
+    files::say_line({"tessera-bench: ", argv[2], " cannot be measured: ", error.what()});
     return exit_status(error.code());
   }
 }

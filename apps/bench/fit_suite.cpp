@@ -2,7 +2,7 @@
 #include "fit_suite.hpp"
 
 #include "bam.hpp"
-#include "fit.hpp"
+#include "gam/fit/fit.hpp"
 #include "simulated.hpp"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@
 #include <tessera/job/together.hpp>
 #include <thread>
 
-#include "common/standard_error.hpp"
+#include "files/standard_error.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -52,30 +52,30 @@ class Case {
 
 void time_one_fit(Job& job, const SimulatedModel& model, const FitSuite& suite, Case& out) {
   const mpi::Communicator& comm = job.comm();
-  fit::FitOptions options;
+  gam::FitOptions options;
   options.family = model.family;
   options.block_rows = suite.block_rows;
-  const fit::Formula formula = fit::parse_formula(model.formula());
+  const gam::Formula formula = gam::parse_formula(model.formula());
   const Plan plan = job.plan(suite.rows, suite.block_rows);
-  fit::Frame frame = model.frame(suite.rows, job.local_range(plan));
-  fit::Progress quiet(false, stderr);
-  std::vector<fit::PhaseTime> phases;
+  gam::Frame frame = model.frame(suite.rows, job.local_range(plan));
+  gam::Progress quiet(false, stderr);
+  std::vector<gam::PhaseTime> phases;
   comm.barrier();
   const auto start = Clock::now();
-  const fit::Model fitted = fit::fit_frame(job, plan, std::move(frame), formula, options, quiet, phases);
+  const gam::Model fitted = gam::fit_frame(job, plan, std::move(frame), formula, options, quiet, phases);
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   if (!fitted.converged) {
     throw Error(ErrorCode::not_converged, fmt::format("the fit of {} did not converge", model.name));
   }
   out("tessera", "s").values.push_back(comm.allreduce(elapsed.count(), mpi::Reduction::max));
-  for (const fit::PhaseTime& phase : phases)
+  for (const gam::PhaseTime& phase : phases)
     out("tessera: " + phase.name, "s").values.push_back(phase.seconds);
 }
 
 void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
   const auto bam = run_bam(model, suite.rows, threads, suite.repeats);
   if (!bam) {
-    apps::say_line({"tessera-bench: R with mgcv is not installed: no bam() beside the fit"});
+    files::say_line({"tessera-bench: R with mgcv is not installed: no bam() beside the fit"});
     return;
   }
   const std::string name = fmt::format("bam, mgcv {}, nthreads={}", bam->version, threads);

@@ -12,7 +12,7 @@
 #include <tessera/version.hpp>
 #include <thread>
 
-#include "common/standard_output.hpp"
+#include "files/standard_output.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -75,7 +75,7 @@ void print_table(const std::vector<Measurement>& measurements, const std::string
     fmt::format_to(to, "{:<{}}{:<{}}{:<{}}{:>10.4g}{:>10.4g}{:>10.4g}  {}\n", m.suite, suite, m.name, name,
                    m.what, what, m.minimum(), m.median(), m.maximum(), m.unit);
   }
-  apps::write_output(text);
+  files::write_output(text);
 }
 
 void print_json_lines(const std::vector<Measurement>& measurements, const std::string& machine) {
@@ -85,7 +85,7 @@ void print_json_lines(const std::vector<Measurement>& measurements, const std::s
         {"unit", m.unit},       {"runs", m.values.size()}, {"minimum", m.minimum()},
         {"median", m.median()}, {"maximum", m.maximum()},  {"machine", machine},
         {"version", version},   {"commit", TESSERA_COMMIT}};
-    apps::write_data(line.dump(-1, ' ', true) + '\n');
+    files::write_data(line.dump(-1, ' ', true) + '\n');
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/counted.hpp"
+#include "base/counted.hpp"
 
 #include <tessera/topology/inventory.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace tessera::bench {
 
-using apps::counted;
+using base::counted;
 
 /// Some runs of one thing, in one unit.
 struct Measurement {

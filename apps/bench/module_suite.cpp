@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module_suite.hpp"
 
-#include "build_design.hpp"
-#include "rows_source.hpp"
+#include "gam/design/build_design.hpp"
+#include "gam/rows/kernel_source.hpp"
 #include "simulated.hpp"
 
 #include <fmt/core.h>
@@ -25,13 +25,13 @@ ModuleSource kernels_of(const mpi::Communicator& comm, const std::string& name) 
   const SimulatedModel model = *simulated_model(name);
   constexpr std::int64_t rows_per_rank = 1000;
   const std::int64_t begin = rows_per_rank * comm.rank();
-  const fit::Frame frame = model.frame(rows_per_rank * comm.size(), {begin, begin + rows_per_rank});
-  const fit::DesignDraft draft = fit::draft_design(comm, fit::parse_formula(model.formula()), frame, {});
-  fit::Rows rows;
+  const gam::Frame frame = model.frame(rows_per_rank * comm.size(), {begin, begin + rows_per_rank});
+  const gam::DesignDraft draft = gam::draft_design(comm, gam::parse_formula(model.formula()), frame, {});
+  gam::Rows rows;
   rows.frame = &frame;
   rows.design = &draft.design;
   rows.family = model.family;
-  return fit::rows_source(rows, fit::RowLayout(draft.design));
+  return gam::rows_source(rows, gam::RowLayout(draft.design));
 }
 
 /// A folder for the length of the suite, of one name on every rank. *Collective.*
@@ -128,7 +128,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
   std::vector<Measurement> all;
   for (const char* model : {"G4", "G10"}) {
     const ModuleSource source = kernels_of(comm, model);
-    const std::string name = fmt::format("kernels of {}, {}", model, counted(comm.size(), "rank"));
+    const std::string name = fmt::format("kernels of {}, {}", model, base::counted(comm.size(), "rank"));
     Measurement cold{"module", name, "compiled", "s", {}};
     Measurement disk{"module", name, "from disk", "s", {}};
     Measurement memory{"module", name, "from memory", "s", {}};

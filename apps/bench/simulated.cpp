@@ -41,21 +41,21 @@ double SimulatedModel::value(int variable, std::int64_t row) const {
     // One to three and a half periods, so that terms want different smoothing.
     eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + i) / (1 + 0.2 * i);
   }
-  if (family == fit::Family::binomial) {
-    return uniform(noise_stream, row) < fit::inverse_link(family, eta) ? 1 : 0;
+  if (family == gam::Family::binomial) {
+    return uniform(noise_stream, row) < gam::inverse_link(family, eta) ? 1 : 0;
   }
   const double radius = std::sqrt(-2 * std::log(uniform(noise_stream, row)));
   return eta + radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
 }
 
-fit::Frame SimulatedModel::frame(std::int64_t rows, Range range) const {
-  fit::Frame frame;
+gam::Frame SimulatedModel::frame(std::int64_t rows, Range range) const {
+  gam::Frame frame;
   frame.file_rows = rows;
   frame.complete_rows = rows;
   frame.rows = range;
   frame.complete.assign(static_cast<std::size_t>(range.size()), 1);
   for (int variable = 0; variable <= smooths; ++variable) {
-    fit::Variable column;
+    gam::Variable column;
     column.name = variable == 0 ? "y" : fmt::format("x{}", variable);
     column.numbers.reserve(static_cast<std::size_t>(range.size()));
     for (std::int64_t row = range.begin; row < range.end; ++row) {
@@ -67,9 +67,9 @@ fit::Frame SimulatedModel::frame(std::int64_t rows, Range range) const {
 }
 
 std::optional<SimulatedModel> simulated_model(std::string_view name) {
-  if (name == "G4") return SimulatedModel{"G4", fit::Family::gaussian, 4};
-  if (name == "G10") return SimulatedModel{"G10", fit::Family::gaussian, 10};
-  if (name == "B4") return SimulatedModel{"B4", fit::Family::binomial, 4};
+  if (name == "G4") return SimulatedModel{"G4", gam::Family::gaussian, 4};
+  if (name == "G10") return SimulatedModel{"G10", gam::Family::gaussian, 10};
+  if (name == "B4") return SimulatedModel{"B4", gam::Family::binomial, 4};
   return std::nullopt;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "family.hpp"
-#include "frame.hpp"
+#include "gam/family/family.hpp"
+#include "gam/table/frame.hpp"
 
 #include <tessera/partition/plan.hpp>
 
@@ -17,14 +17,14 @@ namespace tessera::bench {
 /// 1. A row's numbers depend on the row alone, so that every rank can make its own part.
 struct SimulatedModel {
   std::string name;  ///< "G4": gaussian with 4 smooths; "G10"; "B4": binomial with 4
-  fit::Family family = fit::Family::gaussian;
+  gam::Family family = gam::Family::gaussian;
   int smooths = 4;
 
   [[nodiscard]] std::string formula() const;
   /// Variable 0 is the response, variable i the i-th smooth's.
   [[nodiscard]] double value(int variable, std::int64_t row) const;
   /// This rank's `range` of `rows` rows.
-  [[nodiscard]] fit::Frame frame(std::int64_t rows, Range range) const;
+  [[nodiscard]] gam::Frame frame(std::int64_t rows, Range range) const;
 };
 
 [[nodiscard]] std::optional<SimulatedModel> simulated_model(std::string_view name);

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "common/standard_error.hpp"
+#include "files/standard_error.hpp"
 
 namespace tessera::bench {
 
@@ -60,7 +60,7 @@ Measurement ratio_of(const Measurement& ours, const Measurement& theirs) {
 }
 
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text) {
-  if (comm.rank() == 0) apps::say_line({"tessera-bench: ", suite, ": ", text});
+  if (comm.rank() == 0) files::say_line({"tessera-bench: ", suite, ": ", text});
 }
 
 }  // namespace tessera::bench

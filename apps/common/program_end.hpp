@@ -12,7 +12,7 @@
 #include <tessera/mpi/session.hpp>
 #include <utility>
 
-#include "common/standard_error.hpp"
+#include "files/standard_error.hpp"
 
 /// How a program ends that cannot go on: by one line on standard error and an exit status, also where there
 /// is no memory left to make a text of.
@@ -33,7 +33,7 @@ inline void keep_memory_in_reserve() noexcept {
 
 /// Says why the program ends.
 inline void complain(const char* program, const char* what) noexcept {
-  static_cast<void>(say_line({program, ": ", what}));
+  static_cast<void>(files::say_line({program, ": ", what}));
 }
 
 /// What ends one rank alone, while others may be waiting for it in a collective, ends all of them.

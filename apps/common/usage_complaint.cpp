@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/did_you_mean.hpp"
+#include "base/did_you_mean.hpp"
 #include "common/value.hpp"
 
 namespace tessera::apps {
@@ -53,9 +53,9 @@ std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault) {
   std::string what = fault.what();
   if (option != unknown.end()) {
     const std::string given = option->substr(0, option->find('='));
-    what = given + " is not an option of " + name + did_you_mean(option_names(command), given);
+    what = given + " is not an option of " + name + base::did_you_mean(option_names(command), given);
   } else if (!unknown.empty() && command == &app && !subcommands.empty()) {
-    what = "'" + unknown.front() + "' is no subcommand" + did_you_mean(subcommands, unknown.front()) +
+    what = "'" + unknown.front() + "' is no subcommand" + base::did_you_mean(subcommands, unknown.front()) +
            ": give " + listed(subcommands);
   } else if (!unknown.empty()) {
     what = "'" + unknown.front() + "' is one argument too many for " + name;

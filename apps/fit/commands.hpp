@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "fit.hpp"
+#include "gam/fit/fit.hpp"
 #include "table_arguments.hpp"
 
 #include <tessera/mpi/session.hpp>
@@ -19,7 +19,7 @@ class App;
 // The subcommands of tessera-fit. Each adds itself to the program's command line, which fills its members,
 // and is run afterwards, *collectively*, to the program's exit status. Input that is refused throws the same
 // `tessera::Error` on every rank.
-namespace tessera::fit {
+namespace tessera::gam {
 
 /// `tessera-fit fit`
 struct FitCommand {
@@ -80,4 +80,4 @@ struct ReportCommand {
   [[nodiscard]] int run(const mpi::Session& session) const;
 };
 
-}  // namespace tessera::fit
+}  // namespace tessera::gam

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "build_design.hpp"
 #include "commands.hpp"
-#include "fit_keeper.hpp"
-#include "model.hpp"
-#include "output.hpp"
-#include "output_file.hpp"
-#include "run_report.hpp"
-#include "shared_input.hpp"
-#include "summary.hpp"
+#include "files/output_file.hpp"
+#include "gam/design/build_design.hpp"
+#include "gam/fit/fit_checkpoint.hpp"
+#include "gam/model/model.hpp"
+#include "gam/model/overwrite.hpp"
+#include "gam/report/run_report.hpp"
+#include "gam/report/summary.hpp"
+#include "gam/table/shared_input.hpp"
 
 #include <fmt/core.h>
 
@@ -18,14 +18,14 @@
 #include <cstdlib>
 #include <tessera/tessera.hpp>
 
-#include "common/counted.hpp"
+#include "base/counted.hpp"
 #include "common/file_name.hpp"
-#include "common/standard_error.hpp"
+#include "files/standard_error.hpp"
 
-namespace tessera::fit {
+namespace tessera::gam {
 namespace {
 
-using apps::counted;
+using base::counted;
 
 /// A non-convergence is an answer with a warning: the model is there, and the status says so.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
@@ -42,7 +42,7 @@ std::string planned(const Job& job) {
   switch (known.ran) {
     case Verdict::Ran::devices:
       return fmt::format("to run on {}",
-                         counted(known.devices, known.simulated ? "simulated device" : "device"));
+                         base::counted(known.devices, known.simulated ? "simulated device" : "device"));
     case Verdict::Ran::host: return "to run on the CPU: " + known.absence;
     case Verdict::Ran::fallback: return "to run on the CPU: " + to_string(known.failure);
     case Verdict::Ran::none: return to_string(known);
@@ -134,8 +134,8 @@ int FitCommand::run(mpi::Session& session) const {
                          {"--checkpoint", checkpoint},
                          {"--checkpoint", checkpoint.empty() ? "" : checkpoint + ".previous"}},
                         {data, family.starts_with('@') ? family.substr(1) : ""}, out);
-    OutputFile model_place(out);
-    if (!run_report.empty()) OutputFile report_place(run_report);
+    files::OutputFile model_place(out);
+    if (!run_report.empty()) files::OutputFile report_place(run_report);
   });
 
   JobOptions job_options;
@@ -150,25 +150,25 @@ int FitCommand::run(mpi::Session& session) const {
   Job job(session.world(), job_options);
   phases.push_back(
       {"hardware", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0});
-  progress.note(fmt::format("{} on {}; {}", counted(session.world().size(), "rank"),
-                            counted(job.inventory().nodes(), "node"), planned(job)));
+  progress.note(fmt::format("{} on {}; {}", base::counted(session.world().size(), "rank"),
+                            base::counted(job.inventory().nodes(), "node"), planned(job)));
   if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
   Fingerprint fingerprint;
-  apps::FileState table_file;
+  files::FileState table_file;
   together(session.world(), [&] {
     if (root && !checkpoint.empty()) fingerprint = fingerprint_of(data, parsed, options, &table_file);
   });
-  FitKeeper keeper(job, checkpoint, fingerprint, device == "gpu", progress);
+  FitCheckpoint fit_checkpoint(job, checkpoint, fingerprint, device == "gpu", progress);
   Plan plan;
   const Model model = [&] {
     try {
       return fit_file(job, data, parsed, options, progress, phases, plan,
-                      {&keeper, &stop, checkpoint.empty() ? nullptr : &table_file});
+                      {&fit_checkpoint, &stop, checkpoint.empty() ? nullptr : &table_file});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::interrupted) throw;
     }
     (void)stop.agree();
-    keeper.stop(stop.cause());
+    fit_checkpoint.stop(stop.cause());
   }();
 
   const mpi::Purpose purpose(session.world(), "the writing of the model");
@@ -180,26 +180,27 @@ int FitCommand::run(mpi::Session& session) const {
                .iterations = model.iterations,
                .resumed_from = {},
                .log_problem = progress.problem()};
-    if (keeper.resumed() && keeper.resumed()->iteration > 0) end.resumed_from = keeper.resumed()->iteration;
+    if (fit_checkpoint.resumed() && fit_checkpoint.resumed()->iteration > 0)
+      end.resumed_from = fit_checkpoint.resumed()->iteration;
     save_run_report(job, plan, phases, end, checksum, run_report);
   });
   // More iterations would not find an estimate where there is none.
-  if (model.converged || !model.no_estimate.empty()) keeper.answered();
+  if (model.converged || !model.no_estimate.empty()) fit_checkpoint.answered();
   if (root) {
     progress.note(fmt::format(
-        "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
+        "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, base::counted(model.iterations, "iteration"),
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     // The model is written: a full disk behind standard output does not fail the fit. Flushed at once, as
     // mpirun may drop the last output of a rank that ends with another status than 0.
-    apps::say(fmt::format("{}\nModel written to {}\n", summary_text(model), out), stdout);
+    files::say(fmt::format("{}\nModel written to {}\n", summary_text(model), out), stdout);
     if (!model.no_estimate.empty()) {
-      apps::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}",
+      files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}",
                                   model.no_estimate, out)});
     } else if (!model.converged) {
-      apps::say_line({fmt::format(
+      files::say_line({fmt::format(
           "tessera-fit: not converged after {}: the last state is in {}{}",
-          counted(model.iterations, "iteration"), out,
-          keeper.kept() && model.iterations == max_iterations
+          base::counted(model.iterations, "iteration"), out,
+          fit_checkpoint.kept() && model.iterations == max_iterations
               ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
               : std::string())});
     }
@@ -207,4 +208,4 @@ int FitCommand::run(mpi::Session& session) const {
   return model.converged ? EXIT_SUCCESS : status_not_converged;
 }
 
-}  // namespace tessera::fit
+}  // namespace tessera::gam

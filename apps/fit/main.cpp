@@ -10,13 +10,13 @@
 
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
-#include "common/standard_error.hpp"
 #include "common/usage_complaint.hpp"
+#include "files/standard_error.hpp"
 
 namespace {
 
 using namespace tessera;
-using namespace tessera::fit;
+using namespace tessera::gam;
 
 constexpr const char* name = "tessera-fit";
 
@@ -61,7 +61,7 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  apps::keep_logs_harmless();
+  files::keep_logs_harmless();
   apps::keep_memory_in_reserve();
   std::optional<mpi::Session> session;
   return apps::exit_status_of(name, session, [&] { return run(argc, argv, session); });

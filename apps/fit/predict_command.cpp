@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "model.hpp"
-#include "output.hpp"
-#include "predict.hpp"
-#include "shared_input.hpp"
+#include "gam/fit/predict.hpp"
+#include "gam/model/model.hpp"
+#include "gam/model/overwrite.hpp"
+#include "gam/table/shared_input.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 #include "common/file_name.hpp"
 
-namespace tessera::fit {
+namespace tessera::gam {
 
 CLI::App* PredictCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("predict", "Predict the rows of a table from a model");
@@ -54,4 +54,4 @@ int PredictCommand::run(mpi::Session& session) const {
   return EXIT_SUCCESS;
 }
 
-}  // namespace tessera::fit
+}  // namespace tessera::gam

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "model.hpp"
-#include "output.hpp"
-#include "output_file.hpp"
-#include "report/page.hpp"
+#include "files/output_file.hpp"
+#include "gam/model/model.hpp"
+#include "gam/model/overwrite.hpp"
+#include "gam/report/page.hpp"
 
 #include <tessera/job/together.hpp>
 
@@ -14,9 +14,9 @@
 #include <cstdlib>
 
 #include "common/file_name.hpp"
-#include "common/standard_error.hpp"
+#include "files/standard_error.hpp"
 
-namespace tessera::fit {
+namespace tessera::gam {
 CLI::App* ReportCommand::add_to(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("report", "Write a page with the plots and checks of a model (HTML)");
@@ -34,7 +34,7 @@ int ReportCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
     refuse_to_overwrite({{"--out", out}}, {model, run_report}, model);
-    OutputFile file(out);
+    files::OutputFile file(out);
     const Model fitted = load_model(model);
     PageOptions options;
     options.same_y_scale = y_scale == "same";
@@ -49,9 +49,9 @@ int ReportCommand::run(const mpi::Session& session) const {
     }
     file.write(report_page(fitted, options));
     file.commit();
-    apps::say_line({"Report written to ", out});
+    files::say_line({"Report written to ", out});
   });
   return EXIT_SUCCESS;
 }
 
-}  // namespace tessera::fit
+}  // namespace tessera::gam

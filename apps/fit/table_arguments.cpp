@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tessera::fit {
+namespace tessera::gam {
 namespace {
 
 /// "NA,,-" is NA, the empty text and "-".
@@ -39,4 +39,4 @@ TableOptions TableArguments::options() const {
   return {.missing = split_at_commas(missing), .factors = factors, .numbers = numbers};
 }
 
-}  // namespace tessera::fit
+}  // namespace tessera::gam

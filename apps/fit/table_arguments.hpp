@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "frame.hpp"
+#include "gam/table/frame.hpp"
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace tessera::fit {
+namespace tessera::gam {
 
 /// The options of the command line that say how the fields of a table are read.
 struct TableArguments {
@@ -23,4 +23,4 @@ struct TableArguments {
   [[nodiscard]] TableOptions options() const;
 };
 
-}  // namespace tessera::fit
+}  // namespace tessera::gam

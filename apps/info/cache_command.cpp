@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/counted.hpp"
+#include "base/counted.hpp"
 #include "text_table.hpp"
 
 namespace tessera::info {
@@ -35,7 +35,7 @@ std::string table_of(const StoredModules& folder) {
 
 std::string summary_of(const StoredModules& folder) {
   return fmt::format("{}: {}, {:.1f} MiB", printable(folder.directory.string()),
-                     apps::counted(folder.modules.size(), "file"), static_cast<double>(folder.bytes) / mib);
+                     base::counted(folder.modules.size(), "file"), static_cast<double>(folder.bytes) / mib);
 }
 
 nlohmann::ordered_json json_of(const StoredModule& module) {

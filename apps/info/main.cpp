@@ -18,8 +18,8 @@
 #include "common/collective_timeout.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
-#include "common/standard_error.hpp"
-#include "common/standard_output.hpp"
+#include "files/standard_error.hpp"
+#include "files/standard_output.hpp"
 #include "common/usage_complaint.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
@@ -109,8 +109,8 @@ Commands declare(CLI::App& app, Options& options) {
 
 /// All of an answer.
 void print(const std::string& text) {
-  apps::write_output(text);
-  apps::flush_output();
+  files::write_output(text);
+  files::flush_output();
 }
 
 info::Question question_of(const Options& options) {
@@ -131,7 +131,7 @@ void run_plan(const Options& options) {
 
 void run_cache(const Options& options) {
   const ModuleStore store = options.clear ? clear_stored_modules() : stored_modules();
-  if (!store.ignored.empty()) apps::say(fmt::format("tessera-info: {}\n", store.ignored));
+  if (!store.ignored.empty()) files::say(fmt::format("tessera-info: {}\n", store.ignored));
   if (options.json)
     print(info::cache_json(store, options.clear ? "removed" : "kept"));
   else

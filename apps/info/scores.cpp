@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "common/input_file.hpp"
+#include "files/input_file.hpp"
 
 namespace tessera::info {
 namespace {
@@ -73,7 +73,7 @@ Scores parse_scores(std::string_view text) {
 }
 
 Scores read_scores(const std::string& path) {
-  const std::string text = apps::read_text(path, most_score_bytes);
+  const std::string text = files::read_text(path, most_score_bytes);
   std::string_view lines = text;
   if (lines.empty())
     throw Error(ErrorCode::input, fmt::format("the file of scores {} is empty: give one rank a line", path));

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "common/counted.hpp"
+#include "base/counted.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
 #include "text_table.hpp"
@@ -14,7 +14,7 @@
 namespace tessera::info {
 namespace {
 
-using apps::counted;
+using base::counted;
 
 std::string gib(std::int64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 30));
@@ -76,8 +76,8 @@ std::string table_report(const Survey& survey) {
   std::set<Uuid> uuids;
   for (const auto& device : inventory.devices()) uuids.insert(device.uuid);
   std::string out = fmt::format("tessera {}: {} on {}, {}; policy {}, scores by {}\n\nRanks\n{}", version,
-                                counted(inventory.ranks().size(), "rank"), counted(inventory.nodes(), "node"),
-                                counted(uuids.size(), "device"), to_string(survey.question.policy),
+                                base::counted(inventory.ranks().size(), "rank"), base::counted(inventory.nodes(), "node"),
+                                base::counted(uuids.size(), "device"), to_string(survey.question.policy),
                                 to_string(survey.question.score_model), rank_table(survey));
   out += "\nHosts\n" + host_table(survey);
   out += "\nDevices\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-fit report as its users meet it: from a fit under mpirun to a page that stands alone.
 #include "info/run_program.hpp"
-#include "unit/fit/well_formed.hpp"
+#include "unit/gam/well_formed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class Report : public ::testing::Test {
     const std::string page = read("page.html");
     fs::remove(path("page.html"));
     EXPECT_EQ(count_files(), files);
-    EXPECT_EQ(fit::testing::xml_fault(page), "");
+    EXPECT_EQ(gam::testing::xml_fault(page), "");
     return page;
   }
   static std::size_t count_files() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: their files, what is in them, and the state of a fit, each of which anyone may have written.
-#include "fit_state.hpp"
 #include "fuzz_target.hpp"
+#include "gam/fit/fit_state.hpp"
 #include "job/checkpoint_files.hpp"
 #include "job/checkpoint_format.hpp"
 
@@ -45,9 +45,9 @@ std::string with_checksum(std::string_view body) {
 }
 
 void check_state(std::string_view text) {
-  fit::FitState state;
-  if (refusal([&] { state = fit::state_from(text, "fit.ckpt"); }, {ErrorCode::input})) return;
-  require(fit::state_from(fit::to_text(state), "fit.ckpt") == state,
+  gam::FitState state;
+  if (refusal([&] { state = gam::state_from(text, "fit.ckpt"); }, {ErrorCode::input})) return;
+  require(gam::state_from(gam::to_text(state), "fit.ckpt") == state,
           "a fit's state that is read and written again is the same");
 }
 

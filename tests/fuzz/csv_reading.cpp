@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "csv_reading.hpp"
 
-#include "csv_index.hpp"
-#include "csv_rows.hpp"
-#include "csv_scan.hpp"
 #include "fuzz_target.hpp"
+#include "gam/table/csv_index.hpp"
+#include "gam/table/csv_rows.hpp"
+#include "gam/table/csv_scan.hpp"
 
 #include <algorithm>
 #include <span>
@@ -12,7 +12,7 @@
 namespace tessera::fuzz {
 namespace {
 
-using namespace tessera::fit;
+using namespace tessera::gam;
 
 constexpr const char* name = "a.csv";
 constexpr std::size_t used_columns = 4;

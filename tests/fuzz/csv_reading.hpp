@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "byte_source.hpp"
+#include "gam/table/byte_source.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct CsvDivision {
   std::int64_t landmark_bytes = 16;
   bool text = false;  ///< columns are taken for factors, else for numbers
 };
-[[nodiscard]] CsvReading read_csv(fit::ByteSource& source, std::int64_t file_bytes,
+[[nodiscard]] CsvReading read_csv(gam::ByteSource& source, std::int64_t file_bytes,
                                   const CsvDivision& division);
 
 }  // namespace tessera::fuzz

@@ -4,9 +4,9 @@
 #include "device/module_files.hpp"
 #include "device/module_shelf.hpp"
 #include "fuzz_target.hpp"
+#include "gam/design/knots.hpp"
 #include "info/scores.hpp"
 #include "job/fault.hpp"
-#include "knots.hpp"
 #include "topology/device_locks.hpp"
 #include "topology/visible_devices.hpp"
 #include "unit/topology/fake_gpus.hpp"
@@ -142,7 +142,7 @@ void check_limits(const Settings& settings, const fuzz::InputFolder& root) {
 void check_knots(const std::string& text) {
   static_cast<void>(refusal(
       [&] {
-        const auto [variable, knots] = fit::parse_knots(text);
+        const auto [variable, knots] = gam::parse_knots(text);
         require(!variable.empty() && knots.size() >= 2 && knots.front() < knots.back(),
                 "knots of a variable");
       },

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families of users' own, and the CUDA C++ that is made of them: it is what the parser meant, and nothing
 // else.
-#include "custom_family.hpp"
 #include "fuzz_target.hpp"
+#include "gam/family/custom_family.hpp"
 
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <vector>
 
-namespace tessera::fit {
+namespace tessera::gam {
 namespace {
 
 using fuzz::refusal;
@@ -155,9 +155,9 @@ void check_family(std::string_view toml) {
 }
 
 }  // namespace
-}  // namespace tessera::fit
+}  // namespace tessera::gam
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  tessera::fit::check_family(tessera::fuzz::text_of(data, size));
+  tessera::gam::check_family(tessera::fuzz::text_of(data, size));
   return 0;
 }

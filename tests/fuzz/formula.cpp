@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formulas of the command line and of models: what is read and spelled again is read as the same.
-#include "formula.hpp"
+#include "gam/formula/formula.hpp"
 #include "fuzz_target.hpp"
-#include "syntax.hpp"
+#include "gam/formula/syntax.hpp"
 
 #include <vector>
 
-namespace tessera::fit {
+namespace tessera::gam {
 namespace {
 
 using fuzz::refusal;
@@ -64,11 +64,11 @@ void check_formula(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace tessera::fit
+}  // namespace tessera::gam
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = tessera::fuzz::text_of(data, size);
-  tessera::fit::check_syntax(text);
-  tessera::fit::check_formula(text);
+  tessera::gam::check_syntax(text);
+  tessera::gam::check_formula(text);
   return 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compressed tables: all of a file or an error, whatever the buffer and the place from which it is read; and
 // a table means the same packed as plain.
-#include "byte_source.hpp"
 #include "csv_reading.hpp"
 #include "fuzz_target.hpp"
+#include "gam/table/byte_source.hpp"
 #include "memory_source.hpp"
 
 #include <zlib.h>
@@ -35,7 +35,7 @@ Unpacked unpacked(std::int64_t offset, std::size_t buffer_bytes) {
   std::vector<char> buffer(buffer_bytes);
   const auto fault = refusal(
       [&] {
-        const auto source = tessera::fit::open_gzip(file().path());
+        const auto source = tessera::gam::open_gzip(file().path());
         if (offset > 0) source->seek(offset);
         for (std::size_t got = buffer.size(); got == buffer.size() && out.bytes.size() < most_bytes;) {
           got = source->read(buffer);
@@ -80,7 +80,7 @@ void check_table(std::string_view text, std::size_t cut) {
   file().write(members);
   require(unpacked(0, 512).bytes == text, "what was packed is unpacked");
   MemorySource plain(text);
-  const auto source = tessera::fit::open_gzip(file().path());
+  const auto source = tessera::gam::open_gzip(file().path());
   const auto bytes = static_cast<std::int64_t>(text.size());
   require(read_csv(*source, bytes, {}) == read_csv(plain, bytes, {}), "a packed table is the plain one");
 

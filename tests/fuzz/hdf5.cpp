@@ -3,7 +3,7 @@
 // does not read too. What a file holds is read, and nothing else.
 //
 // The bytes of a file are HDF5's own to parse, and to fuzz; here it is asked what this program makes of them.
-#include "hdf5_scan.hpp"
+#include "gam/table/hdf5_scan.hpp"
 
 #include <hdf5.h>
 
@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/input_file.hpp"
+#include "files/input_file.hpp"
 #include "fuzz_target.hpp"
 
 namespace {
 
 using namespace tessera;
-using namespace tessera::fit;
+using namespace tessera::gam;
 using fuzz::refusal;
 using fuzz::require;
 using fuzz::take_byte;
@@ -163,7 +163,7 @@ void check_values(hid_t file, const Hdf5Contents& contents, const Written& colum
 }
 
 void read_file(const std::vector<Written>& written) {
-  const apps::InputFile opened(path());
+  const files::InputFile opened(path());
   const Handle file = open_hdf5_file(opened);
   const Hdf5Contents contents = contents_of(file.get(), "a.h5");
   require(contents.rows > 0 && !contents.columns.empty(), "a table has rows and columns");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "byte_source.hpp"
 #include "fuzz_target.hpp"
+#include "gam/table/byte_source.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace tessera::fuzz {
 
 /// Bytes that are a plain file.
-class MemorySource final : public fit::ByteSource {
+class MemorySource final : public gam::ByteSource {
  public:
   explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
 
@@ -24,7 +24,7 @@ class MemorySource final : public fit::ByteSource {
   }
   void seek(std::int64_t offset) override { at_ = static_cast<std::size_t>(offset); }
   [[nodiscard]] std::int64_t bytes_read() const override { return 0; }
-  [[nodiscard]] const apps::InputFile& file() const override {
+  [[nodiscard]] const files::InputFile& file() const override {
     require(false, "bytes in memory have no file");
     std::abort();
   }

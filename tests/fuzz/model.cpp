@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models, which are exchanged: what is read is summarised and reported, and written again it is the same.
-#include "model.hpp"
+#include "gam/model/model.hpp"
 
-#include "common/input_file.hpp"
-#include "common/json_file.hpp"
+#include "files/input_file.hpp"
+#include "files/json_file.hpp"
 #include "fuzz_target.hpp"
-#include "report/page.hpp"
-#include "summary.hpp"
-#include "unit/fit/well_formed.hpp"
+#include "gam/report/page.hpp"
+#include "gam/report/summary.hpp"
+#include "unit/gam/well_formed.hpp"
 
 #include <filesystem>
 
@@ -26,23 +26,23 @@ const fuzz::InputFolder& folder() {
 /// refused.
 std::string with_checksum(std::string text, std::string_view covariance) {
   constexpr std::string_view mark = "@CRC@";
-  const std::string checksum = apps::checksum_of(covariance);
+  const std::string checksum = files::checksum_of(covariance);
   for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;)
     text.replace(at, mark.size(), checksum);
   return text;
 }
 
 std::string text_of_file(const std::string& name) {
-  return apps::read_text(folder() / name, std::int64_t{1} << 30);
+  return files::read_text(folder() / name, std::int64_t{1} << 30);
 }
 
 /// A model that was read has one file, whatever it was read from.
-void check_written(const fit::Model& model, int inline_limit) {
-  static_cast<void>(fit::save_model(model, folder() / "first.json", inline_limit));
+void check_written(const gam::Model& model, int inline_limit) {
+  static_cast<void>(gam::save_model(model, folder() / "first.json", inline_limit));
   const auto refused = refusal(
       [&] {
-        const fit::Model again = fit::load_model(folder() / "first.json");
-        static_cast<void>(fit::save_model(again, folder() / "second.json", inline_limit));
+        const gam::Model again = gam::load_model(folder() / "first.json");
+        static_cast<void>(gam::save_model(again, folder() / "second.json", inline_limit));
       },
       {ErrorCode::input});
   require(!refused, "a model that was read is one that can be written:", refused.value_or(""));
@@ -50,12 +50,12 @@ void check_written(const fit::Model& model, int inline_limit) {
           "a model that is read and written again is the same");
 }
 
-void check_texts(const fit::Model& model) {
-  static_cast<void>(fit::summary_text(model));
+void check_texts(const gam::Model& model) {
+  static_cast<void>(gam::summary_text(model));
   static_cast<void>(model.predictive());
   std::string page;
-  if (refusal([&] { page = fit::report_page(model, {}); }, {ErrorCode::input})) return;
-  const std::string fault = fit::testing::xml_fault(page);
+  if (refusal([&] { page = gam::report_page(model, {}); }, {ErrorCode::input})) return;
+  const std::string fault = gam::testing::xml_fault(page);
   require(fault.empty(), "a report is well-formed:", fault);
 }
 
@@ -69,8 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   folder().write("model.json", with_checksum(std::string(input.substr(0, end)), covariance));
   for (const char* name : {"model.json.cov", "model.json.cov-00000000"}) folder().write(name, covariance);
 
-  fit::Model model;
-  if (refusal([&] { model = fit::load_model(folder() / "model.json"); }, {ErrorCode::input})) return 0;
+  gam::Model model;
+  if (refusal([&] { model = gam::load_model(folder() / "model.json"); }, {ErrorCode::input})) return 0;
   check_texts(model);
   check_written(model, covariance.empty() ? 512 : 0);
   return 0;

@@ -5,8 +5,8 @@
 #include <string>
 #include <tessera/printable.hpp>
 
-#include "common/standard_error.hpp"
-#include "common/standard_output.hpp"
+#include "files/standard_error.hpp"
+#include "files/standard_output.hpp"
 
 namespace tessera {
 namespace {
@@ -58,14 +58,14 @@ std::string written(Write write) {
 }
 
 TEST(Printable, IsWhatTheProgramsSay) {
-  EXPECT_EQ(written([](std::FILE* log) { apps::say("one \x1b\ntwo\n", log); }), "one \\x1b\ntwo\n");
+  EXPECT_EQ(written([](std::FILE* log) { files::say("one \x1b\ntwo\n", log); }), "one \\x1b\ntwo\n");
   EXPECT_EQ(written([](std::FILE* log) {
-              apps::say_line({"one ", "\x1b\ntwo"}, log);
+              files::say_line({"one ", "\x1b\ntwo"}, log);
             }),
             "one \\x1b\\x0atwo\n");
   ::testing::internal::CaptureStdout();
-  apps::write_output("M\xFC\n\x1b\n");
-  apps::flush_output();
+  files::write_output("M\xFC\n\x1b\n");
+  files::flush_output();
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "M\\xfc\n\\x1b\n");
 }
 

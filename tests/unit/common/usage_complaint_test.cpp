@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/did_you_mean.hpp"
+#include "base/did_you_mean.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -73,13 +73,13 @@ TEST(UsageComplaint, KnowsTheProgramsOwnOptionsWhereASubcommandTakesThem) {
 
 TEST(DidYouMean, NamesTheNearestAlone) {
   const std::vector<std::string> names{"price", "Carat", "x", "y", "prices", "p1", "p2", "p3", "p4"};
-  EXPECT_EQ(did_you_mean(names, "prize"), " (did you mean 'price'?)");
-  EXPECT_EQ(did_you_mean(names, "carat"), " (did you mean 'Carat'?)");
-  EXPECT_EQ(did_you_mean(names, "X"), " (did you mean 'x'?)");
-  EXPECT_EQ(did_you_mean(names, "z"), "");
-  EXPECT_EQ(did_you_mean(names, "p5"), " (did you mean 'p1' or 'p2' or 'p3'?)");
-  EXPECT_EQ(did_you_mean(names, "colour"), "");
-  EXPECT_EQ(did_you_mean({}, "price"), "");
+  EXPECT_EQ(base::did_you_mean(names, "prize"), " (did you mean 'price'?)");
+  EXPECT_EQ(base::did_you_mean(names, "carat"), " (did you mean 'Carat'?)");
+  EXPECT_EQ(base::did_you_mean(names, "X"), " (did you mean 'x'?)");
+  EXPECT_EQ(base::did_you_mean(names, "z"), "");
+  EXPECT_EQ(base::did_you_mean(names, "p5"), " (did you mean 'p1' or 'p2' or 'p3'?)");
+  EXPECT_EQ(base::did_you_mean(names, "colour"), "");
+  EXPECT_EQ(base::did_you_mean({}, "price"), "");
 }
 
 }  // namespace

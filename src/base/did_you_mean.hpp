@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::base {
+
+/// The least number of insertions, deletions and replacements of bytes that make `b` of `a`. Source: Wagner
+/// and Fischer, JACM 21 (1974).
+[[nodiscard]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, replaced}));
+    }
+  }
+  return row[b.size()];
+}
+
+/// " (did you mean 'price'?)" for an unknown `wanted`: the nearest of `names`, capitals or not, at most three
+/// of them. Empty if none is near: two slips in a name, one in a short one, none in a single letter.
+[[nodiscard]] inline std::string did_you_mean(std::span<const std::string> names, std::string_view wanted) {
+  const auto lower = [](std::string_view text) {
+    std::string result(text);
+    for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return result;
+  };
+  std::size_t least = wanted.size() > 3 ? 2 : wanted.size() > 1 ? 1 : 0;
+  std::vector<std::string_view> near;
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(lower(name), lower(wanted));
+    if (name.empty() || distance > least) continue;
+    if (distance < least) near.clear();
+    least = distance;
+    if (near.size() < 3) near.emplace_back(name);
+  }
+  std::string text;
+  for (const std::string_view name : near) {
+    text += text.empty() ? " (did you mean '" : " or '";
+    text.append(name).append("'");
+  }
+  return text.empty() ? text : text + "?)";
+}
+
+}  // namespace tessera::base

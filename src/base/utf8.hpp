@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// The one encoding of names and levels: a model is JSON, which has no other.
+namespace tessera::base {
+
+/// RFC 3629.
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
+/// What a message says to do about a table that is not.
+inline constexpr std::string_view how_to_utf8 =
+    "convert the table, a CSV file for instance by: iconv -f ISO-8859-1 -t UTF-8";
+
+}  // namespace tessera::base

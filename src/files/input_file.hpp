@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tessera::files {
+
+/// Which file an open one is, and of when: writing to it changes its size or the time.
+struct FileState {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t size = 0;
+  std::int64_t written_ns = 0;  ///< the last write, since 1970
+
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+
+/// Of an open file, as the system tells it now; nothing if it does not.
+[[nodiscard]] std::optional<FileState> state_of(int descriptor);
+
+/// A regular file that is open for reading, and its name for messages. What is no regular file is refused as
+/// it is opened, and without waiting: the reader of a pipe that nobody writes to would wait for ever.
+class InputFile {
+ public:
+  /// Throws `Error(input)` if the file cannot be opened, or is no regular file.
+  explicit InputFile(std::string path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  /// Fills `buffer` from byte `offset` on; less than its size only at the end of the file. Throws
+  /// `Error(input)`.
+  [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
+
+  /// As the system tells them now. Throw `Error(input)`.
+  [[nodiscard]] FileState state() const;
+  [[nodiscard]] std::int64_t size() const;
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// Throws `Error(input)`: the file cannot be read, for `reason`.
+  [[noreturn]] void fail(const std::string& reason) const;
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+/// The whole text of a file. Throws `Error(input)` if it cannot be opened, is no regular file, or has more
+/// than `most_bytes`, of which none is kept in memory.
+[[nodiscard]] std::string read_text(const std::string& path, std::int64_t most_bytes);
+
+/// Bytes that this process may still take of its machine, by the tightest of its limits.
+[[nodiscard]] std::int64_t memory_left();
+
+}  // namespace tessera::files

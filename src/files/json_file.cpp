@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/json_file.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "files/input_file.hpp"
+
+namespace tessera::files {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t most_levels = 64;
+
+/// A text of the file in quotes and ASCII, whatever is in it.
+std::string printable(const std::string& text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+/// Makes the document of a text's events, as long as there is memory for it.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Builder(std::int64_t memory) : memory_(memory) {}
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override {
+    charge(value.size() + text_bytes);
+    return add(std::move(value));
+  }
+  bool binary(binary_t&) override { return refuse("it has binary data"); }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool key(string_t& name) override {
+    charge(name.size() + member_bytes);
+    const auto [place, is_new] = open_.back()->get_ref<Json::object_t&>().try_emplace(name);
+    member_ = &place->second;
+    return is_new ||
+           refuse(fmt::format("it has the field {} twice in one object", printable(name.substr(0, 60))));
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    return refuse(fmt::format("it is no JSON at byte {}", position));
+  }
+
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
+  [[nodiscard]] Json take() { return std::move(root_); }
+
+ private:
+  // About what the standard library takes. An array's storage is twice as large while it grows.
+  static constexpr std::size_t element_bytes = 2 * sizeof(Json);
+  static constexpr std::size_t text_bytes = 48;
+  static constexpr std::size_t member_bytes = 112;
+  static constexpr std::size_t container_bytes = 48;
+
+  void charge(std::size_t bytes) { taken_ += static_cast<std::int64_t>(bytes); }
+  bool refuse(std::string why) {
+    fault_ = std::move(why);
+    return false;
+  }
+  /// Puts a value where it belongs.
+  bool add(Json value) { return place(std::move(value)) != nullptr; }
+  Json* place(Json value) {
+    charge(element_bytes);
+    if (taken_ > memory_) {
+      refuse(fmt::format("it takes more memory than the {:.3g} GiB that are left",
+                         static_cast<double>(memory_) / (1 << 30)));
+      return nullptr;
+    }
+    if (open_.empty()) return &(root_ = std::move(value));
+    if (open_.back()->is_array())
+      return &open_.back()->get_ref<Json::array_t&>().emplace_back(std::move(value));
+    return &(*member_ = std::move(value));
+  }
+  bool open(Json container) {
+    if (open_.size() == most_levels) return refuse(fmt::format("it is over {} levels deep", most_levels));
+    charge(container_bytes);
+    Json* const made = place(std::move(container));
+    if (made != nullptr) open_.push_back(made);
+    return made != nullptr;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::int64_t memory_;
+  std::int64_t taken_ = 0;
+  Json root_;
+  std::vector<Json*> open_;  ///< containers that are not closed: nothing moves the elements that they are
+  Json* member_ = nullptr;
+  std::string fault_;
+};
+
+std::string_view kind_of(const Json& value) {
+  return value.is_number()   ? "a number"
+         : value.is_null()   ? "null"
+         : value.is_string() ? "text"
+         : value.is_object() ? "an object"
+         : value.is_array()  ? "a list"
+                             : "true or false";
+}
+
+/// What an error shows of a value.
+std::string shown(const Json& value) {
+  return value.is_number() ? value.dump() : std::string(kind_of(value));
+}
+
+/// Finds `wanted` below `value` by where it is in memory, and says how it is reached.
+bool find_place(const Json& value, const Json& wanted, std::string& place) {
+  if (&value == &wanted) return true;
+  const std::size_t before = place.size();
+  const auto below = [&](const Json& child, const std::string& step) {
+    place += step;
+    if (find_place(child, wanted, place)) return true;
+    place.resize(before);
+    return false;
+  };
+  if (value.is_object()) {
+    for (const auto& [name, child] : value.get_ref<const Json::object_t&>())
+      if (below(child, before == 0 ? name : '.' + name)) return true;
+  } else if (value.is_array()) {
+    std::size_t i = 0;
+    for (const Json& child : value)
+      if (below(child, fmt::format("[{}]", i++))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string checksum_of(std::string_view text) {
+  return fmt::format("{:08x}", ::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()));
+}
+
+JsonFile::JsonFile(std::string_view text, std::string name, std::string_view what)
+    : name_(std::move(name)), bytes_(static_cast<std::int64_t>(text.size())), checksum_(checksum_of(text)) {
+  Builder builder(memory_left());
+  if (!Json::sax_parse(text, &builder))
+    throw Error(ErrorCode::input, fmt::format("{}: is not {}: {}", name_, what, builder.fault()));
+  root_ = std::make_unique<Json>(builder.take());
+}
+JsonFile::JsonFile(const std::string& path, std::string_view what)
+    : JsonFile(read_text(path, memory_left()), path, what) {}
+JsonFile JsonFile::parsed(std::string_view text, std::string name, std::string_view what) {
+  return {text, std::move(name), what};
+}
+JsonFile::~JsonFile() = default;
+JsonFile::JsonFile(JsonFile&&) noexcept = default;
+
+std::string JsonFile::place_of(const Json& value) const {
+  std::string place;
+  find_place(*root_, value, place);
+  return place;
+}
+
+void JsonField::refuse(std::string_view why) const {
+  const std::string place = file_->place_of(*value_);
+  throw Error(ErrorCode::input,
+              fmt::format("{}: is damaged: {}{}{}", file_->name(), place, place.empty() ? "" : ": ", why));
+}
+
+std::optional<JsonField> JsonField::find(std::string_view name) const {
+  if (!value_->is_object()) refuse(fmt::format("is {}, and not an object", shown(*value_)));
+  const auto found = value_->find(name);
+  if (found == value_->end() || found->is_null()) return std::nullopt;
+  return JsonField(*file_, *found);
+}
+JsonField JsonField::at(std::string_view name) const {
+  if (!value_->is_object()) refuse(fmt::format("is {}, and not an object", shown(*value_)));
+  const auto found = value_->find(name);
+  if (found == value_->end()) refuse(fmt::format("the field '{}' is missing", name));
+  return {*file_, *found};
+}
+
+std::size_t JsonField::size() const {
+  if (!value_->is_array()) refuse(fmt::format("is {}, and not a list", shown(*value_)));
+  return value_->size();
+}
+void JsonField::require_count(std::size_t count) const {
+  if (size() != count) refuse(fmt::format("has {} elements where there must be {}", size(), count));
+}
+std::vector<JsonField> JsonField::elements() const {
+  std::vector<JsonField> all;
+  all.reserve(size());
+  for (const Json& value : *value_) all.emplace_back(*file_, value);
+  return all;
+}
+std::vector<JsonField> JsonField::elements(std::size_t count) const {
+  require_count(count);
+  return elements();
+}
+
+const std::string& JsonField::text() const {
+  if (!value_->is_string()) refuse(fmt::format("is {}, and not text", shown(*value_)));
+  return value_->get_ref<const std::string&>();
+}
+bool JsonField::truth() const {
+  if (!value_->is_boolean()) refuse(fmt::format("is {}, and not true or false", shown(*value_)));
+  return value_->get<bool>();
+}
+double JsonField::number() const {
+  // The parser refuses what is beyond the range of doubles.
+  if (!value_->is_number()) refuse(fmt::format("is {}, and not a number", shown(*value_)));
+  return value_->get<double>();
+}
+double JsonField::number_or_nan() const {
+  return value_->is_null() ? std::numeric_limits<double>::quiet_NaN() : number();
+}
+std::int64_t JsonField::whole_from(std::int64_t least, std::int64_t most) const {
+  const bool fits =
+      value_->is_number_integer() &&
+      (!value_->is_number_unsigned() || std::in_range<std::int64_t>(value_->get<std::uint64_t>()));
+  if (!fits || value_->get<std::int64_t>() < least || value_->get<std::int64_t>() > most)
+    refuse(fmt::format("is {}, and not a whole number from {} to {}", shown(*value_), least, most));
+  return value_->get<std::int64_t>();
+}
+std::size_t JsonField::index_below(std::size_t size) const {
+  if (size == 0) refuse("is a place where there are none");
+  return static_cast<std::size_t>(whole_from(0, static_cast<std::int64_t>(size) - 1));
+}
+
+std::vector<double> JsonField::numbers() const {
+  std::vector<double> all;
+  all.reserve(size());
+  for (const Json& value : *value_) all.push_back(JsonField(*file_, value).number());
+  return all;
+}
+std::vector<double> JsonField::numbers(std::size_t count) const {
+  require_count(count);
+  return numbers();
+}
+std::vector<double> JsonField::numbers_or_nan() const {
+  std::vector<double> all;
+  all.reserve(size());
+  for (const Json& value : *value_) all.push_back(JsonField(*file_, value).number_or_nan());
+  return all;
+}
+std::vector<std::string> JsonField::texts() const {
+  std::vector<std::string> all;
+  all.reserve(size());
+  for (const Json& value : *value_) all.push_back(JsonField(*file_, value).text());
+  return all;
+}
+
+}  // namespace tessera::files

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/output_file.hpp"
+
+#include <tessera/error.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+namespace tessera::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view temporary_prefix = ".tessera-";
+constexpr std::string_view temporary_suffix = ".tmp";
+constexpr std::size_t random_digits = 16;
+
+std::string random_name() {
+  std::uint64_t number = 0;
+  // Only a system without /dev/urandom has none; the exclusive creation holds all the same.
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    number = static_cast<std::uint64_t>(::getpid());
+  return fmt::format("{}{:016x}{}", temporary_prefix, number, temporary_suffix);
+}
+
+bool is_random_name(std::string_view name) {
+  if (name.size() != temporary_prefix.size() + random_digits + temporary_suffix.size()) return false;
+  const std::string_view digits = name.substr(temporary_prefix.size(), random_digits);
+  return name.starts_with(temporary_prefix) && name.ends_with(temporary_suffix) &&
+         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Removes the regular files of this user in a folder whose names `is_stale` takes, and that no process
+/// writes any more: whoever writes one holds its lock. Asks `may_remove` when it has the lock itself.
+void remove_abandoned(int folder, const std::function<bool(std::string_view)>& is_stale,
+                      const std::function<bool()>& may_remove) {
+  const int listed = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(listed < 0 ? nullptr : ::fdopendir(listed), &::closedir);
+  if (!entries) {
+    if (listed >= 0) ::close(listed);
+    return;
+  }
+  while (const dirent* entry = ::readdir(entries.get())) {
+    if (!is_stale(entry->d_name)) continue;
+    // An exclusive lock on NFS is for those who may write.
+    const int file = ::openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) continue;
+    struct stat status {};
+    const bool own = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+    if (own && ::flock(file, LOCK_EX | LOCK_NB) == 0 && may_remove()) ::unlinkat(folder, entry->d_name, 0);
+    ::close(file);
+  }
+}
+
+/// Sees the bytes of a file, or the names of a folder, reach the disk; also where signals come.
+bool flushed(int file) {
+  int result = 0;
+  do result = ::fsync(file);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+enum class Hold { held, lost, unknown };
+
+/// Whether a new temporary file is this process's to write: not where another has just taken it for
+/// abandoned. On a file system without locks nobody removes any. Unknown: with the reason in `errno`.
+Hold hold(int file) {
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
+  struct stat status {};
+  if (::fstat(file, &status) != 0) return Hold::unknown;
+  return status.st_nlink > 0 ? Hold::held : Hold::lost;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) throw Error(ErrorCode::input, "a file to be written has an empty name");
+  open();
+}
+
+OutputFile::OutputFile(const OutputFile& owner, std::string_view suffix)
+    : path_(owner.place() + std::string(suffix)), replaced_(owner.replaced_) {
+  open();
+}
+
+void OutputFile::open() {
+  try {
+    find_place();
+    create_temporary();
+  } catch (...) {
+    if (folder_ >= 0) ::close(folder_);
+    throw;
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (!committed_) ::unlinkat(folder_, temporary_.c_str(), 0);
+  ::close(descriptor_);
+  ::close(folder_);
+}
+
+std::string OutputFile::place() const {
+  return (fs::path(folder_name_) / name_).string();
+}
+
+/// The folder and the name in it, links followed.
+void OutputFile::find_place() {
+  constexpr int most_links = 40;  // as Linux follows
+  fs::path place = path_;
+  struct stat status {};
+  for (int links = 0;; ++links) {
+    if (::lstat(place.c_str(), &status) != 0) {
+      if (errno != ENOENT) fail("cannot be created");
+      break;
+    }
+    if (!S_ISLNK(status.st_mode)) {
+      // A rename would put a regular file into the place of a device.
+      if (S_ISDIR(status.st_mode)) refuse("is a directory");
+      if (!S_ISREG(status.st_mode)) refuse("is no regular file");
+      if (!replaced_) replaced_ = Access{static_cast<mode_t>(status.st_mode & 0777), status.st_gid};
+      break;
+    }
+    if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse("is a link of another user's");
+    if (links == most_links) refuse("is a link that leads nowhere");
+    std::error_code unreadable;
+    const fs::path target = fs::read_symlink(place, unreadable);
+    if (unreadable) refuse("is a link that cannot be read");
+    place = place.parent_path() / target;
+  }
+  name_ = place.filename().string();
+  folder_name_ = place.has_parent_path() ? place.parent_path().string() : ".";
+  folder_ = ::open(folder_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // One may write into a folder that one may not list.
+  if (folder_ < 0 && errno == EACCES)
+    folder_ = ::open(folder_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0 || name_.empty()) fail("cannot be created");
+}
+
+void OutputFile::create_temporary() {
+  remove_abandoned(folder_, is_random_name, [] { return true; });
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    temporary_ = random_name();
+    descriptor_ = ::openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                           replaced_ ? 0600 : 0666);
+    if (descriptor_ < 0 && errno == EEXIST) continue;
+    if (descriptor_ < 0) fail("cannot be created");
+    const Hold result = hold(descriptor_);
+    if (result == Hold::held) return;
+    const int reason = errno;
+    ::close(std::exchange(descriptor_, -1));
+    if (result == Hold::lost) continue;
+    ::unlinkat(folder_, temporary_.c_str(), 0);
+    errno = reason;
+    fail("cannot be created");
+  }
+  refuse("has a folder where no new file stays");
+}
+
+void OutputFile::fail(const char* what) const {
+  throw Error(ErrorCode::input, fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
+}
+
+void OutputFile::refuse(const char* why) const {
+  throw Error(ErrorCode::input, fmt::format("{}: {}: give the name of a file", path_, why));
+}
+
+void OutputFile::write_bytes(const char* bytes, std::size_t count) {
+  while (count > 0) {
+    const ssize_t written = ::write(descriptor_, bytes, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot be written");
+    bytes += written;
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void OutputFile::write(std::string_view text) {
+  write_bytes(text.data(), text.size());
+}
+
+void OutputFile::write(std::span<const double> values) {
+  write_bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
+void OutputFile::flush() {
+  // Some file systems report a full disk only here.
+  if (!flushed(descriptor_) && errno != EINVAL) fail("cannot be written");
+}
+
+void OutputFile::hand_on_access() const {
+  if (!replaced_) return;
+  mode_t permissions = replaced_->permissions;
+  // What the old group might do is not for another group to do.
+  if (::fchown(descriptor_, static_cast<uid_t>(-1), replaced_->group) != 0)
+    permissions &= ~static_cast<mode_t>(070) | (permissions & 07) << 3;
+  if (::fchmod(descriptor_, permissions) != 0) fail("cannot be written");
+}
+
+void OutputFile::commit() {
+  hand_on_access();
+  flush();
+  if (::renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0) fail("cannot be written");
+  committed_ = true;
+  // The name is on the disk once the folder is. Some folders cannot be flushed, and say so; one that may not
+  // be listed is flushed with all of its file system.
+  const bool named = flushed(folder_) || errno == EINVAL || (errno == EBADF && ::syncfs(descriptor_) == 0);
+  if (!named) fail("cannot be written");
+}
+
+void OutputFile::remove_beside(const std::function<bool(std::string_view name)>& is_stale) const {
+  remove_abandoned(folder_, is_stale, [this] { return in_place(); });
+}
+
+bool OutputFile::in_place() const {
+  struct stat mine {};
+  struct stat placed {};
+  return ::fstat(descriptor_, &mine) == 0 &&
+         ::fstatat(folder_, name_.c_str(), &placed, AT_SYMLINK_NOFOLLOW) == 0 &&
+         mine.st_dev == placed.st_dev && mine.st_ino == placed.st_ino;
+}
+
+}  // namespace tessera::files

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// The bases of one variable, made from knots: a local piecewise cubic (`Margin`), the small map from its
+/// raw values to the basis' coefficients, and the penalty on the coefficients as mgcv has it before scaling.
+///
+///     const auto basis = ps_basis(ps_knots(10, 0, 1, {}), 2);
+///     // basis.component.margin: 7 cells; basis.map: 10 x 10, the identity; basis.penalty: D'D, rank 8
+///
+/// Everything here is pure and the same on every rank.
+namespace tessera::gam {
+
+/// A basis whose coefficients would be its values at K points, as te has it, where that is so nearly singular
+/// that digits would be lost: what is asked of it is written in the coefficients that there are.
+struct PointValues {
+  Matrix values;   ///< at the points, by the coefficients that there are
+  Matrix map;      ///< of the basis of values
+  Matrix penalty;  ///< in values
+};
+
+/// A basis of one variable: X = R map, with R the raw columns of `component`.
+struct Basis {
+  Component component;                ///< its `variable` is the caller's to set
+  Matrix map;                         ///< raw x K
+  Matrix penalty;                     ///< K x K, symmetric, not scaled
+  int rank = 0;                       ///< of the penalty
+  std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
+  bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
+  bool nodal = false;                 ///< te's `np` leaves it alone: coefficients are values already
+  std::optional<PointValues> points;  ///< see there
+
+  [[nodiscard]] int size() const noexcept { return map.cols(); }
+};
+
+/// R's seq(from, to, length = count), to the bit; `count` of at least 2.
+[[nodiscard]] std::vector<double> sequence(double from, double to, int count);
+
+/// The K + 4 knots of a P-spline: equally spaced over [low, high] widened by a thousandth of it each side.
+[[nodiscard]] std::vector<double> ps_knots(int k, double low, double high);
+
+/// Cubic B-splines on K + 4 increasing knots with the squared differences of order 1 to 3 of neighbouring
+/// coefficients as penalty. `uniform` asserts that the knots are equally spaced.
+/// Source: Eilers and Marx, Statistical Science 11 (1996).
+[[nodiscard]] Basis ps_basis(std::span<const double> knots, int order, bool uniform);
+
+/// Cyclic cubic B-splines on K + 1 increasing knots, the last being the first one period on, with cyclic
+/// differences as penalty.
+[[nodiscard]] Basis cp_basis(std::span<const double> knots, int order, bool uniform);
+
+/// Cubic regression spline: coefficients are the values at K increasing knots, the penalty is the
+/// integral of the squared second derivative. Source: Wood, Generalized Additive Models (2017), sec. 5.3.1.
+[[nodiscard]] Basis cr_basis(std::span<const double> knots);
+
+/// Cyclic cubic regression spline on K increasing knots, K - 1 coefficients.
+/// Source: Wood (2017), sec. 5.3.2.
+[[nodiscard]] Basis cc_basis(std::span<const double> knots);
+
+/// A random effect: one coefficient a level (or one slope, for a number), all penalised alike.
+[[nodiscard]] Basis re_basis(bool factor, int levels);
+
+/// te's reparameterisation of a margin so that its coefficients are its values at K equally spaced points
+/// of [low, high]: map P and P'SP with P = B(points)^-1. False, with the basis as it was, where mgcv finds
+/// B(points) too close to singular (a cyclic basis whose ends coincide). Where its singular values are more
+/// than 1e3 apart (a cyclic P-spline of even K over its period) coefficients stay, and `Basis::points` is
+/// set.
+bool reparameterise_at_points(Basis& basis, double low, double high);
+
+/// The four local values of a margin at x: raw places `place … place + 3`.
+struct LocalValues {
+  int place;
+  std::array<double, 4> values;
+};
+
+/// Evaluates a margin on the host, with its extrapolation (see `Margin`). Cost: one division, and a binary
+/// search where the cells are not uniform.
+[[nodiscard]] inline LocalValues evaluate(const Margin& margin, double x) {
+  const double first = margin.breaks.front();
+  const double last = margin.breaks.back();
+  if (margin.cyclic && (x < first || x > last)) {
+    const double period = last - first;
+    x -= period * std::floor((x - first) / period);
+  }
+  const int cells = margin.cell_count();
+  const double guess =
+      margin.uniform ? (x - first) / (last - first) * cells
+                     : static_cast<double>(std::upper_bound(margin.breaks.begin(), margin.breaks.end(), x) -
+                                           margin.breaks.begin() - 1);
+  // What is no number has no cell, and a conversion of it no value: it goes to the first.
+  const int cell = static_cast<int>(std::fmin(std::fmax(guess, 0.0), static_cast<double>(cells - 1)));
+  const auto at = static_cast<std::size_t>(cell);
+  const double t = (x - margin.breaks[at]) / (margin.breaks[at + 1] - margin.breaks[at]);
+  LocalValues local{cell * margin.stride, {}};
+  // Beyond an end the cubic gives way to its tangent there.
+  const bool outside = x < first || x > last;
+  const double end = t < 0 ? 0 : 1;
+  for (std::size_t a = 0; a < 4; ++a) {
+    const double* c = margin.cells[at].data() + 4 * a;
+    const double s = outside ? end : t;
+    double value = c[0] + s * (c[1] + s * (c[2] + s * c[3]));
+    if (outside) value += (c[1] + s * (2 * c[2] + s * 3 * c[3])) * (t - end);
+    local.values[a] = value;
+  }
+  return local;
+}
+
+}  // namespace tessera::gam

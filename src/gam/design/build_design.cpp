@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/build_design.hpp"
+
+#include "gam/design/centred_columns.hpp"
+#include "gam/design/parametric.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace tessera::gam {
+namespace {
+
+using tessera::mpi::Communicator;
+using tessera::mpi::Reduction;
+
+struct Extent {
+  double min;
+  double max;
+};
+
+/// *Collective.* Least and largest value over the complete rows of the job.
+Extent extent(const Communicator& comm, const Frame& frame, int variable) {
+  const auto& numbers = frame.variables[static_cast<std::size_t>(variable)].numbers;
+  std::array<double, 2> ends{-std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (frame.complete[i] == 0) continue;
+    ends[0] = std::max(ends[0], -numbers[i]);
+    ends[1] = std::max(ends[1], numbers[i]);
+  }
+  comm.allreduce(std::span<double>(ends), Reduction::max);
+  return {-ends[0], ends[1]};
+}
+
+/// By what a numeric component of a smooth multiplies its variable.
+double scale_of(const Component& component) {
+  return component.parts.empty() ? 1.0 : component.parts.front().factor;
+}
+
+/// The sum of |X| over one row of a margin.
+double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
+  if (basis.unit_rows) return 1;
+  const double x = frame.variables[static_cast<std::size_t>(basis.component.variable)].numbers[row];
+  if (basis.component.kind == Component::Kind::numeric) return std::abs(x) * scale_of(basis.component);
+  const LocalValues local = evaluate(basis.component.margin, x);
+  const auto& v = local.values;
+  const Matrix& map = basis.points ? basis.points->map : basis.map;
+  double sum = 0;
+  for (int j = 0; j < basis.size(); ++j) {
+    const double* m = map.column(j).data() + local.place;
+    sum += std::abs(v[0] * m[0] + v[1] * m[1] + v[2] * m[2] + v[3] * m[3]);
+  }
+  return sum;
+}
+
+/// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins.
+double largest_row_sum(const Communicator& comm, const Frame& frame, std::span<const Basis> margins) {
+  if (std::all_of(margins.begin(), margins.end(), [](const Basis& basis) { return basis.unit_rows; })) {
+    return 1;
+  }
+  double largest = 0;
+  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
+    if (frame.complete[row] == 0) continue;
+    double sum = 1;
+    for (const Basis& margin : margins) sum *= row_sum(margin, frame, row);
+    largest = std::max(largest, sum);
+  }
+  return comm.allreduce(largest, Reduction::max);
+}
+
+/// Every margin of a random effect has the identity as its penalty: one of them is all.
+void keep_one_penalty(SmoothBasis& smooth) {
+  smooth.penalties.resize(1);
+  smooth.s_scale.resize(1);
+  Matrix first(smooth.eigenvalues.rows(), 1);
+  std::copy_n(smooth.eigenvalues.data(), first.values().size(), first.data());
+  smooth.eigenvalues = std::move(first);
+}
+
+class Drafter {
+ public:
+  Drafter(const Communicator& comm, const Formula& formula, const Frame& frame, const SuppliedKnots& supplied,
+          const Standards& standards)
+      : comm_(comm), formula_(formula), frame_(frame), supplied_(supplied), standards_(standards) {}
+
+  DesignDraft run() {
+    check_supplied_names();
+    for (const Variable& variable : frame_.variables) {
+      draft_.design.variables.push_back({variable.name, variable.factor, variable.levels});
+    }
+    std::vector<ParametricColumns> terms = parametric_columns(formula_, frame_);
+    std::vector<ColumnCombination> combinations;
+    if (!standards_.empty()) combinations = standardise_columns(terms, standards_);
+    for (ParametricColumns& columns : terms) add(std::move(columns));
+    keep(combinations);
+    for (const SmoothSpec& spec : formula_.smooths) add(spec);
+    return std::move(draft_);
+  }
+
+ private:
+  void check_supplied_names() const {
+    for (const auto& entry : supplied_) {
+      const std::string& name = entry.first;
+      const auto in_spline = [&](const MarginSpec& margin) {
+        return margin.variable.text == name && margin.basis != "re";
+      };
+      const bool known =
+          std::any_of(formula_.smooths.begin(), formula_.smooths.end(), [&](const SmoothSpec& smooth) {
+            return std::any_of(smooth.margins.begin(), smooth.margins.end(), in_spline);
+          });
+      if (!known) {
+        throw Error(ErrorCode::usage, fmt::format("--knots: '{}' is in no spline of the formula", name));
+      }
+    }
+  }
+
+  void add(ParametricColumns columns) {
+    if (formula_.intercept && columns.components.size() == 1 &&
+        columns.components[0].kind == Component::Kind::numeric) {
+      const Extent range = extent(comm_, frame_, columns.components[0].variable);
+      if (!(range.min < range.max)) {
+        throw Error(ErrorCode::input, fmt::format("'{}' is constant ({:g}): leave it out of the formula",
+                                                  columns.label, range.min));
+      }
+    }
+    DraftBlock draft;
+    draft.block.label = std::move(columns.label);
+    draft.block.kind = "parametric";
+    draft.block.names = std::move(columns.names);
+    draft.block.raw_begin = draft_.design.add_term(std::move(columns.components));
+    draft.block.raw_size = columns.map.rows();
+    draft.block.map = std::move(columns.map);
+    draft.block.variables = std::move(columns.variables);
+    draft_.blocks.push_back(std::move(draft));
+  }
+
+  void add(const SmoothSpec& spec) {
+    std::vector<Basis> margins = make_margins(spec);
+    const bool interaction = !spec.tensor && margins.size() > 1;
+    // Of a random effect of combinations the first variable is fastest, as in R's a:b.
+    if (interaction) std::reverse(margins.begin(), margins.end());
+    std::int64_t size = 1;
+    for (const Basis& margin : margins) {
+      size *= margin.size();
+      check_coefficients(size, spec.label);
+    }
+    SmoothBasis smooth = combine(margins, spec.tensor, largest_row_sum(comm_, frame_, margins));
+    if (interaction) keep_one_penalty(smooth);
+    DraftBlock draft = draft_of(spec, std::move(smooth));
+
+    std::vector<Component> components;
+    components.reserve(margins.size() + 1);
+    for (const Basis& margin : margins) {
+      components.push_back(margin.component);
+      draft.block.margin_factor *= scale_of(margin.component);
+    }
+    if (!spec.by) {
+      draft.block.raw_begin = draft_.design.add_term(std::move(components));
+      push(std::move(draft));
+      return;
+    }
+    draft.block.variables.push_back(spec.by->text);
+    const int place = frame_.index_of(spec.by->text);
+    const Variable& by = frame_.variables[static_cast<std::size_t>(place)];
+    if (by.factor)
+      add_by_factor(std::move(draft), std::move(components), place, by);
+    else
+      add_by_number(std::move(draft), std::move(components), place);
+  }
+
+  /// All of a smooth but its columns.
+  static DraftBlock draft_of(const SmoothSpec& spec, SmoothBasis smooth) {
+    DraftBlock draft;
+    CoefBlock& block = draft.block;
+    block.label = spec.label;
+    block.kind = spec.tensor ? "te" : spec.margins[0].basis;
+    block.map = std::move(smooth.map);
+    block.raw_size = block.map.rows();
+    block.penalty = Penalty{
+        std::move(smooth.penalties), std::move(smooth.eigenvalues), 2 * smooth.log_det_values, {}, {}, {}};
+    block.knots = std::move(smooth.knots);
+    block.s_scale = std::move(smooth.s_scale);
+    for (const MarginSpec& margin : spec.margins) block.variables.push_back(margin.variable.text);
+    draft.null_space = std::move(smooth.null_space);
+    draft.values = std::move(smooth.values);
+    draft.log_det_values = smooth.log_det_values;
+    draft.constrained = std::none_of(spec.margins.begin(), spec.margins.end(),
+                                     [](const MarginSpec& margin) { return margin.basis == "re"; });
+    return draft;
+  }
+
+  void add_by_number(DraftBlock draft, std::vector<Component> components, int place) {
+    Component component;
+    component.variable = place;
+    component.kind = Component::Kind::numeric;
+    scale(component);
+    draft.block.by_factor = scale_of(component);
+    components.insert(components.begin(), component);
+    draft.block.raw_begin = draft_.design.add_term(std::move(components));
+    // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
+    const Extent range = extent(comm_, frame_, place);
+    draft.constrained = draft.constrained && range.min == range.max;
+    draft.by_value = range.min * draft.block.by_factor;
+    push(std::move(draft));
+  }
+
+  /// One smooth for each level.
+  void add_by_factor(DraftBlock draft, std::vector<Component> components, int place, const Variable& by) {
+    Component component;
+    component.variable = place;
+    component.kind = Component::Kind::factor;
+    component.levels = static_cast<int>(by.levels.size());
+    components.insert(components.begin(), component);
+    const int begin = draft_.design.add_term(std::move(components));
+    const int size = draft.block.raw_size;
+    for (int level = 0; level < component.levels; ++level) draft.sum_begins.push_back(begin + level * size);
+    for (int level = 0; level < component.levels; ++level) {
+      DraftBlock one = draft;
+      one.block.by_level = by.levels[static_cast<std::size_t>(level)];
+      one.block.label += one.block.by_level;
+      one.block.raw_begin = begin + level * size;
+      push(std::move(one));
+    }
+  }
+
+  [[nodiscard]] std::vector<Basis> make_margins(const SmoothSpec& spec) const {
+    std::vector<Basis> margins;
+    for (const MarginSpec& margin : spec.margins) {
+      margins.push_back(make_basis(comm_, frame_, margin, supplied_, spec.label));
+      Basis& basis = margins.back();
+      if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
+      if (spec.tensor && spec.normalise && !basis.nodal) {
+        const Extent range = extent(comm_, frame_, basis.component.variable);
+        reparameterise_at_points(basis, range.min, range.max);
+      }
+    }
+    return margins;
+  }
+
+  /// The combinations of the parametric columns, which are all that there are by now, in raw columns.
+  void keep(const std::vector<ColumnCombination>& combinations) {
+    if (combinations.empty()) return;
+    std::vector<int> raw_of;
+    for (const DraftBlock& draft : draft_.blocks) {
+      for (int j = 0; j < draft.block.map.cols(); ++j) {
+        const auto column = draft.block.map.column(j);
+        const auto selected = std::find_if(column.begin(), column.end(), [](double v) { return v != 0; });
+        raw_of.push_back(draft.block.raw_begin + static_cast<int>(selected - column.begin()));
+      }
+    }
+    for (std::size_t j = 0; j < combinations.size(); ++j) {
+      ColumnCombination raw;
+      for (const auto& [column, factor] : combinations[j])
+        raw.emplace_back(raw_of[static_cast<std::size_t>(column)], factor);
+      draft_.design.raw_combinations.emplace_back(raw_of[j], std::move(raw));
+    }
+  }
+
+  /// A number in a smooth is penalised, so that moving it would make another model: it is scaled alone.
+  void scale(Component& component) const {
+    if (standards_.empty()) return;
+    const double factor = standards_[static_cast<std::size_t>(component.variable)].factor;
+    component.parts = {{component.variable, 0, factor}};
+  }
+
+  void push(DraftBlock draft) {
+    if (draft.sum_begins.empty()) draft.sum_begins = {draft.block.raw_begin};
+    draft_.blocks.push_back(std::move(draft));
+  }
+
+  const Communicator& comm_;
+  const Formula& formula_;
+  const Frame& frame_;
+  const SuppliedKnots& supplied_;
+  const Standards& standards_;
+  DesignDraft draft_;
+};
+
+/// Column means of the whole column of a smooth, in its unconstrained coefficients.
+std::vector<double> column_means(const DraftBlock& draft, std::span<const double> column_sums,
+                                 std::int64_t rows) {
+  const CoefBlock& block = draft.block;
+  std::vector<double> raw(static_cast<std::size_t>(block.raw_size));
+  for (const int begin : draft.sum_begins) {
+    for (std::size_t i = 0; i < raw.size(); ++i) raw[i] += column_sums[static_cast<std::size_t>(begin) + i];
+  }
+  if (draft.by_value == 0) {
+    throw Error(ErrorCode::input, fmt::format("{}: '{}' is zero in every row: leave the term out",
+                                              block.label, block.variables.back()));
+  }
+  for (double& value : raw) value /= static_cast<double>(rows) * draft.by_value;
+  return multiply_t(block.map, raw);
+}
+
+}  // namespace
+
+DesignDraft draft_design(const Communicator& comm, const Formula& formula, const Frame& frame,
+                         const SuppliedKnots& supplied, const Standards& standards) {
+  return Drafter(comm, formula, frame, supplied, standards).run();
+}
+
+Design finish_design(const DesignDraft& draft, std::span<const double> column_sums, std::int64_t rows) {
+  if (static_cast<int>(column_sums.size()) != draft.design.raw_size) {
+    throw Error(ErrorCode::usage, fmt::format("finish_design: {} column sums for {} raw columns",
+                                              column_sums.size(), draft.design.raw_size));
+  }
+  Design design = draft.design;
+  for (const DraftBlock& one : draft.blocks) {
+    CoefBlock block = one.block;
+    if (block.penalty) block.penalty->null_space = one.null_space;
+    if (one.constrained) {
+      const Constraint constraint =
+          sum_to_zero(column_means(one, column_sums, rows), one.null_space, one.values, one.log_det_values);
+      block.map = multiply(block.map, constraint.z);
+      for (Matrix& matrix : block.penalty->matrices) {
+        matrix = multiply_tn(constraint.z, multiply(matrix, constraint.z));
+      }
+      block.penalty->log_det_constant = constraint.log_det_constant;
+      block.penalty->null_space = multiply_tn(constraint.z, constraint.null_space);
+    }
+    block.coef_size = block.map.cols();
+    if (block.penalty) name_smooth(block);
+    design.blocks.push_back(std::move(block));
+  }
+  design.count_coefficients();
+  if (design.coef_size > rows) {
+    throw Error(ErrorCode::input,
+                fmt::format("the model has {} coefficients but only {} complete rows: reduce k or the terms",
+                            design.coef_size, rows));
+  }
+  return design;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/design/knots.hpp"
+#include "gam/design/smooth.hpp"
+#include "gam/design/standardise.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/table/frame.hpp"
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// Formula and frame to model matrix, in two steps with one pass over the rows between them, because a
+/// smooth's constraint needs the column means of all complete rows of the job:
+///
+///     DesignDraft draft = draft_design(comm, formula, frame, knots);     // collective
+///     RawMoments moments = pass_over(draft.design).moments();            // R'1
+///     Design design = finish_design(draft, moments.column_sums, frame.complete_rows);
+namespace tessera::gam {
+
+/// A block that still lacks its constraint and its place among the coefficients.
+struct DraftBlock {
+  CoefBlock block;
+  bool constrained = false;
+  Matrix null_space;  ///< of its penalties, orthonormal; smooths only
+  Matrix values;      ///< see `SmoothBasis`
+  double log_det_values = 0;
+  std::vector<int> sum_begins;  ///< raw places where the level blocks begin that add up to the whole column
+  double by_value = 1;          ///< of a by variable that is the same in every row: its raw sums hold it
+};
+
+/// A design without its blocks: enough for a pass over the raw columns.
+struct DesignDraft {
+  Design design;  ///< variables, terms and raw size; no blocks
+  std::vector<DraftBlock> blocks;
+};
+
+/// *Collective.* Finds knots, levels and scales, and lays out the raw columns.
+///
+/// Throws on every rank alike: what `make_basis` throws; `Error(input)` for a factor with fewer than two
+/// levels or a constant number in the parametric part; `Error(usage)` for supplied knots of a variable that
+/// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over
+/// the rows for each smooth that is not made of B-splines alone. With `standards` the numbers of parametric
+/// terms, by variables and random slopes are standardised.
+[[nodiscard]] DesignDraft draft_design(const tessera::mpi::Communicator& comm, const Formula& formula,
+                                       const Frame& frame, const SuppliedKnots& supplied,
+                                       const Standards& standards = {});
+
+/// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure.
+/// Throws `Error(input)` if there are more coefficients than rows.
+[[nodiscard]] Design finish_design(const DesignDraft& draft, std::span<const double> column_sums,
+                                   std::int64_t rows);
+
+}  // namespace tessera::gam

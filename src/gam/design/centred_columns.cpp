@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/centred_columns.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+
+namespace tessera::gam {
+namespace {
+
+/// Variables in increasing order.
+using Variables = std::vector<int>;
+/// The level of each factor of a product.
+using Cell = std::map<int, int>;
+using Sparse = std::map<int, double>;
+
+/// A chain of rewritings of one product is no longer than this: each takes one factor out or in.
+constexpr int rewriting_limit = 8;
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// The user's columns of one term.
+struct TermColumns {
+  Variables numbers;
+  std::vector<const Component*> factors;  ///< in the order of raw places, the last one fastest
+  std::map<int, bool> has_first_level;    ///< by factor
+  std::vector<int> column_of_place;       ///< -1: none
+
+  [[nodiscard]] Variables factor_variables() const {
+    Variables variables;
+    for (const Component* factor : factors) variables.push_back(factor->variable);
+    std::sort(variables.begin(), variables.end());
+    return variables;
+  }
+  [[nodiscard]] int place_of(const Cell& cell) const {
+    int place = 0;
+    for (const Component* factor : factors) place = place * factor->levels + cell.at(factor->variable);
+    return place;
+  }
+  [[nodiscard]] Cell cell_of(int place) const {
+    Cell cell;
+    for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
+      cell[(*factor)->variable] = place % (*factor)->levels;
+      place /= (*factor)->levels;
+    }
+    return cell;
+  }
+};
+
+TermColumns columns_of(const ParametricColumns& term, int first) {
+  TermColumns out;
+  for (const Component& component : term.components) {
+    if (component.kind == Component::Kind::factor) {
+      out.factors.push_back(&component);
+    } else {
+      out.numbers.push_back(component.variable);
+    }
+  }
+  std::sort(out.numbers.begin(), out.numbers.end());
+  out.column_of_place.assign(at(term.map.rows()), -1);
+  for (const Component* factor : out.factors) out.has_first_level[factor->variable] = false;
+  for (int j = 0; j < term.map.cols(); ++j) {
+    const auto column = term.map.column(j);
+    const auto place = std::find_if(column.begin(), column.end(), [](double v) { return v != 0; });
+    out.column_of_place[static_cast<std::size_t>(place - column.begin())] = first + j;
+    for (const auto& [factor, level] : out.cell_of(static_cast<int>(place - column.begin()))) {
+      if (level == 0) out.has_first_level[factor] = true;
+    }
+  }
+  return out;
+}
+
+/// What the user's columns span, as far as it can be told by their terms.
+class Span {
+ public:
+  explicit Span(const std::vector<ParametricColumns>& terms) {
+    int first = 0;
+    for (const ParametricColumns& term : terms) {
+      terms_.push_back(columns_of(term, first));
+      first += term.map.cols();
+    }
+  }
+
+  [[nodiscard]] const TermColumns& term(std::size_t index) const { return terms_[index]; }
+
+  /// Adds `factor` times the product of numbers and a cell's indicator to `out`, in the user's columns. False
+  /// if it is not one of their combinations.
+  [[nodiscard]] bool add(const Variables& numbers, const Cell& cell, double factor, Sparse& out,
+                         int depth = 0) const {
+    if (depth > rewriting_limit) return false;
+    if (const TermColumns* term = find(numbers, keys(cell))) {
+      const int column = term->column_of_place[at(term->place_of(cell))];
+      if (column >= 0) {
+        out[column] += factor;
+        return true;
+      }
+      return add_first_level(*term, numbers, cell, factor, out, depth);
+    }
+    // The sum over all levels of a factor more.
+    const Variables had = keys(cell);
+    for (const TermColumns& term : terms_) {
+      const Variables all = term.factor_variables();
+      if (term.numbers != numbers || !std::includes(all.begin(), all.end(), had.begin(), had.end())) continue;
+      for (const Component* more : term.factors) {
+        if (cell.count(more->variable) != 0 || !term.has_first_level.at(more->variable)) continue;
+        Sparse trial = out;
+        if (!add_levels(numbers, cell, *more, 0, factor, trial, depth)) continue;
+        out = std::move(trial);
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  static Variables keys(const Cell& cell) {
+    Variables variables;
+    for (const auto& entry : cell) variables.push_back(entry.first);
+    return variables;
+  }
+  [[nodiscard]] const TermColumns* find(const Variables& numbers, const Variables& factors) const {
+    for (const TermColumns& term : terms_) {
+      if (term.numbers == numbers && term.factor_variables() == factors) return &term;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] bool add_levels(const Variables& numbers, Cell cell, const Component& factor, int begin,
+                                double times, Sparse& out, int depth) const {
+    for (int level = begin; level < factor.levels; ++level) {
+      cell[factor.variable] = level;
+      if (!add(numbers, cell, times, out, depth + 1)) return false;
+    }
+    return true;
+  }
+  /// A first level that contrasts leave out is everything less the other levels.
+  [[nodiscard]] bool add_first_level(const TermColumns& term, const Variables& numbers, const Cell& cell,
+                                     double factor, Sparse& out, int depth) const {
+    for (const Component* left_out : term.factors) {
+      if (cell.at(left_out->variable) != 0 || term.has_first_level.at(left_out->variable)) continue;
+      Cell without = cell;
+      without.erase(left_out->variable);
+      return add(numbers, without, factor, out, depth + 1) &&
+             add_levels(numbers, cell, *left_out, 1, -factor, out, depth);
+    }
+    return false;
+  }
+
+  std::vector<TermColumns> terms_;
+};
+
+/// A product of numbers, each replaced by its parts and multiplied out: variables, and the factor of each. A
+/// part's centre gives a product without a variable in its place.
+std::map<Variables, double> multiplied_out(const std::vector<std::vector<NumericPart>>& components) {
+  std::map<Variables, double> products{{{}, 1.0}};
+  for (const std::vector<NumericPart>& parts : components) {
+    std::map<Variables, double> next;
+    for (const auto& [variables, factor] : products) {
+      for (const NumericPart& part : parts) {
+        Variables longer = variables;
+        longer.insert(std::upper_bound(longer.begin(), longer.end(), part.variable), part.variable);
+        next[longer] += factor * part.factor;
+        if (part.centre != 0) next[variables] -= factor * part.factor * part.centre;
+      }
+    }
+    products = std::move(next);
+  }
+  return products;
+}
+
+/// The combinations of the columns of term `index` if its numeric components had these parts.
+std::optional<std::vector<ColumnCombination>> combine(
+    const Span& span, std::size_t index, const std::vector<std::vector<NumericPart>>& components) {
+  const TermColumns& term = span.term(index);
+  const auto products = multiplied_out(components);
+  std::vector<ColumnCombination> combinations;
+  for (std::size_t place = 0; place < term.column_of_place.size(); ++place) {
+    if (term.column_of_place[place] < 0) continue;
+    const Cell cell = term.cell_of(static_cast<int>(place));
+    Sparse sparse;
+    for (const auto& [numbers, factor] : products) {
+      if (!span.add(numbers, cell, factor, sparse)) return std::nullopt;
+    }
+    combinations.emplace_back(sparse.begin(), sparse.end());
+  }
+  return combinations;
+}
+
+}  // namespace
+
+std::vector<ColumnCombination> standardise_columns(std::vector<ParametricColumns>& terms,
+                                                   const Standards& standards) {
+  const Span span(terms);
+  std::vector<ColumnCombination> all;
+  for (std::size_t index = 0; index < terms.size(); ++index) {
+    std::vector<Component*> numbers;
+    for (Component& component : terms[index].components) {
+      if (component.kind == Component::Kind::numeric) numbers.push_back(&component);
+    }
+    const auto standard_of = [&](const Component* component) {
+      return standards.empty() ? Standard{1, {component->variable, 0, 1}, {}}
+                               : standards[at(component->variable)];
+    };
+    std::vector<std::vector<NumericPart>> chosen;
+    for (const Component* component : numbers)
+      chosen.push_back({{component->variable, 0, standard_of(component).factor}});
+    auto combinations = combine(span, index, chosen);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const Standard standard = standard_of(numbers[i]);
+      for (const auto& parts : {standard.orthogonal, std::vector<NumericPart>{standard.centred}}) {
+        if (parts.empty()) continue;
+        auto trial = chosen;
+        trial[i] = parts;
+        if (auto found = combine(span, index, trial)) {
+          chosen = std::move(trial);
+          combinations = std::move(found);
+          break;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const NumericPart& own = chosen[i].front();
+      if (chosen[i].size() > 1 || own.centre != 0 || own.factor != 1) numbers[i]->parts = chosen[i];
+    }
+    all.insert(all.end(), combinations->begin(), combinations->end());
+  }
+  return all;
+}
+
+}  // namespace tessera::gam

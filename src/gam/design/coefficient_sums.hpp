@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/linalg/algebra.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+// Sums over raw columns, turned into sums over coefficients. `M` maps coefficients to raw columns; it is
+// block diagonal, so each block is turned by itself.
+
+/// M' (R'WR) M for the raw columns R and weights W.
+[[nodiscard]] Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design,
+                                          const Algebra& algebra);
+
+/// M' v.
+[[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw, const Design& design);
+
+}  // namespace tessera::gam

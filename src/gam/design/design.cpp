@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/design.hpp"
+
+#include "gam/linalg/linalg.hpp"
+#include "gam/table/frame.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace tessera::gam {
+namespace {
+
+/// The variables that some component takes.
+std::vector<DesignVariable> used_variables(const Design& design) {
+  std::vector<bool> used(design.variables.size());
+  for (const RawTerm& term : design.terms) {
+    for (const Component& component : term.components) {
+      Component::for_each_variable(component,
+                                   [&](int variable) { used[static_cast<std::size_t>(variable)] = true; });
+    }
+  }
+  std::vector<DesignVariable> variables;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) variables.push_back(design.variables[i]);
+  }
+  return variables;
+}
+
+/// Four of each of nine splines.
+constexpr int most_nonzeros = 1 << 18;
+
+}  // namespace
+
+int Design::null_space() const {
+  int size = coef_size;
+  for (const CoefBlock& block : blocks) {
+    if (block.penalty) size -= block.penalty->rank();
+  }
+  return size;
+}
+
+std::vector<std::string> Design::coef_names() const {
+  std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(coef_size));
+  for (const CoefBlock& block : blocks) names.insert(names.end(), block.names.begin(), block.names.end());
+  return names;
+}
+
+std::vector<ColumnCombination> Design::combinations() const {
+  if (raw_combinations.empty()) return {};
+  std::map<int, int> coefficient_of;  // by raw column: a parametric column selects one
+  for (const CoefBlock& block : blocks) {
+    if (block.penalty) continue;
+    for (int j = 0; j < block.coef_size; ++j) {
+      const auto column = block.map.column(j);
+      const auto selected = std::find_if(column.begin(), column.end(), [](double v) { return v != 0; });
+      coefficient_of[block.raw_begin + static_cast<int>(selected - column.begin())] = block.coef_begin + j;
+    }
+  }
+  std::vector<ColumnCombination> out(coefficient_of.size());
+  for (const auto& [raw, combination] : raw_combinations) {
+    const auto own = coefficient_of.find(raw);
+    if (own == coefficient_of.end()) continue;
+    for (const auto& [column, factor] : combination) {
+      const auto found = coefficient_of.find(column);
+      if (found != coefficient_of.end())
+        out[static_cast<std::size_t>(own->second)].emplace_back(found->second, factor);
+    }
+  }
+  return out;
+}
+
+Matrix Design::map() const {
+  Matrix whole(raw_size, coef_size);
+  for (const CoefBlock& block : blocks) {
+    for (int j = 0; j < block.coef_size; ++j) {
+      for (int i = 0; i < block.raw_size; ++i) {
+        whole(block.raw_begin + i, block.coef_begin + j) = block.map(i, j);
+      }
+    }
+  }
+  return whole;
+}
+
+std::vector<double> Design::raw_coefficients(std::span<const double> coef) const {
+  std::vector<double> raw(static_cast<std::size_t>(raw_size));
+  for (const CoefBlock& block : blocks) {
+    const auto part = multiply(block.map, coef.subspan(static_cast<std::size_t>(block.coef_begin),
+                                                       static_cast<std::size_t>(block.coef_size)));
+    for (int i = 0; i < block.raw_size; ++i)
+      raw[static_cast<std::size_t>(block.raw_begin + i)] += part[static_cast<std::size_t>(i)];
+  }
+  return raw;
+}
+
+std::size_t Design::penalty_count() const {
+  std::size_t count = 0;
+  for (const CoefBlock& block : blocks) {
+    if (block.penalty) count += block.penalty->matrices.size();
+  }
+  return count;
+}
+
+int Design::add_term(std::vector<Component> components) {
+  if (components.size() > most_components)
+    throw Error(ErrorCode::input, fmt::format("a term of {} variables, more than the {} that one may have",
+                                              components.size(), most_components));
+  RawTerm term;
+  term.raw_begin = raw_size;
+  std::int64_t size = 1;
+  for (const Component& component : components) {
+    size *= component.raw_size();
+    // A spline has at least three coefficients, so that more of them have too many together.
+    if (term.nonzeros > most_nonzeros / component.nonzeros())
+      throw Error(ErrorCode::input,
+                  "a term of more than 9 splines, which has too many coefficients to be fitted");
+    term.nonzeros *= component.nonzeros();
+    if (raw_size + size > std::numeric_limits<int>::max()) {
+      throw Error(ErrorCode::input,
+                  "the model has more than 2^31 - 1 columns: reduce k, or a factor's levels");
+    }
+  }
+  term.raw_size = static_cast<int>(size);
+  term.components = std::move(components);
+  raw_size += term.raw_size;
+  terms.push_back(std::move(term));
+  return terms.back().raw_begin;
+}
+
+void Design::count_coefficients() {
+  std::erase_if(blocks, [](const CoefBlock& block) { return block.coef_size == 0; });
+  coef_size = 0;
+  for (CoefBlock& block : blocks) {
+    block.coef_begin = coef_size;
+    coef_size += block.coef_size;
+  }
+}
+
+void name_smooth(CoefBlock& block) {
+  block.names.clear();
+  for (int i = 1; i <= block.coef_size; ++i) block.names.push_back(fmt::format("{}.{}", block.label, i));
+  Penalty& penalty = *block.penalty;
+  penalty.labels.clear();
+  const std::size_t count = penalty.matrices.size();
+  for (std::size_t j = 0; j < count; ++j) {
+    penalty.labels.push_back(count == 1 ? block.label : fmt::format("{}{}", block.label, j + 1));
+  }
+}
+
+void check_coefficients(std::int64_t count, const std::string& label) {
+  constexpr std::int64_t most = 20000;
+  if (count > most) {
+    throw Error(ErrorCode::input, fmt::format("{} has {} coefficients, more than the {} that can be fitted",
+                                              label, count, most));
+  }
+}
+
+Design reindexed(Design design, const Frame& frame) {
+  std::vector<DesignVariable> variables;
+  for (const Variable& variable : frame.variables) {
+    variables.push_back({variable.name, variable.factor, variable.levels});
+  }
+  const auto place_of = [&](const DesignVariable& wanted) {
+    const int place = frame.index_of(wanted.name);
+    if (!(variables[static_cast<std::size_t>(place)] == wanted)) {
+      throw Error(
+          ErrorCode::input,
+          fmt::format(
+              "'{}' is {} in the model and not so in the data: use the table's own types", wanted.name,
+              wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number"));
+    }
+    return place;
+  };
+  for (RawTerm& term : design.terms) {
+    for (Component& component : term.components) {
+      Component::for_each_variable(component, [&](int& variable) {
+        variable = place_of(design.variables[static_cast<std::size_t>(variable)]);
+      });
+    }
+  }
+  design.variables = std::move(variables);
+  return design;
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> Design::known_levels() const {
+  std::vector<std::pair<std::string, std::vector<std::string>>> factors;
+  for (const DesignVariable& variable : used_variables(*this)) {
+    if (variable.factor) factors.emplace_back(variable.name, variable.levels);
+  }
+  return factors;
+}
+
+std::vector<std::string> Design::known_numbers() const {
+  std::vector<std::string> numbers;
+  for (const DesignVariable& variable : used_variables(*this)) {
+    if (!variable.factor) numbers.push_back(variable.name);
+  }
+  return numbers;
+}
+
+}  // namespace tessera::gam

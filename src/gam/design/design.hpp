@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/component_kind.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// The model matrix in the form that makes a row cheap: X = R M.
+///
+/// R (rows x raw) is local: a row of R has a handful of nonzeros whatever the basis, because every basis
+/// here is a piecewise cubic of four local values in each cell of its variable. M (raw x coefficients)
+/// is a small dense map that does not depend on the rows: it holds what makes a cr or cc basis out of
+/// values and second derivatives, what folds a cyclic basis, te's reparameterisation, and the
+/// constraint. So X'WX = M' (R'WR) M, and a pass over the rows never forms a dense row.
+namespace tessera::gam {
+
+struct Frame;
+
+/// A piecewise cubic basis of one variable: in each cell four consecutive raw values are not zero.
+///
+/// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw places
+/// `c * stride + 0 … 3` are v_a(t) = sum_i cells[c][4 a + i] t^i. Outside the breaks every v_a goes on
+/// linearly (value and slope at the end); a cyclic margin wraps x into the breaks instead.
+/// B-splines have stride 1. cr and cc have stride 2: value and second derivative at knot c, then at c + 1.
+struct Margin {
+  std::vector<double> breaks;  ///< cells + 1, increasing
+  bool uniform = false;        ///< equally spaced: the cell is found by one division
+  bool cyclic = false;
+  int stride = 1;
+  std::vector<std::array<double, 16>> cells;
+  [[nodiscard]] int cell_count() const noexcept { return static_cast<int>(cells.size()); }
+  [[nodiscard]] int raw_size() const noexcept { return (cell_count() - 1) * stride + 4; }
+};
+
+/// One variable's part in a numeric component: (x - centre) * factor.
+struct NumericPart {
+  int variable = 0;  ///< index into the Frame, and into `Design::variables`
+  double centre = 0;
+  double factor = 1;
+};
+
+/// One factor of a raw term.
+struct Component {
+  /// `levels` raw places for a factor, `margin.raw_size()` for a spline.
+  using Kind = ComponentKind;
+  Kind kind = Kind::numeric;
+  int variable = 0;  ///< index into the Frame, and into `Design::variables`
+  int levels = 0;
+  Margin margin;
+  /// What a numeric component is the sum of; empty: the variable itself. A fit centres and scales its numeric
+  /// columns in this way before any product is summed (see standardise.hpp).
+  std::vector<NumericPart> parts;
+  /// The least and the largest value of a spline's variable in the complete rows of the job. Of the fit's own
+  /// design alone: model.json has it as the outline.
+  std::array<double, 2> extent{};
+  [[nodiscard]] int raw_size() const noexcept {
+    return kind == Kind::numeric ? 1 : kind == Kind::factor ? levels : margin.raw_size();
+  }
+  [[nodiscard]] int nonzeros() const noexcept { return kind == Kind::spline ? 4 : 1; }
+  /// Calls `use(variable)` for the variables that it is computed from, by a reference that may change them.
+  template <class Self, class Use>
+  static void for_each_variable(Self& self, const Use& use) {
+    use(self.variable);
+    for (auto& part : self.parts) use(part.variable);
+  }
+};
+
+/// A run of raw columns: the Kronecker product of its components, the last one fastest. No components:
+/// the intercept, one raw column of ones.
+struct RawTerm {
+  std::vector<Component> components;
+  int raw_begin = 0;
+  int raw_size = 1;
+  int nonzeros = 1;
+};
+
+/// Penalties of one coefficient block, and the pieces of log|S|+ that do not need the rows.
+///
+/// S_j are coefficients x coefficients, scaled (log_sp refers to them) and constrained. Before the
+/// constraint they commute: their eigenvalues are the columns of `eigenvalues` (one row for each common
+/// eigenvector that some S_j does not annihilate), so log|sum_j lambda_j S_j|+ =
+/// sum_i log(sum_j lambda_j eigenvalues(i, j)) + log_det_constant, whatever the lambdas. The constant is
+/// log|P c|^2, c the unit constraint vector and P the projector on the null space: det(I - u u') = 1 - |u|^2.
+///
+/// A smooth that has lost columns to a side condition (side_conditions.hpp) has penalties that share no
+/// eigenvectors: then `set_ranks` takes the place of `eigenvalues`, and the constant is zero.
+struct Penalty {
+  std::vector<Matrix> matrices;
+  Matrix eigenvalues;  ///< rank x matrices.size()
+  double log_det_constant = 0;
+  std::vector<std::string> labels;  ///< as R names its smoothing parameters: "s(x)", "te(x,z)1", …
+  /// Rank of the sum of each set of penalties; bit j of the place stands for penalty j. Empty where there are
+  /// common eigenvectors.
+  std::vector<int> set_ranks;
+  Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: what no penalty sees
+  [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty(); }
+  [[nodiscard]] int rank() const noexcept { return commutes() ? eigenvalues.rows() : set_ranks.back(); }
+};
+
+/// A run of coefficients made from a run of raw columns.
+struct CoefBlock {
+  std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
+  std::string kind;                ///< "parametric", "ps", "cp", "cr", "cc", "re", "te"
+  std::vector<std::string> names;  ///< one a coefficient, as R has them: "cutGood", "s(x).1", …
+  int raw_begin = 0;
+  int raw_size = 0;
+  int coef_begin = 0;
+  int coef_size = 0;
+  Matrix map;                              ///< raw_size x coef_size
+  std::optional<Penalty> penalty;          ///< smooths only
+  std::vector<std::vector<double>> knots;  ///< of each margin, for model.json
+  std::vector<double> s_scale;             ///< of each penalty
+  std::vector<std::string> variables;      ///< of each margin; then the by variable if there is one
+  std::string by_level;
+  /// Powers of two in the columns of a smooth of a design whose numbers are standardised: of a number that it
+  /// is by, and of the numbers among its margins, which its penalties have too.
+  double by_factor = 1;
+  double margin_factor = 1;
+  int determined = 0;  ///< functions of a smooth's null space that it lacks, as other terms determine them
+};
+
+/// What a component's variable must be in any table that the design is applied to.
+struct DesignVariable {
+  std::string name;
+  bool factor = false;
+  std::vector<std::string> levels;
+  friend bool operator==(const DesignVariable&, const DesignVariable&) = default;
+};
+
+/// A column of the design as a combination of the columns that the formula says: places and factors.
+using ColumnCombination = std::vector<std::pair<int, double>>;
+
+/// Everything about the model matrix that does not depend on a single row.
+struct Design {
+  std::vector<DesignVariable> variables;  ///< by the places that `Component::variable` counts
+  std::vector<RawTerm> terms;
+  std::vector<CoefBlock> blocks;
+  int raw_size = 0;
+  int coef_size = 0;
+  /// Of each raw column that is a parametric column of a design whose numbers are standardised, in raw
+  /// columns of the formula; else empty.
+  std::vector<std::pair<int, ColumnCombination>> raw_combinations;
+  /// What was left out, as other terms determine it: a parametric column's name, a smooth's label.
+  std::vector<std::string> left_out;
+
+  /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
+  [[nodiscard]] int null_space() const;
+  [[nodiscard]] std::vector<std::string> coef_names() const;
+  /// `raw_combinations` of the parametric coefficients that there are, which come first, in such
+  /// coefficients.
+  [[nodiscard]] std::vector<ColumnCombination> combinations() const;
+  /// Penalties of all blocks.
+  [[nodiscard]] std::size_t penalty_count() const;
+  /// M as one raw x coefficients matrix.
+  [[nodiscard]] Matrix map() const;
+  /// M b, without M as one matrix.
+  [[nodiscard]] std::vector<double> raw_coefficients(std::span<const double> coef) const;
+  /// The factors among the variables that the terms use, with their levels, as `FrameRequest` takes them.
+  [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> known_levels() const;
+  /// The numbers among those variables.
+  [[nodiscard]] std::vector<std::string> known_numbers() const;
+  /// Appends a term, filling in its place, size and nonzeros; returns its first raw column. Throws
+  /// `Error(input)` if the raw columns would be more than an int counts, or the term has more than
+  /// `most_components`, or more splines among them than any that can be fitted.
+  int add_term(std::vector<Component> components);
+  /// Gives every block its place among the coefficients; blocks that have none go.
+  void count_coefficients();
+};
+
+/// Components that a term may have: their sets are the bits of an integer (see rows_layout.hpp).
+inline constexpr int most_components = 32;
+
+/// Names a smooth's coefficients and penalties from its label, as R does.
+void name_smooth(CoefBlock& block);
+
+/// Throws `Error(input)` if a term has more coefficients than dense algebra can serve (20,000).
+void check_coefficients(std::int64_t count, const std::string& label);
+
+/// The design with its components counting the variables of `frame`, found by name: what a design read
+/// from a model file needs before it meets a table. Throws `Error(input)` if the frame lacks a variable, or
+/// has it as another kind or with other levels.
+[[nodiscard]] Design reindexed(Design design, const Frame& frame);
+
+}  // namespace tessera::gam

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/design_json.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace tessera::gam {
+namespace {
+
+using Json = nlohmann::json;
+
+using files::JsonField;
+
+/// Numbers that the matrices of a design may still have.
+///
+/// Zeros are not in the file, so that a matrix is larger than its text. But the covariance of the
+/// coefficients is there in full, and a design that a fit made has not much more numbers than that.
+class NumbersLeft {
+ public:
+  /// `splines`: the most in one term, each of which may have twice as many raw places as coefficients.
+  NumbersLeft(std::int64_t coefficients, int splines)
+      : left_(least + (per_covariance + (std::int64_t{2} << splines)) * coefficients * coefficients) {}
+
+  [[nodiscard]] Matrix matrix(const files::JsonField& field, int rows, int cols) {
+    const std::int64_t count = std::int64_t{rows} * cols;
+    if (count > left_)
+      field.refuse(
+          fmt::format("has {} x {} numbers, more than the coefficients of this model need", rows, cols));
+    left_ -= count;
+    return {rows, cols};
+  }
+
+ private:
+  static constexpr std::int64_t least = std::int64_t{1} << 23;
+  static constexpr std::int64_t per_covariance = 64;
+  std::int64_t left_;
+};
+
+/// Selections, foldings and band matrices are mostly zero: those are written as (row, column, value).
+Json matrix_json(const Matrix& matrix) {
+  Json json{{"rows", matrix.rows()}, {"cols", matrix.cols()}};
+  const auto values = matrix.values();
+  const auto zeros = std::count(values.begin(), values.end(), 0.0);
+  if (3 * (static_cast<std::ptrdiff_t>(values.size()) - zeros) >=
+      static_cast<std::ptrdiff_t>(values.size())) {
+    json["values"] = std::vector<double>(values.begin(), values.end());
+    return json;
+  }
+  Json entries = Json::array();
+  for (int j = 0; j < matrix.cols(); ++j) {
+    for (int i = 0; i < matrix.rows(); ++i) {
+      if (matrix(i, j) != 0) entries.push_back({i, j, matrix(i, j)});
+    }
+  }
+  json["entries"] = std::move(entries);
+  return json;
+}
+
+Matrix matrix_from(const files::JsonField& field, int rows, int cols, NumbersLeft& left) {
+  static_cast<void>(field.at("rows").whole(rows, rows));
+  static_cast<void>(field.at("cols").whole(cols, cols));
+  Matrix matrix = left.matrix(field, rows, cols);
+  if (const auto all = field.find("values")) {
+    const std::vector<double> values = all->numbers(matrix.values().size());
+    std::copy(values.begin(), values.end(), matrix.values().begin());
+    return matrix;
+  }
+  for (const files::JsonField& entry : field.at("entries").elements()) {
+    const std::vector<files::JsonField> parts = entry.elements(3);
+    matrix(parts[0].whole(0, rows - 1), parts[1].whole(0, cols - 1)) = parts[2].number();
+  }
+  return matrix;
+}
+
+/// Equal cells, as equally spaced B-splines have them, are written once.
+Json margin_json(const Margin& margin) {
+  Json json{{"breaks", margin.breaks},
+            {"uniform", margin.uniform},
+            {"cyclic", margin.cyclic},
+            {"stride", margin.stride}};
+  const bool same = std::all_of(margin.cells.begin(), margin.cells.end(),
+                                [&](const auto& cell) { return cell == margin.cells.front(); });
+  if (same) {
+    json["cell"] = margin.cells.front();
+  } else {
+    json["cells"] = margin.cells;
+  }
+  return json;
+}
+
+std::array<double, 16> cell_from(const files::JsonField& field) {
+  std::array<double, 16> cell{};
+  const std::vector<double> values = field.numbers(cell.size());
+  std::copy(values.begin(), values.end(), cell.begin());
+  return cell;
+}
+
+/// The width of a cell divides.
+bool usable_width(double width) {
+  return width > 0 && std::isfinite(width) && std::isfinite(1 / width);
+}
+
+std::vector<double> breaks_from(const files::JsonField& field, bool uniform) {
+  std::vector<double> breaks = field.numbers();
+  if (breaks.size() < 2) field.refuse("has no cell of a spline");
+  const double mean = (breaks.back() - breaks.front()) / static_cast<double>(breaks.size() - 1);
+  const double largest = std::max(std::abs(breaks.front()), std::abs(breaks.back()));
+  for (std::size_t i = 1; i < breaks.size(); ++i) {
+    const double width = breaks[i] - breaks[i - 1];
+    if (!usable_width(width) || !usable_width(mean))
+      field.refuse(fmt::format("does not ascend by a usable step from element {} to the next", i - 1));
+    if (uniform && std::abs(width - mean) > 1e-6 * mean + 1e-14 * largest)
+      field.refuse(fmt::format("is not equally spaced at element {}", i));
+  }
+  return breaks;
+}
+
+Margin margin_from(const files::JsonField& field) {
+  Margin margin;
+  margin.uniform = field.at("uniform").truth();
+  margin.breaks = breaks_from(field.at("breaks"), margin.uniform);
+  margin.cyclic = field.at("cyclic").truth();
+  margin.stride = field.at("stride").whole(1, 2);
+  const std::size_t cells = margin.breaks.size() - 1;
+  if (const auto same = field.find("cell")) {
+    margin.cells.assign(cells, cell_from(*same));
+  } else {
+    for (const files::JsonField& cell : field.at("cells").elements(cells))
+      margin.cells.push_back(cell_from(cell));
+  }
+  return margin;
+}
+
+Json penalty_json(const Penalty& penalty) {
+  Json matrices = Json::array();
+  for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
+  Json json{{"matrices", std::move(matrices)}, {"labels", penalty.labels}};
+  if (penalty.commutes()) {
+    json["eigenvalues"] = matrix_json(penalty.eigenvalues);
+    json["log_det_constant"] = penalty.log_det_constant;
+  } else {
+    json["set_ranks"] = penalty.set_ranks;
+  }
+  return json;
+}
+
+Penalty penalty_from(const files::JsonField& field, int size, std::size_t margins, NumbersLeft& left) {
+  const std::vector<files::JsonField> matrices = field.at("matrices").elements();
+  if (matrices.empty() || matrices.size() > margins)
+    field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
+  Penalty penalty;
+  for (const files::JsonField& matrix : matrices)
+    penalty.matrices.push_back(matrix_from(matrix, size, size, left));
+  if (const auto ranks = field.find("set_ranks")) {
+    for (const files::JsonField& rank : ranks->elements(std::size_t{1} << matrices.size()))
+      penalty.set_ranks.push_back(rank.whole(0, size));
+  } else {
+    const files::JsonField eigenvalues = field.at("eigenvalues");
+    // Those of before the constraint, which takes one coefficient at most.
+    const int rank = eigenvalues.at("rows").whole(0, size + 1);
+    penalty.eigenvalues = matrix_from(eigenvalues, rank, static_cast<int>(matrices.size()), left);
+    penalty.log_det_constant = field.at("log_det_constant").number();
+  }
+  for (const files::JsonField& label : field.at("labels").elements(matrices.size()))
+    penalty.labels.push_back(label.text());
+  return penalty;
+}
+
+Json block_json(const CoefBlock& block) {
+  Json json{{"label", block.label},          {"kind", block.kind},
+            {"names", block.names},          {"raw_begin", block.raw_begin},
+            {"map", matrix_json(block.map)}, {"knots", block.knots},
+            {"s_scale", block.s_scale},      {"variables", block.variables},
+            {"by_level", block.by_level}};
+  if (block.penalty) json["penalty"] = penalty_json(*block.penalty);
+  if (block.determined > 0) json["determined"] = block.determined;
+  return json;
+}
+
+/// The term whose raw columns begin a block.
+const RawTerm& term_of(const Design& design, const files::JsonField& raw_begin) {
+  const int place = raw_begin.whole(0, design.raw_size - 1);
+  return *std::prev(std::upper_bound(design.terms.begin(), design.terms.end(), place,
+                                     [](int at, const RawTerm& term) { return at < term.raw_begin; }));
+}
+
+/// Raw columns of the last `count` components.
+int raw_size_of(const RawTerm& term, std::size_t count) {
+  int size = 1;
+  for (std::size_t i = term.components.size() - count; i < term.components.size(); ++i)
+    size *= term.components[i].raw_size();
+  return size;
+}
+
+/// The raw columns of a block: all of a term's or, of a smooth by a factor, those of one level.
+void set_place(CoefBlock& block, const files::JsonField& field, const Design& design) {
+  const files::JsonField begin = field.at("raw_begin");
+  const RawTerm& term = term_of(design, begin);
+  const bool smooth = field.find("penalty").has_value();
+  const std::size_t components = term.components.size();
+  const std::size_t margins = smooth ? block.knots.size() : components;
+  if (margins > components || (smooth && components > margins + 1))
+    field.at("knots").refuse(fmt::format("has {} margins, and the term {} variables", margins, components));
+  block.raw_begin = begin.whole();
+  block.raw_size = raw_size_of(term, margins);
+  if ((block.raw_begin - term.raw_begin) % block.raw_size != 0)
+    begin.refuse("is not where the columns of a level begin");
+  if (!block.by_level.empty() && block.variables.empty())
+    field.at("variables").refuse("has no variable for the level that the smooth is by");
+}
+
+CoefBlock block_from(const files::JsonField& field, const Design& design, NumbersLeft& left) {
+  CoefBlock block;
+  block.label = field.at("label").text();
+  block.kind = field.at("kind").text();
+  block.names = field.at("names").texts();
+  block.coef_size = static_cast<int>(block.names.size());
+  for (const files::JsonField& knots : field.at("knots").elements()) block.knots.push_back(knots.numbers());
+  block.s_scale = field.at("s_scale").numbers();
+  block.variables = field.at("variables").texts();
+  block.by_level = field.at("by_level").text();
+  set_place(block, field, design);
+  block.map = matrix_from(field.at("map"), block.raw_size, block.coef_size, left);
+  if (const auto determined = field.find("determined")) block.determined = determined->whole();
+  if (const auto penalty = field.find("penalty"))
+    block.penalty = penalty_from(*penalty, block.coef_size, block.knots.size(), left);
+  return block;
+}
+
+Json component_json(const Component& component, const Design& design) {
+  Json json{{"variable", design.variables[static_cast<std::size_t>(component.variable)].name}};
+  if (component.kind == Component::Kind::spline) json["margin"] = margin_json(component.margin);
+  return json;
+}
+
+/// A component is a spline if it has a margin, else what its variable is.
+Component component_from(const files::JsonField& field, const Design& design) {
+  const files::JsonField name = field.at("variable");
+  const auto found =
+      std::find_if(design.variables.begin(), design.variables.end(),
+                   [&](const DesignVariable& variable) { return variable.name == name.text(); });
+  if (found == design.variables.end()) name.refuse("is not among the variables of the design");
+  Component component;
+  component.variable = static_cast<int>(found - design.variables.begin());
+  if (const auto margin = field.find("margin")) {
+    if (found->factor) margin->refuse("is the spline of a factor");
+    component.kind = Component::Kind::spline;
+    component.margin = margin_from(*margin);
+  } else if (found->factor) {
+    component.kind = Component::Kind::factor;
+    component.levels = static_cast<int>(found->levels.size());
+  }
+  return component;
+}
+
+DesignVariable variable_from(const files::JsonField& field) {
+  DesignVariable variable{field.at("name").text(), false, {}};
+  if (const auto levels = field.find("levels")) {
+    variable.factor = true;
+    variable.levels = levels->texts();
+    if (variable.levels.empty()) levels->refuse("has no level");
+  }
+  return variable;
+}
+
+int splines_of(const RawTerm& term) {
+  return static_cast<int>(
+      std::count_if(term.components.begin(), term.components.end(),
+                    [](const Component& component) { return component.kind == Component::Kind::spline; }));
+}
+
+}  // namespace
+
+Design design_from_json(const files::JsonField& field, int coefficients) {
+  Design design;
+  for (const files::JsonField& variable : field.at("variables").elements())
+    design.variables.push_back(variable_from(variable));
+  int splines = 0;
+  for (const files::JsonField& term : field.at("terms").elements()) {
+    std::vector<Component> components;
+    for (const files::JsonField& component : term.elements())
+      components.push_back(component_from(component, design));
+    try {
+      design.add_term(std::move(components));
+    } catch (const Error& fault) {
+      term.refuse(fault.what());
+    }
+    splines = std::max(splines, splines_of(design.terms.back()));
+  }
+  NumbersLeft left(coefficients, splines);
+  for (const files::JsonField& value : field.at("blocks").elements()) {
+    CoefBlock block = block_from(value, design, left);
+    block.coef_begin = design.coef_size;
+    if (block.coef_size > coefficients - design.coef_size)
+      value.at("names").refuse(fmt::format("is of more than the {} coefficients of the model", coefficients));
+    design.coef_size += block.coef_size;
+    design.blocks.push_back(std::move(block));
+  }
+  if (design.coef_size != coefficients)
+    field.at("blocks").refuse(
+        fmt::format("has {} coefficients, and the model {}", design.coef_size, coefficients));
+  if (const auto left_out = field.find("left_out")) design.left_out = left_out->texts();
+  return design;
+}
+
+Json to_json(const Design& design) {
+  std::vector<bool> used(design.variables.size());
+  Json terms = Json::array();
+  for (const RawTerm& term : design.terms) {
+    Json components = Json::array();
+    for (const Component& component : term.components) {
+      used[static_cast<std::size_t>(component.variable)] = true;
+      components.push_back(component_json(component, design));
+    }
+    terms.push_back(std::move(components));
+  }
+  Json variables = Json::array();
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) continue;
+    Json variable{{"name", design.variables[i].name}};
+    if (design.variables[i].factor) variable["levels"] = design.variables[i].levels;
+    variables.push_back(std::move(variable));
+  }
+  Json blocks = Json::array();
+  for (const CoefBlock& block : design.blocks) blocks.push_back(block_json(block));
+  Json json{{"variables", std::move(variables)}, {"terms", std::move(terms)}, {"blocks", std::move(blocks)}};
+  if (!design.left_out.empty()) json["left_out"] = design.left_out;
+  return json;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/determined_columns.hpp"
+
+#include "gam/design/coefficient_sums.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+/// Of the square of a column: less is rounding of X'WX.
+constexpr double dependence_tolerance = 1e-13;
+constexpr double equality_tolerance = 1e-9;
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// The unpenalised columns of X as a design of their own: a smooth's are its map times its null space.
+Design unpenalised_part(const Design& design) {
+  Design part = design;
+  part.coef_size = 0;
+  for (CoefBlock& block : part.blocks) {
+    if (block.penalty) {
+      block.map = multiply(block.map, block.penalty->null_space);
+      block.coef_size = block.map.cols();
+      block.penalty.reset();
+    }
+    // Blocks without such columns stay, so that they are counted as the design's.
+    block.coef_begin = part.coef_size;
+    part.coef_size += block.coef_size;
+  }
+  return part;
+}
+
+/// U'X'WX U, U the unpenalised coordinates, with unit diagonal but for columns of zeros, and what turned it.
+struct Correlations {
+  Matrix matrix;
+  std::vector<double> norms;
+};
+
+Correlations correlations(const Matrix& gram) {
+  Correlations out{gram, {}};
+  for (int i = 0; i < gram.rows(); ++i) out.norms.push_back(std::sqrt(std::max(0.0, gram(i, i))));
+  for (int j = 0; j < gram.cols(); ++j) {
+    for (int i = 0; i < gram.rows(); ++i) {
+      const double norms = out.norms[at(i)] * out.norms[at(j)];
+      out.matrix(i, j) = norms > 0 ? gram(i, j) / norms : 0.0;
+    }
+  }
+  return out;
+}
+
+void project_out(Matrix& rest, int pivot) {
+  const std::vector<double> column(rest.column(pivot).begin(), rest.column(pivot).end());
+  for (int j = 0; j < rest.cols(); ++j) {
+    const double factor = column[at(j)] / column[at(pivot)];
+    if (factor == 0) continue;
+    for (int i = 0; i < rest.rows(); ++i) rest(i, j) -= column[at(i)] * factor;
+  }
+}
+
+/// What X'WX and the penalties together leave of the unpenalised columns when all others have been taken out.
+/// X'WX has the weight of the square of its norm, and the penalties are those of unit norm, or of unit
+/// eigenvalues where a smooth has one.
+Matrix beside_penalties(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
+  Design turned = design;
+  std::vector<std::pair<int, int>> penalised;    // first coordinate and count
+  std::vector<std::pair<int, int>> unpenalised;  // in the order of the blocks
+  std::vector<Matrix> penalties;
+  for (CoefBlock& block : turned.blocks) {
+    if (!block.penalty) {
+      unpenalised.emplace_back(block.coef_begin, block.coef_size);
+      continue;
+    }
+    const Matrix& null_space = block.penalty->null_space;
+    const int free = null_space.cols();
+    const int rank = block.coef_size - free;
+    const Matrix q = free == 0 ? identity(block.coef_size) : full_q(null_space);
+    Matrix turn = submatrix(q, 0, block.coef_size, free, rank);
+    const std::vector<Matrix>& matrices = block.penalty->matrices;
+    Matrix sum(rank, rank);
+    for (const Matrix& s : matrices) {
+      const Matrix part = multiply_tn(turn, multiply(s, turn));
+      const double norm = std::sqrt(dot(part.values(), part.values()));
+      for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += part.values()[i] / norm;
+    }
+    if (matrices.size() == 1) {
+      if (const auto lower = cholesky(sum)) {
+        turn = transpose(triangular_solve(*lower, transpose(turn), false));
+        sum = identity(rank);
+      }
+    }
+    penalties.push_back(std::move(sum));
+    Matrix both(block.coef_size, block.coef_size);
+    assign(both, 0, 0, turn);
+    assign(both, 0, rank, null_space);
+    block.map = multiply(block.map, both);
+    penalised.emplace_back(block.coef_begin, rank);
+    unpenalised.emplace_back(block.coef_begin + rank, free);
+  }
+  Matrix gram = gram_in_coefficients(raw_gram, turned, algebra);
+  double trace = 0;
+  for (int i = 0; i < gram.rows(); ++i) trace += gram(i, i);
+  for (double& value : gram.values()) value /= trace;
+  for (std::size_t i = 0; i < penalties.size(); ++i) {
+    const auto [begin, size] = penalised[i];
+    for (int c = 0; c < size; ++c) {
+      for (int r = 0; r < size; ++r) gram(begin + r, begin + c) += penalties[i](r, c);
+    }
+  }
+  const auto places = [](const std::vector<std::pair<int, int>>& runs) {
+    std::vector<int> all;
+    for (const auto& [begin, size] : runs) {
+      for (int i = 0; i < size; ++i) all.push_back(begin + i);
+    }
+    return all;
+  };
+  const std::vector<int> first = places(penalised);
+  const std::vector<int> second = places(unpenalised);
+  const auto part = [&](const std::vector<int>& rows, const std::vector<int>& columns) {
+    Matrix out(static_cast<int>(rows.size()), static_cast<int>(columns.size()));
+    for (int j = 0; j < out.cols(); ++j) {
+      for (int i = 0; i < out.rows(); ++i) out(i, j) = gram(rows[at(i)], columns[at(j)]);
+    }
+    return out;
+  };
+  Matrix rest = part(second, second);
+  if (first.empty()) return rest;
+  const auto lower = cholesky(part(first, first));
+  if (!lower) return rest;
+  const Matrix half = triangular_solve(*lower, part(first, second), false);
+  const Matrix explained = algebra.multiply(transpose(half), half);
+  for (std::size_t i = 0; i < rest.values().size(); ++i) rest.values()[i] -= explained.values()[i];
+  return rest;
+}
+
+/// 0 = sum_k weights[k] (unpenalised column k), with 1 at its own place.
+struct Combination {
+  int place = 0;
+  std::vector<double> weights;
+};
+
+/// The unpenalised columns that the others determine. Of those of the least rank the one is next that has the
+/// most left in `order`.
+std::vector<Combination> combinations(const Correlations& columns, Matrix order,
+                                      const std::vector<int>& ranks) {
+  const int count = columns.matrix.rows();
+  Matrix rest = columns.matrix;
+  std::vector<int> waiting;
+  std::vector<Combination> found;
+  std::vector<int> taken;
+  for (int i = 0; i < count; ++i) waiting.push_back(i);
+  while (!waiting.empty()) {
+    std::erase_if(waiting, [&](int one) {
+      if (rest(one, one) > dependence_tolerance) return false;
+      found.push_back({one, {}});
+      return true;
+    });
+    if (waiting.empty()) break;
+    int rank = ranks[at(waiting.front())];
+    for (const int one : waiting) rank = std::min(rank, ranks[at(one)]);
+    double most = 0;
+    for (const int one : waiting) most = ranks[at(one)] == rank ? std::max(most, order(one, one)) : most;
+    // Of equal ones the first, whatever rounding makes of them.
+    const auto found_next = std::ranges::find_if(waiting, [&](int one) {
+      return ranks[at(one)] == rank && order(one, one) >= (1 - equality_tolerance) * most;
+    });
+    const int next = found_next == waiting.end() ? waiting.front() : *found_next;
+    project_out(rest, next);
+    if (order(next, next) > 0) project_out(order, next);
+    std::erase(waiting, next);
+    taken.push_back(next);
+  }
+  if (found.empty()) return found;
+
+  const int size = static_cast<int>(taken.size());
+  Matrix gram(size, size);
+  Matrix right(size, static_cast<int>(found.size()));
+  for (int i = 0; i < size; ++i) {
+    for (int j = 0; j < size; ++j) gram(i, j) = columns.matrix(taken[at(i)], taken[at(j)]);
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      right(i, static_cast<int>(j)) = columns.matrix(taken[at(i)], found[j].place);
+    }
+  }
+  const auto weights = solve(gram, right);
+  for (std::size_t j = 0; j < found.size(); ++j) {
+    Combination& one = found[j];
+    one.weights.assign(at(count), 0.0);
+    one.weights[at(one.place)] = 1;
+    const double norm = columns.norms[at(one.place)];
+    for (int i = 0; weights && norm > 0 && i < size; ++i) {
+      one.weights[at(taken[at(i)])] =
+          -(*weights)(i, static_cast<int>(j)) * norm / columns.norms[at(taken[at(i)])];
+    }
+  }
+  return found;
+}
+
+/// The block of the unpenalised design that has the column.
+std::size_t block_at(const Design& unpenalised, int place) {
+  const auto found = std::ranges::find_if(unpenalised.blocks, [&](const CoefBlock& block) {
+    return place >= block.coef_begin && place < block.coef_begin + block.coef_size;
+  });
+  return at(found - unpenalised.blocks.begin());
+}
+
+/// Weights of unpenalised columns as coefficients of the design, whose blocks are those of `unpenalised`.
+std::vector<double> in_coefficients(std::span<const double> weights, const Design& design,
+                                    const Design& unpenalised) {
+  std::vector<double> coef(at(design.coef_size));
+  for (std::size_t i = 0; i < design.blocks.size(); ++i) {
+    const CoefBlock& from = unpenalised.blocks[i];
+    const auto part = weights.subspan(at(from.coef_begin), at(from.coef_size));
+    const CoefBlock& to = design.blocks[i];
+    if (!to.penalty) {
+      std::ranges::copy(part, coef.begin() + to.coef_begin);
+    } else if (!part.empty()) {
+      std::ranges::copy(multiply(to.penalty->null_space, part), coef.begin() + to.coef_begin);
+    }
+  }
+  return coef;
+}
+
+/// Holds a smooth's coefficients orthogonal to some directions of its null space.
+void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
+  const int gone = directions.cols();
+  const int kept = block.coef_size - gone;
+  const Matrix z = submatrix(full_q(directions), 0, block.coef_size, gone, kept);
+  Penalty& penalty = *block.penalty;
+  const int free = penalty.null_space.cols();
+  const Matrix along = multiply_tn(penalty.null_space, directions);
+  const Matrix rest = submatrix(full_q(along), 0, free, gone, free - gone);
+  penalty.null_space = multiply_tn(z, multiply(penalty.null_space, rest));
+  for (Matrix& matrix : penalty.matrices) matrix = multiply_tn(z, multiply(matrix, z));
+  block.map = multiply(block.map, z);
+  block.coef_size = kept;
+  block.determined += gone;
+  name_smooth(block);
+}
+
+void drop_columns(CoefBlock& block, const std::vector<int>& dropped) {
+  Matrix map(block.raw_size, block.coef_size - static_cast<int>(dropped.size()));
+  std::vector<std::string> names;
+  for (int j = 0; j < block.coef_size; ++j) {
+    if (std::ranges::find(dropped, j) != dropped.end()) continue;
+    std::ranges::copy(block.map.column(j), map.column(static_cast<int>(names.size())).begin());
+    names.push_back(block.names[at(j)]);
+  }
+  block.map = std::move(map);
+  block.names = std::move(names);
+  block.coef_size = block.map.cols();
+}
+
+using Relation = std::map<int, double>;  // factors of raw columns of the formula that add up to zero
+
+void add_to(Relation& sum, const Relation& other, double factor, int without) {
+  for (const auto& [column, weight] : other) {
+    if (column != without) sum[column] += factor * weight;
+  }
+  sum.erase(without);
+}
+
+/// What a standardised design's columns are in columns of the formula must not refer to one that is left out:
+/// that is replaced by what determines it.
+void replace_left_out(Design& design, std::span<const DeterminedColumn> columns) {
+  if (design.raw_combinations.empty()) return;
+  const auto raw_of = [](const CoefBlock& block, int column) {
+    const auto values = block.map.column(column);
+    const auto selected = std::ranges::find_if(values, [](double v) { return v != 0; });
+    return block.raw_begin + static_cast<int>(selected - values.begin());
+  };
+  const std::map<int, ColumnCombination> combinations(design.raw_combinations.begin(),
+                                                      design.raw_combinations.end());
+  std::vector<std::pair<int, Relation>> relations;  // of each raw column that is left out
+  for (const DeterminedColumn& one : columns) {
+    if (one.column < 0) continue;
+    Relation relation;
+    for (const CoefBlock& block : design.blocks) {
+      if (block.penalty) continue;
+      for (int j = 0; j < block.coef_size; ++j) {
+        const double weight = one.combination[at(block.coef_begin + j)];
+        if (weight == 0) continue;
+        for (const auto& [raw, factor] : combinations.at(raw_of(block, j))) relation[raw] += weight * factor;
+      }
+    }
+    relations.emplace_back(raw_of(design.blocks[at(one.block)], one.column), std::move(relation));
+  }
+  // Each is solved for its own column, which then goes from the others.
+  for (std::size_t done = 0; done < relations.size(); ++done) {
+    const auto own = [](const auto& relation) {
+      const auto found = relation.second.find(relation.first);
+      return found == relation.second.end() ? 0.0 : std::abs(found->second);
+    };
+    std::iter_swap(relations.begin() + static_cast<std::ptrdiff_t>(done),
+                   std::max_element(relations.begin() + static_cast<std::ptrdiff_t>(done), relations.end(),
+                                    [&](const auto& a, const auto& b) { return own(a) < own(b); }));
+    auto& [column, relation] = relations[done];
+    const double weight = relation[column];
+    relation.erase(column);
+    for (auto& part : relation) part.second = weight == 0 ? 0 : -part.second / weight;
+    for (std::size_t other = 0; other < relations.size(); ++other) {
+      const auto found = relations[other].second.find(column);
+      if (other == done || found == relations[other].second.end()) continue;
+      const double factor = found->second;
+      add_to(relations[other].second, relation, factor, column);
+    }
+  }
+  for (auto& [raw, combination] : design.raw_combinations) {
+    Relation sum(combination.begin(), combination.end());
+    for (const auto& [column, relation] : relations) {
+      const auto found = sum.find(column);
+      if (found == sum.end() || column == raw) continue;
+      const double factor = found->second;
+      add_to(sum, relation, factor, column);
+    }
+    combination.assign(sum.begin(), sum.end());
+  }
+}
+
+}  // namespace
+
+std::vector<DeterminedColumn> determined_columns(const Matrix& raw_gram, const Design& design,
+                                                 const Algebra& algebra) {
+  const Design unpenalised = unpenalised_part(design);
+  const Correlations columns = correlations(gram_in_coefficients(raw_gram, unpenalised, algebra));
+  if (const auto lower = cholesky(columns.matrix)) {
+    bool independent = true;
+    for (int i = 0; i < lower->rows(); ++i) {
+      independent = independent && (*lower)(i, i) * (*lower)(i, i) > dependence_tolerance;
+    }
+    if (independent) return {};
+  }
+  std::vector<int> ranks;
+  for (const CoefBlock& block : unpenalised.blocks) {
+    const bool parametric = block.kind == "parametric";
+    ranks.insert(ranks.end(), at(block.coef_size), block.label == "(Intercept)" ? 0 : parametric ? 1 : 2);
+  }
+  std::vector<DeterminedColumn> found;
+  for (const Combination& one : combinations(columns, beside_penalties(raw_gram, design, algebra), ranks)) {
+    DeterminedColumn column;
+    const std::size_t block = block_at(unpenalised, one.place);
+    column.block = static_cast<int>(block);
+    if (!design.blocks[block].penalty) column.column = one.place - unpenalised.blocks[block].coef_begin;
+    column.zero = columns.norms[at(one.place)] == 0;
+    column.combination = in_coefficients(one.weights, design, unpenalised);
+    found.push_back(std::move(column));
+  }
+  return found;
+}
+
+std::string name_of(const DeterminedColumn& column, const Design& design) {
+  const CoefBlock& block = design.blocks[at(column.block)];
+  return column.column >= 0 ? block.names[at(column.column)] : block.label;
+}
+
+std::string determined_by(const DeterminedColumn& column, const Design& design) {
+  const double most = largest(column.combination);
+  std::string list;
+  for (std::size_t b = 0; b < design.blocks.size(); ++b) {
+    const CoefBlock& block = design.blocks[b];
+    const auto part = std::span(column.combination).subspan(at(block.coef_begin), at(block.coef_size));
+    const auto add = [&](const std::string& name) { list += (list.empty() ? "" : ", ") + name; };
+    if (block.penalty) {
+      const bool has_part = std::ranges::any_of(part, [&](double w) { return std::abs(w) > 1e-6 * most; });
+      if (has_part && static_cast<int>(b) != column.block) add(block.label);
+      continue;
+    }
+    for (int j = 0; j < block.coef_size; ++j) {
+      const bool itself = static_cast<int>(b) == column.block && j == column.column;
+      if (!itself && std::abs(part[at(j)]) > 1e-6 * most) add(block.names[at(j)]);
+    }
+  }
+  return list;
+}
+
+Design without_determined(Design design, std::span<const DeterminedColumn> columns) {
+  replace_left_out(design, columns);
+  for (const DeterminedColumn& one : columns) {
+    const std::string name = name_of(one, design);
+    if (std::ranges::find(design.left_out, name) == design.left_out.end()) design.left_out.push_back(name);
+  }
+  for (std::size_t b = 0; b < design.blocks.size(); ++b) {
+    CoefBlock& block = design.blocks[b];
+    std::vector<int> dropped;
+    std::vector<std::span<const double>> directions;
+    for (const DeterminedColumn& one : columns) {
+      if (at(one.block) != b) continue;
+      dropped.push_back(one.column);
+      directions.push_back(std::span(one.combination).subspan(at(block.coef_begin), at(block.coef_size)));
+    }
+    if (dropped.empty()) continue;
+    if (!block.penalty) {
+      drop_columns(block, dropped);
+      continue;
+    }
+    Matrix along(block.coef_size, static_cast<int>(directions.size()));
+    for (std::size_t j = 0; j < directions.size(); ++j) {
+      std::ranges::copy(directions[j], along.column(static_cast<int>(j)).begin());
+    }
+    hold_orthogonal(block, along);
+  }
+  design.count_coefficients();
+  return design;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/basis.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/table/frame.hpp"
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Limits (two values) or all the knots that a user supplies, by variable.
+using SuppliedKnots = std::map<std::string, std::vector<double>>;
+
+/// Parses "month=0.5,12.5". Throws `Error(usage)`.
+[[nodiscard]] std::pair<std::string, std::vector<double>> parse_knots(std::string_view text);
+
+/// *Collective.* The basis of one margin over the complete rows of the job: finds the range and the
+/// quantiles that its knots need, or takes the knots supplied. `spec` is one that `parse_formula` gave, so
+/// that its k and order are those that the basis can have. Sets `component.variable` and
+/// `component.extent`.
+///
+/// Throws on every rank alike: `Error(usage)` for a wrong number of knots or equal ones; `Error(input)` for a
+/// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data
+/// outside the knots. `label` is the smooth's, for those messages.
+[[nodiscard]] Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame,
+                               const MarginSpec& spec, const SuppliedKnots& supplied,
+                               const std::string& label);
+
+}  // namespace tessera::gam

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/parametric.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace tessera::gam {
+namespace {
+
+bool contains(const ParametricTerm& term, const Expression& variable) {
+  return std::find(term.variables.begin(), term.variables.end(), variable) != term.variables.end();
+}
+
+/// True if `formula.parametric[term]` without its variable `skipped` is empty or part of an earlier term.
+bool is_marginal(const Formula& formula, std::size_t term, std::size_t skipped) {
+  const std::vector<Expression>& variables = formula.parametric[term].variables;
+  if (variables.size() == 1) return true;
+  return std::any_of(formula.parametric.begin(),
+                     formula.parametric.begin() + static_cast<std::ptrdiff_t>(term),
+                     [&](const ParametricTerm& earlier) {
+                       for (std::size_t i = 0; i < variables.size(); ++i) {
+                         if (i != skipped && !contains(earlier, variables[i])) return false;
+                       }
+                       return true;
+                     });
+}
+
+/// One variable of a term: the raw places that have a column, and what each is called.
+struct Coding {
+  int raw_size = 1;
+  std::vector<int> places;
+  std::vector<std::string> names;
+};
+
+Coding code(const Variable& variable, bool contrasts) {
+  Coding coding;
+  if (!variable.factor) {
+    coding.places = {0};
+    coding.names = {variable.name};
+    return coding;
+  }
+  coding.raw_size = static_cast<int>(variable.levels.size());
+  for (int level = contrasts ? 1 : 0; level < coding.raw_size; ++level) {
+    coding.places.push_back(level);
+    coding.names.push_back(variable.name + variable.levels[static_cast<std::size_t>(level)]);
+  }
+  return coding;
+}
+
+/// The product of two codings, the left one fastest.
+Coding product(const Coding& left, const Coding& right) {
+  Coding out;
+  out.raw_size = left.raw_size * right.raw_size;
+  for (std::size_t r = 0; r < right.places.size(); ++r) {
+    for (std::size_t l = 0; l < left.places.size(); ++l) {
+      out.places.push_back(right.places[r] * left.raw_size + left.places[l]);
+      out.names.push_back(left.names[l] + ":" + right.names[r]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<ParametricColumns> parametric_columns(const Formula& formula, const Frame& frame) {
+  std::vector<ParametricColumns> terms;
+  if (formula.intercept) terms.push_back({"(Intercept)", {}, Matrix(1, 1), {"(Intercept)"}, {}});
+  if (formula.intercept) terms[0].map(0, 0) = 1;
+
+  bool first_factor_is_full = !formula.intercept;
+  for (std::size_t t = 0; t < formula.parametric.size(); ++t) {
+    const ParametricTerm& term = formula.parametric[t];
+    ParametricColumns columns;
+    columns.label = term.label;
+    std::optional<Coding> whole;
+    for (std::size_t i = 0; i < term.variables.size(); ++i) {
+      const int place = frame.index_of(term.variables[i].text);
+      const Variable& variable = frame.variables[static_cast<std::size_t>(place)];
+      bool contrasts = is_marginal(formula, t, i);
+      if (variable.factor) {
+        if (variable.levels.size() < 2) {
+          throw Error(ErrorCode::input,
+                      fmt::format("factor '{}' has fewer than two levels: leave it out of the formula",
+                                  variable.name));
+        }
+        if (first_factor_is_full) contrasts = first_factor_is_full = false;
+      }
+      const Coding coding = code(variable, contrasts);
+      if (whole) {
+        check_coefficients(static_cast<std::int64_t>(whole->raw_size) * coding.raw_size, term.label);
+        whole = product(*whole, coding);
+      } else {
+        check_coefficients(coding.raw_size, term.label);
+        whole = coding;
+      }
+      Component component;
+      component.kind = variable.factor ? Component::Kind::factor : Component::Kind::numeric;
+      component.variable = place;
+      component.levels = variable.factor ? coding.raw_size : 0;
+      columns.components.insert(columns.components.begin(), component);
+      columns.variables.push_back(variable.name);
+    }
+    columns.map = Matrix(whole->raw_size, static_cast<int>(whole->places.size()));
+    for (std::size_t j = 0; j < whole->places.size(); ++j) {
+      columns.map(whole->places[j], static_cast<int>(j)) = 1;
+    }
+    columns.names = std::move(whole->names);
+    terms.push_back(std::move(columns));
+  }
+  return terms;
+}
+
+}  // namespace tessera::gam

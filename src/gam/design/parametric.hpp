@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/table/frame.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+/// The columns of one parametric term: X = R map, with R the full indicators of `components`.
+struct ParametricColumns {
+  std::string label;
+  std::vector<Component> components;  ///< the term's last variable first, so that its first is fastest
+  Matrix map;                         ///< selects columns of R
+  std::vector<std::string> names;     ///< as R has them: "(Intercept)", "cutGood", "x:fB", "aA2:bB2"
+  std::vector<std::string> variables;
+};
+
+/// Codes the parametric part as R's model.matrix does, with treatment contrasts: a factor of a term loses
+/// its first level if the term without that factor is contained in an earlier term (or is the empty term),
+/// and keeps all levels otherwise. Without an intercept the first factor of the model keeps all its levels.
+///
+/// Throws `Error(input)` for a factor of fewer than two levels.
+/// Source: Chambers and Hastie, Statistical Models in S (1992), sec. 2.4.1; R's TermCode.
+[[nodiscard]] std::vector<ParametricColumns> parametric_columns(const Formula& formula, const Frame& frame);
+
+}  // namespace tessera::gam

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/side_conditions.hpp"
+
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <tuple>
+
+namespace tessera::gam {
+namespace {
+
+/// Of the square of a column: less is rounding of X'X.
+constexpr double gram_tolerance = 1e-12;
+/// The square root of the machine epsilon: mgcv's.
+const double sample_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
+/// Eigenvalues of a penalty below this, of the largest, are zero: mgcv's.
+const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
+
+using Identity = std::tuple<std::string, std::string, std::string>;  // variable, by variable, its level
+
+int dimension(const CoefBlock& block) {
+  return static_cast<int>(block.knots.size());
+}
+
+std::vector<Identity> identities(const CoefBlock& block) {
+  const auto margins = static_cast<std::size_t>(dimension(block));
+  const std::string by = block.variables.size() > margins ? block.variables.back() : "";
+  std::vector<Identity> all;
+  for (std::size_t i = 0; i < margins; ++i) all.emplace_back(block.variables[i], by, block.by_level);
+  return all;
+}
+
+bool share_a_variable(const CoefBlock& a, const CoefBlock& b) {
+  const std::vector<Identity> theirs = identities(b);
+  return std::ranges::any_of(identities(a), [&](const Identity& mine) {
+    return std::find(theirs.begin(), theirs.end(), mine) != theirs.end();
+  });
+}
+
+/// X'X while columns are taken out of it one by one: what is left of the others.
+class Remainder {
+ public:
+  Remainder(const Matrix& gram, std::span<const int> columns)
+      : rest_(static_cast<int>(columns.size()), static_cast<int>(columns.size())) {
+    for (int j = 0; j < rest_.cols(); ++j) {
+      for (int i = 0; i < rest_.rows(); ++i) {
+        rest_(i, j) = gram(columns[static_cast<std::size_t>(i)], columns[static_cast<std::size_t>(j)]);
+      }
+      squares_.push_back(rest_(j, j));
+    }
+  }
+
+  /// Takes columns among [begin, end), the one with the most left first, while any has more left than
+  /// rounding. Returns them in this order.
+  std::vector<int> take(int begin, int end) {
+    std::vector<int> waiting(static_cast<std::size_t>(end - begin));
+    std::iota(waiting.begin(), waiting.end(), begin);
+    std::vector<int> taken;
+    for (;;) {
+      auto next = waiting.end();
+      for (auto one = waiting.begin(); one != waiting.end(); ++one) {
+        if (!(rest_(*one, *one) > gram_tolerance * squares_[static_cast<std::size_t>(*one)])) continue;
+        if (next == waiting.end() || rest_(*one, *one) > rest_(*next, *next)) next = one;
+      }
+      if (next == waiting.end()) return taken;
+      project_out(*next);
+      taken.push_back(*next);
+      waiting.erase(next);
+    }
+  }
+
+ private:
+  void project_out(int pivot) {
+    const std::vector<double> column(rest_.column(pivot).begin(), rest_.column(pivot).end());
+    const double square = column[static_cast<std::size_t>(pivot)];
+    for (int j = 0; j < rest_.cols(); ++j) {
+      const double factor = column[static_cast<std::size_t>(j)] / square;
+      if (factor == 0) continue;
+      for (int i = 0; i < rest_.rows(); ++i) rest_(i, j) -= column[static_cast<std::size_t>(i)] * factor;
+    }
+  }
+
+  Matrix rest_;
+  std::vector<double> squares_;
+};
+
+/// X'X about the means, so that the constant is projected out.
+Matrix centred(const ColumnSums& columns) {
+  Matrix out = columns.gram;
+  for (int j = 0; j < out.cols(); ++j) {
+    const double mean = columns.sums[static_cast<std::size_t>(j)] / static_cast<double>(columns.rows);
+    for (int i = 0; i < out.rows(); ++i) out(i, j) -= columns.sums[static_cast<std::size_t>(i)] * mean;
+  }
+  return out;
+}
+
+Matrix columns_of(const Matrix& a, std::span<const int> places, bool with_constant) {
+  const int first = with_constant ? 1 : 0;
+  Matrix out(a.rows(), first + static_cast<int>(places.size()));
+  if (with_constant) std::ranges::fill(out.column(0), 1.0);
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    std::ranges::copy(a.column(places[j]), out.column(first + static_cast<int>(j)).begin());
+  }
+  return out;
+}
+
+double largest_norm(const Matrix& a) {
+  double largest = 0;
+  for (int j = 0; j < a.cols(); ++j) largest = std::max(largest, std::sqrt(dot(a.column(j), a.column(j))));
+  return largest;
+}
+
+/// Columns of the sample in the order of a pivoted QR of what those before leave of them, and how many of the
+/// last are explained.
+struct SampleOrder {
+  std::vector<int> order;
+  int explained = 0;
+};
+
+SampleOrder look_at_sample(const Matrix& before, const Matrix& own) {
+  const PivotedQr qr = pivoted_qr(unexplained(before, own));
+  const double least = sample_tolerance * largest_norm(before);
+  const int rows = qr.r.rows();
+  int independent = rows;
+  double sum = 0;
+  // The mean over the square that follows, the zeros below its diagonal included.
+  for (; independent > 0; --independent) {
+    const int row = independent - 1;
+    for (int j = row; j < rows; ++j) sum += std::abs(qr.r(row, j));
+    const auto size = static_cast<double>(rows - row);
+    if (!(sum / (size * size) < least)) break;
+  }
+  return {qr.pivots, own.cols() - independent};
+}
+
+class SideConditions {
+ public:
+  SideConditions(const Design& design, const ColumnSums& columns, bool constant)
+      : design_(design),
+        columns_(columns),
+        constant_(constant),
+        gram_(constant_ ? centred(columns) : columns.gram),
+        dropped_(design.blocks.size()) {}
+
+  void apply(const NestedSmooth& nested) {
+    std::vector<int> places;
+    for (const int block : nested.before) {
+      for (int i = 0; i < block_of(block).coef_size; ++i) {
+        const auto& gone = dropped_[static_cast<std::size_t>(block)];
+        if (!std::binary_search(gone.begin(), gone.end(), i))
+          places.push_back(block_of(block).coef_begin + i);
+      }
+    }
+    const CoefBlock& own = block_of(nested.block);
+    std::vector<int> own_places(static_cast<std::size_t>(own.coef_size));
+    std::iota(own_places.begin(), own_places.end(), own.coef_begin);
+
+    const int before = static_cast<int>(places.size());
+    places.insert(places.end(), own_places.begin(), own_places.end());
+    Remainder remainder(gram_, places);
+    (void)remainder.take(0, before);
+    std::vector<int> taken = remainder.take(before, before + own.coef_size);
+    for (int& one : taken) one -= before;
+    const int doubtful = own.coef_size - static_cast<int>(taken.size());
+    if (doubtful == 0) return;
+
+    const std::span<const int> before_places = std::span(places).first(static_cast<std::size_t>(before));
+    const SampleOrder sample = look_at_sample(columns_of(columns_.sample, before_places, constant_),
+                                              columns_of(columns_.sample, own_places, false));
+    const int explained = std::min(doubtful, sample.explained);
+    if (explained == own.coef_size) {
+      throw Error(ErrorCode::input, fmt::format("{} holds nothing that {} does not: leave it out", own.label,
+                                                labels(nested.before)));
+    }
+    // Those that X'X cannot tell, in the order of the sample.
+    for (const int one : sample.order) {
+      if (static_cast<int>(taken.size()) == own.coef_size - explained) break;
+      if (std::find(taken.begin(), taken.end(), one) == taken.end()) taken.push_back(one);
+    }
+    std::ranges::sort(taken);
+    std::vector<int>& gone = dropped_[static_cast<std::size_t>(nested.block)];
+    for (int i = 0; i < own.coef_size; ++i) {
+      if (!std::binary_search(taken.begin(), taken.end(), i)) gone.push_back(i);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::vector<int>> dropped() && { return std::move(dropped_); }
+
+ private:
+  [[nodiscard]] const CoefBlock& block_of(int place) const {
+    return design_.blocks[static_cast<std::size_t>(place)];
+  }
+  [[nodiscard]] std::string labels(std::span<const int> blocks) const {
+    std::string text;
+    for (const int block : blocks) text += (text.empty() ? "" : " + ") + block_of(block).label;
+    return text;
+  }
+
+  const Design& design_;
+  const ColumnSums& columns_;
+  bool constant_;
+  Matrix gram_;
+  std::vector<std::vector<int>> dropped_;
+};
+
+Matrix kept_part(const Matrix& a, std::span<const int> rows, std::span<const int> columns) {
+  Matrix out(static_cast<int>(rows.size()), static_cast<int>(columns.size()));
+  for (int j = 0; j < out.cols(); ++j) {
+    for (int i = 0; i < out.rows(); ++i) {
+      out(i, j) = a(rows[static_cast<std::size_t>(i)], columns[static_cast<std::size_t>(j)]);
+    }
+  }
+  return out;
+}
+
+struct SetSum {
+  SymmetricEigen eigen;
+  int rank = 0;
+};
+
+/// The sum of a set of penalties, each over its norm, by its eigenvalues.
+SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
+  const int size = penalties.front().rows();
+  Matrix sum(size, size);
+  for (std::size_t j = 0; j < penalties.size(); ++j) {
+    if ((set >> j & 1) == 0) continue;
+    const auto values = penalties[j].values();
+    const double norm = penalties.size() > 1 ? std::sqrt(dot(values, values)) : 1;
+    for (std::size_t i = 0; i < values.size(); ++i) sum.values()[i] += values[i] / norm;
+  }
+  SetSum out{symmetric_eigen(sum), 0};
+  const double least = rank_tolerance * out.eigen.values.back();
+  out.rank = static_cast<int>(std::ranges::count_if(out.eigen.values, [&](double v) { return v > least; }));
+  return out;
+}
+
+/// What the rest of the design has to know of penalties that are no longer those of whole bases.
+void describe(Penalty& penalty) {
+  const std::size_t sets = std::size_t{1} << penalty.matrices.size();
+  const SetSum all = sum_of(penalty.matrices, sets - 1);
+  const int size = penalty.matrices.front().rows();
+  penalty.null_space = submatrix(all.eigen.vectors, 0, size, 0, size - all.rank);
+  penalty.log_det_constant = 0;
+  penalty.set_ranks.clear();
+  if (penalty.matrices.size() == 1) {
+    penalty.eigenvalues = Matrix(all.rank, 1);
+    std::copy(all.eigen.values.end() - all.rank, all.eigen.values.end(), penalty.eigenvalues.data());
+    return;
+  }
+  penalty.eigenvalues = Matrix();
+  penalty.set_ranks.push_back(0);
+  for (std::size_t set = 1; set + 1 < sets; ++set) {
+    penalty.set_ranks.push_back(sum_of(penalty.matrices, set).rank);
+  }
+  penalty.set_ranks.push_back(all.rank);
+}
+
+void drop(CoefBlock& block, std::span<const int> dropped) {
+  std::vector<int> kept;
+  for (int i = 0; i < block.coef_size; ++i) {
+    if (!std::binary_search(dropped.begin(), dropped.end(), i)) kept.push_back(i);
+  }
+  std::vector<int> raw(static_cast<std::size_t>(block.raw_size));
+  std::iota(raw.begin(), raw.end(), 0);
+  block.map = kept_part(block.map, raw, kept);
+  block.coef_size = static_cast<int>(kept.size());
+  if (!block.penalty) {
+    std::vector<std::string> names;
+    for (const int i : kept) names.push_back(block.names[static_cast<std::size_t>(i)]);
+    block.names = std::move(names);
+    return;
+  }
+  Penalty& penalty = *block.penalty;
+  std::vector<Matrix> matrices;
+  std::vector<double> scales;
+  for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
+    Matrix part = kept_part(penalty.matrices[j], kept, kept);
+    if (!(largest(part.values()) > rank_tolerance * largest(penalty.matrices[j].values()))) continue;
+    matrices.push_back(std::move(part));
+    scales.push_back(block.s_scale[j]);
+  }
+  if (matrices.empty()) {
+    throw Error(ErrorCode::input, fmt::format("no penalty is left of {} beside the smooths that it contains: "
+                                              "give it a larger k, or leave it out",
+                                              block.label));
+  }
+  penalty.matrices = std::move(matrices);
+  block.s_scale = std::move(scales);
+  describe(penalty);
+  name_smooth(block);
+}
+
+}  // namespace
+
+std::vector<NestedSmooth> nested_smooths(const Design& design) {
+  std::vector<int> order;
+  for (std::size_t i = 0; i < design.blocks.size(); ++i) {
+    const CoefBlock& block = design.blocks[i];
+    if (block.penalty && block.kind != "re") order.push_back(static_cast<int>(i));
+  }
+  const auto block_of = [&](int place) -> const CoefBlock& {
+    return design.blocks[static_cast<std::size_t>(place)];
+  };
+  std::ranges::stable_sort(order, {}, [&](int place) { return dimension(block_of(place)); });
+
+  std::vector<NestedSmooth> nested;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    NestedSmooth one{order[i], {}};
+    for (std::size_t earlier = 0; earlier < i; ++earlier) {
+      if (share_a_variable(block_of(order[i]), block_of(order[earlier])))
+        one.before.push_back(order[earlier]);
+    }
+    if (!one.before.empty()) nested.push_back(std::move(one));
+  }
+  return nested;
+}
+
+bool has_constant(const Design& design) {
+  return std::ranges::any_of(design.blocks, [&](const CoefBlock& block) {
+    if (block.penalty) return false;
+    if (block.label == "(Intercept)") return true;
+    const auto term = std::ranges::find(design.terms, block.raw_begin, &RawTerm::raw_begin);
+    return block.coef_size == block.raw_size &&
+           std::ranges::all_of(term->components, [](const Component& component) {
+             return component.kind == Component::Kind::factor;
+           });
+  });
+}
+
+std::vector<std::vector<int>> dependent_columns(const Design& design, std::span<const NestedSmooth> nested,
+                                                const ColumnSums& columns, bool constant) {
+  SideConditions conditions(design, columns, constant);
+  for (const NestedSmooth& one : nested) conditions.apply(one);
+  return std::move(conditions).dropped();
+}
+
+Design without_columns(Design design, const std::vector<std::vector<int>>& dropped) {
+  for (std::size_t i = 0; i < dropped.size(); ++i) {
+    if (!dropped[i].empty()) drop(design.blocks[i], dropped[i]);
+  }
+  design.count_coefficients();
+  return design;
+}
+
+}  // namespace tessera::gam

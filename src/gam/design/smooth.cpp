@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/smooth.hpp"
+
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::gam {
+namespace {
+
+/// A margin's penalty by its eigenvectors, the ones it annihilates first and with eigenvalue exactly zero.
+struct MarginPenalty {
+  Matrix matrix;
+  Matrix metric;  ///< of the coefficients, where that of mgcv's is the identity
+  SymmetricEigen eigen;
+  int null_dimension;
+  double column_sum;  ///< the largest one, in mgcv's coefficients
+};
+
+double largest_column_sum(const Matrix& a) {
+  double largest = 0;
+  for (int j = 0; j < a.cols(); ++j) {
+    double sum = 0;
+    for (const double value : a.column(j)) sum += std::abs(value);
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+Matrix scaled(Matrix a, double divisor) {
+  for (double& value : a.values()) value /= divisor;
+  return a;
+}
+
+/// Squares of the elements of a penalty, which a decomposition forms, may be beyond all numbers in the
+/// variable's units: a power of two of its size.
+double unit_of(const Matrix& penalty) {
+  return std::ldexp(1.0, std::ilogb(largest(penalty.values())));
+}
+
+/// The eigenvalues of the penalty in values at points, of which the smallest may be 1e-10 of the largest: as
+/// squares of singular values they have their digits.
+std::vector<double> eigenvalues_in_values(const PointValues& points, const SymmetricEigen& own, double unit,
+                                          int rank) {
+  const int size = points.values.rows();
+  const Matrix inverse = solve(points.values, identity(size)).value();
+  Matrix root(rank, size);
+  for (int i = 0; i < rank; ++i) {
+    const int from = size - rank + i;
+    const double length = std::sqrt(own.values[static_cast<std::size_t>(from)] / unit);
+    for (int j = 0; j < size; ++j) root(i, j) = length * own.vectors(j, from);
+  }
+  std::vector<double> values = singular_values(multiply(root, inverse));
+  for (double& value : values) value *= value * unit;
+  values.resize(static_cast<std::size_t>(size));
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
+MarginPenalty decompose(const Basis& margin, bool normalise) {
+  if (margin.component.kind != Component::Kind::spline) {
+    // A random effect's identity, of as many levels as there may be, needs no decomposition.
+    return {margin.penalty,
+            {},
+            {std::vector<double>(static_cast<std::size_t>(margin.size()), 1.0), margin.penalty},
+            0,
+            1};
+  }
+  const double unit = unit_of(margin.penalty);
+  MarginPenalty out{
+      margin.penalty, {}, symmetric_eigen(scaled(margin.penalty, unit)), margin.size() - margin.rank, 0};
+  for (double& value : out.eigen.values) value *= unit;
+  if (margin.points) {
+    out.eigen.values = eigenvalues_in_values(*margin.points, out.eigen, unit, margin.rank);
+    out.metric = multiply_tn(margin.points->values, margin.points->values);
+  }
+  std::fill_n(out.eigen.values.begin(), out.null_dimension, 0.0);
+  const double largest = normalise ? out.eigen.values.back() : 1.0;
+  if (normalise) {
+    out.matrix = scaled(std::move(out.matrix), largest);
+    for (double& value : out.eigen.values) value /= largest;
+  }
+  out.column_sum = largest_column_sum(margin.points ? scaled(margin.points->penalty, largest) : out.matrix);
+  return out;
+}
+
+Matrix first_columns(const Matrix& a, int count) {
+  Matrix out(a.rows(), count);
+  std::copy_n(a.data(), out.values().size(), out.data());
+  return out;
+}
+
+/// Eigenvalues of every Kronecker product of the margins' eigenvectors that some penalty does not annihilate.
+Matrix joint_eigenvalues(std::span<const MarginPenalty> margins, std::span<const double> s_scale) {
+  int size = 1;
+  int null_dimension = 1;
+  for (const MarginPenalty& margin : margins) {
+    size *= margin.matrix.rows();
+    null_dimension *= margin.null_dimension;
+  }
+  const int count = static_cast<int>(margins.size());
+  Matrix eigenvalues(size - null_dimension, count);
+  int row = 0;
+  for (int product = 0; product < size; ++product) {
+    bool annihilated = true;
+    int rest = product;
+    std::vector<double> values(margins.size());
+    for (std::size_t m = margins.size(); m-- > 0;) {
+      const int place = rest % margins[m].matrix.rows();
+      rest /= margins[m].matrix.rows();
+      values[m] = margins[m].eigen.values[static_cast<std::size_t>(place)] / s_scale[m];
+      annihilated = annihilated && place < margins[m].null_dimension;
+    }
+    if (annihilated) continue;
+    for (int m = 0; m < count; ++m) eigenvalues(row, m) = values[static_cast<std::size_t>(m)];
+    ++row;
+  }
+  return eigenvalues;
+}
+
+/// E of the margins' product, where one of them has it.
+void add_values(std::span<const Basis> margins, int size, SmoothBasis& smooth) {
+  if (std::ranges::none_of(margins, [](const Basis& margin) { return margin.points.has_value(); })) return;
+  smooth.values = identity(1);
+  for (const Basis& margin : margins) {
+    smooth.values = kronecker(smooth.values, margin.points ? margin.points->values : identity(margin.size()));
+    if (!margin.points) continue;
+    double log_det = 0;
+    for (const double value : singular_values(margin.points->values)) log_det += std::log(value);
+    smooth.log_det_values += log_det * (size / margin.size());
+  }
+}
+
+double length_of(const Matrix& column) {
+  return std::sqrt(dot(column.values(), column.values()));
+}
+
+/// `Penalty::log_det_constant` of a constrained basis: that of mgcv's coefficients, and twice log|det T|, T
+/// those of the constrained coefficients that there are. With c and d the constraints of both,
+/// |det E| = |det T| |c| / |d|.
+double log_det_in_values(const Matrix& means, const Matrix& null_space, const Matrix& values,
+                         double log_det_values) {
+  const Matrix in_values = solve(transpose(values), means).value();
+  const Matrix functions = multiply(values, null_space);
+  const Matrix orthonormal = submatrix(full_q(functions), 0, functions.rows(), 0, functions.cols());
+  const double share = length_of(multiply_tn(orthonormal, in_values)) / length_of(in_values);
+  return 2 * (std::log(share) + log_det_values - std::log(length_of(means) / length_of(in_values)));
+}
+
+}  // namespace
+
+SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_row_sum) {
+  std::vector<MarginPenalty> penalties;
+  for (const Basis& margin : margins) penalties.push_back(decompose(margin, tensor));
+
+  SmoothBasis smooth;
+  smooth.map = identity(1);
+  smooth.null_space = identity(1);
+  int size = 1;
+  for (const Basis& margin : margins) size *= margin.size();
+  for (std::size_t m = 0; m < margins.size(); ++m) {
+    smooth.map = kronecker(smooth.map, margins[m].map);
+    smooth.null_space =
+        kronecker(smooth.null_space, first_columns(penalties[m].eigen.vectors, penalties[m].null_dimension));
+    Matrix penalty = identity(1);
+    for (std::size_t other = 0; other < margins.size(); ++other) {
+      const bool plain = penalties[other].metric.empty();
+      penalty = kronecker(penalty, other == m ? penalties[m].matrix
+                                   : plain    ? identity(margins[other].size())
+                                              : penalties[other].metric);
+    }
+    const double scale = penalties[m].column_sum / (largest_row_sum * largest_row_sum);
+    for (double& value : penalty.values()) value /= scale;
+    smooth.penalties.push_back(std::move(penalty));
+    smooth.s_scale.push_back(scale);
+    smooth.knots.push_back(margins[m].knots);
+  }
+  smooth.eigenvalues = joint_eigenvalues(penalties, smooth.s_scale);
+  add_values(margins, size, smooth);
+  return smooth;
+}
+
+Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, const Matrix& values,
+                       double log_det_values) {
+  const int size = static_cast<int>(means.size());
+  const double length = std::sqrt(dot(means, means));
+  if (!(length > 0)) {
+    throw Error(ErrorCode::input, "a smooth is zero in every row: check its by= variable");
+  }
+  Matrix column(size, 1);
+  for (int i = 0; i < size; ++i) column(i, 0) = means[static_cast<std::size_t>(i)];
+  const Matrix q = full_q(column);
+  Constraint constraint{Matrix(size, size - 1), 0, {}};
+  std::copy(q.values().begin() + size, q.values().end(), constraint.z.values().begin());
+  const std::vector<double> projected = multiply_t(null_space, means);
+  constraint.log_det_constant = values.empty()
+                                    ? 2 * std::log(std::sqrt(dot(projected, projected)) / length)
+                                    : log_det_in_values(column, null_space, values, log_det_values);
+  const int dimension = null_space.cols();
+  if (dimension == 0) return constraint;
+  Matrix along(dimension, 1);
+  std::copy(projected.begin(), projected.end(), along.values().begin());
+  const Matrix turn = full_q(along);
+  constraint.null_space = multiply(null_space, submatrix(turn, 0, dimension, 1, dimension - 1));
+  return constraint;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/basis.hpp"
+#include "gam/design/design.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// A smooth before its constraint: the row-wise Kronecker product of its margins.
+struct SmoothBasis {
+  Matrix map;                              ///< raw x K, the last margin fastest
+  std::vector<Matrix> penalties;           ///< one a margin, K x K, divided by `s_scale`
+  Matrix eigenvalues;                      ///< rank x penalties: see `Penalty`
+  Matrix null_space;                       ///< K x dimension, orthonormal: what no penalty sees
+  std::vector<double> s_scale;             ///< mgcv's S.scale
+  std::vector<std::vector<double>> knots;  ///< of each margin
+  /// E, if a margin has `Basis::points`: the coefficients that mgcv has, of those that there are. Eigenvalues
+  /// are in mgcv's.
+  Matrix values;
+  double log_det_values = 0;  ///< log|det E|
+};
+
+/// Combines the margins of a smooth. With `tensor` each margin's penalty is first divided by its largest
+/// eigenvalue, as te() does. `largest_row_sum` is the largest sum of |X| over a row of the data: a penalty is
+/// divided by its largest column sum over the square of that, so that smoothing parameters are comparable.
+/// Source: Wood, Biometrics 62 (2006), sec. 3; mgcv's smoothCon for the scaling.
+[[nodiscard]] SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_row_sum);
+
+/// The sum-to-zero constraint c'b = 0 absorbed into a basis.
+struct Constraint {
+  Matrix z;                 ///< K x K - 1, orthonormal, c'z = 0: the last columns of Q in the QR of c
+  double log_det_constant;  ///< what `Penalty::log_det_constant` becomes
+  Matrix null_space;  ///< K x (dimension - 1): what no penalty sees and the constraint leaves, orthonormal
+};
+
+/// `means` are the K column means of X; `values` is that of the basis, with its log|det|, or empty. Throws
+/// `Error(input)` if the means are all zero.
+[[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
+                                     const Matrix& values = {}, double log_det_values = 0);
+
+}  // namespace tessera::gam

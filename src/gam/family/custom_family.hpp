@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/formula/formula.hpp"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// A function of up to two numbers, as a user wrote it: an expression over arguments that have names.
+class FamilyFunction {
+ public:
+  FamilyFunction() = default;
+  /// Throws `Error(usage)` for what is no expression, and for a variable that is none of `arguments` (one
+  /// or two names).
+  FamilyFunction(std::string_view text, const std::vector<std::string>& arguments);
+
+  [[nodiscard]] double operator()(double first, double second = 0) const {
+    const std::array<double, 2> given{first, second};
+    return expression_.evaluate({std::array{given[places_[0]], given[places_[1]]}});
+  }
+  [[nodiscard]] const std::string& text() const noexcept { return expression_.text; }
+  /// The same as an expression of CUDA C++ over variables with the arguments' names. It calls the functions
+  /// of `family_device_source`.
+  [[nodiscard]] std::string device_expression() const;
+
+  friend bool operator==(const FamilyFunction&, const FamilyFunction&) = default;
+
+ private:
+  Expression expression_;
+  std::array<std::size_t, 2> places_{};  ///< which argument each column of the expression is
+};
+
+/// A family of the user's own: what performance iteration needs of one, as functions of one row.
+///
+///     # inverse-gaussian.toml
+///     name = "inverse.gaussian"
+///     link = "1/mu^2"                        # a name for reports; may be left out
+///     scale = "estimated"                    # or "known": 1 by definition; may be left out
+///     inverse_link = "1/sqrt(eta)"           # the mean
+///     derivative = "-0.5 * eta^-1.5"         # of the mean, by eta
+///     variance = "mu^3"
+///     deviance = "(y - mu)^2 / (y * mu^2)"   # of one row with prior weight 1
+///
+/// Expressions are those of formulas; pnorm, pmax and others are among their functions. The fit begins at
+/// the constant predictor whose mean is the response's; rows whose weight or deviance is not finite on
+/// the way stop it.
+struct CustomFamily {
+  std::string name;
+  std::string link;
+  bool scale_is_known = false;
+  FamilyFunction inverse_link;  ///< of eta
+  FamilyFunction derivative;    ///< of eta
+  FamilyFunction variance;      ///< of mu
+  FamilyFunction deviance;      ///< of y and mu
+
+  friend bool operator==(const CustomFamily&, const CustomFamily&) = default;
+};
+
+/// Reads a family from the text of a TOML file. Throws `Error(usage)` with `origin`, the line, and what to
+/// do: not TOML, a key that is missing, unknown or no text, an expression that cannot be read.
+[[nodiscard]] CustomFamily parse_custom_family(std::string_view toml, const std::string& origin);
+/// The family as TOML that `parse_custom_family` reads back: what a model keeps of it.
+[[nodiscard]] std::string to_toml(const CustomFamily& family);
+
+/// The eta whose mean is `mean`, to the last bits, or nothing if no finite eta below 1e6 in size gives it.
+/// The inverse link must be monotone where it is finite.
+[[nodiscard]] std::optional<double> predictor_of(const CustomFamily& family, double mean);
+
+/// The family as CUDA C++, compiled with everything on the device: a structure `OwnFamily` with the four
+/// functions as members, and the functions that those call.
+[[nodiscard]] std::string family_device_source(const CustomFamily& family);
+
+}  // namespace tessera::gam

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/centred_by.hpp"
+
+#include "gam/design/basis.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+/// A number whose mean is no more than so many standard deviations costs a crossproduct two digits.
+constexpr double far = 16;
+/// Functions that agree but for this, relative, are one: they are polynomials, which differ by more or not at
+/// all, and the null space of a cubic spline's penalty has not many digits more.
+constexpr double same = 1e-6;
+/// Exchanged functions agree but for this.
+constexpr double exact = 1e-11;
+/// Larger smooths stay as they are.
+constexpr std::size_t most_variables = 6;
+constexpr int most_coefficients = 1000;
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// Values of some variables.
+using Point = std::map<int, double>;
+
+/// A combination of coefficients of one block, as a function of its variables.
+struct Function {
+  int coef_begin = 0;
+  std::vector<double> direction;  ///< of the block's coefficients
+  std::vector<double> values;     ///< at the points
+};
+
+const RawTerm& term_of(const Design& design, const CoefBlock& block) {
+  const auto term = std::ranges::find_if(design.terms, [&](const RawTerm& one) {
+    return one.raw_begin <= block.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;
+  });
+  return *term;
+}
+
+bool is_spline(const Component& component) {
+  return component.kind == Component::Kind::spline;
+}
+
+/// Whether a block is a smooth of splines by a number that is far from zero.
+bool is_by_far_number(const CoefBlock& block, const RawTerm& term, const Standards& standards) {
+  if (!block.penalty || block.penalty->null_space.cols() == 0 || block.coef_size > most_coefficients ||
+      term.components.size() < 2 || term.components.size() > most_variables + 1)
+    return false;
+  const Component& by = term.components.front();
+  if (by.kind != Component::Kind::numeric || by.parts.size() != 1 || by.parts.front().centre != 0)
+    return false;
+  if (!std::all_of(term.components.begin() + 1, term.components.end(), is_spline)) return false;
+  const NumericPart& centred = standards[at(by.variable)].centred;
+  return std::abs(centred.centre * centred.factor) > far;
+}
+
+/// Points of the box that the splines' variables span, spread as the fractions of multiples of irrational
+/// numbers are: evenly in any number of dimensions.
+std::vector<Point> points_of(std::span<const Component> splines, int count) {
+  std::vector<Point> points(at(count));
+  double prime = 1;
+  for (const Component& spline : splines) {
+    do {
+      ++prime;
+    } while (std::ranges::any_of(std::array{2.0, 3.0, 5.0}, [&](double factor) {
+      return prime > factor && std::fmod(prime, factor) == 0;
+    }));
+    const double step = std::sqrt(prime);
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      const double share = std::fmod(static_cast<double>(k + 1) * step, 1.0);
+      points[k][spline.variable] = spline.extent[0] + share * (spline.extent[1] - spline.extent[0]);
+    }
+  }
+  return points;
+}
+
+/// The raw columns of splines' product at a point, the last one fastest.
+std::vector<double> raw_values(std::span<const Component> splines, const Point& point) {
+  std::vector<double> values{1};
+  for (const Component& spline : splines) {
+    const LocalValues local = evaluate(spline.margin, point.at(spline.variable));
+    const auto size = at(spline.raw_size());
+    std::vector<double> next(values.size() * size);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      for (std::size_t a = 0; a < 4; ++a) next[i * size + at(local.place) + a] = values[i] * local.values[a];
+    }
+    values = std::move(next);
+  }
+  return values;
+}
+
+double numeric_value(const Component& component, const Point& point) {
+  if (component.parts.empty()) return point.at(component.variable);
+  double value = 0;
+  for (const NumericPart& part : component.parts)
+    value += (point.at(part.variable) - part.centre) * part.factor;
+  return value;
+}
+
+/// Whether all that a component is computed from has a value.
+bool is_of(const Component& component, const Point& point) {
+  bool all = true;
+  Component::for_each_variable(component, [&](int variable) { all = all && point.contains(variable); });
+  return all;
+}
+
+/// The columns of a smooth at the points, without the number that it is by.
+Matrix columns_of(const CoefBlock& block, std::span<const Component> splines, std::span<const Point> points) {
+  Matrix columns(static_cast<int>(points.size()), block.coef_size);
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    const std::vector<double> values = multiply_t(block.map, raw_values(splines, points[k]));
+    for (int j = 0; j < columns.cols(); ++j) columns(static_cast<int>(k), j) = values[at(j)];
+  }
+  return columns;
+}
+
+/// The unpenalised functions of a smooth.
+std::vector<Function> free_functions(const CoefBlock& block, std::span<const Component> splines,
+                                     std::span<const Point> points) {
+  const Matrix& null_space = block.penalty->null_space;
+  const Matrix columns = multiply(columns_of(block, splines, points), null_space);
+  std::vector<Function> functions;
+  for (int j = 0; j < columns.cols(); ++j) {
+    const auto direction = null_space.column(j);
+    const auto values = columns.column(j);
+    functions.push_back(
+        {block.coef_begin, {direction.begin(), direction.end()}, {values.begin(), values.end()}});
+  }
+  return functions;
+}
+
+/// The unpenalised functions that the design has of the points' variables alone.
+std::vector<Function> functions_beside(const Design& design, std::span<const Point> points) {
+  std::vector<Function> functions;
+  for (const CoefBlock& block : design.blocks) {
+    const RawTerm& term = term_of(design, block);
+    const auto all = [&](auto&& holds) { return std::ranges::all_of(term.components, holds); };
+    if (block.penalty) {
+      const bool splines = all([&](const Component& one) { return is_spline(one) && is_of(one, points[0]); });
+      if (!splines || block.penalty->null_space.cols() == 0) continue;
+      for (Function& one : free_functions(block, term.components, points))
+        functions.push_back(std::move(one));
+    } else if (block.coef_size == block.raw_size &&
+               all([](const Component& one) { return one.kind == Component::Kind::factor; })) {
+      // One for each level or cell, or the intercept: the constant.
+      functions.push_back(
+          {block.coef_begin, std::vector(at(block.coef_size), 1.0), std::vector(points.size(), 1.0)});
+    } else if (block.coef_size == 1 && term.raw_size == 1 &&
+               all([&](const Component& one) { return is_of(one, points[0]); })) {
+      Function one{block.coef_begin, {1}, {}};
+      for (const Point& point : points) {
+        double value = block.map(0, 0);
+        for (const Component& component : term.components) value *= numeric_value(component, point);
+        one.values.push_back(value);
+      }
+      functions.push_back(std::move(one));
+    }
+  }
+  return functions;
+}
+
+/// The functions' values as columns.
+Matrix columns_of(std::span<const Function> functions) {
+  Matrix columns(static_cast<int>(functions.front().values.size()), static_cast<int>(functions.size()));
+  for (std::size_t j = 0; j < functions.size(); ++j)
+    std::ranges::copy(functions[j].values, columns.column(static_cast<int>(j)).begin());
+  return columns;
+}
+
+/// Those of the functions that are not combinations of others.
+std::vector<Function> independent(std::vector<Function> functions) {
+  if (functions.empty()) return functions;
+  Matrix columns = columns_of(functions);
+  for (int j = 0; j < columns.cols(); ++j) {
+    const double length = std::sqrt(dot(columns.column(j), columns.column(j)));
+    if (length > 0) std::ranges::for_each(columns.column(j), [&](double& value) { value /= length; });
+  }
+  const PivotedQr qr = pivoted_qr(columns);
+  std::vector<Function> kept;
+  for (int i = 0; i < qr.r.rows(); ++i) {
+    if (std::abs(qr.r(i, i)) > same * std::abs(qr.r(0, 0)))
+      kept.push_back(std::move(functions[at(qr.pivots[at(i)])]));
+  }
+  return kept;
+}
+
+/// x of a x = b in the sense of least squares; `a` has full column rank. The normal equations, with two steps
+/// of refinement, which give the digits that a QR would. No columns where `a` is singular.
+Matrix least_squares(const Matrix& a, const Matrix& b) {
+  const auto lower = cholesky(multiply_tn(a, a));
+  if (!lower) return {};
+  Matrix x(a.cols(), b.cols());
+  for (int round = 0; round < 3; ++round) {
+    Matrix left = multiply(a, x);
+    for (std::size_t i = 0; i < left.values().size(); ++i)
+      left.values()[i] = b.values()[i] - left.values()[i];
+    const Matrix step = cholesky_solve(*lower, multiply_tn(a, left));
+    for (std::size_t i = 0; i < step.values().size(); ++i) x.values()[i] += step.values()[i];
+  }
+  return x;
+}
+
+/// The part of the columns of `own` that lies in the span of `others`: combinations of the columns of `own`,
+/// orthonormal ones, with no columns where there is none.
+Matrix shared_part(const Matrix& own, const Matrix& others) {
+  const int count = own.cols();
+  const Matrix q = submatrix(full_q(own), 0, own.rows(), 0, count);
+  const Matrix left = unexplained(others, q);
+  const SymmetricEigen eigen = symmetric_eigen(multiply_tn(left, left));
+  const auto shared =
+      static_cast<int>(std::ranges::count_if(eigen.values, [](double value) { return value < same * same; }));
+  if (shared == 0) return {};
+  // Combinations of q, then of the columns of `own`.
+  const Matrix combinations =
+      solve(multiply_tn(q, own), submatrix(eigen.vectors, 0, count, 0, shared)).value();
+  return submatrix(full_q(combinations), 0, count, 0, shared);
+}
+
+/// Powers of the variables of some splines, each in units of half of what it spans.
+struct Monomials {
+  std::vector<std::vector<Component>> factors;  ///< of each; none: the constant
+  Matrix values;                                ///< at the points, one a column
+
+  Monomials(std::span<const Component> splines, std::span<const Point> points) {
+    const int degree = splines.size() > 2 ? 1 : 2;
+    factors.emplace_back();
+    for (const Component& spline : splines) {
+      Component component;
+      component.kind = Component::Kind::numeric;
+      component.variable = spline.variable;
+      const auto [low, high] = spline.extent;
+      component.parts = {{spline.variable, low / 2 + high / 2, power_of_two_for(high / 2 - low / 2)}};
+      const std::size_t before = factors.size();
+      for (int power = 1; power <= degree; ++power) {
+        for (std::size_t i = 0; i < before; ++i) {
+          factors.push_back(factors[i]);
+          factors.back().insert(factors.back().end(), at(power), component);
+        }
+      }
+    }
+    values = Matrix(static_cast<int>(points.size()), static_cast<int>(factors.size()));
+    for (std::size_t j = 0; j < factors.size(); ++j) {
+      for (std::size_t k = 0; k < points.size(); ++k) {
+        double& value = values(static_cast<int>(k), static_cast<int>(j)) = 1;
+        for (const Component& factor : factors[j]) value *= numeric_value(factor, points[k]);
+      }
+    }
+  }
+};
+
+double largest_difference(const Matrix& a, const Matrix& b) {
+  double size = 0;
+  for (std::size_t i = 0; i < a.values().size(); ++i)
+    size = std::max(size, std::abs(a.values()[i] - b.values()[i]));
+  return size;
+}
+
+/// What a smooth by a number gives up, and what it gets for it.
+struct Exchange {
+  Matrix given;                                 ///< coefficients x count, orthonormal: without penalty
+  Matrix kept;                                  ///< coefficients x the rest, orthonormal to them
+  Matrix null_space;                            ///< what remains of the penalty's, in `kept`
+  std::vector<std::vector<Component>> factors;  ///< of the new raw columns, but for the centred number
+  Matrix map;                                   ///< new raw columns x count
+  std::vector<Function> others;                 ///< the other terms' functions
+  Matrix in_others;                             ///< others x count: each function as a combination of theirs
+};
+
+/// Drops the monomials that no function has.
+void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all) {
+  std::vector<int> used;
+  for (int i = 0; i < all.rows(); ++i) {
+    const Matrix row = submatrix(all, i, 1, 0, all.cols());
+    if (largest(row.values()) > 0.1 * exact * largest(all.values())) used.push_back(i);
+  }
+  exchange.map = Matrix(static_cast<int>(used.size()), all.cols());
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    exchange.factors.push_back(monomials.factors[at(used[i])]);
+    for (int j = 0; j < all.cols(); ++j) exchange.map(static_cast<int>(i), j) = all(used[i], j);
+  }
+}
+
+/// The coefficients of `block` for functions of the others, as many as both have without a penalty, and what
+/// they are in the others'; no columns where there are none.
+std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix& own, const Matrix& beside) {
+  const Matrix free = multiply(own, block.penalty->null_space);
+  const Matrix shared = shared_part(free, beside);
+  if (shared.empty()) return {};
+  Matrix in_others = least_squares(beside, multiply(free, shared));
+  if (in_others.empty()) return {};
+  // The others' functions are exact, and so are these coefficients.
+  const Matrix functions = multiply(beside, in_others);
+  const Matrix coefficients = least_squares(own, functions);
+  if (coefficients.empty() ||
+      !(largest_difference(multiply(own, coefficients), functions) < exact * largest(functions.values())))
+    return {};
+  const int count = shared.cols();
+  Matrix given = submatrix(full_q(coefficients), 0, coefficients.rows(), 0, count);
+  const auto back = solve(multiply_tn(given, coefficients), identity(count));
+  if (!back) return {};
+  in_others = multiply(in_others, *back);
+  return {std::move(given), std::move(in_others)};
+}
+
+/// The penalty's null space but for what is given up, in the coefficients that are kept.
+Matrix rest_of(const Matrix& null_space, const Matrix& given, const Matrix& kept) {
+  const Matrix along = multiply_tn(null_space, given);
+  const Matrix rest = submatrix(full_q(along), 0, along.rows(), along.cols(), along.rows() - along.cols());
+  return multiply_tn(kept, multiply(null_space, rest));
+}
+
+std::optional<Exchange> exchange_of(const Design& design, const CoefBlock& block, const RawTerm& term) {
+  const std::span<const Component> splines = std::span(term.components).subspan(1);
+  const std::vector<Point> points = points_of(splines, 4 * block.coef_size + 200);
+  Exchange exchange;
+  exchange.others = independent(functions_beside(design, points));
+  if (exchange.others.empty()) return std::nullopt;
+  const Matrix beside = columns_of(exchange.others);
+  std::tie(exchange.given, exchange.in_others) =
+      shared_functions(block, columns_of(block, splines, points), beside);
+  if (exchange.given.empty()) return std::nullopt;
+  const int count = exchange.given.cols();
+  exchange.kept = submatrix(full_q(exchange.given), 0, block.coef_size, count, block.coef_size - count);
+  exchange.null_space = rest_of(block.penalty->null_space, exchange.given, exchange.kept);
+
+  const Matrix values = multiply(beside, exchange.in_others);
+  const Monomials monomials(splines, points);
+  const Matrix polynomials = least_squares(monomials.values, values);
+  if (polynomials.empty() || !(largest_difference(multiply(monomials.values, polynomials), values) <
+                               exact * largest(values.values())))
+    return std::nullopt;
+  keep_used(exchange, monomials, polynomials);
+  return exchange;
+}
+
+/// The smooth without what it gives up.
+CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
+  Penalty& penalty = *block.penalty;
+  for (Matrix& matrix : penalty.matrices)
+    matrix = multiply_tn(exchange.kept, multiply(matrix, exchange.kept));
+  penalty.null_space = exchange.null_space;
+  block.map = multiply(block.map, exchange.kept);
+  block.coef_size = exchange.kept.cols();
+  block.names.resize(at(block.coef_size));
+  return block;
+}
+
+/// The block of the functions of the centred number; adds their raw columns to the design.
+CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component& by,
+                        const Exchange& exchange) {
+  CoefBlock block;
+  block.label = smooth.label;
+  block.kind = "parametric";
+  block.raw_begin = design.raw_size;
+  block.raw_size = exchange.map.rows();
+  for (const std::vector<Component>& factors : exchange.factors) {
+    std::vector<Component> components{by};
+    components.insert(components.end(), factors.begin(), factors.end());
+    design.add_term(std::move(components));
+  }
+  block.map = exchange.map;
+  block.coef_size = exchange.map.cols();
+  for (int i = 1; i <= block.coef_size; ++i) block.names.push_back(smooth.label);
+  return block;
+}
+
+}  // namespace
+
+void CentredBy::turn(RemlFit& fit, Matrix& gram) const {
+  const int size = to_formula.rows();
+  const Matrix back = solve(to_formula, identity(size)).value();
+  const Matrix f = multiply(to_formula, multiply(multiply(fit.inverse, gram), back));
+  for (int i = 0; i < size; ++i) {
+    fit.edf[at(i)] = f(i, i);
+    double square = 0;
+    for (int k = 0; k < size; ++k) square += f(i, k) * f(k, i);
+    fit.edf1[at(i)] = 2 * f(i, i) - square;
+  }
+  fit.coef = multiply(to_formula, fit.coef);
+  fit.inverse = multiply(to_formula, multiply_nt(fit.inverse, to_formula));
+  fit.score -= log_determinant;
+  gram = multiply_tn(back, multiply(gram, back));
+}
+
+std::optional<CentredBy> centre_by(const Design& design, const Standards& standards) {
+  if (standards.empty()) return std::nullopt;
+  std::map<std::size_t, Exchange> exchanges;
+  for (std::size_t b = 0; b < design.blocks.size(); ++b) {
+    const CoefBlock& block = design.blocks[b];
+    const RawTerm& term = term_of(design, block);
+    if (!is_by_far_number(block, term, standards)) continue;
+    if (auto exchange = exchange_of(design, block, term)) exchanges.emplace(b, std::move(*exchange));
+  }
+  if (exchanges.empty()) return std::nullopt;
+
+  CentredBy out;
+  out.design = design;
+  out.to_formula = Matrix(design.coef_size, design.coef_size);
+  Matrix& turn = out.to_formula;
+  int place = 0;
+  for (std::size_t b = 0; b < design.blocks.size(); ++b) {
+    const CoefBlock& block = design.blocks[b];
+    const auto found = exchanges.find(b);
+    const Matrix part = found == exchanges.end() ? identity(block.coef_size) : found->second.kept;
+    assign(turn, block.coef_begin, place, part);
+    place += part.cols();
+    if (found != exchanges.end()) out.design.blocks[b] = reduced(block, found->second);
+  }
+  for (const auto& [b, exchange] : exchanges) {
+    const CoefBlock& block = design.blocks[b];
+    const Component& by = term_of(design, block).components.front();
+    const NumericPart& centred = standards[at(by.variable)].centred;
+    Component component = by;
+    component.parts = {centred};
+    out.design.blocks.push_back(centred_block(out.design, block, component, exchange));
+    // (z - m) g q = (g / f) (f z q) - g m q, f the factor of the smooth's own columns.
+    const double unit = centred.factor / by.parts.front().factor;
+    const double shift = centred.factor * centred.centre;
+    for (int j = 0; j < exchange.map.cols(); ++j, ++place) {
+      for (int i = 0; i < block.coef_size; ++i)
+        turn(block.coef_begin + i, place) += unit * exchange.given(i, j);
+      for (std::size_t k = 0; k < exchange.others.size(); ++k) {
+        const Function& other = exchange.others[k];
+        const double weight = shift * exchange.in_others(static_cast<int>(k), j);
+        for (std::size_t i = 0; i < other.direction.size(); ++i)
+          turn(other.coef_begin + static_cast<int>(i), place) -= weight * other.direction[i];
+      }
+      out.log_determinant += std::log(unit);
+    }
+  }
+  out.design.count_coefficients();
+  return out;
+}
+
+}  // namespace tessera::gam

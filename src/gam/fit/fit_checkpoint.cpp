@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/fit_checkpoint.hpp"
+
+#include "gam/table/frame.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tessera::gam {
+FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprint& fingerprint,
+                             bool gpus_required, Progress& progress)
+    : job_(job), progress_(progress), began_on_host_(job.on_host()), place_(place_of(job)) {
+  if (path.empty()) return;
+  checkpoint_.emplace(job.comm(), path, fingerprint);
+  for (const std::string& remark : checkpoint_->remarks()) progress.note(remark);
+  if (!checkpoint_->state()) {
+    if (!checkpoint_->remarks().empty()) progress.note("starting from the beginning");
+    return;
+  }
+  FitState state;
+  together(job.comm(), [&] { state = state_from(*checkpoint_->state(), path); });
+  const bool stays_on_cpu = !state.fallback.empty() && !gpus_required;
+  if (state.place != place_ && !stays_on_cpu) {
+    progress.note(
+        fmt::format("{} was begun on {}, and this run is on {}: starting over", path, state.place, place_));
+    return;
+  }
+  progress.note(fmt::format("resuming after iteration {} from {}{}", state.iteration, path,
+                            stays_on_cpu ? ", on the CPU, since a device had failed" : ""));
+  place_ = state.place;
+  fallback_ = state.fallback;
+  kept_ = state.iteration;
+  resumed_ = std::move(state);
+}
+
+void FitCheckpoint::keep(FitState state) {
+  if (!checkpoint_) return;
+  state.place = place_;
+  state.fallback = fallback_;
+  last_ = std::move(state);
+  save();
+}
+
+void FitCheckpoint::keep_fallback() {
+  resumed_.reset();
+  place_ = place_of(job_);
+  // The fit starts over by a plan for hosts: how the pass was cut that fell back is of no matter to it.
+  Verdict verdict = job_.last_verdict();
+  verdict.imbalance = 1;
+  fallback_ = to_string(verdict);
+  keep({});
+}
+
+void FitCheckpoint::save() {
+  const bool warned = !problem_.empty();
+  problem_ = checkpoint_->save(to_text(*last_));
+  if (problem_.empty()) {
+    kept_ = last_->iteration;
+  } else if (!warned) {
+    progress_.note(fmt::format("the state after iteration {} cannot be kept, and the fit goes on: {}",
+                               last_->iteration, problem_));
+  }
+}
+
+void FitCheckpoint::stop(const std::string& cause) {
+  const auto interrupted = [&](std::string_view what) {
+    return Error(ErrorCode::interrupted, fmt::format("stopped by {}{}", cause, what));
+  };
+  if (!checkpoint_) throw interrupted("; with --checkpoint FILE the same command could go on");
+  if (!began_on_host_ && job_.on_host() && fallback_.empty()) keep_fallback();
+  if (!problem_.empty()) save();
+  if (!problem_.empty()) {
+    throw Error(ErrorCode::job_fault, fmt::format("stopped by {}, but the state after iteration {} cannot be "
+                                                  "kept: {}",
+                                                  cause, last_->iteration, problem_));
+  }
+  if (!kept_) throw interrupted(" before the first iteration was done: the same command starts over");
+  throw interrupted(
+      fmt::format(" after iteration {}: the same command goes on from {}", *kept_, checkpoint_->path()));
+}
+
+void FitCheckpoint::answered() noexcept {
+  if (checkpoint_) checkpoint_->remove();
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/fit/fit_options.hpp"
+#include "gam/fit/phase_clock.hpp"
+#include "gam/fit/progress.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <tessera/job/job.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// Thrown on every rank at once when a pass that began on devices ended on the CPU: the fit starts over
+/// there, so that its model has the bits of a run that was on the CPU from the start.
+struct FellBack {};
+
+/// What all stages of one fit share, and what outlives them.
+struct FitContext {
+  Job& job;
+  const Plan& plan;
+  const Formula& formula;
+  const FitOptions& options;
+  Progress& progress;
+  std::vector<PhaseTime>& phases;
+  const FitControl& control;
+  bool began_on_host = job.on_host();
+
+  void require_no_fallback() const {
+    if (!began_on_host && job.on_host()) throw FellBack{};
+  }
+
+  /// *Collective.* The sums of a pass over the rows, timed as "rows". Throws `FellBack`.
+  template <class Pass>
+  auto sums_of(const RowPass& rows, const Pass& pass) const {
+    PhaseClock clock(job.comm(), phases, "rows", "the sums over the rows");
+    clock.add_bytes(rows.bytes_per_pass());
+    auto sums = pass();
+    require_no_fallback();
+    return sums;
+  }
+};
+
+}  // namespace tessera::gam

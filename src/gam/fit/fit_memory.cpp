@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/fit_memory.hpp"
+
+#include "gam/rows/layout.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
+
+/// Of any fit: buffers of BLAS, stacks, and rows that are being evaluated.
+constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
+
+/// Numbers as doubles: no model that is too large for an integer is small.
+std::int64_t bytes_of(double doubles) {
+  return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
+                               ? static_cast<std::int64_t>(8 * doubles)
+                               : most_bytes);
+}
+
+/// A spline with so many cells, and no shape.
+Component spline_of(int cells, int stride) {
+  Component component;
+  component.kind = Component::Kind::spline;
+  component.margin.uniform = true;
+  component.margin.stride = stride;
+  component.margin.cells.resize(static_cast<std::size_t>(cells));
+  for (int i = 0; i <= cells; ++i) component.margin.breaks.push_back(i);
+  return component;
+}
+
+struct MarginSize {
+  Component component;
+  std::int64_t coef = 1;
+};
+
+/// A factor, or a number.
+MarginSize plain_margin(const Frame& frame, const std::string& name) {
+  MarginSize margin;
+  margin.component.variable = frame.index_of(name);
+  const Variable& variable = frame.variables[static_cast<std::size_t>(margin.component.variable)];
+  if (!variable.factor) return margin;
+  margin.component.kind = Component::Kind::factor;
+  margin.component.levels = static_cast<int>(variable.levels.size());
+  margin.coef = margin.component.levels;
+  return margin;
+}
+
+/// The sizes that basis.hpp gives its bases.
+MarginSize margin_of(const MarginSpec& spec, const Frame& frame) {
+  if (spec.basis == "re") return plain_margin(frame, spec.variable.text);
+  MarginSize margin{{}, spec.k};
+  if (spec.basis == "ps") margin.component = spline_of(spec.k - 3, 1);
+  if (spec.basis == "cp") margin.component = spline_of(spec.k, 1);
+  if (spec.basis == "cr") margin.component = spline_of(spec.k - 1, 2);
+  if (spec.basis == "cc") {
+    margin.component = spline_of(spec.k - 1, 2);
+    margin.coef = spec.k - 1;
+  }
+  margin.component.variable = frame.index_of(spec.variable.text);
+  return margin;
+}
+
+class Measure {
+ public:
+  explicit Measure(const Frame& frame) : frame_(frame) {}
+
+  void add(const ParametricTerm& term) {
+    std::vector<Component> components;
+    std::int64_t size = 1;
+    for (const Expression& variable : term.variables) {
+      MarginSize margin = plain_margin(frame_, variable.text);
+      size *= margin.coef;
+      check_coefficients(size, term.label);
+      components.insert(components.begin(), std::move(margin.component));
+    }
+    take({1, size, size, 0, true}, std::move(components));
+  }
+
+  void add(const SmoothSpec& spec) {
+    ModelSize::Blocks block;
+    block.penalties = spec.tensor ? static_cast<std::int64_t>(spec.margins.size()) : 1;
+    block.sparse = std::all_of(spec.margins.begin(), spec.margins.end(),
+                               [](const MarginSpec& margin) { return margin.basis == "re"; });
+    std::vector<Component> components;
+    for (const MarginSpec& one : spec.margins) {
+      MarginSize margin = margin_of(one, frame_);
+      block.coef *= margin.coef;
+      check_coefficients(block.coef, spec.label);
+      block.raw *= margin.component.raw_size();
+      components.push_back(std::move(margin.component));
+    }
+    // Where a random effect is a margin there is no constraint, and seldom where a number is what it is by.
+    bool constrained = std::none_of(spec.margins.begin(), spec.margins.end(),
+                                    [](const MarginSpec& margin) { return margin.basis == "re"; });
+    if (!spec.tensor && spec.margins.size() > 1) std::reverse(components.begin(), components.end());
+    if (spec.by) {
+      MarginSize by = plain_margin(frame_, spec.by->text);
+      block.count = by.coef;
+      constrained = constrained && by.component.kind == Component::Kind::factor;
+      components.insert(components.begin(), std::move(by.component));
+    }
+    if (constrained) --block.coef;
+    take(block, std::move(components));
+  }
+
+  [[nodiscard]] ModelSize size() {
+    size_.raw = design_.raw_size;
+    size_.width = static_cast<std::int64_t>(RowLayout(design_).width(PassKind::step));
+    return std::move(size_);
+  }
+
+  void take(const ModelSize::Blocks& blocks, std::vector<Component> components) {
+    design_.add_term(std::move(components));
+    size_.coef += blocks.count * blocks.coef;
+    size_.blocks.push_back(blocks);
+  }
+
+ private:
+  const Frame& frame_;
+  Design design_;  ///< of raw columns alone
+  ModelSize size_;
+};
+
+/// Sums over the blocks, in doubles.
+struct Totals {
+  double design = 0;        ///< maps and penalties
+  double written = 0;       ///< of these, what a model's file has as numbers
+  double bases = 0;         ///< rotations, and penalties in them
+  double products = 0;      ///< (X'WX + S)^-1 S_j
+  double largest_map = 0;   ///< of one block
+  double largest_coef = 0;  ///< coefficients of one block
+  double largest_raw = 0;
+  double most_penalties = 0;  ///< of the block with several that is largest
+};
+
+Totals totals_of(const ModelSize& size) {
+  Totals all;
+  const auto p = static_cast<double>(size.coef);
+  for (const ModelSize::Blocks& one : size.blocks) {
+    const auto count = static_cast<double>(one.count);
+    const auto coef = static_cast<double>(one.coef);
+    const auto penalties = static_cast<double>(one.penalties);
+    const double map = static_cast<double>(one.raw) * coef;
+    const double squares = penalties * coef * coef;
+    all.design += count * (map + squares);
+    if (!one.sparse) all.written += count * (map + squares);
+    // A diagonal penalty is kept as such, and so are those of one smooth in their own basis.
+    if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));
+    all.products += count * penalties * p * coef;
+    all.largest_map = std::max(all.largest_map, map);
+    all.largest_coef = std::max(all.largest_coef, coef);
+    all.largest_raw = std::max(all.largest_raw, static_cast<double>(one.raw));
+    if (one.penalties > 1) all.most_penalties = std::max(all.most_penalties, penalties * coef * coef);
+  }
+  return all;
+}
+
+struct Part {
+  std::int64_t FitMemory::*bytes;
+  std::string_view name;
+};
+constexpr std::array parts{Part{&FitMemory::design, "the design"},
+                           Part{&FitMemory::sums, "the sums over the rows"},
+                           Part{&FitMemory::mapping, "the crossproduct"},
+                           Part{&FitMemory::search, "the search for smoothing parameters"},
+                           Part{&FitMemory::results, "the covariance and the tests"},
+                           Part{&FitMemory::writing, "the writing of the model"}};
+
+const Part& largest_part(const FitMemory& memory) {
+  return *std::max_element(parts.begin(), parts.end(),
+                           [&](const Part& a, const Part& b) { return memory.*a.bytes < memory.*b.bytes; });
+}
+
+}  // namespace
+
+ModelSize size_of_model(const Formula& formula, const Frame& frame) {
+  Measure measure(frame);
+  if (formula.intercept) measure.take({}, {});
+  for (const ParametricTerm& term : formula.parametric) measure.add(term);
+  for (const SmoothSpec& spec : formula.smooths) measure.add(spec);
+  return measure.size();
+}
+
+FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves) {
+  const Totals all = totals_of(size);
+  const auto p = static_cast<double>(size.coef);
+  const auto raw = static_cast<double>(size.raw);
+  const auto width = static_cast<double>(size.width);
+  const double block = all.largest_coef * all.largest_coef;
+  const double gram = raw * raw;  // R'WR
+
+  FitMemory memory;
+  // The draft, the design, and of one block what its constraint and its products with it take.
+  memory.design = bytes_of(2 * all.design + all.largest_map + 4 * block);
+  // A reproducible sum has 40 bytes an element, and a partial sum beside it; 36 go to the other ranks. The
+  // crossproduct of the last step is there until the next one is.
+  memory.sums = bytes_of(all.design + gram + width * (6.0 * sums_at_once + 5.5) + gram);
+  if (!solves) return memory;
+  // Of two blocks their part of R'WR, and what it is on the way.
+  memory.mapping =
+      bytes_of(all.design + gram + p * p + all.largest_raw * all.largest_raw + 2 * all.largest_map);
+  // X'WX three times; in an evaluation its sum with the penalties, the factor, the inverse, and on the way to
+  // each one more; graded penalties, and a decomposition of the largest block.
+  memory.search = bytes_of(all.design + gram + 7 * p * p + all.bases + all.products + 2 * all.most_penalties +
+                           (all.most_penalties > 0 ? 6 * block : 3 * block));
+  // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
+  memory.results = bytes_of(2 * all.design + 8 * p * p + 5 * block);
+  // A number is a value of 16 bytes in the document, and some 22 characters of a text that doubles as it
+  // grows.
+  memory.writing = bytes_of(all.design + 4 * p * p + 13 * all.written);
+  return memory;
+}
+
+std::int64_t FitMemory::most() const {
+  return this->*largest_part(*this).bytes;
+}
+std::string_view FitMemory::largest() const {
+  return largest_part(*this).name;
+}
+
+std::string to_string(const FitMemory& memory, const ModelSize& size) {
+  return fmt::format(
+      "memory: {:.3g} GiB on a rank at most beside the rows, for {}: {} coefficients, {} columns",
+      static_cast<double>(memory.most()) / (1 << 30), memory.largest(), size.coef, size.raw);
+}
+
+void require_memory(const FitContext& fit, const Frame& frame) {
+  Job& job = fit.job;
+  ModelSize size;
+  together(job.comm(), [&] { size = size_of_model(fit.formula, frame); });
+  const bool on_devices = fit.plan.on_devices() && !job.on_host();
+  // Where the model is solved, and rank 0, which gets the solution.
+  const Plan unit = job.plan(1);
+  const int solver = on_devices ? unit.tiles().front().rank : 0;
+  const int rank = job.comm().rank();
+  const int sums = on_devices ? static_cast<int>(job.devices().size()) : job.threads();
+  const FitMemory memory = memory_of_fit(size, std::max(sums, 1), rank == 0 || rank == solver);
+  fit.progress.note(to_string(memory, size));
+  const auto shortage = find_memory_shortage(job.comm(), memory.most());
+  if (!shortage) return;
+  throw Error(ErrorCode::input,
+              fmt::format("{} coefficients in {} columns {}, or a model of smaller k, fewer "
+                          "levels or fewer terms",
+                          size.coef, size.raw, to_string(*shortage)));
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/fit/fit_context.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/table/frame.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a fit takes of memory beside its rows, known from the formula and the levels of the factors, before
+/// any of it is taken.
+namespace tessera::gam {
+
+/// A model's sizes. Those of coefficients are upper bounds: constraints and columns that others determine
+/// take some away.
+struct ModelSize {
+  /// Blocks of coefficients that are alike, as the levels of s(x, by = f).
+  struct Blocks {
+    std::int64_t count = 1;
+    std::int64_t raw = 1;   ///< columns of each
+    std::int64_t coef = 1;  ///< coefficients of each
+    std::int64_t penalties = 0;
+    bool sparse = false;  ///< its map and penalties have few numbers that are not zero
+  };
+  std::vector<Blocks> blocks;
+  std::int64_t raw = 0;    ///< columns of R
+  std::int64_t coef = 0;   ///< p
+  std::int64_t width = 0;  ///< numbers that a pass over the rows sums
+};
+
+/// Throws `Error(input)` as the design of the model does, for a term of too many coefficients or columns.
+/// Pure.
+[[nodiscard]] ModelSize size_of_model(const Formula& formula, const Frame& frame);
+
+/// Bytes that a rank has at once at most, in each part of a fit.
+struct FitMemory {
+  std::int64_t design = 0;   ///< maps, penalties and their drafts
+  std::int64_t sums = 0;     ///< of a pass, for each thread and over all
+  std::int64_t mapping = 0;  ///< of the crossproduct, from raw columns to coefficients
+  std::int64_t search = 0;   ///< of smoothing parameters, where the model is solved
+  std::int64_t results = 0;  ///< covariance and tests, on rank 0
+  std::int64_t writing = 0;  ///< of the model, on rank 0
+
+  [[nodiscard]] std::int64_t most() const;
+  /// The name of the part that takes most: "the search for smoothing parameters".
+  [[nodiscard]] std::string_view largest() const;
+};
+
+/// `sums_at_once`: threads or devices of the rank, each of which has its own. `solves`: the rank has the
+/// crossproduct in coefficients and the model; the others have the design and the sums. Pure.
+[[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves);
+
+/// "memory: 0.62 GiB on a rank at most beside the rows, for the writing of the model: 1024 coefficients, 4096
+/// columns".
+[[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
+
+/// *Collective.* Throws the same `Error(input)` on every rank where a rank has not the memory for the model
+/// of `frame`, before a rank that tries is ended by the system. Notes the need in any case.
+void require_memory(const FitContext& fit, const Frame& frame);
+
+}  // namespace tessera::gam

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/fit/fit_options.hpp"
+#include "gam/fit/step_mixing.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/reml/reml.hpp"
+
+#include <tessera/job/checkpoint.hpp>
+#include <tessera/job/job.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// What the next step of performance iteration depends on beside the coefficients.
+struct Course {
+  std::vector<PastStep> past;     ///< steps to be mixed with the next, the oldest first
+  Search search = Search::local;  ///< of the next working model's smoothing parameters
+  int returns = 0;                ///< how often the end was left for a lower optimum of V
+
+  friend bool operator==(const Course&, const Course&) = default;
+};
+
+/// Where a fit stands after an outer iteration: all that the next one needs beside the data.
+struct FitState {
+  int iteration = 0;           ///< the last that is done; 0: the fit is to begin, on `place`
+  double deviance = 0;         ///< at `coef`
+  std::vector<double> coef;    ///< empty if `iteration` is 0
+  std::vector<double> log_sp;  ///< where the next search for smoothing parameters begins
+  Course course;
+  std::string place;     ///< the kind of hardware whose bits these are: `place_of`
+  std::string fallback;  ///< the verdict, if a device failed: the fit stays on the CPU; else empty
+
+  friend bool operator==(const FitState&, const FitState&) = default;
+};
+
+/// As JSON whose numbers read back to the same bits.
+[[nodiscard]] std::string to_text(const FitState& state);
+/// Of what `to_text` gave. Throws `Error(input)` for anything else, which names the field of `path`.
+[[nodiscard]] FitState state_from(std::string_view text, const std::string& path);
+/// Throws `Error(input)` for a state of another number of coefficients or smoothing parameters than the
+/// design's.
+void check_state(const FitState& state, const Design& design, const std::string& path);
+
+/// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
+[[nodiscard]] std::string place_of(const tessera::Job& job);
+
+/// All that changes a model: program, formula, family, weights, knots, block rows; size, time and a sample of
+/// the data file. Throws `Error(input)` if the file cannot be read. Not collective; reads at most 4 MiB.
+/// `looked_at` receives which file that was.
+[[nodiscard]] Fingerprint fingerprint_of(const std::string& data, const Formula& formula,
+                                         const FitOptions& options, files::FileState* looked_at = nullptr);
+
+}  // namespace tessera::gam

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/identifiability.hpp"
+
+#include "gam/design/coefficient_sums.hpp"
+#include "gam/design/determined_columns.hpp"
+#include "gam/design/side_conditions.hpp"
+#include "gam/fit/residual_sample.hpp"
+#include "gam/linalg/algebra.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// *Collective.* X of the rows of the job's sample on rank 0; nothing on the others.
+Matrix sampled_columns(const mpi::Communicator& comm, const Frame& frame, const Design& design) {
+  const std::vector<std::int64_t> sample = local_sample(comm, frame);
+  const auto width = at(design.coef_size);
+  std::vector<double> mine(sample.size() * width);
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    coefficient_row(frame, design, at(sample[i]), std::span(mine).subspan(i * width, width));
+  }
+  std::vector<std::size_t> counts(at(comm.size()));
+  counts[0] = mine.size();
+  const std::vector<double> all = comm.alltoallv(std::span<const double>(mine), counts);
+  Matrix rows(width == 0 ? 0 : static_cast<int>(all.size() / width), design.coef_size);
+  for (int i = 0; i < rows.rows(); ++i) {
+    for (int j = 0; j < rows.cols(); ++j) rows(i, j) = all[at(i) * width + at(j)];
+  }
+  return rows;
+}
+
+/// *Collective.* Lists of whole numbers from rank 0 to all.
+std::vector<std::vector<int>> told_by_root(const mpi::Communicator& comm,
+                                           std::vector<std::vector<int>> lists) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& list : lists) sizes.push_back(static_cast<std::int64_t>(list.size()));
+  std::array<std::int64_t, 1> count{static_cast<std::int64_t>(sizes.size())};
+  comm.broadcast(std::span<std::int64_t>(count), 0);
+  sizes.resize(at(count[0]));
+  comm.broadcast(std::span(sizes), 0);
+  lists.resize(sizes.size());
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    lists[i].resize(at(sizes[i]));
+    if (!lists[i].empty()) comm.broadcast(std::span(lists[i]), 0);
+  }
+  return lists;
+}
+
+/// The design with the given blocks alone, over the same raw columns.
+Design part_of(const Design& design, std::span<const int> blocks) {
+  Design part = design;
+  part.blocks.clear();
+  for (const int block : blocks) part.blocks.push_back(design.blocks[at(block)]);
+  part.count_coefficients();
+  return part;
+}
+
+/// Parametric blocks, which say whether there is a constant, and the smooths that are compared.
+std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmooth> nested) {
+  std::vector<int> places;
+  for (std::size_t i = 0; i < design.blocks.size(); ++i) {
+    const int place = static_cast<int>(i);
+    const bool compared = std::ranges::any_of(nested, [&](const NestedSmooth& one) {
+      return one.block == place || std::ranges::find(one.before, place) != one.before.end();
+    });
+    if (compared) places.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace
+
+Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design design,
+                            const RawMoments& moments) {
+  if (nested_smooths(design).empty()) return design;
+  Rows unweighted = rows;
+  unweighted.design = &design;
+  unweighted.family = AnyFamily();
+  unweighted.prior_weight = -1;
+  unweighted.prior_factor = 1;
+  unweighted.offsets.clear();
+  RowPass pass(job, plan, unweighted);
+  const RawSums sums = pass.step(std::vector<double>(at(design.raw_size)));
+
+  const Design part = part_of(design, compared_blocks(design, nested_smooths(design)));
+  ColumnSums columns;
+  columns.sample = sampled_columns(job.comm(), *rows.frame, part);
+  std::vector<std::vector<int>> dropped;
+  together(job.comm(), [&] {
+    if (job.comm().rank() != 0) return;
+    columns.gram = gram_in_coefficients(sums.gram, part, HostAlgebra(job.threads()));
+    columns.sums = to_coefficients(moments.column_sums, part);
+    columns.rows = rows.frame->complete_rows;
+    dropped = dependent_columns(part, nested_smooths(part), columns, has_constant(design));
+  });
+  dropped = told_by_root(job.comm(), std::move(dropped));
+  std::vector<std::vector<int>> of_all(design.blocks.size());
+  const std::vector<int> places = compared_blocks(design, nested_smooths(design));
+  for (std::size_t i = 0; i < places.size(); ++i) of_all[at(places[i])] = std::move(dropped[i]);
+  return without_columns(std::move(design), of_all);
+}
+
+namespace {
+
+/// *Collective.* What rank 0 has found, on all ranks.
+std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const Design& design,
+                                           std::vector<DeterminedColumn> columns) {
+  std::vector<std::vector<int>> places;
+  for (const DeterminedColumn& one : columns) places.push_back({one.block, one.column, one.zero ? 1 : 0});
+  places = told_by_root(comm, std::move(places));
+  columns.resize(places.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i].block = places[i][0];
+    columns[i].column = places[i][1];
+    columns[i].zero = places[i][2] != 0;
+    columns[i].combination.resize(at(design.coef_size));
+    comm.broadcast(std::span(columns[i].combination), 0);
+  }
+  return columns;
+}
+
+/// *Collective.* Throws where a combination is not zero in the job's sample but for rounding: X'WX has half
+/// the digits of X, and what it takes for nothing may be something.
+void check_in_sample(const mpi::Communicator& comm, const Frame& frame, const Design& design,
+                     std::span<const DeterminedColumn> columns) {
+  constexpr double rounding = 1e-9;
+  std::vector<double> largest(2 * columns.size());  // of the sum, and of the sum of its terms' sizes
+  std::vector<double> x(at(design.coef_size));
+  for (const std::int64_t row : local_sample(comm, frame)) {
+    coefficient_row(frame, design, at(row), x);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      double sum = 0;
+      double size = 0;
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        const double term = columns[i].combination[j] * x[j];
+        sum += term;
+        size += std::abs(term);
+      }
+      largest[2 * i] = std::max(largest[2 * i], std::abs(sum));
+      largest[2 * i + 1] = std::max(largest[2 * i + 1], size);
+    }
+  }
+  if (!largest.empty()) comm.allreduce(std::span(largest), mpi::Reduction::max);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].zero || !(largest[2 * i] > rounding * largest[2 * i + 1])) continue;
+    throw Error(ErrorCode::input,
+                fmt::format("{} is so nearly a combination of {} that its coefficient is lost in rounding: "
+                            "leave it out, or take its difference to the combination as the variable",
+                            name_of(columns[i], design), determined_by(columns[i], design)));
+  }
+}
+
+}  // namespace
+
+Design without_determined_columns(Job& job, const Rows& rows, Design design, const Matrix& raw_gram) {
+  std::vector<DeterminedColumn> columns;
+  together(job.comm(), [&] {
+    if (job.comm().rank() == 0) columns = determined_columns(raw_gram, design, HostAlgebra(job.threads()));
+  });
+  columns = told_by_root(job.comm(), design, std::move(columns));
+  if (columns.empty()) return design;
+  check_in_sample(job.comm(), *rows.frame, design, columns);
+  return without_determined(std::move(design), columns);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/trace.hpp>
+#include <tessera/mpi/communicator.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Where the time of a fit went, for the run report.
+struct PhaseTime {
+  std::string name;
+  double seconds = 0;
+  std::int64_t bytes = 0;  ///< read from the file, or from columns in passes, by all ranks
+};
+
+/// Adds the time of a phase to the report when it goes out of scope, and marks the phase for profilers. Times
+/// of the same name are added up; phases do not nest.
+class PhaseClock {
+ public:
+  /// `purpose`: of the phase's collectives, for people who look for the rank that did not come.
+  PhaseClock(const mpi::Communicator& comm, std::vector<PhaseTime>& phases, std::string name,
+             std::string purpose);
+  ~PhaseClock();
+  PhaseClock(const PhaseClock&) = delete;
+  PhaseClock& operator=(const PhaseClock&) = delete;
+
+  void add_bytes(std::int64_t bytes) { bytes_ += bytes; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::vector<PhaseTime>& phases_;
+  std::string name_;
+  mpi::Purpose purpose_;
+  TraceRange range_{name_.c_str()};
+  Clock::time_point start_ = Clock::now();
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/pirls.hpp"
+
+#include "gam/fit/fit_checkpoint.hpp"
+#include "gam/fit/prepare_rows.hpp"
+#include "gam/fit/separation.hpp"
+#include "gam/fit/starting_point.hpp"
+#include "gam/fit/step_halving.hpp"
+#include "gam/fit/step_mixing.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+/// How often a step whose sums are not finite is halved.
+constexpr int fault_halvings = 30;
+/// A sum of squares about the base that is so many times what is left is far from it.
+constexpr double far_base = 1e3;
+/// Residuals whose squares are less than this of the response's are its rounding, some hundred units in its
+/// last place: a response without noise is fitted, and what is left of it tells no smoothing parameters.
+constexpr double rounding_share = 1e-26;
+/// So often a lower optimum of V, found at the end, sends the iteration on.
+constexpr int most_returns = 3;
+
+std::vector<double> difference(std::span<const double> to, std::span<const double> from) {
+  std::vector<double> step(to.begin(), to.end());
+  for (std::size_t i = 0; i < step.size(); ++i) step[i] -= from[i];
+  return step;
+}
+
+Error diverged(const RawSums& sums) {
+  return {ErrorCode::not_converged,
+          fmt::format("the iteration diverged: {:.0f} rows have no finite working weight or deviance; "
+                      "look for extreme values in the response, offset or weights",
+                      sums.bad_rows)};
+}
+
+/// What a change of the deviance is small against.
+double size_of(double deviance) {
+  return 0.1 + std::abs(deviance);
+}
+
+}  // namespace
+
+bool is_finite(const RawSums& sums) {
+  return sums.bad_rows == 0 && std::isfinite(sums.deviance);
+}
+
+RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean) {
+  const std::vector<double> coef = first_coefficients(*rows.design, rows.family, mean);
+  return fit.sums_of(pass, [&] {
+    return has_own_start(rows.family) ? pass.start() : pass.step(rows.design->raw_coefficients(coef));
+  });
+}
+
+PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, const Rows& rows, const RawMoments& moments)
+    : fit_(fit),
+      pass_(pass),
+      rows_(rows),
+      design_(*rows.design),
+      weight_(moments.sum_weight),
+      mean_(moments.mean_response()),
+      solver_(fit.job, design_, rows.family.scale_is_known(), fit.plan.on_devices(), fit.control.stop) {}
+
+void PirlsLoop::run(RawSums first) {
+  sums_ = std::move(first);
+  end_.coef = first_coefficients(design_, rows_.family, mean_);
+  const int done = resume();
+  if (!is_finite(sums_)) throw diverged(sums_);
+  if (rows_.family.kind == Family::gaussian) return solve_gaussian();
+  deviance_ = sums_.deviance;
+  int iteration = done + 1;
+  while (advance(iteration)) ++iteration;
+}
+
+/// The iterations that were another run's.
+int PirlsLoop::resume() {
+  if (fit_.control.checkpoint == nullptr) return 0;
+  const std::optional<FitState>& state = fit_.control.checkpoint->resumed();
+  if (!state || state->iteration == 0) return 0;
+  check_state(*state, design_, fit_.control.checkpoint->path());
+  end_.coef = state->coef;
+  end_.solution.log_sp = state->log_sp;
+  course_ = state->course;
+  sums_ = sums_at(end_.coef);
+  return state->iteration;
+}
+
+/// The working model does not depend on the coefficients: one step is the answer. But the residual sum of
+/// squares is taken from that at the base, and about the answer it has the digits that a far base took.
+void PirlsLoop::solve_gaussian() {
+  solve(1, Search::global);
+  const auto residual_df = static_cast<double>(rows_.frame->complete_rows - design_.null_space());
+  if (sums_.deviance > far_base * end_.solution.scale * residual_df) {
+    const double level = sums_.deviance + weight_ * mean_ * mean_;
+    sums_ = sums_at(end_.coef);
+    if (!is_finite(sums_)) throw diverged(sums_);
+    if (sums_.deviance > rounding_share * level) solve(1, Search::local);
+  }
+  end_.converged = end_.solution.converged;
+  end_.iterations = 1;
+}
+
+/// One iteration; false if it was the last.
+bool PirlsLoop::advance(int iteration) {
+  const std::vector<double> begin = end_.coef;
+  if (!solve_or_end(iteration)) return false;
+  halve_step(begin, iteration == 1);
+  if (iteration == 1) begin_again_if_worse_than_the_mean();
+  if (!is_finite(sums_)) {
+    if (iteration == 1) throw diverged(sums_);
+    end_.coef = begin;
+    end_before(iteration, diverged(sums_));
+    return false;
+  }
+  const double change = std::abs(sums_.deviance - deviance_);
+  deviance_ = sums_.deviance;
+  end_.iterations = iteration;
+  tell(iteration, change);
+  const bool still = change < fit_.options.tolerance * size_of(deviance_) &&
+                     end_.solution.step <= fit_.options.step_tolerance;
+  end_.converged = settle(still && end_.solution.converged);
+  last_step_ = difference(end_.solution.coef, begin);  // the whole of it
+  const bool last = end_.converged || iteration >= fit_.options.max_iterations;
+  if (is_separated(change / size_of(deviance_), last) || last) return false;
+  keep(iteration);
+  return true;
+}
+
+/// False: there is no solution, and the iteration ends with the one before it.
+bool PirlsLoop::solve_or_end(int iteration) {
+  try {
+    solve(iteration, course_.search);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_converged || end_.solution.coef.empty()) throw;
+    end_before(iteration, error);
+    return false;
+  }
+}
+
+/// Moves the coefficients to where the step ends that the solution of the working model is.
+void PirlsLoop::solve(int iteration, Search search) {
+  PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
+  const bool mixed =
+      iteration >= (may_separate(rows_.family.kind) ? first_mixed_where_separable : first_mixed_iteration);
+  auto solution = solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
+                                mixed ? &course_.past : nullptr, search);
+  fit_.require_no_fallback();
+  const std::string& why = solver_.no_device_algebra();
+  if (!why.empty() && end_.solution.coef.empty()) fit_.progress.note("large products are the hosts': " + why);
+  end_.solution = std::move(*solution);
+  if (mixed) remember_step();
+  end_.coef = end_.solution.end;
+}
+
+/// Takes the sums where the step ends, or nearer to where it began: halved while they are not finite, or
+/// while the penalised deviance has risen above that at its beginning, but for the `first` step. Every rank
+/// has the same sums and penalty, and takes the same passes.
+void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
+  sums_ = sums_at(end_.coef);
+  double fraction = 1;
+  for (int faults = 0, rises = 0;;) {
+    if (!is_finite(sums_)) {
+      if (++faults > fault_halvings) return;
+    } else {
+      const PenaltyOnLine& penalty = end_.solution.penalty;
+      const bool risen = !first && is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
+      if (!risen || ++rises > rise_halvings) return;
+    }
+    fraction /= 2;
+    for (std::size_t i = 0; i < begin.size(); ++i) end_.coef[i] = (end_.coef[i] + begin[i]) / 2;
+    sums_ = sums_at(end_.coef);
+  }
+}
+
+/// A gamma solution that begins at the rows' own means can end further off than their common mean: of
+/// responses near zero the logarithms say little of the mean. Then the iteration begins at that mean.
+void PirlsLoop::begin_again_if_worse_than_the_mean() {
+  if (rows_.family.kind != Family::gamma) return;
+  const auto mean = coefficients_of_mean(design_, rows_.family, mean_);
+  if (!mean) return;
+  const RawDeviance at_mean =
+      fit_.sums_of(pass_, [&] { return pass_.deviance(design_.raw_coefficients(*mean)); });
+  if (at_mean.bad_rows > 0 || !(at_mean.deviance < sums_.deviance)) return;
+  end_.coef = *mean;
+  sums_ = sums_at(end_.coef);
+}
+
+/// Whether the last step is one of those that go on for ever: the model then has no finite estimate, even if
+/// its deviance stands still. `change` is the deviance's, relative; `ends`: it was the last step anyway.
+bool PirlsLoop::is_separated(double change, bool ends) {
+  constexpr double worth_a_look = 1e-7;
+  constexpr double still = 1e-7;         // of the other rows, while the iteration goes on
+  constexpr double almost_still = 1e-3;  // and where it ends
+  if (!may_separate(rows_.family.kind) || !(change < worth_a_look) || last_step_.empty()) return false;
+  const auto reason = find_separation(fit_.job, rows_, design_.raw_coefficients(end_.coef),
+                                      design_.raw_coefficients(last_step_), ends ? almost_still : still);
+  if (!reason) return false;
+  end_.no_estimate = *reason;
+  end_.converged = false;
+  return true;
+}
+
+/// Whether the fit is at its end, if the last iteration stood `still`: then the next one looks for lower
+/// optima of V too, and has to stand still as well. Where each of two optima leads to a working model for
+/// which the other is lower, the last one stays after so many returns.
+bool PirlsLoop::settle(bool still) {
+  const bool global = course_.search == Search::global;
+  if (global && !still) ++course_.returns;
+  const bool last = course_.returns >= most_returns;
+  if (still && !global && last)
+    fit_.progress.note(
+        fmt::format("{} times a lower optimum of REML led to a working model that led back: this "
+                    "solution is one of two or more, each a local optimum",
+                    most_returns));
+  course_.search = still && !global && !last ? Search::global : Search::local;
+  return still && (global || last);
+}
+
+/// An iteration after the first came to no finite state: what counts is the one before it.
+void PirlsLoop::end_before(int iteration, const Error& why) {
+  end_.converged = false;
+  end_.iterations = iteration - 1;
+  fit_.progress.note(fmt::format("iteration {}: {}", iteration, why.what()));
+  static_cast<void>(is_separated(0, true));
+}
+
+/// What the last iteration leaves is not kept: it is the model, and another run begins before it.
+void PirlsLoop::keep(int iteration) {
+  if (fit_.control.checkpoint == nullptr) return;
+  fit_.control.checkpoint->keep({.iteration = iteration,
+                                 .deviance = deviance_,
+                                 .coef = end_.coef,
+                                 .log_sp = end_.solution.log_sp,
+                                 .course = course_,
+                                 .place = {},
+                                 .fallback = {}});
+}
+
+void PirlsLoop::remember_step() {
+  course_.past.push_back({end_.coef, difference(end_.solution.coef, end_.coef)});
+  if (course_.past.size() > most_past_steps) course_.past.erase(course_.past.begin());
+}
+
+void PirlsLoop::tell(int iteration, double change) const {
+  const double unit = deviance_unit(rows_);
+  fit_.progress.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, step {:.2g}, edf {:.2f}",
+                                iteration, deviance_ * unit, change * unit, end_.solution.step,
+                                end_.solution.edf_total));
+}
+
+RawSums PirlsLoop::sums_at(std::span<const double> coef) {
+  return fit_.sums_of(pass_, [&] { return pass_.step(design_.raw_coefficients(coef)); });
+}
+
+}  // namespace tessera::gam

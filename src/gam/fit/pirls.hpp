@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/fit/fit_context.hpp"
+#include "gam/fit/fit_state.hpp"
+#include "gam/fit/working_solver.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <tessera/error.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Penalised iteratively reweighted least squares as performance iteration has it: a working linear model at
+/// each step, its smoothing parameters by REML.
+namespace tessera::gam {
+
+/// *Collective.* The sums of the first working model, at `first_coefficients` or at a start of the family's
+/// own. `mean`: of the response. Throws `FellBack`.
+[[nodiscard]] RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean);
+
+/// Whether a step can be taken from these sums.
+[[nodiscard]] bool is_finite(const RawSums& sums);
+
+/// Where PIRLS ended, the same on every rank.
+struct PirlsEnd {
+  std::vector<double> coef;
+  WorkingSolution solution;  ///< of the last working model
+  int iterations = 0;
+  bool converged = false;
+  std::string no_estimate;  ///< why there is no finite estimate; empty: there is one
+};
+
+/// One run of PIRLS, from the first working model or from the state that the fit's checkpoint has of another
+/// run. All members are *collective*, but for those that return a reference.
+///
+/// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
+/// steps that go on for ever are found out (separation.hpp), and an end is one only where no lower optimum of
+/// REML is found elsewhere.
+class PirlsLoop {
+ public:
+  /// `rows` are those of `pass`, and have their final design; `moments` are theirs. All outlive the loop.
+  PirlsLoop(const FitContext& fit, RowPass& pass, const Rows& rows, const RawMoments& moments);
+
+  /// `first`: of `first_sums`. Throws `FellBack`; `Error(not_converged)` where there is not even a first
+  /// solution; what `WorkingSolver` throws.
+  void run(RawSums first);
+
+  [[nodiscard]] const PirlsEnd& end() const noexcept { return end_; }
+  [[nodiscard]] WorkingSolver& solver() noexcept { return solver_; }
+
+ private:
+  [[nodiscard]] int resume();
+  void solve_gaussian();
+  [[nodiscard]] bool advance(int iteration);
+  [[nodiscard]] bool solve_or_end(int iteration);
+  void solve(int iteration, Search search);
+  void halve_step(std::span<const double> begin, bool first);
+  void begin_again_if_worse_than_the_mean();
+  [[nodiscard]] bool is_separated(double change, bool ends);
+  [[nodiscard]] bool settle(bool still);
+  void end_before(int iteration, const Error& why);
+  void keep(int iteration);
+  void remember_step();
+  void tell(int iteration, double change) const;
+  [[nodiscard]] RawSums sums_at(std::span<const double> coef);
+
+  const FitContext& fit_;
+  RowPass& pass_;
+  const Rows& rows_;
+  const Design& design_;
+  double weight_;  ///< of all rows
+  double mean_;
+  WorkingSolver solver_;
+  RawSums sums_;                   ///< at `end_.coef`
+  double deviance_ = 0;            ///< where the last step began
+  std::vector<double> last_step_;  ///< of the coefficients, whole; empty before the first
+  Course course_;                  ///< of the steps so far
+  PirlsEnd end_;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/prepare_rows.hpp"
+
+#include "gam/design/standardise.hpp"
+#include "gam/fit/response_check.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tessera::gam {
+namespace {
+
+Variable& variable_of(Frame& frame, int index) {
+  return frame.variables[static_cast<std::size_t>(index)];
+}
+
+void make_numeric_response(Variable& response, const AnyFamily& family) {
+  if (!response.factor) return;
+  if (response.levels.size() == 1)
+    throw Error(ErrorCode::input, fmt::format("the response '{}' is '{}' in every complete row: there is "
+                                              "nothing to fit",
+                                              response.name, response.levels[0]));
+  if (family.kind != Family::binomial || response.levels.size() != 2) {
+    throw Error(ErrorCode::input,
+                fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}",
+                            response.name, response.levels.size(), family.name(),
+                            family.kind == Family::binomial ? " or have two levels" : ""));
+  }
+  response.numbers.assign(response.codes.begin(), response.codes.end());
+  response.codes.clear();
+  response.factor = false;
+}
+
+void check_response(const Frame& frame, const Variable& response, const AnyFamily& family) {
+  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
+    if (frame.complete[i] == 0) continue;
+    if (const auto fault = response_fault(family.kind, response.numbers[i])) {
+      throw Error(ErrorCode::input,
+                  fmt::format("response '{}' is {} in data row {}: for the {} family it {}", response.name,
+                              response.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1,
+                              family.name(), *fault));
+    }
+  }
+}
+
+void check_offset(const Variable& offset) {
+  if (offset.factor)
+    throw Error(ErrorCode::input, fmt::format("offset '{}' is text: it must be numeric", offset.name));
+}
+
+void check_weights(const Frame& frame, const Variable& weights) {
+  if (weights.factor) {
+    throw Error(ErrorCode::input, fmt::format("weights '{}' are text: they must be numbers", weights.name));
+  }
+  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
+    if (frame.complete[i] != 0 && !(weights.numbers[i] >= 0)) {
+      throw Error(ErrorCode::input,
+                  fmt::format("weights '{}' are {} in data row {}: they must not be negative", weights.name,
+                              weights.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1));
+    }
+  }
+}
+
+/// Powers of two that bring the response to about 1 where it has a unit that the fit may choose, and the
+/// weights where only their ratios matter.
+void choose_units(const tessera::mpi::Communicator& comm, Rows& rows) {
+  if (rows.family.scale_is_known()) return;
+  const Frame& frame = *rows.frame;
+  const auto number = [&](int variable, std::size_t row) {
+    return frame.variables[static_cast<std::size_t>(variable)].numbers[row];
+  };
+  std::array<double, 2> largest{0, 0};
+  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
+    if (frame.complete[row] == 0) continue;
+    double level = number(rows.response, row);
+    for (const int offset : rows.offsets) level -= number(offset, row);
+    largest[0] = std::max(largest[0], std::abs(level));
+    if (rows.prior_weight >= 0) largest[1] = std::max(largest[1], number(rows.prior_weight, row));
+  }
+  comm.allreduce(std::span<double>(largest), mpi::Reduction::max);
+  if (rows.family.kind == Family::gaussian) rows.response_factor = power_of_two_for(largest[0]);
+  if (rows.prior_weight >= 0) rows.prior_factor = power_of_two_for(largest[1]);
+}
+
+}  // namespace
+
+Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame, const Formula& formula,
+                  const FitOptions& options) {
+  Rows rows;
+  rows.frame = &frame;
+  rows.family = options.family;
+  rows.response = frame.index_of(formula.response.text);
+  for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
+  if (!options.weights.empty()) {
+    rows.prior_weight = frame.index_of(column_expression(options.weights).text);
+  }
+  together(comm, [&] {
+    if (frame.complete_rows == 0) {
+      throw Error(ErrorCode::input,
+                  "no complete row: every row has a missing value in a variable of the model");
+    }
+    Variable& response = variable_of(frame, rows.response);
+    make_numeric_response(response, options.family);
+    check_response(frame, response, options.family);
+    for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
+    if (rows.prior_weight >= 0) check_weights(frame, variable_of(frame, rows.prior_weight));
+  });
+  require_variation(comm, rows, formula);
+  choose_units(comm, rows);
+  return rows;
+}
+
+double deviance_unit(const Rows& rows) {
+  return 1 / rows.response_factor / rows.response_factor / rows.prior_factor;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/separation.hpp"
+
+#include "gam/linalg/parallel_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+/// Of the mean from its limit, where a row counts as one that runs off.
+constexpr double near_limit = 1e-3;
+/// Of the linear predictor: a step of a row that runs off is about 1, and near a finite estimate about 0.
+constexpr double large_step = 0.05;
+/// Levels or terms that a message lists.
+constexpr std::size_t listed = 3;
+/// Rows that a thread takes at once.
+constexpr std::int64_t block_rows = 4096;
+
+double prior_weight(const Rows& rows, std::size_t row) {
+  if (rows.prior_weight < 0) return 1;
+  return rows.frame->variables[static_cast<std::size_t>(rows.prior_weight)].numbers[row];
+}
+
+double response(const Rows& rows, std::size_t row) {
+  return rows.frame->variables[static_cast<std::size_t>(rows.response)].numbers[row];
+}
+
+bool counts(const Rows& rows, std::size_t row) {
+  return rows.frame->complete[row] != 0 && prior_weight(rows, row) > 0;
+}
+
+/// True if a row's response is a limit of means, its mean is near that, and `step` moves it there.
+bool runs_off(const Rows& rows, std::size_t row, std::span<const double> raw_coef, double step) {
+  const double y = response(rows, row);
+  const Family family = rows.family.kind;
+  const bool upper = family == Family::binomial && y == 1;
+  if (!(y == 0 || upper) || (upper ? step < 0 : step > 0)) return false;
+  const double mean = inverse_link(family, linear_predictor(rows, row, raw_coef));
+  return std::abs(mean - y) < near_limit;
+}
+
+/// What a step does to the rows of a rank.
+struct Movement {
+  std::int64_t running = 0;  ///< rows that run off by a large step
+  std::int64_t others = 0;   ///< rows that move, and do not run off
+};
+
+Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
+                     std::span<const double> raw_step, double still) {
+  const Frame& frame = *rows.frame;
+  std::vector<Movement> by_thread(static_cast<std::size_t>(job.threads()));
+  for_each_block(frame.rows, block_rows, job.threads(), [&](int thread, Range block) {
+    Movement& movement = by_thread[static_cast<std::size_t>(thread)];
+    for (std::int64_t unit = block.begin; unit < block.end; ++unit) {
+      const auto row = static_cast<std::size_t>(unit - frame.rows.begin);
+      if (!counts(rows, row)) continue;
+      const double step = linear_predictor(frame, *rows.design, row, raw_step);
+      if (!(std::abs(step) > still)) continue;
+      if (!runs_off(rows, row, raw_coef, step))
+        ++movement.others;
+      else if (std::abs(step) >= large_step)
+        ++movement.running;
+    }
+  });
+  std::array<std::int64_t, 2> sums{};
+  for (const Movement& movement : by_thread) {
+    sums[0] += movement.running;
+    sums[1] += movement.others;
+  }
+  job.comm().allreduce(std::span<std::int64_t>(sums), mpi::Reduction::sum);
+  return {sums[0], sums[1]};
+}
+
+/// True if a term's raw columns are indicators of the cells of factors.
+bool has_cells(const RawTerm& term) {
+  return !term.components.empty() &&
+         std::all_of(term.components.begin(), term.components.end(),
+                     [](const Component& c) { return c.kind == Component::Kind::factor; });
+}
+
+bool is_penalised(const Design& design, const RawTerm& term) {
+  return std::any_of(design.blocks.begin(), design.blocks.end(), [&](const CoefBlock& block) {
+    return block.penalty && block.raw_begin < term.raw_begin + term.raw_size &&
+           term.raw_begin < block.raw_begin + block.raw_size;
+  });
+}
+
+std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell) {
+  std::string name;
+  // The last component is fastest, and the first variable of the formula's term.
+  for (auto component = term.components.rbegin(); component != term.components.rend(); ++component) {
+    const Variable& variable = rows.frame->variables[static_cast<std::size_t>(component->variable)];
+    const std::size_t levels = variable.levels.size();
+    name += fmt::format("{}{} '{}'", name.empty() ? "" : ", ", variable.name, variable.levels[cell % levels]);
+    cell /= levels;
+  }
+  return name;
+}
+
+/// Levels, or cells of them, in all rows of which the response is at the same limit: "f 'c' (40 rows)".
+std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& rows, const RawTerm& term,
+                                        double limit) {
+  const Frame& frame = *rows.frame;
+  const auto cells = static_cast<std::size_t>(term.raw_size);
+  std::vector<std::int64_t> sums(2 * cells);  // rows, and rows at the limit
+  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
+    if (!counts(rows, row)) continue;
+    std::size_t cell = 0;
+    for (const Component& component : term.components) {
+      const Variable& variable = frame.variables[static_cast<std::size_t>(component.variable)];
+      cell = cell * variable.levels.size() + static_cast<std::size_t>(variable.codes[row]);
+    }
+    ++sums[cell];
+    if (response(rows, row) == limit) ++sums[cells + cell];
+  }
+  job.comm().allreduce(std::span(sums), mpi::Reduction::sum);
+  std::vector<std::string> names;
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    if (sums[cell] == 0 || sums[cells + cell] < sums[cell]) continue;
+    names.push_back(
+        fmt::format("{} ({} row{})", name_of_cell(rows, term, cell), sums[cell], sums[cell] == 1 ? "" : "s"));
+  }
+  return names;
+}
+
+/// Labels of the blocks that move rows by large steps.
+std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
+                                      std::span<const double> raw_step) {
+  std::vector<std::string> labels;
+  for (const CoefBlock& block : rows.design->blocks) {
+    if (block.variables.empty()) continue;  // the intercept follows the others
+    const auto begin = static_cast<std::size_t>(block.raw_begin);
+    const auto size = static_cast<std::size_t>(block.raw_size);
+    std::vector<double> alone(raw_step.size());
+    std::copy_n(raw_step.begin() + block.raw_begin, size, alone.begin() + static_cast<std::ptrdiff_t>(begin));
+    double largest = 0;
+    for (std::size_t row = 0; row < rows.frame->complete.size(); ++row) {
+      if (counts(rows, row))
+        largest = std::max(largest, std::abs(linear_predictor(*rows.frame, *rows.design, row, alone)));
+    }
+    if (job.comm().allreduce(largest, mpi::Reduction::max) >= large_step) labels.push_back(block.label);
+  }
+  return labels;
+}
+
+std::string list(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), listed); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : "; ", names[i]);
+  if (names.size() > listed) text += fmt::format("; and {} more", names.size() - listed);
+  return text;
+}
+
+}  // namespace
+
+bool may_separate(Family family) {
+  return family == Family::binomial || family == Family::poisson;
+}
+
+std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
+                                           std::span<const double> raw_coef, std::span<const double> raw_step,
+                                           double still) {
+  const Movement movement = movement_of(job, rows, raw_coef, raw_step, still);
+  if (movement.running == 0 || movement.others > 0) return std::nullopt;
+
+  const bool binomial = rows.family.kind == Family::binomial;
+  std::vector<std::string> reasons;
+  for (const double limit : binomial ? std::vector<double>{0, 1} : std::vector<double>{0}) {
+    std::vector<std::string> cells;
+    for (const RawTerm& term : rows.design->terms) {
+      if (!has_cells(term) || is_penalised(*rows.design, term)) continue;
+      for (std::string& cell : limiting_cells(job, rows, term, limit)) cells.push_back(std::move(cell));
+    }
+    if (!cells.empty())
+      reasons.push_back(fmt::format("the response is {:g} in all rows of {}", limit, list(cells)));
+  }
+  if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, ", and "));
+  const std::vector<std::string> terms = moving_terms(job, rows, raw_step);
+  return fmt::format("{} separate{} responses of 0 from {}: the fitted means of {} rows run off to {}",
+                     list(terms), terms.size() == 1 ? "s" : "", binomial ? "those of 1" : "others",
+                     movement.running, binomial ? "0 or 1" : "0");
+}
+
+}  // namespace tessera::gam

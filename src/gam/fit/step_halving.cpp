@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/step_halving.hpp"
+
+#include "gam/linalg/linalg.hpp"
+
+#include <cmath>
+#include <cstddef>
+
+namespace tessera::gam {
+
+PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_sp,
+                              std::span<const double> begin, std::span<const double> end) {
+  PenaltyOnLine line;
+  std::size_t sp = 0;
+  for (const CoefBlock& block : design.blocks) {
+    if (!block.penalty) continue;
+    const auto place = static_cast<std::size_t>(block.coef_begin);
+    const auto size = static_cast<std::size_t>(block.coef_size);
+    const auto from = begin.subspan(place, size);
+    const auto to = end.subspan(place, size);
+    for (const Matrix& s : block.penalty->matrices) {
+      const double lambda = std::exp(log_sp[sp++]);
+      line.begin += lambda * dot(from, multiply(s, from));
+      line.across += lambda * dot(from, multiply(s, to));
+      line.end += lambda * dot(to, multiply(s, to));
+    }
+  }
+  return line;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+
+#include <span>
+
+/// When a step of performance iteration went too far.
+///
+/// A working model's solution may overshoot: the penalised deviance D(b) + b'Sb of the model itself, S at
+/// the smoothing parameters of that solution, is then higher there than where the step began. mgcv's bam
+/// (bgam.fit) halves such a step back towards its beginning until the penalised deviance has not risen, at
+/// most six times, from the second solution on: the first begins at no coefficients.
+namespace tessera::gam {
+
+/// b'Sb on the line b = (1 - t) begin + t end.
+struct PenaltyOnLine {
+  double begin = 0;   ///< at t = 0
+  double across = 0;  ///< begin'S end
+  double end = 0;     ///< at t = 1
+  [[nodiscard]] double at(double t) const noexcept {
+    return (1 - t) * ((1 - t) * begin + 2 * t * across) + t * t * end;
+  }
+};
+
+/// `log_sp` as `RemlFit` has them. Cost: O(p^2) for each penalty of p coefficients.
+[[nodiscard]] PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_sp,
+                                            std::span<const double> begin, std::span<const double> end);
+
+/// How often a rise of the penalised deviance halves one step.
+constexpr int rise_halvings = 6;
+
+/// Whether a penalised deviance is a rise. bam halves on a rise of any size, which near the end is rounding
+/// and only delays it; a part in 10^10 is none here.
+[[nodiscard]] constexpr bool is_rise(double before, double after) noexcept {
+  return after - before > 1e-10 * (0.1 + before);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/model/model.hpp"
+#include "gam/rows/row_pass.hpp"
+
+namespace tessera::gam {
+
+/// Turns a model from the coordinates of its fit, where numbers are standardised and the response and the
+/// weights have units of their own, to those of the formula: coefficients, covariance, smoothing parameters,
+/// REML and the tests of coefficients, and the design itself. What the covariance of centred columns alone
+/// can tell is kept as `Model::centring`. Scale and deviances are the caller's.
+///
+/// Throws `Error(input)` if a coefficient's variance is beyond all numbers in the variables' units. A rank
+/// without the covariance passes over what needs it.
+void to_user_coordinates(Model& model, const Rows& units, bool scale_estimated);
+
+}  // namespace tessera::gam

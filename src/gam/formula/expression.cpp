@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/formula/from_syntax.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using Op = Expression::Op;
+
+// Operands waiting at any time while an expression is evaluated: bounded, so that a row needs no heap.
+constexpr std::size_t max_stack = 32;
+
+struct Function {
+  std::string_view name;
+  std::size_t arguments;
+  std::optional<Op> op;  ///< none for I(), which says only how its argument is read
+};
+constexpr std::array<Function, 11> functions{{{"log", 1, Op::log},
+                                              {"sqrt", 1, Op::sqrt},
+                                              {"exp", 1, Op::exp},
+                                              {"log1p", 1, Op::log1p},
+                                              {"expm1", 1, Op::expm1},
+                                              {"abs", 1, Op::abs},
+                                              {"pnorm", 1, Op::pnorm},
+                                              {"dnorm", 1, Op::dnorm},
+                                              {"pmin", 2, Op::pmin},
+                                              {"pmax", 2, Op::pmax},
+                                              {"I", 1, std::nullopt}}};
+
+constexpr std::array<std::pair<std::string_view, Op>, 5> operators{
+    {{"+", Op::add}, {"-", Op::subtract}, {"*", Op::multiply}, {"/", Op::divide}, {"^", Op::power}}};
+
+class Compiler {
+ public:
+  void compile(const Syntax& syntax, std::size_t stack) {
+    if (stack >= max_stack) formula_error(syntax.position, "an expression with too many open operands");
+    switch (syntax.kind) {
+      case Syntax::Kind::number: steps.push_back({Op::number, syntax.number, {}}); return;
+      case Syntax::Kind::name: column(syntax); return;
+      case Syntax::Kind::group: compile(syntax.children[0], stack); return;
+      case Syntax::Kind::unary:
+        compile(syntax.children[0], stack);
+        if (syntax.text == "-") steps.push_back({Op::negate, 0, {}});
+        return;
+      case Syntax::Kind::binary: binary(syntax, stack); return;
+      case Syntax::Kind::call: call(syntax, stack); return;
+      case Syntax::Kind::text: break;
+    }
+    formula_error(syntax.position, fmt::format("the text \"{}\" where a column is expected", syntax.text));
+  }
+
+  std::vector<Expression::Step> steps;
+
+ private:
+  void column(const Syntax& syntax) {
+    if (syntax.text == ".") formula_error(syntax.position, "'.' is not available: name the columns");
+    for (const std::string_view constant : {"TRUE", "FALSE", "NULL", "NA", "NaN", "Inf"}) {
+      if (syntax.text == constant)
+        formula_error(syntax.position, fmt::format("{} where a column is expected", constant));
+    }
+    const auto known = std::find(names_.begin(), names_.end(), syntax.text);
+    const auto place = static_cast<int>(known - names_.begin());
+    if (known == names_.end()) names_.push_back(syntax.text);
+    steps.push_back({Op::column, 0, syntax.text, place});
+  }
+
+  void binary(const Syntax& syntax, std::size_t stack) {
+    for (const auto& [text, op] : operators) {
+      if (syntax.text != text) continue;
+      compile(syntax.children[0], stack);
+      compile(syntax.children[1], stack + 1);
+      steps.push_back({op, 0, {}});
+      return;
+    }
+    formula_error(syntax.position, fmt::format("'{}' inside an arithmetic expression", syntax.text));
+  }
+
+  void call(const Syntax& syntax, std::size_t stack) {
+    for (const auto& [name, arguments, op] : functions) {
+      if (syntax.text != name) continue;
+      const bool named = std::any_of(syntax.argument_names.begin(), syntax.argument_names.end(),
+                                     [](const std::string& given) { return !given.empty(); });
+      if (syntax.children.size() != arguments || named)
+        formula_error(syntax.position,
+                      fmt::format("{}() takes {}", name, arguments == 1 ? "one argument" : "two arguments"));
+      for (std::size_t i = 0; i < arguments; ++i) compile(syntax.children[i], stack + i);
+      if (op) steps.push_back({*op, 0, {}});
+      return;
+    }
+    if (syntax.text == "cbind")
+      formula_error(syntax.position,
+                    "cbind() is not available: give the proportion of successes as the response, and the "
+                    "number of trials as weights");
+    if (syntax.text == "factor" || syntax.text == "as.factor") {
+      const bool of_column = syntax.children.size() == 1 && syntax.children[0].kind == Syntax::Kind::name;
+      const std::string column = of_column ? syntax.children[0].text : "COLUMN";
+      formula_error(
+          syntax.position,
+          fmt::format("{}() is not available: write {}, and give --factor {} if its fields are numbers",
+                      syntax.text, column, column));
+    }
+    if (syntax.text == "poly")
+      formula_error(syntax.position, "poly() is not available: write the powers, as in x + I(x^2)");
+    std::string known;
+    for (const Function& function : functions) {
+      if (!known.empty()) known += &function == &functions.back() ? " and " : ", ";
+      known += function.name;
+    }
+    formula_error(syntax.position, fmt::format("unknown function {}(); there are {}", syntax.text, known));
+  }
+
+  std::vector<std::string> names_;
+};
+
+double normal_density(double x) {
+  return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+}
+
+// R's pmin() and pmax(): missing if one of the two is.
+double least(double a, double b) {
+  return std::isnan(a) ? a : b < a || std::isnan(b) ? b : a;
+}
+
+// R's arithmetic: x^2 is x * x exactly.
+double power(double base, double exponent) {
+  return exponent == 2 ? base * base : std::pow(base, exponent);
+}
+
+}  // namespace
+
+bool is_function(std::string_view name) {
+  return std::any_of(functions.begin(), functions.end(), [&](const Function& f) { return f.name == name; });
+}
+
+Expression expression_from(const Syntax& syntax) {
+  Compiler compiler;
+  compiler.compile(syntax, 0);
+  return {deparse(syntax), std::move(compiler.steps)};
+}
+
+Expression parse_expression(std::string_view text) {
+  return expression_from(parse_syntax(text));
+}
+
+Expression column_expression(const std::string& column) {
+  Syntax name;
+  name.kind = Syntax::Kind::name;
+  name.text = column;
+  return {deparse(name), {{Op::column, 0, column}}};
+}
+
+std::vector<std::string> Expression::columns() const {
+  std::vector<std::string> names;
+  for (const Step& step : steps) {
+    if (step.op == Op::column && static_cast<std::size_t>(step.place) == names.size())
+      names.push_back(step.column);
+  }
+  return names;
+}
+
+double Expression::evaluate(std::span<const double> columns_of_row) const {
+  std::array<double, max_stack + 1> stack;
+  std::size_t top = 0;  // operands waiting
+  for (const Step& step : steps) {
+    switch (step.op) {
+      case Op::number: stack[top++] = step.number; continue;
+      case Op::column: stack[top++] = columns_of_row[static_cast<std::size_t>(step.place)]; continue;
+      case Op::negate: stack[top - 1] = -stack[top - 1]; continue;
+      case Op::log: stack[top - 1] = std::log(stack[top - 1]); continue;
+      case Op::sqrt: stack[top - 1] = std::sqrt(stack[top - 1]); continue;
+      case Op::exp: stack[top - 1] = std::exp(stack[top - 1]); continue;
+      case Op::log1p: stack[top - 1] = std::log1p(stack[top - 1]); continue;
+      case Op::expm1: stack[top - 1] = std::expm1(stack[top - 1]); continue;
+      case Op::abs: stack[top - 1] = std::abs(stack[top - 1]); continue;
+      case Op::pnorm: stack[top - 1] = std::erfc(-stack[top - 1] / std::numbers::sqrt2) / 2; continue;
+      case Op::dnorm: stack[top - 1] = normal_density(stack[top - 1]); continue;
+      default: break;
+    }
+    const double right = stack[--top];
+    double& left = stack[top - 1];
+    switch (step.op) {
+      case Op::add: left += right; break;
+      case Op::subtract: left -= right; break;
+      case Op::multiply: left *= right; break;
+      case Op::divide: left /= right; break;
+      case Op::pmin: left = least(left, right); break;
+      case Op::pmax: left = -least(-left, -right); break;
+      default: left = power(left, right); break;
+    }
+  }
+  return stack[0];
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/formula/formula.hpp"
+
+#include "base/utf8.hpp"
+#include "gam/formula/from_syntax.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using Kind = Syntax::Kind;
+
+// A product of variables as their sorted numbers, and a sum of products in order of appearance.
+using Term = std::vector<int>;
+using Terms = std::vector<Term>;
+
+// (a + b + …)^k grows without bound; no model that can be fitted is near this.
+constexpr std::size_t max_terms = 4096;
+
+/// What the right-hand side adds up to, by R's algebra of formulas (Wilkinson and Rogers, Applied
+/// Statistics 22 (1973), 392).
+class RightHandSide {
+ public:
+  explicit RightHandSide(Formula& formula) : formula_(formula) {}
+
+  void read(const Syntax& tree) {
+    Terms terms = sum(tree);
+    // As R's terms(): by degree, and by appearance within a degree.
+    std::stable_sort(terms.begin(), terms.end(),
+                     [](const Term& a, const Term& b) { return a.size() < b.size(); });
+    // mgcv writes the parametric part down anew and lets terms() read it again: the variables of a
+    // product come in the order in which this second formula names them.
+    std::vector<int> order(variables_.size(), -1);
+    int named = 0;
+    for (const Term& term : terms) {
+      for (const int v : term) {
+        if (int& place = order[static_cast<std::size_t>(v)]; place < 0) place = named++;
+      }
+    }
+    for (Term& term : terms) {
+      std::sort(term.begin(), term.end(), [&](int a, int b) {
+        return order[static_cast<std::size_t>(a)] < order[static_cast<std::size_t>(b)];
+      });
+      formula_.parametric.push_back(parametric(term));
+    }
+  }
+
+ private:
+  // A sum, where smooths, offsets and the intercept may stand.
+  Terms sum(const Syntax& tree) {
+    // A long sum leans to the left: it is walked along, since a stack of its length may be too deep.
+    std::vector<const Syntax*> signs;
+    const Syntax* first = &tree;
+    for (; first->is_binary("+") || first->is_binary("-"); first = &first->children[0])
+      signs.push_back(first);
+    Terms terms = addend(*first);
+    for (auto sign = signs.rbegin(); sign != signs.rend(); ++sign) {
+      const Syntax& next = (*sign)->children[1];
+      terms = (*sign)->is_binary("-") ? without(std::move(terms), next)
+                                      : united(std::move(terms), sum(next), (*sign)->position);
+    }
+    return terms;
+  }
+
+  Terms addend(const Syntax& tree) {
+    if (tree.kind == Kind::group) return sum(tree.children[0]);
+    if (tree.kind == Kind::unary)
+      return tree.text == "+" ? sum(tree.children[0]) : without({}, tree.children[0]);
+    if (tree.kind == Kind::number) {
+      set_intercept(tree, true);
+      return {};
+    }
+    if (tree.is_call("s") || tree.is_call("te")) {
+      add_smooth(tree);
+      return {};
+    }
+    if (tree.is_call("offset")) {
+      if (tree.children.size() != 1) formula_error(tree.position, "offset() takes one argument");
+      formula_.offsets.push_back(expression_from(tree.children[0]));
+      return {};
+    }
+    return product(tree);
+  }
+
+  // Anything inside a product, where only variables may stand.
+  Terms product(const Syntax& tree) {
+    switch (tree.kind) {
+      case Kind::group: return product(tree.children[0]);
+      case Kind::name: return {{number_of(tree)}};
+      case Kind::call: return {{call(tree)}};
+      case Kind::binary: return binary(tree);
+      case Kind::number:
+        formula_error(tree.position, fmt::format("the number {} is no variable; only + 0, + 1 and - 1 "
+                                                 "may stand in a formula, and arithmetic inside I()",
+                                                 deparse(tree)));
+      case Kind::unary:
+        formula_error(tree.position, fmt::format("'{}' inside a product; arithmetic is written I({})",
+                                                 tree.text, deparse(tree)));
+      case Kind::text: break;
+    }
+    formula_error(tree.position, fmt::format("the text \"{}\" is no variable", tree.text));
+  }
+
+  Terms binary(const Syntax& tree) {
+    const Syntax& left = tree.children[0];
+    const Syntax& right = tree.children[1];
+    if (tree.is_binary("^")) return to_the_power(product(left), right);
+    if (tree.is_binary("~")) formula_error(tree.position, "a second '~'");
+    Terms a = product(left);
+    if (tree.is_binary("-")) return without(std::move(a), right);
+    const Terms b = product(right);
+    if (tree.is_binary("+")) return united(std::move(a), b, tree.position);
+    if (tree.is_binary(":")) return crossed(a, b, tree.position);
+    if (tree.is_binary("*")) {
+      const Terms both = crossed(a, b, tree.position);
+      return united(united(std::move(a), b, tree.position), both, tree.position);
+    }
+    // a / b: b within a.
+    Term all;
+    for (const Term& term : a) all = joined(all, term);
+    return united(std::move(a), crossed({all}, b, tree.position), tree.position);
+  }
+
+  /// Arguments without a name.
+  static std::ptrdiff_t variables_in(const Syntax& call) {
+    return std::count(call.argument_names.begin(), call.argument_names.end(), std::string());
+  }
+
+  int call(const Syntax& tree) {
+    if (tree.text == "s" || tree.text == "te")
+      formula_error(tree.position,
+                    fmt::format("{} inside a product; a smooth for each level is written {}(…, by=f)",
+                                deparse(tree), tree.text));
+    if (tree.text == "offset") formula_error(tree.position, "offset() inside a product");
+    if (tree.text == "ti" && variables_in(tree) == 1)
+      formula_error(
+          tree.position,
+          fmt::format("{} is the main effect of its variable: write s() in its place", deparse(tree)));
+    if (tree.text == "ti")
+      formula_error(
+          tree.position,
+          fmt::format("{} is an interaction without its main effects, which is not available; write te() "
+                      "beside an s() of each variable: te() is then what they leave",
+                      deparse(tree)));
+    if (tree.text == "t2")
+      formula_error(tree.position,
+                    fmt::format("{} is a tensor product with a penalty for each pair of null spaces, "
+                                "which is not available; write te()",
+                                deparse(tree)));
+    return number_of(tree);
+  }
+
+  int number_of(const Syntax& tree) {
+    Expression expression = expression_from(tree);
+    if (expression.text == formula_.response.text)
+      formula_error(tree.position,
+                    fmt::format("the response {} is on the right-hand side too", expression.text));
+    const auto known = std::find_if(variables_.begin(), variables_.end(),
+                                    [&](const Expression& v) { return v.text == expression.text; });
+    const auto place = static_cast<int>(known - variables_.begin());
+    if (known == variables_.end()) variables_.push_back(std::move(expression));
+    return place;
+  }
+
+  void set_intercept(const Syntax& number, bool added) {
+    if (number.number != 0 && number.number != 1)
+      formula_error(number.position, fmt::format("the number {} is no variable; only + 0, + 1 and - 1 may "
+                                                 "stand in a formula, and arithmetic inside I()",
+                                                 deparse(number)));
+    formula_.intercept = (number.number == 1) == added;
+  }
+
+  void add_smooth(const Syntax& tree) {
+    SmoothSpec smooth = smooth_from(tree);
+    for (const SmoothSpec& other : formula_.smooths) {
+      if (other.label == smooth.label)
+        formula_error(tree.position, fmt::format("the smooth {} is there twice", smooth.label));
+    }
+    for (const MarginSpec& margin : smooth.margins) {
+      if (margin.variable.text == formula_.response.text)
+        formula_error(tree.position, fmt::format("a smooth of the response {}", margin.variable.text));
+    }
+    formula_.smooths.push_back(std::move(smooth));
+  }
+
+  Terms without(Terms terms, const Syntax& removed) {
+    if (removed.kind == Kind::number) {
+      set_intercept(removed, false);
+      return terms;
+    }
+    for (const Term& term : product(removed)) std::erase(terms, term);
+    return terms;
+  }
+
+  Terms to_the_power(const Terms& base, const Syntax& exponent) {
+    if (exponent.kind != Kind::number || exponent.number < 1 ||
+        exponent.number != std::floor(exponent.number))
+      formula_error(exponent.position,
+                    fmt::format("the power {} of terms must be a whole number of at least 1; arithmetic "
+                                "is written inside I()",
+                                deparse(exponent)));
+    // (a + b)^2 = (a + b) * (a + b); it stops growing once every product is there.
+    Terms result = base;
+    const double times = std::min(exponent.number, static_cast<double>(max_terms));
+    for (std::size_t power = 1; power < static_cast<std::size_t>(times); ++power) {
+      const std::size_t before = result.size();
+      const Terms both = crossed(result, base, exponent.position);
+      result = united(std::move(result), both, exponent.position);
+      if (result.size() == before) break;
+    }
+    return result;
+  }
+
+  static Term joined(const Term& a, const Term& b) {
+    Term result;
+    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+    return result;
+  }
+
+  static Terms united(Terms a, const Terms& b, std::size_t position) {
+    if (b.size() == 1) {  // a long sum adds one at a time
+      if (std::find(a.begin(), a.end(), b[0]) == a.end()) a.push_back(b[0]);
+      return a;
+    }
+    std::set<Term> known(a.begin(), a.end());
+    for (const Term& term : b) {
+      if (known.insert(term).second) a.push_back(term);
+    }
+    if (a.size() > max_terms) formula_error(position, fmt::format("more than {} terms", max_terms));
+    return a;
+  }
+
+  static Terms crossed(const Terms& a, const Terms& b, std::size_t position) {
+    Terms result;
+    std::set<Term> known;
+    for (const Term& left : a) {
+      for (const Term& right : b) {
+        Term both = joined(left, right);
+        if (known.insert(both).second) result.push_back(std::move(both));
+      }
+      if (result.size() > max_terms) formula_error(position, fmt::format("more than {} terms", max_terms));
+    }
+    return result;
+  }
+
+  [[nodiscard]] ParametricTerm parametric(const Term& term) const {
+    ParametricTerm result;
+    for (const int v : term) {
+      result.variables.push_back(variables_[static_cast<std::size_t>(v)]);
+      if (!result.label.empty()) result.label += ":";
+      result.label += result.variables.back().text;
+    }
+    return result;
+  }
+
+  Formula& formula_;
+  std::vector<Expression> variables_;
+};
+
+/// The text with every run of blanks outside quotes made one blank.
+std::string normalised(std::string_view text) {
+  std::string result;
+  char quote = 0;
+  bool escaped = false;  // by a backslash within quotes
+  for (const char c : text) {
+    const bool blank = quote == 0 && (c == ' ' || (c >= '\t' && c <= '\r'));
+    if (blank && (result.empty() || result.back() == ' ')) continue;
+    result += blank ? ' ' : c;
+    if (quote == 0 && (c == '"' || c == '\'' || c == '`'))
+      quote = c;
+    else if (c == quote && !escaped)
+      quote = 0;
+    escaped = quote != 0 && c == '\\' && !escaped;
+  }
+  if (!result.empty() && result.back() == ' ') result.pop_back();
+  return result;
+}
+
+}  // namespace
+
+std::vector<Expression> Formula::variables() const {
+  std::vector<Expression> all;
+  const auto add = [&all](const Expression& expression) {
+    for (const Expression& known : all) {
+      if (known.text == expression.text) return;
+    }
+    all.push_back(expression);
+  };
+  add(response);
+  for (const ParametricTerm& term : parametric) {
+    for (const Expression& variable : term.variables) add(variable);
+  }
+  for (const SmoothSpec& smooth : smooths) {
+    for (const MarginSpec& margin : smooth.margins) add(margin.variable);
+    if (smooth.by) add(*smooth.by);
+  }
+  for (const Expression& offset : offsets) add(offset);
+  return all;
+}
+
+Formula parse_formula(std::string_view text) {
+  if (!base::is_utf8(text))
+    throw Error(ErrorCode::usage, "the formula is not UTF-8, as the names of columns are: write it in that");
+  const Syntax tree = parse_syntax(text);
+  if (!tree.is_binary("~")) formula_error(text.size(), "there is no '~'; a formula reads response ~ terms");
+  if (tree.children[0].is_binary("~")) formula_error(tree.position, "a second '~'");
+  Formula formula;
+  formula.text = normalised(text);
+  formula.response = expression_from(tree.children[0]);
+  if (formula.response.columns().empty())
+    formula_error(tree.children[0].position,
+                  fmt::format("the response {} reads no column", formula.response.text));
+  RightHandSide(formula).read(tree.children[1]);
+  return formula;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Arithmetic on columns, as R writes it: numbers, columns, + - * / ^, unary minus, parentheses, and
+/// log, sqrt, exp, log1p, expm1, abs, pnorm, dnorm, pmin, pmax, I. In postfix order, ready to evaluate. Made
+/// by `parse_formula`, `parse_expression` or `column_expression`.
+struct Expression {
+  enum class Op {
+    number,
+    column,
+    add,
+    subtract,
+    multiply,
+    divide,
+    power,
+    negate,
+    log,
+    sqrt,
+    exp,
+    log1p,
+    expm1,
+    abs,
+    pnorm,
+    dnorm,
+    pmin,
+    pmax
+  };
+  struct Step {
+    Op op;
+    double number = 0;
+    std::string column;
+    int place = 0;  ///< of the column in `columns()`
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+
+  std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name
+  std::vector<Step> steps;
+
+  /// True if it is one column as it stands, which may then be a factor.
+  [[nodiscard]] bool is_column() const noexcept { return steps.size() == 1 && steps[0].op == Op::column; }
+  /// The columns it reads, each once, in order of appearance.
+  [[nodiscard]] std::vector<std::string> columns() const;
+  /// The value for one row, whose columns come in the order of `columns()`. A missing value is NaN, and
+  /// so is what R makes NaN of (the log of a negative number). Cost: no allocation.
+  [[nodiscard]] double evaluate(std::span<const double> columns_of_row) const;
+  friend bool operator==(const Expression&, const Expression&) = default;
+};
+
+/// One margin of a smooth.
+struct MarginSpec {
+  Expression variable;
+  std::string basis = "ps";        ///< ps, cp, cr, cc or re
+  int k = 10;                      ///< basis dimension before constraints
+  std::array<int, 2> order{2, 2};  ///< m: spline order m[0] (2 is cubic) and difference order m[1]
+  friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
+};
+
+/// s(…) or te(…).
+struct SmoothSpec {
+  std::vector<MarginSpec> margins;
+  bool tensor = false;
+  bool normalise = true;  ///< te's np: reparameterise each margin
+  std::optional<Expression> by;
+  std::string label;  ///< as R prints it: "s(x)", "te(x,z)", "s(x):fac" before levels
+  friend bool operator==(const SmoothSpec&, const SmoothSpec&) = default;
+};
+
+/// A parametric term: the product of its variables ("x", or "a:b").
+struct ParametricTerm {
+  std::vector<Expression> variables;
+  std::string label;
+  friend bool operator==(const ParametricTerm&, const ParametricTerm&) = default;
+};
+
+struct Formula {
+  std::string text;  ///< as the user wrote it, blanks normalised
+  Expression response;
+  bool intercept = true;
+  std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as R's terms()
+  std::vector<SmoothSpec> smooths;
+  std::vector<Expression> offsets;
+
+  /// Every variable of the right-hand side and the response, each once.
+  [[nodiscard]] std::vector<Expression> variables() const;
+};
+
+/// Parses a formula as R users write it. Throws `tessera::Error(usage)` with the position and what was
+/// expected there, for a construct that is not supported too (`s()` without bs, another basis, `d=`, …).
+///
+/// The right-hand side follows R's algebra: `+`, `:`, `*`, `/` (nesting), `^`, `-` and parentheses of
+/// terms, `0`, `1` and `- 1` for the intercept. Labels are those of mgcv. `k`, `m` and `bs` have mgcv's
+/// defaults; where mgcv would warn and put a default in the place of an unusable value, this throws.
+[[nodiscard]] Formula parse_formula(std::string_view text);
+
+/// One expression alone, e.g. "log(e)". Throws as `parse_formula` does.
+[[nodiscard]] Expression parse_expression(std::string_view text);
+
+/// A column as it stands, whatever its name: "my col" has the text "`my col`".
+[[nodiscard]] Expression column_expression(const std::string& column);
+
+}  // namespace tessera::gam

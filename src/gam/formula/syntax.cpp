@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/formula/syntax.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+// Nesting and length are bounded so that no input can overflow the stack: a chain of operators is a tree
+// as deep as the chain is long.
+constexpr int max_depth = 100;
+constexpr int max_operators = 4096;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+// Bytes above 127 are the letters of UTF-8 names.
+bool starts_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 128;
+}
+bool continues_name(char c) {
+  return starts_name(c) || is_digit(c) || c == '.' || c == '_';
+}
+
+struct Token {
+  enum class Kind { number, name, text, op, end };
+  Kind kind = Kind::end;
+  std::string text;
+  double number = 0;
+  std::size_t position = 0;
+
+  [[nodiscard]] bool is(std::string_view op) const { return kind == Kind::op && text == op; }
+  [[nodiscard]] std::string described() const {
+    return kind == Kind::end ? "the end" : fmt::format("'{}'", text);
+  }
+};
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  Token next() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || (text_[at_] >= '\t' && text_[at_] <= '\r'))) ++at_;
+    Token token;
+    token.position = at_;
+    if (at_ == text_.size()) return token;
+    const char c = text_[at_];
+    if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
+      number(token);
+    } else if (starts_name(c) || c == '.') {
+      token.kind = Token::Kind::name;
+      while (at_ < text_.size() && continues_name(text_[at_])) token.text += text_[at_++];
+    } else if (c == '"' || c == '\'' || c == '`') {
+      quoted(token, c);
+    } else {
+      op(token, c);
+    }
+    return token;
+  }
+
+ private:
+  void number(Token& token) {
+    token.kind = Token::Kind::number;
+    const char* begin = text_.data() + at_;
+    const auto result = std::from_chars(begin, text_.data() + text_.size(), token.number);
+    if (result.ec != std::errc{}) formula_error(at_, "a number that cannot be represented");
+    at_ += static_cast<std::size_t>(result.ptr - begin);
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;
+    token.text = text_.substr(token.position, at_ - token.position);
+    if (at_ < text_.size() && continues_name(text_[at_]))
+      formula_error(at_, fmt::format("'{}' follows a number; expected an operator", text_[at_]));
+  }
+
+  void quoted(Token& token, char quote) {
+    token.kind = quote == '`' ? Token::Kind::name : Token::Kind::text;
+    for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+      token.text += text_[at_];
+    }
+    if (at_ == text_.size()) formula_error(token.position, fmt::format("the quote {} is not closed", quote));
+    ++at_;
+    if (token.text.empty() && quote == '`') formula_error(token.position, "an empty name");
+  }
+
+  void op(Token& token, char c) {
+    token.kind = Token::Kind::op;
+    if (text_.substr(at_, 2) == "**") {  // R reads it as ^
+      token.text = "^";
+      at_ += 2;
+    } else if (std::string_view("+-*/^:~(),=").find(c) != std::string_view::npos) {
+      token.text = c;
+      ++at_;
+    } else {
+      formula_error(at_, fmt::format("'{}' has no meaning in a formula", c));
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : lexer_(text), token_(lexer_.next()) {}
+
+  Syntax whole() {
+    Syntax result = binary(0);
+    if (token_.kind != Token::Kind::end) unexpected("an operator");
+    return result;
+  }
+
+ private:
+  // Operators from the left, weakest first.
+  static constexpr std::array<std::string_view, 4> levels{"~", "+-", "*/", ":"};
+
+  Syntax binary(std::size_t level) {
+    if (level == levels.size()) return unary();
+    Syntax left = level == 0 && token_.is("~") ? one_sided() : binary(level + 1);
+    while (token_.kind == Token::Kind::op && levels[level].find(token_.text) != std::string_view::npos) {
+      if (++operators_ > max_operators)
+        formula_error(token_.position, fmt::format("more than {} operators", max_operators));
+      const Token op = advance();
+      Syntax right = binary(level + 1);
+      left = node(Syntax::Kind::binary, op, std::move(left), std::move(right));
+    }
+    return left;
+  }
+
+  [[noreturn]] Syntax one_sided() { formula_error(token_.position, "there is no response before '~'"); }
+
+  Syntax unary() {
+    if (!token_.is("+") && !token_.is("-")) return power();
+    const Deeper deeper(*this);
+    const Token op = advance();
+    return node(Syntax::Kind::unary, op, unary());
+  }
+
+  Syntax power() {
+    Syntax base = primary();
+    if (!token_.is("^")) return base;
+    const Deeper deeper(*this);
+    const Token op = advance();
+    Syntax exponent = unary();  // from the right, and x^-1 is allowed
+    return node(Syntax::Kind::binary, op, std::move(base), std::move(exponent));
+  }
+
+  Syntax primary() {
+    const Deeper deeper(*this);
+    switch (token_.kind) {
+      case Token::Kind::number: {
+        const Token token = advance();
+        Syntax result = node(Syntax::Kind::number, token);
+        result.number = token.number;
+        return result;
+      }
+      case Token::Kind::text: return node(Syntax::Kind::text, advance());
+      case Token::Kind::name: {
+        const Token name = advance();
+        return token_.is("(") ? call(name) : node(Syntax::Kind::name, name);
+      }
+      default: break;
+    }
+    if (!token_.is("(")) unexpected("a variable, a number or '('");
+    const Token open = advance();
+    Syntax result = node(Syntax::Kind::group, open, binary(0));
+    close(open);
+    return result;
+  }
+
+  Syntax call(const Token& name) {
+    const Token open = advance();
+    Syntax result = node(Syntax::Kind::call, name);
+    while (!token_.is(")")) {
+      std::string argument_name;
+      Syntax value = binary(0);
+      if (token_.is("=")) {
+        if (value.kind != Syntax::Kind::name) formula_error(value.position, "expected a name before '='");
+        argument_name = value.text;
+        advance();
+        value = binary(0);
+      }
+      result.children.push_back(std::move(value));
+      result.argument_names.push_back(std::move(argument_name));
+      if (!token_.is(",")) break;
+      advance();
+      if (token_.is(")")) unexpected("an argument");
+    }
+    close(open);
+    return result;
+  }
+
+  void close(const Token& open) {
+    if (token_.kind == Token::Kind::end) formula_error(open.position, "the parenthesis '(' is not closed");
+    if (!token_.is(")")) unexpected("')'");
+    advance();
+  }
+
+  Token advance() { return std::exchange(token_, lexer_.next()); }
+
+  [[noreturn]] void unexpected(std::string_view expected) {
+    formula_error(token_.position, fmt::format("found {}; expected {}", token_.described(), expected));
+  }
+
+  static Syntax node(Syntax::Kind kind, const Token& token) {
+    Syntax result;
+    result.kind = kind;
+    result.text = token.text;
+    result.position = token.position;
+    return result;
+  }
+  template <class... Children>
+  static Syntax node(Syntax::Kind kind, const Token& token, Children... children) {
+    Syntax result = node(kind, token);
+    (result.children.push_back(std::move(children)), ...);
+    return result;
+  }
+
+  struct Deeper {
+    explicit Deeper(Parser& p) : parser(p) {
+      if (++parser.depth_ > max_depth)
+        formula_error(parser.token_.position, fmt::format("nested more than {} deep", max_depth));
+    }
+    ~Deeper() { --parser.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    Parser& parser;
+  };
+
+  Lexer lexer_;
+  Token token_;
+  int depth_ = 0;
+  int operators_ = 0;
+};
+
+bool is_syntactic(std::string_view name) {
+  constexpr std::array<std::string_view, 19> reserved{
+      "if",    "else",        "repeat",   "while",         "function", "for", "next",
+      "break", "TRUE",        "FALSE",    "NULL",          "Inf",      "NaN", "NA",
+      "in",    "NA_integer_", "NA_real_", "NA_character_", "..."};
+  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) return false;
+  const bool good_start =
+      starts_name(name[0]) || (name[0] == '.' && (name.size() == 1 || !is_digit(name[1])));
+  return good_start && std::all_of(name.begin(), name.end(), continues_name);
+}
+
+// The fewest digits that give the value: R's text wherever 15 digits tell it, and more where they do not,
+// since models are read back by their texts. Fixed notation unless the exponential one is shorter.
+std::string deparse_number(double value) {
+  int digits = 1;
+  std::string shortest = fmt::format("{:.0e}", value);
+  while (digits < std::numeric_limits<double>::max_digits10 &&
+         std::strtod(shortest.c_str(), nullptr) != value)
+    shortest = fmt::format("{:.{}e}", value, digits++);
+  const int exponent = std::atoi(shortest.c_str() + shortest.find('e') + 1);
+  const std::string fixed = fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
+  return fixed.size() <= shortest.size() ? fixed : shortest;
+}
+
+/// In quotes, so that it is read as what it is.
+std::string in_quotes(std::string_view text, char quote) {
+  std::string result(1, quote);
+  for (const char c : text) {
+    if (c == quote || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + quote;
+}
+
+std::string deparse_name(const std::string& name) {
+  return is_syntactic(name) ? name : in_quotes(name, '`');
+}
+
+}  // namespace
+
+void formula_error(std::size_t position, const std::string& message) {
+  throw Error(ErrorCode::usage, fmt::format("formula, character {}: {}", position + 1, message));
+}
+
+Syntax parse_syntax(std::string_view text) {
+  return Parser(text).whole();
+}
+
+std::string deparse(const Syntax& syntax) {
+  switch (syntax.kind) {
+    case Syntax::Kind::number: return deparse_number(syntax.number);
+    case Syntax::Kind::name: return deparse_name(syntax.text);
+    case Syntax::Kind::text: return in_quotes(syntax.text, '"');
+    case Syntax::Kind::group: return "(" + deparse(syntax.children[0]) + ")";
+    case Syntax::Kind::unary: return syntax.text + deparse(syntax.children[0]);
+    case Syntax::Kind::binary: {
+      const bool tight = syntax.text == "/" || syntax.text == "^" || syntax.text == ":";
+      const std::string_view blank = tight ? "" : " ";
+      return fmt::format("{}{}{}{}{}", deparse(syntax.children[0]), blank, syntax.text, blank,
+                         deparse(syntax.children[1]));
+    }
+    case Syntax::Kind::call: break;
+  }
+  std::string result = deparse_name(syntax.text) + "(";
+  for (std::size_t i = 0; i < syntax.children.size(); ++i) {
+    if (i > 0) result += ", ";
+    if (!syntax.argument_names[i].empty()) result += deparse_name(syntax.argument_names[i]) + " = ";
+    result += deparse(syntax.children[i]);
+  }
+  return result + ")";
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+/// Tail probabilities of the distributions that the summary's tests need. All are pure and thread-safe.
+namespace tessera::gam {
+
+/// P(|Z| > |z|), standard normal.
+[[nodiscard]] double normal_two_sided(double z);
+/// P(|T| > |t|), Student's t with df > 0, not necessarily whole.
+[[nodiscard]] double student_two_sided(double t, double df);
+/// P(F > x) with df1, df2 > 0.
+[[nodiscard]] double f_tail(double x, double df1, double df2);
+/// P(X > x), chi-squared with df > 0 and noncentrality >= 0.
+[[nodiscard]] double chi_squared_tail(double x, double df, double noncentrality = 0);
+
+/// One term of a weighted sum of independent chi-squared variables.
+struct ChiSquaredTerm {
+  double weight = 0;  ///< of either sign
+  int df = 1;
+};
+
+/// P(sum_j weight_j chi2(df_j) > x), by Davies' inversion of the characteristic function with an error of at
+/// most 2e-5, and by the approximation of Liu, Tang and Zhang where that fails: what R's mgcv does, so the
+/// same p-values. A probability below the error comes out as exactly 0.
+///
+/// Source: Davies, Applied Statistics 29 (1980), 323-333 (AS 155); Liu, Tang and Zhang, Comput. Stat. Data
+/// Anal. 53 (2009), 853-856. At least one weight must not be zero (`std::logic_error`).
+[[nodiscard]] double weighted_chi_squared_tail(double x, std::span<const ChiSquaredTerm> terms);
+
+}  // namespace tessera::gam

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/inference/term_tests.hpp"
+
+#include "gam/inference/distributions.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+struct Outcome {
+  double statistic = 0;  ///< chi-squared
+  double df = 0;
+  double p_value = 1;
+};
+
+/// The Cholesky factor L of a = L L', by way of a unit diagonal; a zero row and column stay zero.
+Matrix robust_cholesky(Matrix a) {
+  const int n = a.rows();
+  std::vector<double> scale;
+  for (int i = 0; i < n; ++i) scale.push_back(a(i, i) > 0 ? std::sqrt(a(i, i)) : 1.0);
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < n; ++i)
+      a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+  }
+  // A column that the data do not determine needs a ridge at the level of rounding.
+  for (double ridge = 0;; ridge = ridge == 0 ? 16 * epsilon : 16 * ridge) {
+    Matrix shifted = a;
+    for (int i = 0; i < n; ++i) shifted(i, i) += ridge;
+    if (auto lower = cholesky(shifted)) {
+      for (int j = 0; j < n; ++j) {
+        for (int i = 0; i < n; ++i) (*lower)(i, j) *= scale[static_cast<std::size_t>(i)];
+      }
+      return std::move(*lower);
+    }
+    if (!(ridge < 1)) throw std::logic_error("term_tests: a crossproduct is not positive semidefinite");
+  }
+}
+
+Matrix inverse_of(const Matrix& a) {
+  return cholesky_inverse(robust_cholesky(a));
+}
+
+/// Probability of a mixture above `statistic`; with an estimated scale, of an F-like ratio.
+double mixture_p_value(double statistic, const std::vector<double>& weights, bool scale_estimated,
+                       double residual_df) {
+  // Beyond all doubt, and its powers might be no numbers.
+  if (statistic > 1e50) return 0;
+  std::vector<ChiSquaredTerm> terms;
+  for (const double weight : weights) terms.push_back({weight, 1});
+  if (!scale_estimated) return weighted_chi_squared_tail(statistic, terms);
+  const double k = std::max(1.0, std::nearbyint(residual_df));
+  const int df = static_cast<int>(std::min(k, static_cast<double>(std::numeric_limits<int>::max())));
+  terms.push_back({-statistic / k, df});
+  return weighted_chi_squared_tail(0, terms);
+}
+
+/// Wood's test of a smooth with null space: f' V^- f with a pseudo-inverse of fractional rank, from the root
+/// of X'X of the block, its coefficients and their posterior covariance.
+Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matrix& covariance, double rank,
+                    bool scale_estimated, double residual_df) {
+  const Matrix lower = robust_cholesky(gram);  // R = L'
+  const SymmetricEigen eigen = symmetric_eigen(multiply_tn(lower, multiply(covariance, lower)));
+  const int size = gram.rows();
+  const auto variance = [&](int i) { return eigen.values[static_cast<std::size_t>(size - 1 - i)]; };
+  const std::vector<double> f = multiply_t(lower, coef);
+  // Components of f along the eigenvectors, largest variance first, each vector's first entry positive.
+  const auto component = [&](int i) {
+    const auto vector = eigen.vectors.column(size - 1 - i);
+    return (vector[0] < 0 ? -1.0 : 1.0) * dot(vector, f);
+  };
+
+  int whole = static_cast<int>(std::floor(std::max(0.0, rank)));
+  double part = rank - whole;
+  int used = part > 0 ? whole + 1 : whole;
+  int available = 0;
+  while (available < size && variance(available) > variance(0) * std::pow(epsilon, 0.9)) ++available;
+  if (available < used) {
+    whole = used = available;
+    part = 0;
+    rank = available;
+  }
+  if (used == 0) return {0, rank, 1};
+
+  double first = 0;   // statistic
+  double second = 0;  // the same with the other sign of the last eigenvector
+  std::vector<double> weights(static_cast<std::size_t>(used), 1.0);
+  if (part > 0 && whole > 0) {
+    for (int i = 0; i + 1 < whole; ++i) first += component(i) * component(i) / variance(i);
+    second = first;
+    // The last two directions share 1 + part degrees of freedom: (u, v) B (u, v)', eq. (4) of the paper.
+    const double u = component(whole - 1) / std::sqrt(variance(whole - 1));
+    const double v = component(whole) / std::sqrt(variance(whole));
+    const double mixed = std::sqrt(std::max(0.0, 0.5 * part * (1 - part)));
+    first += u * u + 2 * mixed * u * v + part * v * v;
+    second += u * u - 2 * mixed * u * v + part * v * v;
+    const double sum = 1 + part;
+    const double high = (sum + std::sqrt(sum * (2 - sum))) / 2;
+    weights[static_cast<std::size_t>(whole) - 1] = high;
+    weights[static_cast<std::size_t>(whole)] = sum - high;
+  } else {
+    for (int i = 0; i < used; ++i) first += component(i) * component(i) / variance(i);
+    second = first;
+  }
+
+  Outcome out{first, rank, 1};
+  if (part > 0) {
+    out.p_value = (mixture_p_value(first, weights, scale_estimated, residual_df) +
+                   mixture_p_value(second, weights, scale_estimated, residual_df)) /
+                  2;
+  } else if (scale_estimated) {
+    out.p_value = f_tail(first / rank, rank, residual_df);
+  } else {
+    out.p_value = chi_squared_tail(first, rank);
+  }
+  return out;
+}
+
+/// Tests of terms that their penalty takes to zero: a zero variance component against its prediction.
+class RandomEffectTest {
+ public:
+  RandomEffectTest(const Design& design, const RemlFit& fit, const Matrix& gram) : fit_(fit), gram_(gram) {
+    std::size_t first_sp = 0;
+    for (const CoefBlock& block : design.blocks) {
+      if (!block.penalty) continue;
+      Smooth smooth{&block, Matrix(block.coef_size, block.coef_size)};
+      for (const Matrix& s : block.penalty->matrices) {
+        const double lambda = std::exp(fit.log_sp[first_sp++]);
+        for (std::size_t i = 0; i < s.values().size(); ++i)
+          smooth.penalty.values()[i] += lambda * s.values()[i];
+      }
+      smooths_.push_back(std::move(smooth));
+    }
+  }
+
+  [[nodiscard]] Outcome operator()(const CoefBlock& block, bool scale_estimated, double residual_df) const {
+    // Crossproduct with the other random effects as part of the noise. mgcv weights the rows by I + Z S^- Z',
+    // the covariance of that noise, not by its inverse; the same is done here for the same p-values.
+    Matrix noisy = gram_;
+    bool others = false;
+    std::vector<bool> random(static_cast<std::size_t>(gram_.rows()));
+    for (const Smooth& smooth : smooths_) {
+      if (smooth.block->kind != "re" || smooth.block == &block) continue;
+      others = true;
+      const int begin = smooth.block->coef_begin;
+      const int size = smooth.block->coef_size;
+      for (int i = begin; i < begin + size; ++i) random[static_cast<std::size_t>(i)] = true;
+      const Matrix columns = submatrix(gram_, 0, gram_.rows(), begin, size);
+      const Matrix added = multiply(columns, multiply_nt(inverse_of(smooth.penalty), columns));
+      for (std::size_t i = 0; i < added.values().size(); ++i) noisy.values()[i] += added.values()[i];
+    }
+
+    // R'R of the block after all that is not random has been projected out, penalised: the inverse of the
+    // block of the inverse.
+    const Matrix given = others ? projected_inverse(noisy, random, block)
+                                : submatrix(fit_.inverse, block.coef_begin, block.coef_size, block.coef_begin,
+                                            block.coef_size);
+    const Matrix lower = robust_cholesky(inverse_of(given));
+
+    const Matrix rows = submatrix(fit_.inverse, block.coef_begin, block.coef_size, 0, gram_.cols());
+    const Matrix frequentist = multiply(rows, multiply_nt(noisy, rows));
+    const std::vector<double> b(fit_.coef.begin() + block.coef_begin,
+                                fit_.coef.begin() + block.coef_begin + block.coef_size);
+    const std::vector<double> root = multiply_t(lower, b);
+    std::vector<double> weights = symmetric_eigen(multiply_tn(lower, multiply(frequentist, lower))).values;
+    Outcome out;
+    out.statistic = dot(root, root) / fit_.scale;
+    for (double& weight : weights) weight = std::max(0.0, weight);
+    const double largest = weights.back();
+    if (!(largest > 0)) return out;
+    out.df = static_cast<double>(std::count_if(weights.begin(), weights.end(), [&](double weight) {
+      return weight > largest * std::pow(epsilon, 0.8);
+    }));
+    std::reverse(weights.begin(), weights.end());
+    out.p_value = mixture_p_value(out.statistic, weights, scale_estimated, residual_df);
+    return out;
+  }
+
+ private:
+  struct Smooth {
+    const CoefBlock* block;
+    Matrix penalty;  ///< sum_j lambda_j S_j
+  };
+
+  /// The block of the inverse of `noisy` + S over the coefficients that are not `random`.
+  [[nodiscard]] Matrix projected_inverse(Matrix noisy, const std::vector<bool>& random,
+                                         const CoefBlock& block) const {
+    for (const Smooth& smooth : smooths_) {
+      const int begin = smooth.block->coef_begin;
+      for (int j = 0; j < smooth.penalty.cols(); ++j) {
+        for (int i = 0; i < smooth.penalty.rows(); ++i) noisy(begin + i, begin + j) += smooth.penalty(i, j);
+      }
+    }
+    std::vector<int> kept;
+    int place = 0;
+    for (int i = 0; i < noisy.rows(); ++i) {
+      if (i == block.coef_begin) place = static_cast<int>(kept.size());
+      if (!random[static_cast<std::size_t>(i)]) kept.push_back(i);
+    }
+    const int count = static_cast<int>(kept.size());
+    Matrix part(count, count);
+    for (int j = 0; j < count; ++j) {
+      for (int i = 0; i < count; ++i) {
+        part(i, j) = noisy(kept[static_cast<std::size_t>(i)], kept[static_cast<std::size_t>(j)]);
+      }
+    }
+    return submatrix(inverse_of(part), place, block.coef_size, place, block.coef_size);
+  }
+
+  const RemlFit& fit_;
+  const Matrix& gram_;
+  std::vector<Smooth> smooths_;
+};
+
+double sum_over(const std::vector<double>& values, const CoefBlock& block) {
+  return std::accumulate(values.begin() + block.coef_begin,
+                         values.begin() + block.coef_begin + block.coef_size, 0.0);
+}
+
+}  // namespace
+
+CoefficientTest test_coefficient(const std::string& name, double estimate, double standard_error,
+                                 bool scale_estimated, double residual_df) {
+  const double statistic = estimate / standard_error;
+  return {name, estimate, standard_error, statistic,
+          scale_estimated ? student_two_sided(statistic, residual_df) : normal_two_sided(statistic)};
+}
+
+TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gram, bool scale_estimated,
+                     double residual_df) {
+  TermTests out;
+  const RandomEffectTest test_random_effect(design, fit, gram);
+  for (const CoefBlock& block : design.blocks) {
+    const int begin = block.coef_begin;
+    const int size = block.coef_size;
+    if (!block.penalty) {
+      for (int i = 0; i < size; ++i) {
+        out.coefficients.push_back(test_coefficient(
+            block.names[static_cast<std::size_t>(i)], fit.coef[static_cast<std::size_t>(begin + i)],
+            std::sqrt(fit.scale * fit.inverse(begin + i, begin + i)), scale_estimated, residual_df));
+      }
+      continue;
+    }
+    Outcome outcome;
+    if (block.penalty->rank() == size && block.determined == 0) {
+      outcome = test_random_effect(block, scale_estimated, residual_df);
+    } else {
+      Matrix covariance = submatrix(fit.inverse, begin, size, begin, size);
+      for (double& v : covariance.values()) v *= fit.scale;
+      const std::span<const double> coef(fit.coef);
+      outcome = test_smooth(submatrix(gram, begin, size, begin, size),
+                            coef.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
+                            covariance, std::min<double>(size, sum_over(fit.edf1, block)), scale_estimated,
+                            residual_df);
+    }
+    out.smooths.push_back(
+        {block.label, sum_over(fit.edf, block), outcome.df,
+         scale_estimated && outcome.df > 0 ? outcome.statistic / outcome.df : outcome.statistic,
+         outcome.p_value});
+  }
+  return out;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/inference/summary_rows.hpp"
+#include "gam/linalg/matrix.hpp"
+#include "gam/reml/working_model.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+struct TermTests {
+  std::vector<CoefficientTest> coefficients;  ///< of the parametric blocks, in order
+  std::vector<SmoothTest> smooths;            ///< of the penalised blocks, in order
+};
+
+/// A coefficient against zero: t with `residual_df` degrees of freedom if the scale is estimated, else
+/// normal.
+[[nodiscard]] CoefficientTest test_coefficient(const std::string& name, double estimate,
+                                               double standard_error, bool scale_estimated,
+                                               double residual_df);
+
+/// The tests of R's `summary.gam` (mgcv 1.8).
+///
+/// A coefficient: estimate over its posterior standard error, t with `residual_df` degrees of freedom if the
+/// scale is estimated, else normal. A smooth with a null space: Wood's test of f = 0 with fractional rank;
+/// one that its penalty can take to zero (re, cp): the test of a zero variance component.
+///
+/// `gram` is X'WX of the last working model, in coefficients; `residual_df` n minus the total edf. The
+/// statistic of a fractional rank depends on the sign convention of an eigenvector (its p-value does not),
+/// so it can differ in the third digit from what another parameterisation of the smooth reports.
+///
+/// Source: Wood, Biometrika 100 (2013), 221-228, and Biometrika 100 (2013), 1005-1010. Cost: O(p^3) where
+/// there are several random effects, else O(K^3) for each smooth of K coefficients.
+[[nodiscard]] TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gram,
+                                   bool scale_estimated, double residual_df);
+
+}  // namespace tessera::gam

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/matrix.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace tessera::gam {
+
+/// Who computes the products of large matrices that a fit's smoothing parameters need. Bits depend on the
+/// operands and on the kind of the algebra alone, not on how many threads share the work.
+class Algebra {
+ public:
+  virtual ~Algebra() = default;
+  /// a b. Shapes must agree.
+  [[nodiscard]] virtual Matrix multiply(const Matrix& a, const Matrix& b) const = 0;
+  /// To be called before other work of the order of a product: throws where the fit is to be given up, as
+  /// `multiply` does.
+  virtual void go_on() const {}
+};
+
+/// On some of the host's threads, in columns whose number is fixed.
+class HostAlgebra final : public Algebra {
+ public:
+  /// `check` is called, on the calling thread, before each product: what it throws leaves the algebra.
+  explicit HostAlgebra(int threads = 1, std::function<void()> check = {})
+      : threads_(threads), check_(std::move(check)) {}
+  [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
+  void go_on() const override {
+    if (check_) check_();
+  }
+
+ private:
+  int threads_;
+  std::function<void()> check_;
+};
+
+}  // namespace tessera::gam

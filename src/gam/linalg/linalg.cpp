@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/linalg/linalg.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <new>
+#include <stdexcept>
+
+// BLAS and LAPACK by their Fortran names, which every implementation has.
+extern "C" {
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+            const int*, const double*, const int*, const double*, double*, const int*);
+void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*,
+            const int*, const double*, double*, const int*);
+void dtrsm_(const char*, const char*, const char*, const char*, const int*, const int*, const double*,
+            const double*, const int*, double*, const int*);
+void dpotrf_(const char*, const int*, double*, const int*, int*);
+void dpotri_(const char*, const int*, double*, const int*, int*);
+void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,
+             const int*, int*);
+void dgesvd_(const char*, const char*, const int*, const int*, double*, const int*, double*, double*,
+             const int*, double*, const int*, double*, const int*, int*);
+void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
+void dgeqrf_(const int*, const int*, double*, const int*, double*, double*, const int*, int*);
+void dorgqr_(const int*, const int*, const int*, double*, const int*, const double*, double*, const int*,
+             int*);
+void dormqr_(const char*, const char*, const int*, const int*, const int*, const double*, const int*,
+             const double*, double*, const int*, double*, const int*, int*);
+void dgeqp3_(const int*, const int*, double*, const int*, int*, double*, double*, const int*, int*);
+// OpenBLAS only; absent in other implementations.
+void openblas_set_num_threads(int) __attribute__((weak));
+}
+
+namespace tessera::gam {
+namespace {
+
+/// What OpenBLAS takes of the address space at its first call, most of it never touched, with room for what
+/// it does by the way. Where `ulimit -v` does not leave its 128 MiB, it tries again for ever.
+constexpr std::size_t openblas_bytes = std::size_t{192} << 20;
+
+/// A blocked algorithm's bits depend on how many threads share it, so there is always one. Throws
+/// std::bad_alloc where OpenBLAS would wait for memory.
+void prepare_blas() {
+  static const bool once = [] {
+    if (openblas_set_num_threads == nullptr) return true;
+    openblas_set_num_threads(1);
+    ::operator delete(::operator new(openblas_bytes));
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+int leading(const Matrix& a) {
+  return std::max(1, a.rows());
+}
+
+void check(const char* routine, int info) {
+  if (info != 0) throw std::logic_error(fmt::format("{} returned info = {}", routine, info));
+}
+
+void check_shapes(bool agree, const char* what) {
+  if (!agree) throw std::logic_error(fmt::format("linalg: shapes do not agree in {}", what));
+}
+
+Matrix gemm(const char* ta, const char* tb, const Matrix& a, const Matrix& b) {
+  prepare_blas();
+  const int m = *ta == 'N' ? a.rows() : a.cols();
+  const int k = *ta == 'N' ? a.cols() : a.rows();
+  const int n = *tb == 'N' ? b.cols() : b.rows();
+  check_shapes(k == (*tb == 'N' ? b.rows() : b.cols()), "a product of matrices");
+  Matrix c(m, n);
+  if (c.empty() || k == 0) return c;
+  const double one = 1;
+  const double zero = 0;
+  const int lda = leading(a);
+  const int ldb = leading(b);
+  dgemm_(ta, tb, &m, &n, &k, &one, a.data(), &lda, b.data(), &ldb, &zero, c.data(), &m);
+  return c;
+}
+
+std::vector<double> gemv(const char* trans, const Matrix& a, std::span<const double> x) {
+  prepare_blas();
+  const int m = a.rows();
+  const int n = a.cols();
+  check_shapes(static_cast<int>(x.size()) == (*trans == 'N' ? n : m), "a product of a matrix and a vector");
+  std::vector<double> y(static_cast<std::size_t>(*trans == 'N' ? m : n));
+  if (a.empty()) return y;
+  const double one = 1;
+  const double zero = 0;
+  const int stride = 1;
+  dgemv_(trans, &m, &n, &one, a.data(), &m, x.data(), &stride, &zero, y.data(), &stride);
+  return y;
+}
+
+}  // namespace
+
+Matrix identity(int n) {
+  Matrix a(n, n);
+  for (int i = 0; i < n; ++i) a(i, i) = 1;
+  return a;
+}
+
+Matrix transpose(const Matrix& a) {
+  Matrix t(a.cols(), a.rows());
+  for (int j = 0; j < a.cols(); ++j) {
+    for (int i = 0; i < a.rows(); ++i) t(j, i) = a(i, j);
+  }
+  return t;
+}
+
+Matrix multiply(const Matrix& a, const Matrix& b) {
+  return gemm("N", "N", a, b);
+}
+Matrix multiply_tn(const Matrix& a, const Matrix& b) {
+  return gemm("T", "N", a, b);
+}
+Matrix multiply_nt(const Matrix& a, const Matrix& b) {
+  return gemm("N", "T", a, b);
+}
+void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product) {
+  prepare_blas();
+  check_shapes(a.cols() == b.rows() && product.rows() == a.rows() && product.cols() == b.cols(),
+               "columns of a product");
+  const int m = a.rows();
+  const int k = a.cols();
+  const int n = end - begin;
+  if (m == 0 || n == 0) return;
+  const double one = 1;
+  const double zero = 0;
+  const int lda = leading(a);
+  const int ldb = leading(b);
+  dgemm_("N", "N", &m, &n, &k, &one, a.data(), &lda, b.column(begin).data(), &ldb, &zero,
+         product.column(begin).data(), &m);
+}
+std::vector<double> multiply(const Matrix& a, std::span<const double> x) {
+  return gemv("N", a, x);
+}
+std::vector<double> multiply_t(const Matrix& a, std::span<const double> x) {
+  return gemv("T", a, x);
+}
+
+double dot(std::span<const double> x, std::span<const double> y) {
+  check_shapes(x.size() == y.size(), "a dot product");
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+double largest(std::span<const double> x) {
+  double most = 0;
+  for (const double v : x) most = std::max(most, std::abs(v));
+  return most;
+}
+
+Matrix kronecker(const Matrix& a, const Matrix& b) {
+  Matrix out(a.rows() * b.rows(), a.cols() * b.cols());
+  for (int ja = 0; ja < a.cols(); ++ja) {
+    for (int jb = 0; jb < b.cols(); ++jb) {
+      for (int ia = 0; ia < a.rows(); ++ia) {
+        for (int ib = 0; ib < b.rows(); ++ib) {
+          out(ia * b.rows() + ib, ja * b.cols() + jb) = a(ia, ja) * b(ib, jb);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+SymmetricEigen symmetric_eigen(const Matrix& a) {
+  prepare_blas();
+  check_shapes(a.rows() == a.cols(), "symmetric_eigen");
+  const int n = a.rows();
+  SymmetricEigen out{std::vector<double>(static_cast<std::size_t>(n)), a};
+  if (n == 0) return out;
+  int info = 0;
+  int work_size = -1;
+  int iwork_size = -1;
+  double work_query = 0;
+  int iwork_query = 0;
+  dsyevd_("V", "L", &n, out.vectors.data(), &n, out.values.data(), &work_query, &work_size, &iwork_query,
+          &iwork_size, &info);
+  work_size = static_cast<int>(work_query);
+  iwork_size = iwork_query;
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
+  dsyevd_("V", "L", &n, out.vectors.data(), &n, out.values.data(), work.data(), &work_size, iwork.data(),
+          &iwork_size, &info);
+  check("dsyevd", info);
+  return out;
+}
+
+std::vector<double> singular_values(Matrix a) {
+  prepare_blas();
+  const int m = a.rows();
+  const int n = a.cols();
+  std::vector<double> values(static_cast<std::size_t>(std::min(m, n)));
+  if (values.empty()) return values;
+  const int lda = leading(a);
+  const int one = 1;
+  int info = 0;
+  int size = -1;
+  double wanted = 0;
+  dgesvd_("N", "N", &m, &n, a.data(), &lda, values.data(), nullptr, &one, nullptr, &one, &wanted, &size,
+          &info);
+  check("dgesvd", info);
+  std::vector<double> work(static_cast<std::size_t>(wanted));
+  size = static_cast<int>(work.size());
+  dgesvd_("N", "N", &m, &n, a.data(), &lda, values.data(), nullptr, &one, nullptr, &one, work.data(), &size,
+          &info);
+  check("dgesvd", info);
+  return values;
+}
+
+std::optional<Matrix> cholesky(const Matrix& a) {
+  prepare_blas();
+  check_shapes(a.rows() == a.cols(), "cholesky");
+  Matrix lower = a;
+  const int n = a.rows();
+  if (n == 0) return lower;
+  int info = 0;
+  dpotrf_("L", &n, lower.data(), &n, &info);
+  if (info > 0) return std::nullopt;
+  check("dpotrf", info);
+  for (int j = 1; j < n; ++j) {
+    for (int i = 0; i < j; ++i) lower(i, j) = 0;
+  }
+  return lower;
+}
+
+Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed) {
+  prepare_blas();
+  check_shapes(lower.rows() == lower.cols() && lower.rows() == b.rows(), "triangular_solve");
+  Matrix x = b;
+  const int m = b.rows();
+  const int n = b.cols();
+  if (x.empty()) return x;
+  const double one = 1;
+  dtrsm_("L", "L", transposed ? "T" : "N", "N", &m, &n, &one, lower.data(), &m, x.data(), &m);
+  return x;
+}
+
+Matrix cholesky_solve(const Matrix& lower, const Matrix& b) {
+  return triangular_solve(lower, triangular_solve(lower, b, false), true);
+}
+
+std::vector<double> cholesky_solve(const Matrix& lower, std::span<const double> b) {
+  Matrix column(static_cast<int>(b.size()), 1);
+  std::copy(b.begin(), b.end(), column.values().begin());
+  const Matrix x = cholesky_solve(lower, column);
+  return {x.values().begin(), x.values().end()};
+}
+
+Matrix cholesky_inverse(const Matrix& lower) {
+  prepare_blas();
+  check_shapes(lower.rows() == lower.cols(), "cholesky_inverse");
+  Matrix inverse = lower;
+  const int n = lower.rows();
+  if (n == 0) return inverse;
+  int info = 0;
+  dpotri_("L", &n, inverse.data(), &n, &info);
+  check("dpotri", info);
+  for (int j = 1; j < n; ++j) {
+    for (int i = 0; i < j; ++i) inverse(i, j) = inverse(j, i);
+  }
+  return inverse;
+}
+
+std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {
+  prepare_blas();
+  check_shapes(a.rows() == a.cols() && a.rows() == b.rows(), "solve");
+  Matrix factors = a;
+  Matrix x = b;
+  const int n = a.rows();
+  const int columns = b.cols();
+  if (x.empty()) return x;
+  std::vector<int> pivots(static_cast<std::size_t>(n));
+  int info = 0;
+  dgesv_(&n, &columns, factors.data(), &n, pivots.data(), x.data(), &n, &info);
+  if (info > 0) return std::nullopt;
+  check("dgesv", info);
+  return x;
+}
+
+Matrix full_q(const Matrix& a) {
+  prepare_blas();
+  const int m = a.rows();
+  const int n = a.cols();
+  const int reflectors = std::min(m, n);
+  Matrix q(m, m);
+  std::copy_n(a.data(), static_cast<std::size_t>(m) * static_cast<std::size_t>(reflectors), q.data());
+  if (m == 0) return q;
+  std::vector<double> tau(static_cast<std::size_t>(m));
+  int info = 0;
+  int work_size = std::max(1, 64 * m);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  dgeqrf_(&m, &reflectors, q.data(), &m, tau.data(), work.data(), &work_size, &info);
+  check("dgeqrf", info);
+  dorgqr_(&m, &m, &reflectors, q.data(), &m, tau.data(), work.data(), &work_size, &info);
+  check("dorgqr", info);
+  return q;
+}
+
+Matrix unexplained(const Matrix& a, const Matrix& b) {
+  prepare_blas();
+  check_shapes(a.rows() == b.rows(), "unexplained");
+  const int m = a.rows();
+  const int n = a.cols();
+  const int columns = b.cols();
+  if (m <= n) return {0, columns};
+  if (n == 0 || columns == 0) return b;
+  Matrix factors = a;
+  Matrix product = b;
+  std::vector<double> tau(static_cast<std::size_t>(n));
+  int info = 0;
+  const int work_size = 64 * std::max(n, columns);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  dgeqrf_(&m, &n, factors.data(), &m, tau.data(), work.data(), &work_size, &info);
+  check("dgeqrf", info);
+  dormqr_("L", "T", &m, &columns, &n, factors.data(), &m, tau.data(), product.data(), &m, work.data(),
+          &work_size, &info);
+  check("dormqr", info);
+  Matrix rest(m - n, columns);
+  for (int j = 0; j < columns; ++j) {
+    const auto column = product.column(j).subspan(static_cast<std::size_t>(n));
+    std::copy(column.begin(), column.end(), rest.column(j).begin());
+  }
+  return rest;
+}
+
+PivotedQr pivoted_qr(const Matrix& a) {
+  prepare_blas();
+  const int m = a.rows();
+  const int n = a.cols();
+  PivotedQr out{Matrix(std::min(m, n), n), std::vector<int>(static_cast<std::size_t>(n))};
+  Matrix factors = a;
+  if (a.empty()) {
+    for (int j = 0; j < n; ++j) out.pivots[static_cast<std::size_t>(j)] = j;
+    return out;
+  }
+  std::vector<double> tau(static_cast<std::size_t>(out.r.rows()));
+  int info = 0;
+  const int work_size = 2 * n + 64 * (n + 1);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  dgeqp3_(&m, &n, factors.data(), &m, out.pivots.data(), tau.data(), work.data(), &work_size, &info);
+  check("dgeqp3", info);
+  for (int& pivot : out.pivots) --pivot;
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i <= std::min(j, out.r.rows() - 1); ++i) out.r(i, j) = factors(i, j);
+  }
+  return out;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/matrix.hpp"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+/// The host's dense algebra: thin, checked calls of BLAS and LAPACK. Every function runs on one thread,
+/// so that its bits do not depend on the number of threads given to the job.
+namespace tessera::gam {
+
+[[nodiscard]] Matrix identity(int n);
+[[nodiscard]] Matrix transpose(const Matrix& a);
+/// a b, a' b and a b'. Shapes must agree.
+[[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b);
+[[nodiscard]] Matrix multiply_tn(const Matrix& a, const Matrix& b);
+[[nodiscard]] Matrix multiply_nt(const Matrix& a, const Matrix& b);
+/// Columns [begin, end) of a b, written to the same of `product`.
+void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product);
+[[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
+[[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
+[[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
+/// The largest absolute value; 0 of none.
+[[nodiscard]] double largest(std::span<const double> x);
+/// The Kronecker product: rows (i, k) with k fastest, as in R's `%x%`.
+[[nodiscard]] Matrix kronecker(const Matrix& a, const Matrix& b);
+
+struct SymmetricEigen {
+  std::vector<double> values;  ///< ascending
+  Matrix vectors;              ///< one a column
+};
+/// All eigenvalues and vectors of a symmetric matrix (dsyevd; the lower triangle is read).
+[[nodiscard]] SymmetricEigen symmetric_eigen(const Matrix& a);
+
+/// The singular values of a matrix, descending (dgesvd).
+[[nodiscard]] std::vector<double> singular_values(Matrix a);
+
+/// The lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero; nothing if
+/// it is not positive definite (dpotrf; the lower triangle is read).
+[[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a);
+/// x of (L L') x = b, for each column of b.
+[[nodiscard]] Matrix cholesky_solve(const Matrix& lower, const Matrix& b);
+[[nodiscard]] std::vector<double> cholesky_solve(const Matrix& lower, std::span<const double> b);
+/// (L L')^-1, full symmetric storage (dpotri).
+[[nodiscard]] Matrix cholesky_inverse(const Matrix& lower);
+/// L^-1 b, or L'^-1 b with `transposed` (dtrsm).
+[[nodiscard]] Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed);
+
+/// x of a x = b for a general square matrix (dgesv); nothing if `a` is singular.
+[[nodiscard]] std::optional<Matrix> solve(const Matrix& a, const Matrix& b);
+
+/// The full orthogonal factor Q (rows x rows) of a = Q R (dgeqrf, dorgqr).
+[[nodiscard]] Matrix full_q(const Matrix& a);
+
+/// What the columns of `a` do not explain of those of `b`, turned: rows n… of Q'b, Q the full orthogonal
+/// factor of `a` (m x n; dgeqrf, dormqr). Its columns have the norms and angles of the residuals. No rows if
+/// m <= n.
+[[nodiscard]] Matrix unexplained(const Matrix& a, const Matrix& b);
+
+struct PivotedQr {
+  Matrix r;                 ///< min(m, n) x n, upper triangular
+  std::vector<int> pivots;  ///< column i of `r` is column pivots[i] of the matrix
+};
+/// QR with the column next that is least explained by those before it (dgeqp3).
+[[nodiscard]] PivotedQr pivoted_qr(const Matrix& a);
+
+}  // namespace tessera::gam

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// A dense matrix of doubles, column-major as LAPACK has it.
+class Matrix {
+ public:
+  Matrix() = default;
+  Matrix(int rows, int cols)
+      : rows_(rows), cols_(cols), values_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)) {}
+
+  [[nodiscard]] int rows() const noexcept { return rows_; }
+  [[nodiscard]] int cols() const noexcept { return cols_; }
+  [[nodiscard]] bool empty() const noexcept { return values_.empty(); }
+  [[nodiscard]] double& operator()(int i, int j) noexcept { return values_[at(i, j)]; }
+  [[nodiscard]] double operator()(int i, int j) const noexcept { return values_[at(i, j)]; }
+  [[nodiscard]] double* data() noexcept { return values_.data(); }
+  [[nodiscard]] const double* data() const noexcept { return values_.data(); }
+  [[nodiscard]] std::span<double> column(int j) noexcept {
+    return std::span(values_).subspan(at(0, j), static_cast<std::size_t>(rows_));
+  }
+  [[nodiscard]] std::span<const double> column(int j) const noexcept {
+    return std::span(values_).subspan(at(0, j), static_cast<std::size_t>(rows_));
+  }
+  [[nodiscard]] std::span<const double> values() const noexcept { return values_; }
+  [[nodiscard]] std::span<double> values() noexcept { return values_; }
+
+  friend bool operator==(const Matrix&, const Matrix&) = default;
+
+ private:
+  [[nodiscard]] std::size_t at(int i, int j) const noexcept {
+    return static_cast<std::size_t>(j) * static_cast<std::size_t>(rows_) + static_cast<std::size_t>(i);
+  }
+
+  int rows_ = 0;
+  int cols_ = 0;
+  std::vector<double> values_;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceAlgebra in a build without CUDA, or without the header of cuBLASLt: large products stay on the host.
+#include "gam/linalg/device_algebra.hpp"
+
+#include <tessera/error.hpp>
+
+namespace tessera::gam {
+
+class BlasLt {};
+
+DeviceAlgebra::DeviceAlgebra(const Tile& tile, const Algebra& host) : tile_(tile), host_(host) {
+  throw Error(ErrorCode::device_absent, "this build had no header of cuBLASLt");
+}
+
+Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {
+  return host_.multiply(a, b);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/matrix.hpp"
+
+#include <algorithm>
+
+namespace tessera::gam {
+
+/// A copy of `rows` x `cols` values from (row, col) on.
+[[nodiscard]] inline Matrix submatrix(const Matrix& a, int row, int rows, int col, int cols) {
+  Matrix out(rows, cols);
+  for (int j = 0; j < cols; ++j) {
+    const auto from =
+        a.column(col + j).subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(rows));
+    std::copy(from.begin(), from.end(), out.column(j).begin());
+  }
+  return out;
+}
+
+/// Puts `part` into `a` with its first value at (row, col).
+inline void assign(Matrix& a, int row, int col, const Matrix& part) {
+  for (int j = 0; j < part.cols(); ++j) {
+    std::copy(part.column(j).begin(), part.column(j).end(), a.column(col + j).begin() + row);
+  }
+}
+
+}  // namespace tessera::gam

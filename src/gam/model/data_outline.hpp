@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Where the complete rows lie in a variable of a smooth.
+struct VariableOutline {
+  std::string name;
+  double min = 0;
+  double max = 0;
+  std::vector<std::int64_t> counts;  ///< of the sampled rows in as many equal parts of [min, max]
+};
+
+/// What a report shows of the data: extents, counts, and the residuals of a sample of the rows. It holds no
+/// row, but a linear predictor and a residual together tell that row's response: `FitOptions::residuals`.
+/// Linear predictors are rounded to nine significant digits and residuals to six, more than a plot shows.
+/// Empty for a model of a program that did not keep it.
+struct DataOutline {
+  std::vector<VariableOutline> variables;  ///< of splines, in the order of the design
+  std::vector<double> linear_predictor;    ///< one a sampled row, with its offset; in the order of the rows
+  std::vector<double> deviance_residual;   ///< sign(y - mu) sqrt(deviance), with its prior weight
+};
+
+}  // namespace tessera::gam

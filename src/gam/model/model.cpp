@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/model/model.hpp"
+
+#include "files/output_file.hpp"
+#include "gam/design/design_json.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/linalg/submatrix.hpp"
+#include "gam/table/table_reader.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tessera/error.hpp>
+#include <tessera/version.hpp>
+
+#include "files/input_file.hpp"
+#include "files/json_file.hpp"
+
+namespace tessera::gam {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* format_name = "tessera-fit model";
+/// The versions that are read. Since 3 a covariance beside the file has a name of its own; other files are as
+/// they were, and remain so to programs before.
+constexpr int oldest_version = 2;
+constexpr int newest_version = 3;
+
+/// Of a version 2.
+constexpr std::string_view plain_suffix = ".cov";
+
+/// Of a covariance: far more than dense algebra can serve, and their square is a 64-bit integer.
+constexpr std::size_t most_columns = std::size_t{1} << 30;
+
+static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
+
+Json terms_json(const Model& model) {
+  Json terms = Json::array();
+  std::size_t penalty = 0;
+  std::size_t smooth = 0;
+  for (const CoefBlock& block : model.design.blocks) {
+    Json term{{"label", block.label},
+              {"kind", block.kind},
+              {"coefficients", block.coef_size},
+              {"edf", model.block_edf(block)}};
+    if (block.penalty) {
+      Json sp = Json::array();
+      Json log_sp = Json::array();
+      for (std::size_t j = 0; j < block.penalty->matrices.size(); ++j, ++penalty) {
+        log_sp.push_back(model.log_sp[penalty]);
+        sp.push_back(std::exp(model.log_sp[penalty]));
+      }
+      term["sp"] = sp;
+      term["log_sp"] = log_sp;
+      term["knots"] = block.knots;
+      if (smooth < model.smooth_tests.size()) {
+        const SmoothTest& test = model.smooth_tests[smooth++];
+        term["ref_df"] = test.reference_df;
+        term["statistic"] = test.statistic;
+        term["p_value"] = test.p_value;
+      }
+    }
+    terms.push_back(std::move(term));
+  }
+  return terms;
+}
+
+Json outline_json(const DataOutline& outline) {
+  Json variables = Json::array();
+  for (const VariableOutline& variable : outline.variables) {
+    variables.push_back(
+        {{"name", variable.name}, {"min", variable.min}, {"max", variable.max}, {"counts", variable.counts}});
+  }
+  return {{"variables", std::move(variables)},
+          {"linear_predictor", outline.linear_predictor},
+          {"deviance_residual", outline.deviance_residual}};
+}
+
+Json columns_json(const Matrix& matrix) {
+  Json columns = Json::array();
+  for (int j = 0; j < matrix.cols(); ++j)
+    columns.push_back(std::vector<double>(matrix.column(j).begin(), matrix.column(j).end()));
+  return columns;
+}
+
+/// The columns of the covariance are with the covariance itself.
+Json centring_json(const Model& model) {
+  Json components = Json::array();
+  for (const Centring::CentredComponent& one : model.centring.components) {
+    Json parts = Json::array();
+    for (const NumericPart& part : one.parts) {
+      parts.push_back({{"variable", model.design.variables[static_cast<std::size_t>(part.variable)].name},
+                       {"centre", part.centre},
+                       {"factor", part.factor}});
+    }
+    components.push_back({{"term", one.term}, {"component", one.component}, {"parts", std::move(parts)}});
+  }
+  return {{"components", std::move(components)},
+          {"coefficients", model.centring.coefficients},
+          {"values", model.centring.values}};
+}
+
+Json to_json(const Model& model) {
+  Json json{{"format", format_name},
+            {"version", oldest_version},
+            {"tessera", tessera::version},
+            {"formula", model.formula},
+            {"family", model.family.name()},
+            {"link", model.family.link_text()},
+            {"family_toml", model.family.custom ? Json(to_toml(*model.family.custom)) : Json()},
+            {"weights", model.weights.empty() ? Json() : Json(model.weights)},
+            {"n", model.rows},
+            {"rows_dropped", model.rows_dropped}};
+  // In the order of the design: two may have one name, as factor q at level 1 and a column q1.
+  Json coefficients = Json::array();
+  const auto names = model.design.coef_names();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    coefficients.push_back({{"name", names[i]}, {"value", model.coef[i]}});
+  json["coefficients"] = std::move(coefficients);
+  json["terms"] = terms_json(model);
+  json["scale"] = model.scale;
+  json["deviance"] = model.deviance;
+  json["null_deviance"] = model.null_deviance;
+  json["r_squared_adjusted"] = model.r_squared_adjusted;
+  json["reml"] = model.reml;
+  json["edf_total"] = model.edf_total;
+  json["aic"] = model.aic;
+  json["iterations"] = model.iterations;
+  json["converged"] = model.converged;
+  if (!model.no_estimate.empty()) json["no_estimate"] = model.no_estimate;
+  json["verdict"] = model.verdict;
+  Json tests = Json::array();
+  for (const CoefficientTest& test : model.coefficient_tests) {
+    tests.push_back({{"name", test.name},
+                     {"estimate", test.estimate},
+                     {"standard_error", test.standard_error},
+                     {"statistic", test.statistic},
+                     {"p_value", test.p_value}});
+  }
+  json["parametric"] = std::move(tests);
+  json["edf"] = model.edf;
+  json["outline"] = outline_json(model.outline);
+  json["design"] = Json(to_json(model.design));
+  if (!model.centring.components.empty()) json["centring"] = centring_json(model);
+  return json;
+}
+
+using files::JsonField;
+
+constexpr const char* what_it_is = "a model that tessera-fit wrote";
+
+DataOutline outline_from(const files::JsonField& field) {
+  DataOutline outline;
+  for (const files::JsonField& one : field.at("variables").elements()) {
+    VariableOutline variable{one.at("name").text(), one.at("min").number(), one.at("max").number(), {}};
+    if (!(variable.min <= variable.max && std::isfinite(variable.max - variable.min)))
+      one.refuse(fmt::format("its extent is from {:g} to {:g}", variable.min, variable.max));
+    for (const files::JsonField& count : one.at("counts").elements())
+      variable.counts.push_back(count.whole<std::int64_t>());
+    outline.variables.push_back(std::move(variable));
+  }
+  outline.linear_predictor = field.at("linear_predictor").numbers_or_nan();
+  outline.deviance_residual = field.at("deviance_residual").numbers_or_nan();
+  if (outline.linear_predictor.size() != outline.deviance_residual.size())
+    field.at("deviance_residual")
+        .refuse(fmt::format("has {} elements, and linear_predictor {}", outline.deviance_residual.size(),
+                            outline.linear_predictor.size()));
+  return outline;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
+}
+
+/// Ties the file of a covariance to its model: the one file may be of another fit than the other.
+std::string checksum(const void* bytes, std::size_t count) {
+  return files::checksum_of({static_cast<const char*>(bytes), count});
+}
+
+/// What the covariance of a model has: a row for each coefficient, and columns for them and the centred ones.
+struct CovarianceSize {
+  std::size_t coefficients = 0;
+  std::size_t centred = 0;
+
+  [[nodiscard]] std::size_t columns() const { return coefficients + centred; }
+};
+
+/// The file of a covariance, whose size is what a fit would have written. The numbers are read later.
+class CovarianceFile {
+ public:
+  CovarianceFile(const std::string& model, const std::string& suffix, CovarianceSize size)
+      : file_(std::filesystem::canonical(model).string() + suffix),  // beside the model, and no link to it
+        size_(size) {
+    const auto bytes = static_cast<std::uint64_t>(file_.size());
+    const std::uint64_t numbers = std::uint64_t{size.coefficients} * size.columns();
+    if (bytes % sizeof(double) != 0 || bytes / sizeof(double) != numbers)
+      refuse(file_.path(), fmt::format("has {} bytes where a covariance of {} coefficients has {} numbers",
+                                       bytes, size.coefficients, numbers));
+  }
+
+  [[nodiscard]] Matrix read(const std::string& expected) const {
+    Matrix columns(static_cast<int>(size_.coefficients), static_cast<int>(size_.columns()));
+    const std::size_t bytes = columns.values().size_bytes();
+    if (file_.read_at(0, {reinterpret_cast<char*>(columns.data()), bytes}) != bytes)
+      refuse(file_.path(), "ended while it was read");
+    if (checksum(columns.data(), bytes) != expected)
+      refuse(file_.path(), "is not the covariance of this model: fit the model again");
+    const auto values = columns.values();
+    const auto bad = std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
+    if (bad != values.end())
+      refuse(file_.path(),
+             fmt::format("is damaged: byte {}: is no finite number", 8 * (bad - values.begin())));
+    return columns;
+  }
+
+ private:
+  files::InputFile file_;
+  CovarianceSize size_;
+};
+
+/// Where the covariance is: in the file itself or in one beside it. Its numbers are there, and as many as
+/// there must be, before anything else of the model takes memory.
+class StoredCovariance {
+ public:
+  StoredCovariance(const files::JsonField& field, CovarianceSize size, const std::string& path)
+      : field_(field), size_(size) {
+    if (const auto suffix = field.find("suffix")) {
+      // Any other would lead to any file.
+      if (!is_covariance_suffix(suffix->text())) suffix->refuse("is not as a fit names its covariance");
+      file_.emplace(path, suffix->text(), size);
+      return;
+    }
+    check(field.at("columns"), size.coefficients);
+    if (size.centred > 0) check(field.at("centred_columns"), size.centred);
+  }
+
+  void read_into(Model& model) const {
+    const int size = static_cast<int>(size_.coefficients);
+    const int centred = static_cast<int>(size_.centred);
+    if (file_) {
+      const Matrix columns = file_->read(field_.at("crc32").text());
+      model.covariance = submatrix(columns, 0, size, 0, size);
+      model.centring.covariance = submatrix(columns, 0, size, size, centred);
+      return;
+    }
+    model.covariance = columns_from(field_.at("columns"), size_.coefficients);
+    if (centred > 0) model.centring.covariance = columns_from(field_.at("centred_columns"), size_.centred);
+  }
+
+ private:
+  void check(const files::JsonField& columns, std::size_t count) const {
+    for (const files::JsonField& column : columns.elements(count))
+      static_cast<void>(column.elements(size_.coefficients));
+  }
+  [[nodiscard]] Matrix columns_from(const files::JsonField& columns, std::size_t count) const {
+    Matrix out(static_cast<int>(size_.coefficients), static_cast<int>(count));
+    int j = 0;
+    for (const files::JsonField& column : columns.elements(count)) {
+      const std::vector<double> values = column.numbers(size_.coefficients);
+      std::copy(values.begin(), values.end(), out.column(j++).begin());
+    }
+    return out;
+  }
+
+  files::JsonField field_;
+  CovarianceSize size_;
+  std::optional<CovarianceFile> file_;
+};
+
+Centring centring_from(const files::JsonField& field, const Design& design) {
+  Centring centring;
+  for (const files::JsonField& one : field.at("components").elements()) {
+    const std::size_t term = one.at("term").index_below(design.terms.size());
+    const auto& components = design.terms[term].components;
+    const std::size_t place = one.at("component").index_below(components.size());
+    if (components[place].kind != Component::Kind::numeric)
+      one.at("component").refuse("is of a component that is no number");
+    Centring::CentredComponent component{static_cast<int>(term), static_cast<int>(place), {}};
+    for (const files::JsonField& part : one.at("parts").elements()) {
+      const files::JsonField name = part.at("variable");
+      const auto found = std::find_if(
+          design.variables.begin(), design.variables.end(),
+          [&](const DesignVariable& variable) { return !variable.factor && variable.name == name.text(); });
+      if (found == design.variables.end()) name.refuse("is not among the numbers of the design");
+      component.parts.push_back({static_cast<int>(found - design.variables.begin()),
+                                 part.at("centre").number(), part.at("factor").number()});
+    }
+    centring.components.push_back(std::move(component));
+  }
+  for (const files::JsonField& place : field.at("coefficients").elements())
+    centring.coefficients.push_back(
+        static_cast<int>(place.index_below(static_cast<std::size_t>(design.coef_size))));
+  centring.values = field.at("values").numbers(centring.coefficients.size());
+  return centring;
+}
+
+AnyFamily family_from(const files::JsonField& json, const std::string& path) {
+  if (const auto own = json.find("family_toml")) {
+    try {
+      return AnyFamily(parse_custom_family(own->text(), "family_toml"));
+    } catch (const Error& fault) {
+      own->refuse(fault.what());
+    }
+  }
+  const auto family = parse_family(json.at("family").text());
+  if (!family || *family == Family::custom) refuse(path, "names a family that this version does not know");
+  return *family;
+}
+
+/// The design's variables are those that a prediction reads for the formula; an offset is a number.
+void check_formula(const files::JsonField& json, const Model& model) {
+  const files::JsonField field = json.at("formula");
+  Formula formula;
+  try {
+    formula = parse_formula(model.formula);
+  } catch (const Error& fault) {
+    field.refuse(fault.what());
+  }
+  const std::vector<Expression> known = formula.variables();
+  for (const DesignVariable& variable : model.design.variables) {
+    const auto is_it = [&](const Expression& one) { return one.text == variable.name; };
+    if (std::none_of(known.begin(), known.end(), is_it))
+      field.refuse(fmt::format("has no '{}', which the design has", variable.name));
+    if (variable.factor && std::any_of(formula.offsets.begin(), formula.offsets.end(), is_it))
+      field.refuse(fmt::format("has '{}' as an offset, and the design as a factor", variable.name));
+  }
+}
+
+void read_terms(const files::JsonField& field, Model& model) {
+  const std::vector<files::JsonField> terms = field.elements(model.design.blocks.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const CoefBlock& block = model.design.blocks[i];
+    if (!block.penalty) continue;
+    for (const double value : terms[i].at("log_sp").numbers(block.penalty->matrices.size()))
+      model.log_sp.push_back(value);
+    model.smooth_tests.push_back({terms[i].at("label").text(), terms[i].at("edf").number_or_nan(),
+                                  terms[i].at("ref_df").number_or_nan(),
+                                  terms[i].at("statistic").number_or_nan(),
+                                  terms[i].at("p_value").number_or_nan()});
+  }
+}
+
+void read_summary(const files::JsonField& json, Model& model) {
+  model.scale = json.at("scale").number_or_nan();
+  model.deviance = json.at("deviance").number_or_nan();
+  model.null_deviance = json.at("null_deviance").number_or_nan();
+  model.r_squared_adjusted = json.at("r_squared_adjusted").number_or_nan();
+  model.reml = json.at("reml").number_or_nan();
+  model.edf_total = json.at("edf_total").number_or_nan();
+  model.aic = json.at("aic").number_or_nan();
+  model.iterations = json.at("iterations").whole();
+  model.converged = json.at("converged").truth();
+  if (const auto reason = json.find("no_estimate")) model.no_estimate = reason->text();
+  model.verdict = json.at("verdict").text();
+  for (const files::JsonField& test : json.at("parametric").elements())
+    model.coefficient_tests.push_back({test.at("name").text(), test.at("estimate").number_or_nan(),
+                                       test.at("standard_error").number_or_nan(),
+                                       test.at("statistic").number_or_nan(),
+                                       test.at("p_value").number_or_nan()});
+}
+
+Model from_json(const files::JsonField& json, const std::string& path) {
+  Model model;
+  model.formula = json.at("formula").text();
+  model.family = family_from(json, path);
+  if (const auto weights = json.find("weights")) model.weights = weights->text();
+  model.rows = json.at("n").whole<std::int64_t>();
+  model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
+  if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)
+    json.at("rows_dropped").refuse("is more than there can be");
+  for (const files::JsonField& coefficient : json.at("coefficients").elements())
+    model.coef.push_back(coefficient.at("value").number());
+  const auto centring = json.find("centring");
+  const CovarianceSize size{model.coef.size(), centring ? centring->at("coefficients").size() : 0};
+  if (size.columns() > most_columns) json.at("coefficients").refuse("are more than can be fitted");
+  const StoredCovariance covariance(json.at("covariance"), size, path);
+  model.design = design_from_json(json.at("design"), static_cast<int>(model.coef.size()));
+  check_formula(json, model);
+  read_terms(json.at("terms"), model);
+  read_summary(json, model);
+  model.edf = json.at("edf").numbers(model.coef.size());
+  if (const auto outline = json.find("outline")) model.outline = outline_from(*outline);
+  if (centring) model.centring = centring_from(*centring, model.design);
+  covariance.read_into(model);
+  return model;
+}
+
+}  // namespace
+
+PredictiveModel Model::predictive() const {
+  PredictiveModel out{design, coef, covariance};
+  for (const Centring::CentredComponent& one : centring.components) {
+    out.design.terms[static_cast<std::size_t>(one.term)]
+        .components[static_cast<std::size_t>(one.component)]
+        .parts = one.parts;
+  }
+  for (std::size_t k = 0; k < centring.coefficients.size(); ++k) {
+    const int place = centring.coefficients[k];
+    out.coef[static_cast<std::size_t>(place)] = centring.values[k];
+    if (covariance.empty()) continue;
+    const auto column = centring.covariance.column(static_cast<int>(k));
+    for (int i = 0; i < covariance.rows(); ++i)
+      out.covariance(i, place) = out.covariance(place, i) = column[static_cast<std::size_t>(i)];
+  }
+  return out;
+}
+
+double Model::block_edf(const CoefBlock& block) const {
+  double sum = 0;
+  for (int i = 0; i < block.coef_size; ++i) sum += edf[static_cast<std::size_t>(block.coef_begin + i)];
+  return sum;
+}
+
+bool is_covariance_suffix(std::string_view text) {
+  if (!text.starts_with(plain_suffix)) return false;
+  const std::string_view rest = text.substr(plain_suffix.size());
+  return rest.empty() || (rest.size() == 9 && rest[0] == '-' &&
+                          rest.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos);
+}
+
+std::string save_model(const Model& model, const std::string& path, int inline_limit) {
+  Json json = to_json(model);
+  const Matrix& covariance = model.covariance;
+  const Matrix& centred = model.centring.covariance;
+  files::OutputFile file(path);
+  std::optional<files::OutputFile> beside;
+  std::string suffix;
+  if (covariance.rows() > inline_limit) {
+    Matrix columns(covariance.rows(), covariance.cols() + centred.cols());
+    std::copy(covariance.values().begin(), covariance.values().end(), columns.values().begin());
+    std::copy(centred.values().begin(), centred.values().end(),
+              columns.values().begin() + std::ssize(covariance.values()));
+    const std::string crc = checksum(columns.data(), columns.values().size_bytes());
+    suffix = fmt::format("{}-{}", plain_suffix, crc);
+    beside.emplace(file, suffix).write(columns.values());
+    json["version"] = newest_version;
+    json["covariance"] = {{"suffix", suffix},
+                          {"rows", covariance.rows()},
+                          {"layout", "little-endian float64, column by column"},
+                          {"crc32", crc}};
+  } else {
+    json["covariance"] = {{"rows", covariance.rows()}, {"columns", columns_json(covariance)}};
+    if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
+  }
+  // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
+  const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+  file.write(text);
+  // A disk that is full is found before anything has taken its place.
+  if (beside) beside->flush();
+  file.flush();
+  if (beside) beside->commit();
+  file.commit();
+  file.remove_beside([&](std::string_view name) {
+    if (!name.starts_with(file.name())) return false;
+    const std::string_view rest = name.substr(file.name().size());
+    return is_covariance_suffix(rest) && rest != suffix;
+  });
+  return files::checksum_of(text);
+}
+
+Model load_model(const std::string& path) {
+  const files::JsonFile file(path, what_it_is);
+  const files::JsonField json = file.root();
+  const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
+  try {
+    if (json.at("format").text() != format_name) not_it();
+  } catch (const Error&) {
+    not_it();
+  }
+  const int version = json.at("version").whole();
+  if (version > newest_version) refuse(path, "was written by a newer tessera-fit");
+  if (version < oldest_version) refuse(path, "was written by an older tessera-fit: fit the model again");
+  Model model = from_json(json, path);
+  model.checksum = file.checksum();
+  return model;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/family/any_family.hpp"
+#include "gam/inference/summary_rows.hpp"
+#include "gam/linalg/matrix.hpp"
+#include "gam/model/data_outline.hpp"
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Centred numeric columns of a model, in which predictions keep the digits that a large constant would take:
+/// the model's own coefficients and covariance with some numbers replaced. Empty: nothing is centred.
+struct Centring {
+  struct CentredComponent {
+    int term = 0;
+    int component = 0;
+    std::vector<NumericPart> parts;
+  };
+  std::vector<CentredComponent> components;  ///< of the design's terms
+  std::vector<int> coefficients;             ///< those that are others for centred columns
+  std::vector<double> values;                ///< of them
+  Matrix covariance;                         ///< their columns of the covariance of centred columns
+};
+
+/// What predictions are computed from.
+struct PredictiveModel {
+  Design design;
+  std::vector<double> coef;
+  Matrix covariance;
+};
+
+/// A fitted model: all that predicting, summarising and plotting need. It does not hold a row of the data.
+struct Model {
+  std::string formula;
+  AnyFamily family;
+  std::string weights;            ///< column of prior weights; empty: none
+  std::int64_t rows = 0;          ///< n: complete rows
+  std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
+  Design design;
+  std::vector<double> coef;
+  Matrix covariance;           ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
+  Centring centring;           ///< of the design's numbers
+  std::vector<double> edf;     ///< of each coefficient
+  std::vector<double> log_sp;  ///< of every penalty, in the order of the blocks
+  double scale = 1;
+  double deviance = 0;
+  double null_deviance = 0;
+  double r_squared_adjusted = 0;
+  double reml = 0;
+  double edf_total = 0;
+  double aic = 0;  ///< NaN for a family of the user's own
+  int iterations = 0;
+  bool converged = false;
+  std::string no_estimate;  ///< why there is no finite estimate (see separation.hpp); empty: there is one
+  std::vector<CoefficientTest> coefficient_tests;
+  std::vector<SmoothTest> smooth_tests;
+  std::string verdict;   ///< where it was computed
+  DataOutline outline;   ///< for the plots of a report
+  std::string checksum;  ///< of the file that it was read from; empty: it was not
+
+  /// The same model with centred columns.
+  [[nodiscard]] PredictiveModel predictive() const;
+  [[nodiscard]] double block_edf(const CoefBlock& block) const;
+  [[nodiscard]] double residual_df() const { return static_cast<double>(rows) - edf_total; }
+  [[nodiscard]] double deviance_explained() const { return 1 - deviance / null_deviance; }
+};
+
+/// What stands behind a model's name in that of its covariance: ".cov-" and eight hexadecimal digits, or
+/// ".cov" as programs before wrote it.
+[[nodiscard]] bool is_covariance_suffix(std::string_view text);
+
+/// Writes model.json whole or not at all, and what was there stays if it cannot be written. A covariance of
+/// more than `inline_limit` coefficients goes to a file beside it, as raw little-endian doubles, column by
+/// column. Numbers read back to the same bits. A text that is not UTF-8, such as a host name, has U+FFFD in
+/// its place. Returns the checksum of model.json, by which a run report names the model. Throws
+/// `tessera::Error(input)` if a file cannot be written.
+///
+/// The covariance's file has its CRC-32 in its name, PATH.cov-XXXXXXXX, and the model tells which it is: it
+/// is on the disk before the model takes its place, and that of the model before stays until then. Whatever
+/// fails, and whenever, either model is there with its covariance. Covariances of this path that its model
+/// does not name are removed.
+///
+/// The file's version counts changes after which program and file do not understand each other; a file of
+/// another version is refused. What a reader can do without, as `Model::outline`, is added in place: older
+/// programs pass over it, and this one reads files without it.
+std::string save_model(const Model& model, const std::string& path, int inline_limit = 512);
+
+/// Reads a model.json, which anyone may have written: all counts, places and shapes are checked before they
+/// are used, and every finite number may stand for a coefficient. Throws `tessera::Error(input)`, with the
+/// field: no such file, not a model, another version of the format, a field that is not as a fit writes it, a
+/// covariance file that is missing, of the wrong size or of another fit.
+[[nodiscard]] Model load_model(const std::string& path);
+
+}  // namespace tessera::gam

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/linalg/matrix.hpp"
+#include "gam/reml/penalty_basis.hpp"
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// Throws `tessera::Error(input)` if the columns that no penalty touches are linearly dependent, naming the
+/// term and those that make it: no data could tell their coefficients apart.
+///
+/// `gram` is X'WX in the coordinates of `bases` (the bases of the design's penalised blocks, in order). A
+/// column counts as dependent if the columns before it explain all but 1e-13 of its square; R's `lm` takes
+/// 1e-14. Cost: O(M_p^3), M_p unpenalised columns.
+void refuse_dependent_columns(const Matrix& gram, const Design& design, const std::vector<BlockBasis>& bases);
+
+}  // namespace tessera::gam

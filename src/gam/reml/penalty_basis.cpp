@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/reml/penalty_basis.hpp"
+
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace tessera::gam {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+double frobenius(const Matrix& a) {
+  return std::sqrt(dot(a.values(), a.values()));
+}
+
+void add(Matrix& sum, const Matrix& a, double factor) {
+  for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += factor * a.values()[i];
+}
+
+bool is_positive_diagonal(const Matrix& a) {
+  for (int j = 0; j < a.cols(); ++j) {
+    for (int i = 0; i < a.rows(); ++i) {
+      if (i == j ? !(a(i, j) > 0) : a(i, j) != 0) return false;
+    }
+  }
+  return true;
+}
+
+/// Eigenvectors by descending eigenvalue.
+SymmetricEigen descending_eigen(const Matrix& a) {
+  SymmetricEigen eigen = symmetric_eigen(a);
+  std::reverse(eigen.values.begin(), eigen.values.end());
+  for (int j = 0, k = a.cols() - 1; j < k; ++j, --k) {
+    std::swap_ranges(eigen.vectors.column(j).begin(), eigen.vectors.column(j).end(),
+                     eigen.vectors.column(k).begin());
+  }
+  return eigen;
+}
+
+/// v' a v.
+Matrix congruence(const Matrix& a, const Matrix& v) {
+  return multiply_tn(v, multiply(a, v));
+}
+
+/// Rank of the sum of the penalties that are marked.
+int rank_of(const Penalty& penalty, const std::vector<bool>& marked) {
+  if (!penalty.commutes()) {
+    std::size_t set = 0;
+    for (std::size_t j = 0; j < marked.size(); ++j) set |= std::size_t{marked[j]} << j;
+    return penalty.set_ranks[set];
+  }
+  // The common eigenvectors that one of them does not annihilate.
+  int rank = 0;
+  for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
+    bool touched = false;
+    for (std::size_t j = 0; j < marked.size(); ++j) {
+      touched = touched || (marked[j] && penalty.eigenvalues(i, static_cast<int>(j)) > 0);
+    }
+    rank += touched ? 1 : 0;
+  }
+  return rank;
+}
+
+/// The smallest eigenvalue of a penalty of this rank that is not zero, over the largest.
+double spread_of(const Matrix& penalty, int rank) {
+  const std::vector<double> values = symmetric_eigen(penalty).values;
+  return values[values.size() - static_cast<std::size_t>(rank)] / values.back();
+}
+
+BlockBasis block_basis(const CoefBlock& block, int first_sp) {
+  const Penalty& penalty = *block.penalty;
+  BlockBasis basis;
+  basis.begin = block.coef_begin;
+  basis.size = block.coef_size;
+  basis.rank = penalty.rank();
+  basis.first_sp = first_sp;
+  basis.penalty = &penalty;
+  const bool single = basis.penalties() == 1;
+  if (basis.rank < 1 || basis.rank > basis.size) {
+    throw std::logic_error(
+        fmt::format("the penalty of {} is of rank {}, which it cannot have", block.label, basis.rank));
+  }
+
+  if (single && basis.rank == basis.size && is_positive_diagonal(penalty.matrices[0])) {
+    for (int i = 0; i < basis.size; ++i) basis.diagonal.push_back(penalty.matrices[0](i, i));
+    return basis;
+  }
+
+  Matrix sum(basis.size, basis.size);
+  for (const Matrix& s : penalty.matrices) add(sum, s, single ? 1.0 : 1 / frobenius(s));
+  SymmetricEigen eigen = descending_eigen(sum);
+  const auto rank = static_cast<std::size_t>(basis.rank);
+  if (!(eigen.values[rank - 1] > 0) ||
+      (basis.rank < basis.size && eigen.values[rank] > 1e-9 * eigen.values.front())) {
+    throw Error(
+        ErrorCode::input,
+        fmt::format("the penalty of {} is lost in rounding, as its knots are orders of magnitude apart: "
+                    "take a logarithm of the variable, as in s(log(x)), or bs=\"ps\"",
+                    block.label));
+  }
+  basis.rotation = std::move(eigen.vectors);
+  if (single) {
+    basis.diagonal.assign(eigen.values.begin(), eigen.values.begin() + basis.rank);
+  } else {
+    const Matrix range = submatrix(basis.rotation, 0, basis.size, 0, basis.rank);
+    for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
+      basis.dense.push_back(congruence(penalty.matrices[j], range));
+      std::vector<bool> own(penalty.matrices.size());
+      own[j] = true;
+      basis.spread.push_back(spread_of(basis.dense.back(), rank_of(penalty, own)));
+    }
+  }
+  return basis;
+}
+
+}  // namespace
+
+std::vector<BlockBasis> penalty_bases(const Design& design) {
+  std::vector<BlockBasis> bases;
+  int first_sp = 0;
+  for (const CoefBlock& block : design.blocks) {
+    if (!block.penalty) continue;
+    bases.push_back(block_basis(block, first_sp));
+    first_sp += bases.back().penalties();
+  }
+  return bases;
+}
+
+GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Penalty& penalty,
+                                std::span<const double> spread, std::span<const double> lambda,
+                                const Algebra& algebra) {
+  // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each,
+  // unless the smallest eigenvalue of one is less than this part of its largest.
+  const double comparable = std::cbrt(epsilon);
+  constexpr double narrow = 1e-4;
+  const int size = penalties.front().rows();
+  GradedPenalties out{{}, penalties};
+  std::vector<std::size_t> waiting(penalties.size());
+  for (std::size_t j = 0; j < waiting.size(); ++j) waiting[j] = j;
+
+  std::vector<bool> taken(penalties.size());
+
+  for (int done = 0; done < size;) {
+    const int left = size - done;
+    std::vector<Matrix> rest;
+    std::vector<double> norms;
+    double largest = 0;
+    for (const std::size_t j : waiting) {
+      rest.push_back(submatrix(out.penalties[j], done, left, done, left));
+      norms.push_back(frobenius(rest.back()));
+      largest = std::max(largest, lambda[j] * norms.back());
+    }
+    std::vector<std::size_t> dominant;
+    std::vector<std::size_t> dominated;
+    Matrix sum(left, left);
+    for (std::size_t k = 0; k < waiting.size(); ++k) {
+      const double weight = lambda[waiting[k]] * norms[k];
+      const double share = std::clamp(spread[waiting[k]] / narrow, epsilon, 1.0);
+      if (weight == largest || weight * share >= comparable * largest) {
+        dominant.push_back(waiting[k]);
+        taken[waiting[k]] = true;
+        add(sum, rest[k], 1 / norms[k]);
+      } else {
+        dominated.push_back(waiting[k]);
+      }
+    }
+    if (dominated.empty() || largest == 0) break;
+
+    const SymmetricEigen eigen = descending_eigen(sum);
+    Matrix turn = identity(size);
+    assign(turn, done, done, eigen.vectors);
+    const Matrix back = transpose(turn);
+    for (Matrix& s : out.penalties) s = algebra.multiply(back, algebra.multiply(s, turn));
+    out.rotation = out.rotation.empty() ? std::move(turn) : algebra.multiply(out.rotation, turn);
+    done = rank_of(penalty, taken);
+    for (const std::size_t j : dominant) {
+      for (int c = 0; c < size; ++c) {
+        for (int r = 0; r < size; ++r) {
+          if (std::max(r, c) >= done) out.penalties[j](r, c) = 0;
+        }
+      }
+    }
+    waiting = dominated;
+  }
+  return out;
+}
+
+namespace {
+
+/// Adds a block whose penalties have common eigenvectors.
+void add_commuting(const BlockBasis& basis, std::span<const double> lambda, PenaltyDeterminant& total) {
+  const Penalty& penalty = *basis.penalty;
+  const int count = basis.penalties();
+  total.value += penalty.log_det_constant;
+  std::vector<double> share(lambda.size());
+  for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
+    double sum = 0;
+    for (int j = 0; j < count; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      share[at] = lambda[at] * penalty.eigenvalues(i, j);
+      sum += share[at];
+    }
+    total.value += std::log(sum);
+    for (int j = 0; j < count; ++j) {
+      const int row = basis.first_sp + j;
+      const double own = share[static_cast<std::size_t>(j)] / sum;
+      total.gradient[static_cast<std::size_t>(row)] += own;
+      total.hessian(row, row) += own;
+      for (int k = 0; k < count; ++k) {
+        total.hessian(row, basis.first_sp + k) -= own * share[static_cast<std::size_t>(k)] / sum;
+      }
+    }
+  }
+}
+
+double trace_of_product(const Matrix& a, const Matrix& b) {
+  double sum = 0;
+  for (int j = 0; j < a.cols(); ++j) {
+    for (int i = 0; i < a.rows(); ++i) sum += a(i, j) * b(j, i);
+  }
+  return sum;
+}
+
+/// Adds a block whose graded sum is to be factored: d = tr(S^-1 S_j), d2 = -tr(S^-1 S_j S^-1 S_k), S_j with
+/// its lambda. False if it cannot be.
+bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const Algebra& algebra,
+                PenaltyDeterminant& total) {
+  GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, algebra);
+  Matrix sum(basis.rank, basis.rank);
+  for (std::size_t j = 0; j < lambda.size(); ++j) {
+    for (double& value : graded.penalties[j].values()) value *= lambda[j];
+    add(sum, graded.penalties[j], 1);
+  }
+  std::vector<double> scale;
+  for (int i = 0; i < basis.rank; ++i) {
+    if (!(sum(i, i) > 0)) return false;
+    scale.push_back(std::sqrt(sum(i, i)));
+    total.value += 2 * std::log(scale.back());
+  }
+  const auto rescale = [&](Matrix& a) {
+    for (int j = 0; j < a.cols(); ++j) {
+      for (int i = 0; i < a.rows(); ++i) {
+        a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+      }
+    }
+  };
+  rescale(sum);
+  const auto lower = cholesky(sum);
+  if (!lower) return false;
+  for (int i = 0; i < basis.rank; ++i) total.value += 2 * std::log((*lower)(i, i));
+
+  const Matrix inverse = cholesky_inverse(*lower);
+  std::vector<Matrix> products;
+  for (Matrix& s : graded.penalties) {
+    rescale(s);
+    products.push_back(algebra.multiply(inverse, s));
+  }
+  for (int j = 0; j < basis.penalties(); ++j) {
+    const int row = basis.first_sp + j;
+    const Matrix& own = products[static_cast<std::size_t>(j)];
+    double trace = 0;
+    for (int i = 0; i < basis.rank; ++i) trace += own(i, i);
+    total.gradient[static_cast<std::size_t>(row)] += trace;
+    total.hessian(row, row) += trace;
+    for (int k = 0; k <= j; ++k) {
+      const int column = basis.first_sp + k;
+      const double both = trace_of_product(own, products[static_cast<std::size_t>(k)]);
+      total.hessian(row, column) -= both;
+      if (k < j) total.hessian(column, row) -= both;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBasis>& bases,
+                                                      std::span<const double> log_sp,
+                                                      const Algebra& algebra) {
+  const int count = static_cast<int>(log_sp.size());
+  PenaltyDeterminant total{0, std::vector<double>(log_sp.size()), Matrix(count, count)};
+  for (const BlockBasis& basis : bases) {
+    std::vector<double> lambda;
+    for (int j = 0; j < basis.penalties(); ++j) {
+      lambda.push_back(std::exp(log_sp[static_cast<std::size_t>(basis.first_sp + j)]));
+    }
+    if (basis.penalty->commutes()) {
+      add_commuting(basis, lambda, total);
+    } else if (!add_graded(basis, lambda, algebra, total)) {
+      return std::nullopt;
+    }
+  }
+  return total;
+}
+
+}  // namespace tessera::gam

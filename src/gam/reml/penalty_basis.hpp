@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/linalg/algebra.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+/// Orthogonal bases in which the penalties can be added up without losing the small ones.
+///
+/// With lambda up to e^40 a sum of penalties in the coordinates of the basis functions drowns everything
+/// that it does not penalise in rounding. In these bases what a penalty does not touch is exactly zero.
+namespace tessera::gam {
+
+/// The penalties of one coefficient block in coordinates U' b: the first `rank` are penalised, the others
+/// are the null space, where every penalty is exactly zero.
+struct BlockBasis {
+  int begin = 0;     ///< first coefficient of the block
+  int size = 0;      ///< coefficients of the block
+  int rank = 0;      ///< penalised coordinates
+  int first_sp = 0;  ///< place of the first penalty among all
+  Matrix rotation;   ///< U, size x size; empty: the identity
+  /// One penalty: its eigenvalues, the penalised part being diagonal. Several: empty.
+  std::vector<double> diagonal;
+  /// Several penalties: each one's penalised part, rank x rank, and its smallest eigenvalue but for those
+  /// that are zero over the largest. One: empty.
+  std::vector<Matrix> dense;
+  std::vector<double> spread;
+  const Penalty* penalty = nullptr;
+  [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->matrices.size()); }
+};
+
+/// The basis of every penalised block, from the eigenvectors of sum_j S_j / |S_j|. The design must outlive
+/// it. Throws `tessera::Error(input)` if matrices do not have their rank in double precision, as a cubic
+/// spline's may not with knots that are orders of magnitude apart.
+[[nodiscard]] std::vector<BlockBasis> penalty_bases(const Design& design);
+
+/// Several penalties in coordinates T' b in which sum_j lambda_j S_j is graded: directions in the order of
+/// the size of what penalises them, and a penalty exactly zero on the directions after its own.
+struct GradedPenalties {
+  Matrix rotation;  ///< T; empty: the identity
+  std::vector<Matrix> penalties;
+};
+
+/// `penalty` is the design's: it says how many directions each set of penalties touches, so that no rank is
+/// guessed here from rounded numbers. `penalties` are its matrices, or those on their common range, and
+/// `spread` is as in `BlockBasis`.
+///
+/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the
+/// last.
+[[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Penalty& penalty,
+                                              std::span<const double> spread, std::span<const double> lambda,
+                                              const Algebra& algebra);
+
+/// log|S|+, S the sum of all penalties times their lambdas, and its derivatives by the log lambdas.
+struct PenaltyDeterminant {
+  double value = 0;
+  std::vector<double> gradient;
+  Matrix hessian;
+};
+
+/// Nothing if the sum of some block's penalties is not numerically positive definite on its range. Cost:
+/// O(rank M^2) for a block whose M penalties have common eigenvectors, and O(M rank^3) for another, whose sum
+/// is graded as above and factored.
+[[nodiscard]] std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBasis>& bases,
+                                                                    std::span<const double> log_sp,
+                                                                    const Algebra& algebra);
+
+}  // namespace tessera::gam

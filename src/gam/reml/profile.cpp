@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/reml/profile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+namespace tessera::gam {
+
+double RemlProfile::value(double at) const {
+  const double growth = std::expm1(at - log_sp);
+  double new_deviance = deviance;
+  double new_log_det = log_det;
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    const double ratio = share[i] * growth;
+    new_deviance += growth / (1 + ratio) * square[i];
+    new_log_det += std::log1p(ratio);
+  }
+  double new_log_det_penalty = log_det_penalty;
+  for (const double own : penalty_share) new_log_det_penalty += std::log1p(own * growth);
+  new_deviance = std::max(smallest_deviance, new_deviance);
+  const double phi = scale_known ? 1.0 : new_deviance / df;
+  return (new_deviance / phi + df * std::log(2 * std::numbers::pi * phi) + new_log_det -
+          new_log_det_penalty) /
+         2;
+}
+
+}  // namespace tessera::gam

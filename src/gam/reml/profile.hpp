@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// The REML criterion V along the log smoothing parameter of one penalty S_j, the others held: exact, and a
+/// point costs no factorisation.
+///
+/// With all other coefficients profiled out, X'WX + S is K + lambda S_j on the coordinates that S_j
+/// penalises. In the common eigenvectors of the two, with eigenvalues k_i of K beside S_j, log|X'WX + S| and
+/// the penalised deviance are sums of functions of lambda and one k_i each. `RemlCriterion::profiles` makes
+/// it.
+struct RemlProfile {
+  double log_sp = 0;           ///< where the sums below were found
+  double deviance = 0;         ///< RSS + b'Sb there
+  double log_det = 0;          ///< log|X'WX + S| there
+  std::vector<double> share;   ///< lambda / (k_i + lambda) there
+  std::vector<double> square;  ///< of the coefficients there, in the common eigenvectors, times lambda
+  double log_det_penalty = 0;  ///< log|S|+ there
+  std::vector<double>
+      penalty_share;             ///< lambda / (l_i + lambda) there, l_i those of the block's other penalties
+  double smallest_deviance = 0;  ///< below this it is rounding
+  double df = 0;                 ///< n - M_p
+  bool scale_known = false;
+
+  /// V where the log smoothing parameter is `at`. Cost: O(rank).
+  [[nodiscard]] double value(double at) const;
+};
+
+}  // namespace tessera::gam

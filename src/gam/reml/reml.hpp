@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/linalg/algebra.hpp"
+#include "gam/reml/penalty_basis.hpp"
+#include "gam/reml/working_model.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// How far to look for the least V.
+enum class Search {
+  local,   ///< downhill from the start
+  global,  ///< then from elsewhere too, for a lower optimum
+};
+
+/// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if
+/// the scale is not known) by Newton's method with exact derivatives, from `start` (empty: a default
+/// from the diagonals). `bases` are `penalty_bases(design)`, which are worth keeping from step to step. Pure:
+/// the same bits for the same input and algebra, which does the larger part of the work. A smoothing
+/// parameter whose V is flat at infinity is left where its gradient vanishes; a start that far out is drawn
+/// back to within 10 above and 20 below the default, so that a flat V of an earlier step does not hold it
+/// there.
+///
+/// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, naming the block, or if
+/// there are no more rows than unpenalised coefficients; `Error(not_converged)` if X'WX + S stays singular.
+/// Cost: O(p^3 + M p^2) for each of some ten evaluations, p coefficients, M smoothing parameters; a global
+/// search takes as many again at least, and up to ten times as many where that takes no more than seconds.
+/// Source: Wood, Li, Shaddick and Augustin, JASA 112 (2017), sec. 2; Wood, JRSSB 73 (2011).
+[[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design,
+                               const std::vector<BlockBasis>& bases, bool scale_known,
+                               std::span<const double> start, const Algebra& algebra, Search search);
+
+/// The same where one working model is all there is: finds the bases, on one thread.
+[[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,
+                               std::span<const double> start = {});
+
+}  // namespace tessera::gam

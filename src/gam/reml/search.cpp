@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/reml/search.hpp"
+
+#include "gam/linalg/linalg.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+constexpr int iteration_limit = 200;
+constexpr int halving_limit = 30;
+/// Where the gradient is that of a stalled iteration, V is rounding and halving finds nothing.
+constexpr int stalled_halving_limit = 4;
+/// The longest Newton step of a log smoothing parameter.
+constexpr double step_limit = 5;
+/// A gradient this small is zero: it moves fitted values by far less than they are determined.
+constexpr double gradient_tolerance = 1e-9;
+/// A gradient this small is zero where rounding lets V fall no further.
+constexpr double stalled_tolerance = 1e-5;
+
+/// Towards lambda = infinity V = V_inf + c / lambda, c > 0: gradient = -c / lambda = -hessian. There Newton's
+/// steps are all 1; this is the step to where c / lambda no longer matters. Zero elsewhere.
+double tail_step(double gradient, double curvature) {
+  const bool in_tail = gradient < -gradient_tolerance && gradient > -1e-2 &&
+                       std::abs(gradient + curvature) < 0.05 * std::abs(gradient);
+  return in_tail ? std::log(-gradient / (0.1 * gradient_tolerance)) : 0.0;
+}
+
+/// -H^-1 g over the coordinates that are `moving`, with the eigenvalues of H made positive.
+std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::vector<int>& moving) {
+  const int count = static_cast<int>(moving.size());
+  std::vector<double> step(at.gradient.size());
+  if (count == 0) return step;
+  Matrix hessian(count, count);
+  std::vector<double> gradient;
+  for (int j = 0; j < count; ++j) {
+    const int from = moving[static_cast<std::size_t>(j)];
+    gradient.push_back(at.gradient[static_cast<std::size_t>(from)]);
+    for (int i = 0; i < count; ++i) hessian(i, j) = at.hessian(moving[static_cast<std::size_t>(i)], from);
+  }
+  const SymmetricEigen eigen = symmetric_eigen(hessian);
+  const double floor = std::sqrt(std::numeric_limits<double>::epsilon()) * largest(eigen.values);
+  std::vector<double> along = multiply_t(eigen.vectors, gradient);
+  for (std::size_t i = 0; i < along.size(); ++i) along[i] /= -std::max(std::abs(eigen.values[i]), floor);
+  std::vector<double> part = multiply(eigen.vectors, along);
+  const double longest = largest(part);
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    step[static_cast<std::size_t>(moving[i])] =
+        longest > step_limit ? part[i] * step_limit / longest : part[i];
+  }
+  return step;
+}
+
+std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
+  std::vector<int> moving;
+  std::vector<double> tails(at.gradient.size());
+  for (std::size_t j = 0; j < at.gradient.size(); ++j) {
+    const int place = static_cast<int>(j);
+    const double curvature = at.hessian(place, place);
+    tails[j] = tail_step(at.gradient[j], curvature);
+    const bool flat =
+        std::abs(at.gradient[j]) <= gradient_tolerance && std::abs(curvature) <= gradient_tolerance;
+    if (tails[j] == 0 && !flat) moving.push_back(place);
+  }
+  std::vector<double> step = newton_step(at, moving);
+  for (std::size_t j = 0; j < step.size(); ++j) step[j] += tails[j];
+  return step;
+}
+
+/// V falls, or its change is rounding and the gradient falls.
+bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best) {
+  if (trial.value < best.value - best.rounding) return true;
+  return trial.value <= best.value + best.rounding && largest(trial.gradient) < 0.9 * largest(best.gradient);
+}
+
+}  // namespace
+
+std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<const double> start,
+                                   const std::function<bool(const RemlOptimum&)>& leave) {
+  auto first = criterion.evaluate(start);
+  if (!first) return std::nullopt;
+  RemlOptimum best{{start.begin(), start.end()}, std::move(*first), 0, 1, false};
+  while (best.iterations < iteration_limit && !leave(best)) {
+    if (largest(best.at.gradient) <= gradient_tolerance) {
+      best.converged = true;
+      break;
+    }
+    ++best.iterations;
+    std::vector<double> step = proposed_step(best.at);
+    const bool stalling = largest(best.at.gradient) <= stalled_tolerance;
+    const int halvings = stalling ? stalled_halving_limit : halving_limit;
+    bool moved = false;
+    for (int halving = 0; halving < halvings && !moved; ++halving) {
+      std::vector<double> trial = best.log_sp;
+      for (std::size_t j = 0; j < step.size(); ++j) trial[j] += step[j];
+      auto at = criterion.evaluate(trial);
+      ++best.evaluations;
+      if (at && is_better(*at, best.at)) {
+        best.at = std::move(*at);
+        best.log_sp = std::move(trial);
+        moved = true;
+      }
+      for (double& v : step) v /= 2;
+    }
+    if (!moved) {
+      best.converged = stalling;
+      break;
+    }
+  }
+  return best;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/reml/search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+/// A profile is looked at so far on either side of the default, in such steps.
+constexpr double reach = 20;
+constexpr double spacing = 0.5;
+/// So far above the default nothing is left of a term.
+constexpr double infinity = 30;
+/// Starts well above and below the default.
+constexpr double all_above = 8;
+/// V is flat along a parameter whose derivatives are smaller.
+constexpr double flat_below = 1e-6;
+/// V lower by this part of itself is another optimum, and not rounding.
+constexpr double improvement = 1e-9;
+/// Parameters of two optima closer than this are the same.
+constexpr double same_within = 0.1;
+/// All starts are tried where the evaluations that they take cost fewer operations than this in all, a second
+/// or so of one core; a larger model has `share_of_search` times the evaluations that its first optimum took,
+/// and so many for each parameter.
+constexpr double operations = 1e10;
+constexpr int share_of_search = 1;
+constexpr int evaluations_a_parameter = 3;
+
+struct Start {
+  int rank = 0;  ///< of its kind: lower is more promising
+  double value = 0;
+  std::vector<double> log_sp;
+};
+
+bool is_lower(double value, const RemlCriterion::Evaluation& than) {
+  return value < than.value - std::max(improvement * (1 + std::abs(than.value)), 10 * than.rounding);
+}
+
+bool is_flat(const RemlCriterion::Evaluation& at, std::size_t j) {
+  const int row = static_cast<int>(j);
+  return std::abs(at.gradient[j]) < flat_below && std::abs(at.hessian(row, row)) < flat_below;
+}
+
+std::vector<double> with(std::vector<double> log_sp, std::size_t j, double value) {
+  log_sp[j] = value;
+  return log_sp;
+}
+
+std::vector<double> shifted(std::vector<double> log_sp, double by) {
+  for (double& v : log_sp) v += by;
+  return log_sp;
+}
+
+/// Starts along parameter j, along which V through `best` is `profile`.
+void add_along(std::vector<Start>& starts, const RemlOptimum& best, std::size_t j, const RemlProfile& profile,
+               double centre) {
+  const int steps = static_cast<int>(2 * reach / spacing);
+  const auto place = [&](int i) { return centre - reach + spacing * i; };
+  std::vector<double> values;
+  for (int i = 0; i <= steps; ++i) values.push_back(profile.value(place(i)));
+  const auto at = [&](int i) {
+    return i < 0 || i > steps ? std::numeric_limits<double>::infinity() : values[static_cast<std::size_t>(i)];
+  };
+  for (int i = 0; i <= steps; ++i) {
+    const bool least = at(i) < at(i - 1) && at(i) <= at(i + 1);
+    if (!least || std::abs(place(i) - best.log_sp[j]) < 2 * spacing) continue;
+    starts.push_back({is_lower(at(i), best.at) ? 0 : 1, at(i), with(best.log_sp, j, place(i))});
+  }
+  if (is_flat(best.at, j)) {
+    starts.push_back({1, profile.value(centre), with(best.log_sp, j, centre)});
+  } else {
+    starts.push_back({2, profile.value(centre + reach), with(best.log_sp, j, centre + infinity)});
+  }
+}
+
+/// Starts along every parameter. Those that are at infinity are looked at from the default, one by one.
+void add_along_each(std::vector<Start>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
+                    int& evaluations) {
+  const std::vector<double>& centre = criterion.default_start();
+  std::vector<int> together;
+  for (std::size_t j = 0; j < centre.size(); ++j) {
+    if (!is_flat(best.at, j) && std::abs(best.log_sp[j] - centre[j]) <= reach) {
+      together.push_back(static_cast<int>(j));
+      continue;
+    }
+    ++evaluations;
+    const std::array<int, 1> alone{static_cast<int>(j)};
+    for (const RemlProfile& profile : criterion.profiles(with(best.log_sp, j, centre[j]), alone))
+      add_along(starts, best, j, profile, centre[j]);
+  }
+  ++evaluations;
+  const std::vector<RemlProfile> profiles = criterion.profiles(best.log_sp, together);
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const auto j = static_cast<std::size_t>(together[i]);
+    add_along(starts, best, j, profiles[i], centre[j]);
+  }
+}
+
+std::vector<Start> starts_from(const RemlCriterion& criterion, const RemlOptimum& best, int& evaluations) {
+  std::vector<Start> starts;
+  add_along_each(starts, criterion, best, evaluations);
+  for (const double by : {0.0, all_above, -all_above})
+    starts.push_back({3, 0, shifted(criterion.default_start(), by)});
+  std::stable_sort(starts.begin(), starts.end(), [](const Start& a, const Start& b) {
+    return std::pair(a.rank, a.value) < std::pair(b.rank, b.value);
+  });
+  return starts;
+}
+
+/// Whether the way leads back: all that matters is what it is at `best`, but for parameters on their way to
+/// where V is flat.
+bool is_back(const RemlOptimum& way, const RemlOptimum& best, const std::vector<double>& centre) {
+  if (is_lower(way.at.value, best.at)) return false;
+  for (std::size_t j = 0; j < centre.size(); ++j) {
+    const bool as_far =
+        is_flat(best.at, j) && best.log_sp[j] > centre[j] && way.log_sp[j] > centre[j] + all_above;
+    if (!as_far && std::abs(way.log_sp[j] - best.log_sp[j]) > same_within) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best) {
+  const double size = criterion.coefficients();
+  const double affordable = operations / (size * size * size);
+  const int large = share_of_search * best.evaluations + evaluations_a_parameter * criterion.size();
+  const double limit = std::max(affordable, static_cast<double>(large));
+  int evaluations = 0;
+  for (bool lower = criterion.size() > 0; lower;) {
+    lower = false;
+    for (const Start& start : starts_from(criterion, best, evaluations)) {
+      if (evaluations >= limit) return best;
+      auto other = descend(criterion, start.log_sp, [&](const RemlOptimum& way) {
+        if (is_lower(way.at.value, best.at)) return false;
+        return evaluations + way.evaluations >= limit || is_back(way, best, criterion.default_start());
+      });
+      if (!other) continue;
+      evaluations += other->evaluations;
+      // A lower place that Newton's method cannot end at is one of rounding.
+      if (!is_lower(other->at.value, best.at) || (best.converged && !other->converged)) continue;
+      best = std::move(*other);
+      lower = true;
+      break;
+    }
+  }
+  return best;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/matrix.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera::gam {
+
+/// The working linear model of one step, in coefficients: residuals r = z - X base with weights W.
+/// Written about `base` so that a residual sum of squares is not the difference of two large numbers.
+struct WorkingModel {
+  Matrix gram;                   ///< X'WX
+  std::vector<double> gradient;  ///< X'W r
+  double residual = 0;           ///< r'W r
+  std::vector<double> base;
+  std::int64_t rows = 0;  ///< n
+};
+
+/// A working model's solution at the smoothing parameters that minimise V.
+struct RemlFit {
+  std::vector<double> log_sp;  ///< of every penalty of every block, in order
+  std::vector<double> coef;
+  double scale = 1;
+  double score = 0;               ///< V at the optimum
+  Matrix inverse;                 ///< (X'WX + S)^-1; the posterior covariance is `scale` times this
+  std::vector<double> edf;        ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
+  std::vector<double> edf1;       ///< diagonal of 2F - FF, for reference degrees of freedom
+  double penalised_deviance = 0;  ///< weighted residual sum of squares plus b'Sb
+  int iterations = 0;
+  bool converged = false;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/report/contour.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace tessera::gam {
+namespace {
+
+struct Point {
+  double x, y, z;
+};
+
+/// Where the level lies between two corners, one of which is above it.
+Point crossing(const Point& a, const Point& b, double level) {
+  const double t = (level - a.z) / (b.z - a.z);
+  return {a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), level};
+}
+
+/// The pieces of one cell, its corners given around it.
+void add_cell(const std::array<Point, 4>& corners, double level, Segments& out) {
+  std::array<Point, 4> found{};
+  std::size_t count = 0;
+  for (std::size_t side = 0; side < 4; ++side) {
+    const Point& a = corners[side];
+    const Point& b = corners[(side + 1) % 4];
+    if ((a.z > level) != (b.z > level)) found[count++] = crossing(a, b, level);
+  }
+  const auto join = [&](std::size_t i, std::size_t j) {
+    out.x.insert(out.x.end(), {found[i].x, found[j].x});
+    out.y.insert(out.y.end(), {found[i].y, found[j].y});
+  };
+  if (count == 2) join(0, 1);
+  if (count == 4) {
+    // Corners 0 and 2 are on one side, 1 and 3 on the other; the middle goes with the first two or not.
+    const double middle = (corners[0].z + corners[1].z + corners[2].z + corners[3].z) / 4;
+    const bool with_first = (middle > level) == (corners[0].z > level);
+    join(0, with_first ? 1 : 3);
+    join(2, with_first ? 3 : 1);
+  }
+}
+
+}  // namespace
+
+Segments contour(std::span<const double> x, std::span<const double> y, const Matrix& z, double level) {
+  Segments out;
+  const auto corner = [&](int i, int j) {
+    return Point{x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(j)], z(i, j)};
+  };
+  for (int j = 0; j + 1 < z.cols(); ++j) {
+    for (int i = 0; i + 1 < z.rows(); ++i) {
+      add_cell({corner(i, j), corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1)}, level, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/report/effects.hpp"
+
+#include "gam/design/basis.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+struct Nonzero {
+  int place;
+  double value;
+};
+
+/// The raw values of a component at x, which is a level's place for a factor.
+std::vector<Nonzero> raw_values(const Component& component, double x) {
+  switch (component.kind) {
+    case Component::Kind::numeric: return {{0, x}};
+    case Component::Kind::factor: return {{static_cast<int>(x), 1.0}};
+    case Component::Kind::spline: break;
+  }
+  const LocalValues local = evaluate(component.margin, x);
+  std::vector<Nonzero> values;
+  for (int a = 0; a < 4; ++a) values.push_back({local.place + a, local.values[at(a)]});
+  return values;
+}
+
+/// One block of coefficients, at any values of its components.
+class Term {
+ public:
+  Term(const Model& model, const CoefBlock& block, std::span<const Component> components)
+      : model_(model), block_(block), components_(components) {}
+
+  /// `values`: one a component.
+  [[nodiscard]] Estimate estimate(std::span<const double> values) const {
+    // The Kronecker product of the components' raw values, the last one fastest.
+    std::vector<Nonzero> raw{{0, 1.0}};
+    for (std::size_t c = 0; c < components_.size(); ++c) {
+      std::vector<Nonzero> product;
+      for (const Nonzero& left : raw) {
+        for (const Nonzero& right : raw_values(components_[c], values[c])) {
+          product.push_back({left.place * components_[c].raw_size() + right.place, left.value * right.value});
+        }
+      }
+      raw = std::move(product);
+    }
+    return estimate(raw);
+  }
+
+ private:
+  /// x'b and sqrt(x'Vx), x = M'r. A row of a random effect's M has one nonzero: only those are gone through.
+  [[nodiscard]] Estimate estimate(std::span<const Nonzero> raw) const {
+    std::vector<Nonzero> x;
+    for (int j = 0; j < block_.coef_size; ++j) {
+      double value = 0;
+      for (const Nonzero& one : raw) value += one.value * block_.map(one.place, j);
+      if (value != 0) x.push_back({block_.coef_begin + j, value});
+    }
+    Estimate out;
+    double variance = 0;
+    for (const Nonzero& one : x) {
+      out.fit += one.value * model_.coef[at(one.place)];
+      double sum = 0;
+      for (const Nonzero& other : x) sum += other.value * model_.covariance(other.place, one.place);
+      variance += one.value * sum;
+    }
+    out.se = std::sqrt(std::max(0.0, variance));
+    return out;
+  }
+
+  const Model& model_;
+  const CoefBlock& block_;
+  std::span<const Component> components_;
+};
+
+const RawTerm& term_of(const Design& design, const CoefBlock& block) {
+  return *std::find_if(design.terms.begin(), design.terms.end(), [&](const RawTerm& term) {
+    return block.raw_begin >= term.raw_begin && block.raw_begin < term.raw_begin + term.raw_size;
+  });
+}
+
+const DesignVariable& variable_of(const Design& design, const Component& component) {
+  return design.variables[at(component.variable)];
+}
+
+/// Equally spaced values over the data.
+std::vector<double> grid(const Model& model, const Component& component, int points) {
+  double low = component.margin.breaks.front();
+  double high = component.margin.breaks.back();
+  for (const VariableOutline& outline : model.outline.variables) {
+    if (outline.name != variable_of(model.design, component).name || !(outline.min < outline.max)) continue;
+    low = outline.min;
+    high = outline.max;
+  }
+  return sequence(low, high, points);
+}
+
+/// mgcv's label of an axis: the edf goes before the first closing parenthesis.
+std::string title_of(const CoefBlock& block, double edf) {
+  std::string title = block.label;
+  const std::size_t place = title.find(')');
+  if (place != std::string::npos) title.insert(place, fmt::format(",{:.2f}", edf));
+  return title;
+}
+
+/// The combinations of the levels of a parametric term, or of a random effect. Components are in the order of
+/// raw places; names are in the order of the formula, which for parametric terms is the other one.
+Levels levels_of(const Model& model, const CoefBlock& block, std::span<const Component> components,
+                 bool random) {
+  const Term term(model, block, components);
+  Levels levels;
+  levels.random = random;
+  std::vector<double> values(components.size());
+  for (int place = 0; place < block.raw_size; ++place) {
+    std::string name;
+    int rest = place;
+    for (std::size_t c = components.size(); c-- > 0;) {
+      const int level = rest % components[c].raw_size();
+      rest /= components[c].raw_size();
+      values[c] = components[c].kind == Component::Kind::factor ? level : 1.0;
+      if (components[c].kind != Component::Kind::factor) continue;
+      const std::string& text = variable_of(model.design, components[c]).levels[at(level)];
+      name = name.empty() ? text : name + " : " + text;
+    }
+    levels.names.push_back(name.empty() ? "per unit" : name);
+    levels.values.push_back(term.estimate(values));
+  }
+  return levels;
+}
+
+Curve curve_of(const Model& model, const CoefBlock& block, std::span<const Component> margins, int points) {
+  const Term term(model, block, margins);
+  const std::size_t spline = margins[0].kind == Component::Kind::spline ? 0 : 1;
+  Curve curve;
+  curve.variable = variable_of(model.design, margins[spline]).name;
+  curve.x = grid(model, margins[spline], points);
+  // The other margin of te(), if there is one, is a random effect: of a factor, or of a number at 1.
+  const Component* other = margins.size() == 2 ? &margins[1 - spline] : nullptr;
+  const bool factor = other != nullptr && other->kind == Component::Kind::factor;
+  std::vector<double> values(margins.size(), 1.0);
+  for (int level = 0; level < (factor ? other->levels : 1); ++level) {
+    Curve::Line line;
+    if (factor) {
+      line.level = variable_of(model.design, *other).levels[at(level)];
+      values[1 - spline] = level;
+    }
+    for (const double x : curve.x) {
+      values[spline] = x;
+      line.values.push_back(term.estimate(values));
+    }
+    curve.lines.push_back(std::move(line));
+  }
+  return curve;
+}
+
+Surface surface_of(const Model& model, const CoefBlock& block, std::span<const Component> margins,
+                   int points) {
+  const Term term(model, block, margins);
+  Surface surface;
+  surface.x_variable = variable_of(model.design, margins[0]).name;
+  surface.y_variable = variable_of(model.design, margins[1]).name;
+  surface.x = grid(model, margins[0], points);
+  surface.y = grid(model, margins[1], points);
+  surface.fit = Matrix(points, points);
+  surface.se = Matrix(points, points);
+  for (int j = 0; j < points; ++j) {
+    for (int i = 0; i < points; ++i) {
+      const std::array<double, 2> values{surface.x[at(i)], surface.y[at(j)]};
+      const Estimate estimate = term.estimate(std::span<const double>(values));
+      surface.fit(i, j) = estimate.fit;
+      surface.se(i, j) = estimate.se;
+    }
+  }
+  return surface;
+}
+
+Effect smooth_effect(const Model& model, const CoefBlock& block, const EffectOptions& options) {
+  const RawTerm& term = term_of(model.design, block);
+  const std::span<const Component> components(term.components);
+  // A by variable stands before the margins, each of which has a list of knots.
+  const std::span<const Component> margins = components.last(block.knots.size());
+  Effect effect{block.label, title_of(block, model.block_edf(block)), {}, NotDrawn{}};
+  if (components.size() > margins.size() && components[0].kind == Component::Kind::numeric) {
+    effect.by = variable_of(model.design, components[0]).name;
+  }
+  const auto splines = std::count_if(margins.begin(), margins.end(), [](const Component& component) {
+    return component.kind == Component::Kind::spline;
+  });
+  if (splines == 0) {
+    effect.shape = levels_of(model, block, margins, true);
+  } else if (splines == 1 && margins.size() <= 2) {
+    effect.shape = curve_of(model, block, margins, options.curve_points);
+  } else if (splines == 2 && margins.size() == 2) {
+    effect.shape = surface_of(model, block, margins, options.surface_points);
+  }
+  return effect;
+}
+
+}  // namespace
+
+std::vector<Effect> effects_of(const Model& model, const EffectOptions& options) {
+  std::vector<Effect> effects;
+  for (const CoefBlock& block : model.design.blocks) {
+    if (block.penalty) {
+      effects.push_back(smooth_effect(model, block, options));
+      continue;
+    }
+    const auto& components = term_of(model.design, block).components;
+    if (std::any_of(components.begin(), components.end(),
+                    [](const Component& component) { return component.kind == Component::Kind::factor; })) {
+      effects.push_back({block.label, block.label, {}, levels_of(model, block, components, false)});
+    }
+  }
+  return effects;
+}
+
+}  // namespace tessera::gam

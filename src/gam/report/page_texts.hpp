@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/kernel_compiler.hpp>
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// The files that a page is made with: "page.css".
+[[nodiscard]] std::vector<tessera::NamedHeader> page_texts();
+
+}  // namespace tessera::gam

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/report/ticks.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A plot as SVG: a frame with two axes, and marks inside it that are given in the axes' own units. Colours
+/// are those of the page's style sheet, by class.
+///
+///     Plot plot({"s(x)", "A rising curve."}, {"x", {0, 1}}, {"s(x,4.2)", {-2, 2}});
+///     plot.band(x, low, high);
+///     plot.line(x, fit);
+///     page += plot.svg();
+namespace tessera::gam {
+
+/// What stands for a plot where it is not seen.
+struct PlotText {
+  std::string title;
+  std::string description;
+};
+
+/// Values from left to right, or from the bottom up. With categories, the i-th stands for [i, i + 1], from
+/// the left or from the top down, and `values` is not looked at.
+struct PlotAxis {
+  std::string title;
+  Interval values;
+  std::vector<std::string> categories = {};
+};
+
+/// Of the whole picture, in units of which a letter is about seven wide.
+struct PlotSize {
+  double width = 360;
+  double height = 264;
+};
+
+/// One colour of a filled plot, and the rectangles that have it: x from, x to, y from, y to.
+struct PlotRectangle {
+  double left, right, bottom, top;
+};
+
+/// The right margin that a scale of colours from the least to the largest value takes.
+[[nodiscard]] double legend_margin(Interval values);
+
+/// How much of a frame's height a strip takes.
+inline constexpr double strip_share = 0.1;
+
+class Plot {
+ public:
+  Plot(PlotText text, PlotAxis x, PlotAxis y, PlotSize size = {}, double right_margin = 12);
+
+  // Marks, in the order in which they are painted. Spans of one call have the same size.
+  void band(std::span<const double> x, std::span<const double> low, std::span<const double> high);
+  void line(std::span<const double> x, std::span<const double> y, std::string_view style = "line");
+  /// Each is painted once where several fall on the same place.
+  void points(std::span<const double> x, std::span<const double> y, std::string_view style = "points");
+  void segment(double x1, double y1, double x2, double y2, std::string_view style);
+  /// Ends of segments, two by two.
+  void segments(std::span<const double> x, std::span<const double> y, std::string_view style);
+  /// `colour` as CSS has it; empty: the style's own.
+  void rectangles(std::span<const PlotRectangle> rectangles, std::string_view style,
+                  std::string_view colour = {});
+  /// Where the data lie: bars that stand on the x axis, as high as the counts, the highest `strip_share` of
+  /// the frame; one for each of as many equal parts of [low, high].
+  void strip(double low, double high, std::span<const long long> counts);
+  /// A text that begins at a place.
+  void label(double x, double y, std::string_view text, std::string_view style = "tick");
+  /// A scale of colours in the right margin, a `legend_margin`, from the lowest up, with ticks.
+  void legend(Interval values, std::span<const std::string> colours);
+
+  [[nodiscard]] std::string svg() const;
+
+ private:
+  [[nodiscard]] double across(double x) const;
+  [[nodiscard]] double down(double y) const;
+  void axes();
+
+  PlotText text_;
+  PlotAxis x_;
+  PlotAxis y_;
+  PlotSize size_;
+  double left_, right_, top_, bottom_;  ///< of the frame
+  std::string axes_;
+  std::string marks_;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/report/residual_plots.hpp"
+
+#include "gam/report/normal.hpp"
+#include "gam/report/plot.hpp"
+#include "gam/report/text.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+Interval range_of(std::span<const double> values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return {*low, *high};
+}
+
+constexpr const char* axis = "deviance residuals";
+
+}  // namespace
+
+std::string residual_quantiles_svg(std::span<const double> residuals, double scale) {
+  std::vector<double> sorted(residuals.begin(), residuals.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::vector<double> scores = normal_scores(sorted.size());
+  const double slope = std::sqrt(scale);
+  const Interval y = widened(
+      {std::min(sorted.front(), slope * scores.front()), std::max(sorted.back(), slope * scores.back())});
+  Plot plot(
+      {"Quantiles of the residuals",
+       fmt::format("{} deviance residuals, from {} to {}, against normal quantiles, with a line of slope "
+                   "{}.",
+                   count_text(static_cast<long long>(sorted.size())), number_text(sorted.front()),
+                   number_text(sorted.back()), number_text(slope))},
+      {"normal quantiles", widened({scores.front(), scores.back()})}, {axis, y});
+  plot.segment(scores.front(), slope * scores.front(), scores.back(), slope * scores.back(), "reference");
+  plot.points(scores, sorted);
+  return plot.svg();
+}
+
+std::string residual_histogram_svg(std::span<const double> residuals) {
+  const Interval range = range_of(residuals);
+  const Interval whole = widened(range);
+  // Bars between round numbers, about as many as Rice's rule, 2 n^(1/3), asks for.
+  const auto wanted = static_cast<int>(2 * std::cbrt(static_cast<double>(residuals.size())));
+  const std::vector<double> breaks = ticks(whole.low, whole.high, std::clamp(wanted, 4, 40));
+  const double step = breaks[1] - breaks[0];
+  const double first = breaks.front() - step;
+  std::vector<PlotRectangle> bars(breaks.size() + 1);
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double left = first + step * static_cast<double>(i);
+    bars[i] = {left, left + step, 0, 0};
+  }
+  for (const double residual : residuals) {
+    const auto bar = static_cast<std::size_t>(std::max(0.0, std::floor((residual - first) / step)));
+    ++bars[std::min(bar, bars.size() - 1)].top;
+  }
+  std::erase_if(bars, [](const PlotRectangle& bar) { return bar.top == 0; });
+  const auto highest = std::max_element(
+      bars.begin(), bars.end(), [](const PlotRectangle& a, const PlotRectangle& b) { return a.top < b.top; });
+  Plot plot(
+      {"Histogram of the residuals", fmt::format("{} deviance residuals; most, {}, are between {} and {}.",
+                                                 count_text(static_cast<long long>(residuals.size())),
+                                                 count_text(static_cast<long long>(highest->top)),
+                                                 number_text(highest->left), number_text(highest->right))},
+      {axis, widened({bars.front().left, bars.back().right})}, {"rows", {0, 1.05 * highest->top}});
+  plot.rectangles(bars, "bars");
+  return plot.svg();
+}
+
+std::string residual_scatter_svg(std::span<const double> linear_predictor,
+                                 std::span<const double> residuals) {
+  const Interval x = widened(range_of(linear_predictor));
+  const Interval y = range_of(residuals);
+  Plot plot(
+      {"Residuals against the linear predictor",
+       fmt::format("{} rows; linear predictors from {} to {}, deviance residuals from {} to {}.",
+                   count_text(static_cast<long long>(residuals.size())),
+                   number_text(range_of(linear_predictor).low), number_text(range_of(linear_predictor).high),
+                   number_text(y.low), number_text(y.high))},
+      {"linear predictor", x}, {axis, widened({std::min(y.low, 0.0), std::max(y.high, 0.0)})});
+  plot.segment(x.low, 0, x.high, 0, "zero");
+  plot.points(linear_predictor, residuals);
+  return plot.svg();
+}
+
+}  // namespace tessera::gam

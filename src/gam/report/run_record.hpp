@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+/// What a report shows of a run, read from the file that `--run-report` wrote.
+struct RunRecord {
+  /// Rows that one device, or one rank on its CPU, computed.
+  struct Part {
+    int rank = 0;
+    std::string host;
+    std::string device;  ///< its name, with the number where a rank has several; "CPU"
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  struct Phase {
+    std::string name;
+    double seconds = 0;
+    std::int64_t bytes = 0;
+  };
+
+  std::string model;  ///< the checksum of its file: `Model::checksum`
+  std::string verdict;
+  std::int64_t rows = 0;   ///< of the file
+  std::int64_t block = 0;  ///< rows in which the order of additions is fixed
+  int ranks = 0;
+  int nodes = 0;
+  int devices = 0;
+  int threads = 0;  ///< of a rank
+  std::vector<Part> parts;
+  std::vector<Phase> phases;
+};
+
+/// Reads a run report, which anyone may have written: every rank, device and row is one that there is. Throws
+/// `Error(input)`, with the field: no such file, not a run report, another format, a damaged one.
+[[nodiscard]] RunRecord load_run_record(const std::string& path);
+
+/// Who computed which rows, as a strip from the first row to the last.
+[[nodiscard]] std::string plan_svg(const RunRecord& run);
+/// Phases one after the other on one axis of time. A phase of several passes is drawn once, as long as all.
+[[nodiscard]] std::string timeline_svg(const RunRecord& run);
+
+}  // namespace tessera::gam

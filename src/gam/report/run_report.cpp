@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/report/run_report.hpp"
+
+#include "files/output_file.hpp"
+
+#include <nlohmann/json.hpp>
+#include <tessera/version.hpp>
+
+namespace tessera::gam {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json verdict_json(const Verdict& verdict) {
+  Json json{{"text", to_string(verdict)}};
+  switch (verdict.ran) {
+    case Verdict::Ran::devices: json["ran"] = "devices"; break;
+    case Verdict::Ran::host: json["ran"] = "host"; break;
+    case Verdict::Ran::fallback: json["ran"] = "fallback"; break;
+    case Verdict::Ran::none: json["ran"] = "none"; break;
+  }
+  json["devices"] = verdict.devices;
+  json["simulated"] = verdict.simulated;
+  if (verdict.ran == Verdict::Ran::fallback) {
+    const auto& failure = verdict.failure;
+    json["failure"] = {{"rank", failure.rank}, {"host", failure.hostname}, {"device", failure.device},
+                       {"uuid", failure.uuid}, {"stage", failure.stage},   {"reason", failure.reason}};
+  }
+  return json;
+}
+
+}  // namespace
+
+void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime> phases, const RunEnd& end,
+                     const std::string& model, const std::string& path) {
+  const Inventory& inventory = job.inventory();
+  Json json{{"format", "tessera-fit run"}, {"version", 2}, {"tessera", tessera::version}, {"model", model}};
+  Json ranks = Json::array();
+  for (const InventoryRank& rank : inventory.ranks()) {
+    ranks.push_back({{"rank", rank.rank},
+                     {"node", rank.node},
+                     {"host", rank.hostname},
+                     {"cpuset", rank.cpuset},
+                     {"absence", rank.absence.empty() ? Json() : Json(rank.absence)}});
+  }
+  json["ranks"] = std::move(ranks);
+  json["threads_per_rank"] = job.threads();
+  json["threads_from"] = job.host_threads().from;
+  Json devices = Json::array();
+  for (const InventoryDevice& device : inventory.devices()) {
+    devices.push_back({{"rank", device.rank},
+                       {"device", device.index},
+                       {"uuid", to_string(device.uuid)},
+                       {"name", device.name},
+                       {"score", device.score},
+                       {"memory_budget_bytes", device.memory_budget_bytes},
+                       {"sharers", device.sharers},
+                       {"simulated", device.simulated}});
+  }
+  json["devices"] = std::move(devices);
+  Json tiles = Json::array();
+  for (const PlannedTile& tile : plan.tiles()) {
+    tiles.push_back(
+        {{"rank", tile.rank}, {"device", tile.device}, {"begin", tile.units.begin}, {"end", tile.units.end}});
+  }
+  Json ranges = Json::array();
+  for (int rank = 0; rank < plan.ranks(); ++rank) {
+    ranges.push_back({plan.range_of(rank).begin, plan.range_of(rank).end});
+  }
+  json["plan"] = {{"units", plan.units()},
+                  {"block", plan.block()},
+                  {"rank_ranges", std::move(ranges)},
+                  {"tiles", std::move(tiles)}};
+  json["verdict"] = verdict_json(job.last_verdict());
+  json["fit"] = {{"converged", end.converged},
+                 {"iterations", end.iterations},
+                 {"resumed_from_iteration", end.resumed_from ? Json(*end.resumed_from) : Json()}};
+  if (!end.log_problem.empty()) json["log"] = "lines were dropped: " + end.log_problem;
+  Json times = Json::array();
+  for (const PhaseTime& phase : phases) {
+    times.push_back({{"phase", phase.name}, {"seconds", phase.seconds}, {"bytes", phase.bytes}});
+  }
+  json["phases"] = std::move(times);
+  files::OutputFile file(path);
+  // A host name or driver message need not be UTF-8.
+  file.write(json.dump(1, ' ', false, Json::error_handler_t::replace));
+  file.write("\n");
+  file.commit();
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/report/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tessera/printable.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+std::string_view stars(double p) {
+  if (!(p <= 1)) return "";
+  if (p < 0.001) return "***";
+  if (p < 0.01) return "**";
+  if (p < 0.05) return "*";
+  return p < 0.1 ? "." : "";
+}
+
+/// R's format.pval: below the machine epsilon only the bound is meaningful.
+std::string p_text(double p) {
+  return p < 2.2e-16 ? "<2e-16" : fmt::format("{:.3g}", p);
+}
+
+/// Decimals for estimates and standard errors alike, as R's printCoefmat has them: the least number has four
+/// significant digits, and no column ends in zeros. Nothing where they are too far apart for one layout.
+std::optional<int> shared_decimals(const Model& model) {
+  constexpr int digits = 4;
+  constexpr int most = 9;
+  int needed = 0;
+  double largest = 0;
+  for (const auto& test : model.coefficient_tests) {
+    for (const double value : {test.estimate, test.standard_error}) {
+      if (value == 0) continue;
+      if (!std::isfinite(value)) return std::nullopt;
+      largest = std::max(largest, std::abs(value));
+      // "-1.500e-03": of its four digits those that are not zeros at the end.
+      std::string text = fmt::format("{:.{}e}", value, digits - 1);
+      const std::size_t mark = text.find('e');
+      const int exponent = std::stoi(text.substr(mark + 1));
+      text.resize(text.find_last_not_of('0', mark - 1) + 1);
+      const int significant = static_cast<int>(
+          std::count_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }));
+      needed = std::max(needed, significant - 1 - exponent);
+    }
+  }
+  if (needed > most || largest >= 1e6) return std::nullopt;
+  return needed;
+}
+
+/// A share of a response that does not vary is none.
+std::string share_text(double value, const char* unit) {
+  return std::isfinite(value) ? fmt::format("{:.3g}{}", value, unit) : "NA";
+}
+
+/// A table whose first column is left-aligned and the others right-aligned. A name has one line.
+std::string aligned(TextTable rows) {
+  for (auto& row : rows) row[0] = printable(row[0]);
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = fmt::format("{:<{}}", row[0], widths[0]);
+    for (std::size_t j = 1; j + 1 < row.size(); ++j) line += fmt::format(" {:>{}}", row[j], widths[j]);
+    line += " " + row.back();
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+TextTable coefficient_table(const Model& model) {
+  const bool estimated = !model.family.scale_is_known();
+  TextTable rows{{"", "Estimate", "Std. Error", estimated ? "t value" : "z value",
+                  estimated ? "Pr(>|t|)" : "Pr(>|z|)", ""}};
+  const std::optional<int> decimals = shared_decimals(model);
+  const auto number = [&](double value, int digits) {
+    return decimals ? fmt::format("{:.{}f}", value, *decimals) : fmt::format("{:.{}g}", value, digits);
+  };
+  for (const auto& test : model.coefficient_tests) {
+    rows.push_back({test.name, number(test.estimate, 6), number(test.standard_error, 4),
+                    fmt::format("{:.3f}", test.statistic), p_text(test.p_value),
+                    std::string(stars(test.p_value))});
+  }
+  return rows;
+}
+
+TextTable smooth_table(const Model& model) {
+  TextTable rows{{"", "edf", "Ref.df", model.family.scale_is_known() ? "Chi.sq" : "F", "p-value", ""}};
+  for (const auto& test : model.smooth_tests) {
+    rows.push_back({test.label, fmt::format("{:.3f}", test.edf), fmt::format("{:.3f}", test.reference_df),
+                    fmt::format("{:.3f}", test.statistic), p_text(test.p_value),
+                    std::string(stars(test.p_value))});
+  }
+  return rows;
+}
+
+std::string summary_text(const Model& model) {
+  std::string out;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", printable(model.family.name()),
+                 printable(model.family.link_text()), printable(model.formula));
+
+  bool any_stars = false;
+  const auto print = [&](const char* title, const TextTable& rows) {
+    if (rows.size() == 1) return;
+    fmt::format_to(to, "\n{}:\n{}", title, aligned(rows));
+    any_stars = any_stars ||
+                std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.back().empty(); });
+  };
+  print("Parametric coefficients", coefficient_table(model));
+  print("Approximate significance of smooth terms", smooth_table(model));
+  if (!model.design.left_out.empty()) {
+    fmt::format_to(to, "\nLeft out, as other terms determine it: {}\n",
+                   printable(fmt::format("{}", fmt::join(model.design.left_out, ", "))));
+  }
+  if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
+
+  fmt::format_to(to, "\nR-sq.(adj) = {:>6}   Deviance explained = {}\n",
+                 share_text(model.r_squared_adjusted, ""), share_text(100 * model.deviance_explained(), "%"));
+  fmt::format_to(to, "fREML = {:.5g}  Scale est. = {:.5g}  n = {}\n", model.reml, model.scale, model.rows);
+  if (model.rows_dropped > 0) {
+    fmt::format_to(to, "({} rows with missing values were left out)\n", model.rows_dropped);
+  }
+  if (!model.no_estimate.empty()) {
+    fmt::format_to(to, "There is NO finite estimate: {}.\n", printable(model.no_estimate));
+  } else if (!model.converged) {
+    fmt::format_to(to, "The iteration has NOT converged: do not rely on this fit.\n");
+  }
+  if (!std::isnan(model.aic)) fmt::format_to(to, "AIC = {:.8g}  ", model.aic);
+  fmt::format_to(to, "iterations = {}\n", model.iterations);
+  return out;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/report/ticks.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::gam {
+namespace {
+
+/// The distance between ticks: `digit` * 10^`power`.
+struct Step {
+  int digit;
+  int power;
+
+  /// i steps, rounded once.
+  [[nodiscard]] double times(double i) const {
+    const double scale = std::pow(10.0, std::abs(power));
+    return power < 0 ? i * digit / scale : i * digit * scale;
+  }
+};
+
+/// Of the round steps, the one that is nearest to `wanted` as a ratio.
+Step nearest_step(double wanted) {
+  const int power = static_cast<int>(std::floor(std::log10(wanted)));
+  Step best{1, power};
+  double least = INFINITY;
+  for (const Step step : {Step{1, power}, Step{2, power}, Step{5, power}, Step{1, power + 1}}) {
+    const double distance = std::abs(std::log(step.times(1) / wanted));
+    if (distance >= least) continue;
+    least = distance;
+    best = step;
+  }
+  return best;
+}
+
+std::vector<double> ticks_of(double low, double high, double count) {
+  const Step step = nearest_step((high - low) / count);
+  // A tick at an end belongs, though its quotient may be rounded to the wrong side.
+  const double first = std::ceil(low / step.times(1) - 1e-9);
+  const double last = std::floor(high / step.times(1) + 1e-9);
+  std::vector<double> out;
+  for (double i = first; i <= last && out.size() < 100; ++i) {
+    out.push_back(step.times(i) + 0.0);  // never -0
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<double> ticks(double low, double high, int count) {
+  std::vector<double> out;
+  // A model from elsewhere may have any numbers: what spans nothing, or more than there are numbers, has no
+  // ticks.
+  if (!(high - low > 0) || !std::isfinite((high - low) / count) || (high - low) / (1e3 * count) == 0)
+    return out;
+  for (double wanted = count; (out = ticks_of(low, high, wanted)).size() < 2 && wanted < 1e3;) wanted *= 1.5;
+  return out;
+}
+
+std::vector<std::string> tick_labels(std::span<const double> ticks) {
+  double largest = 0;
+  for (const double tick : ticks) largest = std::max(largest, std::abs(tick));
+  const bool plain = largest == 0 || (largest >= 1e-4 && largest < 1e6);
+  const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : largest;
+  std::vector<std::string> labels;
+  bool exact = false;
+  for (int digits = 0; !exact && digits <= 17; ++digits) {
+    labels.clear();
+    exact = true;
+    for (const double tick : ticks) {
+      labels.push_back(plain ? fmt::format("{:.{}f}", tick, digits) : fmt::format("{:.{}e}", tick, digits));
+      exact = exact && std::abs(std::stod(labels.back()) - tick) <= 1e-6 * step;
+    }
+  }
+  for (std::string& label : labels) {
+    if (label.starts_with('-')) label.replace(0, 1, "\u2212");
+  }
+  return labels;
+}
+
+Interval widened(Interval values) {
+  if (values.low < values.high) {
+    const double margin = (values.high - values.low) / 20;
+    return {values.low - margin, values.high + margin};
+  }
+  const double margin = values.low == 0 ? 1 : std::abs(values.low) / 2;
+  return {values.low - margin, values.low + margin};
+}
+
+}  // namespace tessera::gam

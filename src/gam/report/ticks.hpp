@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Round numbers, multiples of 1, 2 or 5 times a power of ten, inside [low, high] (to a billionth of their
+/// distance): about `count` of them, and at least two. Both ends are finite and `low` < `high`. Each is the
+/// double nearest to its decimal number.
+[[nodiscard]] std::vector<double> ticks(double low, double high, int count = 5);
+
+/// The ticks as text, all with the same decimals and as many as tell them apart, with a true minus sign; with
+/// a power of ten where they are very large or small.
+[[nodiscard]] std::vector<std::string> tick_labels(std::span<const double> ticks);
+
+/// [low, high] with a margin of a twentieth at both sides; around a single value, one of some width.
+struct Interval {
+  double low = 0;
+  double high = 1;
+};
+[[nodiscard]] Interval widened(Interval values);
+
+}  // namespace tessera::gam

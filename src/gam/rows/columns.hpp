@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/row_pass.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera::gam {
+
+/// The variables that a pass reads, as indices into the frame, each once and in increasing order.
+[[nodiscard]] std::vector<int> variables_read(const Rows& rows);
+
+/// What a pass reads of one row, in bytes: those variables, and whether the row is complete.
+[[nodiscard]] std::int64_t column_bytes_per_row(const Rows& rows);
+
+}  // namespace tessera::gam

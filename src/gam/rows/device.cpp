@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/rows/device.hpp"
+
+#include "gam/rows/columns.hpp"
+#include "gam/rows/wave.hpp"
+
+#include <tessera/device/backend.hpp>
+#include <tessera/error.hpp>
+#include <tessera/memory/arena.hpp>
+#include <tessera/memory/pinned.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+/// Rows of a slice at most. Sums of one kind of device depend on it, so it is the same for all.
+constexpr std::int64_t largest_slice = 8192;
+/// Scratch at most, whatever the device has: more slices at once than this holds bring nothing.
+constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
+/// Part of the memory budget for scratch; columns may take the rest.
+constexpr std::int64_t scratch_share = 5;
+constexpr std::int64_t largest_grid_y = 65535;
+
+void check(cudaError_t status, const std::string& what) {
+  if (status == cudaSuccess) return;
+  throw Error(ErrorCode::job_fault,
+              what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+}
+
+cudaStream_t stream_of(const Tile& tile) {
+  return static_cast<cudaStream_t>(tile.stream().native());
+}
+
+/// The host's memory may be reused when this returns: it is pageable, so CUDA has taken it by then.
+template <class T>
+void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
+  if (count == 0) return;
+  check(cudaMemcpyAsync(to, host, count * sizeof(T), cudaMemcpyHostToDevice, stream_of(tile)),
+        "copy of " + std::to_string(count * sizeof(T)) + " bytes to the device");
+}
+
+/// A copy on the device that stays there between passes.
+template <class T>
+Buffer<T> kept(const T* host, std::size_t count, const Tile& tile) {
+  Buffer<T> buffer = tile.buffers().take<T>(count, tile.stream());
+  upload(buffer.data(), host, count, tile);
+  return buffer;
+}
+template <class T>
+Buffer<T> kept(const std::vector<T>& host, const Tile& tile) {
+  return kept(host.data(), host.size(), tile);
+}
+
+/// Memory for this call alone.
+template <class T>
+T* scratch(std::int64_t count, const Tile& tile) {
+  return tile.arena().take<T>(static_cast<std::size_t>(count));
+}
+
+unsigned blocks_for(std::int64_t threads) {
+  return static_cast<unsigned>((threads + threads_per_block - 1) / threads_per_block);
+}
+
+/// Cuts the products into tasks. Depends on the layout alone.
+std::vector<Task> make_tasks(std::span<const Product> products) {
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    const Product& product = products[i];
+    const int lanes = lanes_for(product.row_nonzeros * product.column_nonzeros);
+    const std::int64_t size = std::int64_t{product.rows} * product.columns;
+    for (std::int64_t begin = 0; begin < size; begin += task_elements) {
+      Task task;
+      task.product = static_cast<int>(i);
+      task.begin = begin;
+      task.elements = static_cast<int>(std::min<std::int64_t>(task_elements, size - begin));
+      task.workers = std::min(threads_per_block / lanes, shared_elements / task.elements);
+      tasks.push_back(task);
+    }
+  }
+  return tasks;
+}
+
+/// The kernels of one model on one kind of device.
+struct Kernels {
+  explicit Kernels(const Module& module)
+      : evaluate{module.kernel("evaluate_moments"), module.kernel("evaluate_start"),
+                 module.kernel("evaluate_step"), module.kernel("evaluate_deviance")},
+        form_partials(module.kernel("form_partials")),
+        form_scalars(module.kernel("form_scalars")),
+        accumulate(module.kernel("accumulate")) {}
+
+  KernelView evaluate[4];  ///< by kind of pass
+  KernelView form_partials;
+  KernelView form_scalars;
+  KernelView accumulate;
+};
+
+/// The backend of this model on the calling thread's device. Compiles nothing if `Job::compile` has.
+CompiledBackend<Kernels> probe_rows(const ModuleSource& source) {
+  return probe_backend_with_compile(source.name, [&](const BackendContext& context) {
+    return Kernels(context.modules->load(source, context.capability));
+  });
+}
+
+}  // namespace
+
+/// What stays on one device between passes: the layout, and the columns of some rows.
+struct DeviceRows::OnDevice {
+  void load_layout(const RowLayout& layout, const Tile& tile);
+  void load_columns(const Rows& rows, const Tile& tile);
+
+  bool has_layout = false;
+  Buffer<double> tables;
+  Buffer<ComponentTable> components;
+  Buffer<Product> products;
+
+  Range loaded;  ///< rows whose columns are here
+  std::vector<Buffer<double>> numbers;
+  std::vector<Buffer<std::int32_t>> codes;
+  Buffer<const double*> number_places;
+  Buffer<const std::int32_t*> code_places;
+  Buffer<std::uint8_t> complete;
+
+  /// Where the sums of a pass arrive: copies to pageable memory take several times as long.
+  struct {
+    PinnedBuffer<std::int32_t> tops;
+    PinnedBuffer<std::int64_t> bins;
+  } arrived;
+};
+
+void DeviceRows::OnDevice::load_layout(const RowLayout& layout, const Tile& tile) {
+  if (has_layout) return;
+  tables = kept(layout.numbers, tile);
+  components = kept(layout.components, tile);
+  products = kept(layout.all_products, tile);
+  has_layout = true;
+}
+
+/// Copies the columns of the tile's rows, unless they are there.
+void DeviceRows::OnDevice::load_columns(const Rows& rows, const Tile& tile) {
+  const Range range = tile.range();
+  if (range == loaded) return;
+  loaded = {};
+  // Given back before others are taken, so that those are the same memory.
+  numbers.clear();
+  codes.clear();
+  const Frame& frame = *rows.frame;
+  const auto begin = static_cast<std::size_t>(range.begin - frame.rows.begin);
+  const auto count = static_cast<std::size_t>(range.size());
+  std::vector<const double*> number_pointers(frame.variables.size(), nullptr);
+  std::vector<const std::int32_t*> code_pointers(frame.variables.size(), nullptr);
+  for (const int index : variables_read(rows)) {
+    const auto i = static_cast<std::size_t>(index);
+    const Variable& variable = frame.variables[i];
+    if (variable.factor) {
+      codes.push_back(kept(variable.codes.data() + begin, count, tile));
+      code_pointers[i] = codes.back().data();
+    } else {
+      numbers.push_back(kept(variable.numbers.data() + begin, count, tile));
+      number_pointers[i] = numbers.back().data();
+    }
+  }
+  complete = kept(frame.complete.data() + begin, count, tile);
+  number_places = kept(number_pointers, tile);
+  code_places = kept(code_pointers, tile);
+  loaded = range;
+}
+
+namespace {
+
+/// One pass over the rows that are on the device, in scratch memory of the tile.
+class DevicePass {
+ public:
+  DevicePass(PassKind kind, const Tile& tile) : kind_(kind), tile_(tile) {}
+
+  void load(std::span<const double> coef, const RowLayout& layout);
+  /// Gives the waves scratch memory, for as many slices at once as the budget holds. Returns how many.
+  std::int64_t begin(WaveView& wave, const LayoutView& layout, std::int64_t all_slices);
+  void add(const Kernels& kernels, const WaveView& wave, std::int64_t slices);
+  void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
+
+  [[nodiscard]] const double* coefficients() const noexcept { return coef_; }
+
+ private:
+  PassKind kind_;
+  const Tile& tile_;
+  double* coef_ = nullptr;
+  Task* tasks_ = nullptr;
+  unsigned task_count_ = 0;
+  std::size_t task_shared_bytes_ = 0;
+  std::int32_t* tops_ = nullptr;
+  std::int64_t* bins_ = nullptr;
+};
+
+void DevicePass::load(std::span<const double> coef, const RowLayout& layout) {
+  coef_ = scratch<double>(std::ssize(coef), tile_);
+  upload(coef_, coef.data(), coef.size(), tile_);
+  const std::vector<Task> list = make_tasks(layout.products(kind_));
+  tasks_ = scratch<Task>(std::ssize(list), tile_);
+  upload(tasks_, list.data(), list.size(), tile_);
+  task_count_ = static_cast<unsigned>(list.size());
+  for (const Task& task : list) {
+    const auto elements = static_cast<std::size_t>(task.workers * task.elements);
+    task_shared_bytes_ = std::max(task_shared_bytes_, elements * sizeof(double));
+  }
+}
+
+std::int64_t DevicePass::begin(WaveView& wave, const LayoutView& layout, std::int64_t all_slices) {
+  constexpr std::int64_t number = sizeof(double);
+  constexpr std::int64_t place = sizeof(int);
+  const std::int64_t numbers_per_row = layout.values_per_row + 1 + RowLayout::scalar_count;
+  const std::int64_t row_bytes = number * numbers_per_row + place * layout.placement_count;
+  const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
+  const std::int64_t scratch_bytes =
+      std::min(largest_scratch_bytes, tile_.memory_budget_bytes() / scratch_share);
+  const std::int64_t slices =
+      std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(all_slices, largest_grid_y));
+  wave.capacity = slices * wave.slice_rows;
+  wave.values = scratch<double>(wave.capacity * layout.values_per_row, tile_);
+  wave.places = scratch<int>(wave.capacity * layout.placement_count, tile_);
+  wave.weights = scratch<double>(wave.capacity, tile_);
+  wave.scalars = scratch<double>(wave.capacity * RowLayout::scalar_count, tile_);
+  wave.partials = scratch<double>(slices * wave.width, tile_);
+
+  tops_ = scratch<std::int32_t>(wave.width, tile_);
+  bins_ = scratch<std::int64_t>(wave.width * sum_bin_count, tile_);
+  const auto elements = static_cast<std::size_t>(wave.width);
+  // Every byte 0xff makes -1: nothing was added.
+  check(cudaMemsetAsync(tops_, 0xff, elements * sizeof(std::int32_t), stream_of(tile_)), "cudaMemsetAsync");
+  check(cudaMemsetAsync(bins_, 0, elements * sum_bin_count * sizeof(std::int64_t), stream_of(tile_)),
+        "cudaMemsetAsync");
+  return slices;
+}
+
+void DevicePass::add(const Kernels& kernels, const WaveView& wave, std::int64_t count) {
+  const StreamView stream = tile_.stream();
+  const auto slices = static_cast<unsigned>(count);
+  constexpr Extent block{threads_per_block};
+  launch(kernels.evaluate[static_cast<int>(kind_)], {blocks_for(wave.slice_rows), slices}, block, 0, stream,
+         wave);
+  if (task_count_ > 0) {
+    launch(kernels.form_partials, {task_count_, slices}, block, task_shared_bytes_, stream, wave,
+           static_cast<const Task*>(tasks_));
+  }
+  launch(kernels.form_scalars, {slices}, block, threads_per_block * sizeof(double), stream, wave);
+  launch(kernels.accumulate, {blocks_for(wave.width)}, block, 0, stream,
+         static_cast<const double*>(wave.partials), wave.width, static_cast<int>(count), tops_, bins_);
+}
+
+void DevicePass::end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins) {
+  const auto copy = [&](auto& host, const auto* device, std::int64_t count) {
+    check(cudaMemcpyAsync(host.data(), device, static_cast<std::size_t>(count) * sizeof(host[0]),
+                          cudaMemcpyDeviceToHost, stream_of(tile_)),
+          "copy of the sums from the device");
+  };
+  copy(tops, tops_, width);
+  copy(bins, bins_, width * sum_bin_count);
+  check(cudaStreamSynchronize(stream_of(tile_)), "pass over the rows");
+}
+
+}  // namespace
+
+DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows)
+    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(rows_source(rows, layout)) {}
+
+DeviceRows::~DeviceRows() = default;
+
+std::int64_t DeviceRows::bytes_per_row() const {
+  const std::int64_t columns = column_bytes_per_row(rows_);
+  return columns + (columns + scratch_share - 2) / (scratch_share - 1);
+}
+
+DeviceRows::OnDevice& DeviceRows::on_device(int index) {
+  const std::lock_guard lock(mutex_);
+  auto& slot = devices_[index];
+  if (!slot) slot = std::make_unique<OnDevice>();
+  return *slot;
+}
+
+void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile& tile,
+                     ReproducibleSum& sum) {
+  if (tile.range().empty()) return;
+  const auto backend = probe_rows(source_);
+  OnDevice& on = on_device(tile.device_index());
+  on.load_layout(layout_, tile);
+  on.load_columns(rows_, tile);
+  DevicePass pass(kind, tile);
+  pass.load(raw_coef, layout_);
+
+  WaveView wave{};
+  wave.numbers = on.tables.data();
+  wave.components = on.components.data();
+  wave.products = on.products.data();
+  wave.raw_coef = pass.coefficients();
+  wave.columns = {on.number_places.data(), on.code_places.data(), on.complete.data()};
+  wave.response_factor = rows_.response_factor;
+  wave.prior_factor = rows_.prior_factor;
+  wave.rows = on.loaded.size();
+  wave.block_rows = std::min(block_rows_, wave.rows);
+  wave.slice_rows = static_cast<int>(std::min(wave.block_rows, largest_slice));
+  wave.slices_per_block = static_cast<int>((wave.block_rows - 1) / wave.slice_rows + 1);
+  wave.width = static_cast<std::int64_t>(layout_.width(kind));
+  const std::int64_t blocks = (wave.rows - 1) / wave.block_rows + 1;
+  const std::int64_t all_slices = blocks * wave.slices_per_block;
+  const std::int64_t at_once = pass.begin(wave, layout_.view(), all_slices);
+  for (; wave.first_slice < all_slices; wave.first_slice += at_once) {
+    if (tile.stopping()) return;
+    pass.add(*backend.built, wave, std::min(at_once, all_slices - wave.first_slice));
+  }
+  auto& [tops, bins] = on.arrived;
+  const auto width = static_cast<std::size_t>(wave.width);
+  if (tops.size() < width) {
+    tops = PinnedBuffer<std::int32_t>(width, *backend.context.device);
+    bins = PinnedBuffer<std::int64_t>(width * sum_bin_count, *backend.context.device);
+  }
+  pass.end(wave.width, tops.span(), bins.span());
+  sum.merge(tops.span().first(width), bins.span().first(width * sum_bin_count), all_slices);
+}
+
+}  // namespace tessera::gam

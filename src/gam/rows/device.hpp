@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/kernel_source.hpp"
+#include "gam/rows/layout.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <tessera/job/reproducible_sum.hpp>
+#include <tessera/job/tile.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+
+namespace tessera::gam {
+
+/// The pass over rows on GPUs. A device gets the columns of its tile at its first pass and keeps them; a
+/// tile that its memory does not hold at once is read again, part by part, in every pass.
+///
+/// Rows are summed in runs of fixed length and order, and runs reproducibly, so that the sums do not
+/// depend on the number of devices, on the parts of a tile, or on how many runs are worked on at once.
+class DeviceRows {
+ public:
+  DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows);
+  ~DeviceRows();
+  DeviceRows(const DeviceRows&) = delete;
+  DeviceRows& operator=(const DeviceRows&) = delete;
+
+  /// The kernels of the pass. Compiled for the job (`Job::compile`) before its first pass, they are there
+  /// when a tile asks for them; if they cannot be compiled, the tile fails with the reason.
+  [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
+
+  /// Adds what the rows of `tile.range()` give to `sum`. Thread-safe for tiles of different devices; the
+  /// tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that failed.
+  void add(PassKind kind, std::span<const double> raw_coef, const Tile& tile, ReproducibleSum& sum);
+
+  /// Device memory that a part of a tile needs, in bytes a row: its columns, and as much for scratch.
+  [[nodiscard]] std::int64_t bytes_per_row() const;
+
+ private:
+  struct OnDevice;
+  [[nodiscard]] OnDevice& on_device(int index);
+
+  const Rows& rows_;
+  const RowLayout& layout_;
+  std::int64_t block_rows_;
+  ModuleSource source_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<OnDevice>> devices_;  ///< by `Tile::device_index`
+};
+
+}  // namespace tessera::gam

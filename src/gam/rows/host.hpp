@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/evaluation.hpp"
+#include "gam/rows/layout.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// The pass over rows on the host: a few hundred rows at a time, in row order, in buffers that stay in the
+/// core's cache. Every addition is a plain multiplication and addition in a fixed order, vectorised over
+/// neighbouring sums only, so that the bits are the same on every processor and for any number of threads.
+///
+/// Memory: about 256 rows of nonzeros for each thread; no row of the model matrix is kept.
+class HostRows {
+ public:
+  HostRows(const Rows& rows, const RowLayout& layout);
+  ~HostRows();
+  HostRows(const HostRows&) = delete;
+  HostRows& operator=(const HostRows&) = delete;
+
+  /// Adds what local rows [begin, end) give to `sums`, which has `layout.width(kind)` elements.
+  /// `raw_coef` is not read for moments, and is zeros for a start. Thread-safe.
+  void add(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
+           std::span<double> sums);
+
+ private:
+  struct Chunk;
+  class Lease;
+
+  void gather_rows(Chunk& chunk, std::size_t begin, std::size_t end) const;
+  void evaluate_component(const ComponentTable& component, const Chunk& chunk, int* places,
+                          double* values) const;
+  void evaluate_term(int term, Chunk& chunk) const;
+  void add_predictor(int term, std::span<const double> raw_coef, Chunk& chunk) const;
+  template <class Functions>
+  void finish_rows(PassKind kind, const Functions& family, Chunk& chunk, double* sums) const;
+  void clear_row(int r, Chunk& chunk) const;
+  void add_product(const Product& product, const Chunk& chunk, double* sums) const;
+
+  const Rows& rows_;
+  const RowLayout& layout_;
+  LayoutView view_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Chunk>> idle_;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of the device pass. They are compiled where they run, for one model: `rows_constants.hpp` is
+// written then, by rows_source.cpp, and holds what is known of the model before its rows are.
+//
+// Rows are cut into slices, blocks of the job or parts of them; a wave of slices is worked on at once:
+//
+//   evaluate_…       one thread a row: values and places of every term, weight, residual, scalars
+//   form_partials    one CUDA block a task (a pair of terms) and slice: their sums over the slice
+//   form_scalars     one CUDA block a slice: the sums of the scalars
+//   accumulate       one thread an element: the wave's partials into the reproducible sum
+//
+// No floating-point addition's order depends on the size of a wave or on which slices it holds.
+#include "gam/rows/evaluation.hpp"
+#include "rows_constants.hpp"
+#include "gam/rows/wave.hpp"
+
+#include <cstdint>
+#include <tessera/job/reproducible_sum_core.hpp>
+
+namespace tessera::gam {
+
+struct Slice {
+  std::int64_t begin;  ///< its first row among those at hand
+  int rows;
+};
+
+Slice slice_of(const WaveView& wave, int in_wave) {
+  const std::int64_t slice = wave.first_slice + in_wave;
+  const std::int64_t block = slice / wave.slices_per_block;
+  const std::int64_t begin = block * wave.block_rows + slice % wave.slices_per_block * wave.slice_rows;
+  const std::int64_t block_end = (block + 1) * wave.block_rows;
+  std::int64_t end = begin + wave.slice_rows;
+  if (end > block_end) end = block_end;
+  if (end > wave.rows) end = wave.rows;
+  return {begin, end > begin ? static_cast<int>(end - begin) : 0};
+}
+
+constexpr int placements_of(const TermTable& term) {
+  return term.placement_end - term.placement_begin;
+}
+
+/// Multiplies components i, i + 1, … of term t into `values`, of which there are `count` by now, and adds
+/// up where the first of them lies in each placement.
+template <int t, int i, int count>
+void add_components(const WaveView& wave, std::int64_t row, double* values, int* places) {
+  constexpr TermTable term = fixed::terms[t];
+  if constexpr (term.component_begin + i < term.component_end) {
+    constexpr ComponentTable component = fixed::components[term.component_begin + i];
+    int first = 0;
+    if constexpr (component.kind == ComponentKind::factor) {
+      first = wave.columns.codes[component.variable][row];
+    } else if constexpr (component.kind == ComponentKind::numeric) {
+      double sum = 0;
+#pragma unroll
+      for (int part = 0; part < component.parts; ++part) {
+        const double x = wave.columns.numbers[fixed::part_variables[component.part_begin + part]][row];
+        sum += numeric_part(wave.numbers + component.part_numbers + 2 * part, x);
+      }
+#pragma unroll
+      for (int k = 0; k < count; ++k) values[k] *= sum;
+    } else {
+      const double x = wave.columns.numbers[component.variable][row];
+      MarginTable margin = component.margin;
+      const MarginTable& known = wave.components[term.component_begin + i].margin;
+      margin.begin = known.begin;
+      margin.end = known.end;
+      margin.inverse_step = known.inverse_step;
+      const Located located = locate(margin, wave.numbers, x);
+      double four[4];
+      local_values(margin, wave.numbers, located, four);
+#pragma unroll
+      for (int k = count - 1; k >= 0; --k) {
+        const double value = values[k];
+#pragma unroll
+        for (int j = 0; j < 4; ++j) values[4 * k + j] = value * four[j];
+      }
+      first = located.place;
+    }
+#pragma unroll
+    for (int p = 0; p < placements_of(term); ++p) {
+      places[p] += fixed::strides[fixed::placements[term.placement_begin + p].stride_begin + i] * first;
+    }
+    constexpr int more = component.kind == ComponentKind::spline ? 4 : 1;
+    add_components<t, i + 1, count * more>(wave, row, values, places);
+  }
+}
+
+/// Values and places of term t for row `row`, kept at place `at` of the wave where products need them.
+/// Returns what the term adds to the predictor.
+template <PassKind kind, int t>
+double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
+  constexpr TermTable term = fixed::terms[t];
+  double values[term.nonzeros];
+  int places[placements_of(term)] = {};
+  values[0] = 1;
+  add_components<t, 0, 1>(wave, row, values, places);
+  if constexpr (kind != PassKind::deviance) {
+    double* kept = wave.values + term.value_begin * wave.capacity + at * term.nonzeros;
+#pragma unroll
+    for (int k = 0; k < term.nonzeros; ++k) kept[k] = values[k];
+#pragma unroll
+    for (int p = 0; p < placements_of(term); ++p)
+      wave.places[(term.placement_begin + p) * wave.capacity + at] = places[p];
+  }
+  if constexpr (kind == PassKind::moments) return 0;
+  const double* coef = wave.raw_coef + term.raw_begin + places[0];
+  double sum = 0;
+#pragma unroll
+  for (int k = 0; k < term.nonzeros; ++k)
+    sum += coef[fixed::offsets[fixed::placements[term.placement_begin].offset_begin + k]] * values[k];
+  return sum;
+}
+
+/// Makes the row at place `at` of the wave give nothing to any product.
+void clear_row(const WaveView& wave, std::int64_t at) {
+  wave.weights[at] = 0;
+  for (int t = 0; t <= fixed::term_count; ++t) {
+    const TermTable& term = fixed::terms[t];
+    double* values = wave.values + term.value_begin * wave.capacity + at * term.nonzeros;
+    for (int k = 0; k < term.nonzeros; ++k) values[k] = 0;
+  }
+  for (int p = 0; p < fixed::placement_count; ++p) wave.places[p * wave.capacity + at] = 0;
+}
+
+template <PassKind kind>
+void evaluate_row(const WaveView& wave) {
+  constexpr bool has_products = kind != PassKind::deviance;
+  const int in_wave = static_cast<int>(blockIdx.y);
+  const Slice slice = slice_of(wave, in_wave);
+  const int r = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (r >= slice.rows) return;
+  const std::int64_t row = slice.begin + r;
+  const std::int64_t at = static_cast<std::int64_t>(in_wave) * wave.slice_rows + r;
+  if (wave.columns.complete[row] == 0) {
+    if constexpr (has_products) clear_row(wave, at);
+    for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = 0;
+    return;
+  }
+  double offset = 0;
+#pragma unroll
+  for (int i = 0; i < fixed::offset_count; ++i)
+    offset += wave.response_factor * wave.columns.numbers[fixed::offset_variables[i]][row];
+  double eta = offset;
+  fixed::for_each_term([&](auto t) { eta += evaluate_term<kind, decltype(t)::value>(wave, row, at); });
+  double prior = 1;
+  if constexpr (fixed::prior_weight >= 0)
+    prior = wave.prior_factor * wave.columns.numbers[fixed::prior_weight][row];
+  const double response = wave.response_factor * wave.columns.numbers[fixed::response][row];
+  const RowOutcome outcome = row_outcome(kind, fixed::family, response, eta, offset, prior);
+  for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = outcome.scalars[k];
+  if constexpr (has_products) {
+    constexpr TermTable residual = fixed::terms[fixed::term_count];
+    wave.values[residual.value_begin * wave.capacity + at] = outcome.residual;
+    wave.places[residual.placement_begin * wave.capacity + at] = 0;
+    wave.weights[at] = outcome.weight;
+    if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row(wave, at);
+  }
+}
+
+/// What one task sums over a slice, in `sums`, for a product of so many nonzeros. Worker i of n takes rows i,
+/// i + n, i + 2n … of the slice, in that order.
+template <int row_nonzeros, int column_nonzeros>
+void add_rows(const WaveView& wave, const Product& product, const Task& task, int in_wave, double* sums) {
+  constexpr int pairs = row_nonzeros * column_nonzeros;
+  constexpr int lanes = lanes_for(pairs);
+  const int rows = slice_of(wave, in_wave).rows;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int worker = thread / lanes;
+  const int lane = thread % lanes;
+  double* own = sums + worker * task.elements;
+  const std::int64_t begin = static_cast<std::int64_t>(in_wave) * wave.slice_rows;
+  const auto values_of = [&](int term, int nonzeros) {
+    return wave.values + fixed::terms[term].value_begin * wave.capacity + begin * nonzeros;
+  };
+  const double* weights = wave.weights + begin;
+  const double* a = values_of(product.row_term, row_nonzeros);
+  const double* b = values_of(product.column_term, column_nonzeros);
+  const int* a_places = wave.places + product.row_placement * wave.capacity + begin;
+  const int* b_places = wave.places + product.column_placement * wave.capacity + begin;
+  const long long* lines = fixed::lines + product.line_begin;
+  const int* offsets = fixed::offsets + product.offset_begin;
+
+  // All lanes of a warp go round together, whether their worker has a row left or not.
+  const int first_worker_of_warp = thread / 32 * 32 / lanes;
+  for (int next = 0; first_worker_of_warp < task.workers && next < rows; next += task.workers) {
+    const int r = next + worker;
+    if (worker < task.workers && r < rows) {
+      const double weight = weights[r];
+      const std::int64_t corner = std::int64_t{a_places[r]} * product.columns + b_places[r] - task.begin;
+      for (int pair = lane; pair < pairs; pair += lanes) {
+        const int i = pair / column_nonzeros;
+        const int j = pair % column_nonzeros;
+        const std::int64_t e = corner + lines[i] + offsets[j];
+        // Below its diagonal a symmetric product is not read.
+        if (e < 0 || e >= task.elements || (product.symmetric && j < i)) continue;
+        own[e] += weight * a[r * row_nonzeros + i] * b[r * column_nonzeros + j];
+      }
+    }
+    // Another lane may add to the same sum for the worker's next row.
+    __syncwarp();
+  }
+}
+
+// Grid: rows of a slice by slices.
+extern "C" __global__ void evaluate_moments(WaveView wave) {
+  evaluate_row<PassKind::moments>(wave);
+}
+extern "C" __global__ void evaluate_start(WaveView wave) {
+  evaluate_row<PassKind::start>(wave);
+}
+extern "C" __global__ void evaluate_step(WaveView wave) {
+  evaluate_row<PassKind::step>(wave);
+}
+extern "C" __global__ void evaluate_deviance(WaveView wave) {
+  evaluate_row<PassKind::deviance>(wave);
+}
+
+/// Grid: tasks by slices. The workers' sums are added in their order.
+extern "C" __global__ void __launch_bounds__(threads_per_block)
+    form_partials(WaveView wave, const Task* tasks) {
+  extern __shared__ double sums[];
+  const Task task = tasks[blockIdx.x];
+  const int in_wave = static_cast<int>(blockIdx.y);
+  const Product product = wave.products[task.product];
+  const int elements = task.elements;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int e = thread; e < task.workers * elements; e += threads_per_block) sums[e] = 0;
+  __syncthreads();
+  fixed::with_shape(product.row_nonzeros, product.column_nonzeros, [&](auto row, auto column) {
+    add_rows<decltype(row)::value, decltype(column)::value>(wave, product, task, in_wave, sums);
+  });
+  __syncthreads();
+
+  double* partial = wave.partials + in_wave * wave.width + product.begin + task.begin;
+  for (int e = thread; e < elements; e += threads_per_block) {
+    double total = 0;
+    for (int w = 0; w < task.workers; ++w) total += sums[w * elements + e];
+    partial[e] = total;
+  }
+}
+
+/// Grid: slices.
+extern "C" __global__ void __launch_bounds__(threads_per_block) form_scalars(WaveView wave) {
+  extern __shared__ double sums[];
+  const int in_wave = static_cast<int>(blockIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int rows = slice_of(wave, in_wave).rows;
+  for (int k = 0; k < row_scalar_count; ++k) {
+    const double* scalars =
+        wave.scalars + k * wave.capacity + static_cast<std::int64_t>(in_wave) * wave.slice_rows;
+    double sum = 0;
+    for (int r = thread; r < rows; r += threads_per_block) sum += scalars[r];
+    sums[thread] = sum;
+    __syncthreads();
+    for (int half = threads_per_block / 2; half > 0; half /= 2) {
+      if (thread < half) sums[thread] += sums[thread + half];
+      __syncthreads();
+    }
+    if (thread == 0) wave.partials[in_wave * wave.width + k] = sums[0];
+    __syncthreads();
+  }
+}
+
+/// Grid: elements. Adds `slices` partials to the state of the reproducible sum.
+extern "C" __global__ void accumulate(const double* partials, std::int64_t width, int slices,
+                                      std::int32_t* tops, std::int64_t* bins) {
+  const std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (e >= width) return;
+  SumElement sum;
+  sum.top = tops[e];
+  for (int i = 0; i < sum_bin_count; ++i) sum.bins[i] = bins[i * width + e];
+  for (int s = 0; s < slices; ++s) add_to(sum, partials[s * width + e]);
+  tops[e] = sum.top;
+  for (int i = 0; i < sum_bin_count; ++i) bins[i * width + e] = sum.bins[i];
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/rows/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tessera/error.hpp>
+
+namespace tessera::gam {
+namespace {
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+bool left_out(std::uint64_t mask, int component) {
+  return (mask >> component & 1) != 0;
+}
+
+/// The component of `row` that is the same factor as `component`; -1 if there is none.
+int same_factor(const RawTerm& row, const Component& component) {
+  if (component.kind != Component::Kind::factor) return -1;
+  for (std::size_t i = 0; i < row.components.size(); ++i) {
+    const Component& other = row.components[i];
+    if (other.kind == Component::Kind::factor && other.variable == component.variable) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+/// Which components of `column` are factors of `row` too.
+std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column) {
+  std::uint64_t shared = 0;
+  for (std::size_t i = 0; i < column.components.size(); ++i) {
+    if (same_factor(row, column.components[i]) >= 0) shared |= std::uint64_t{1} << i;
+  }
+  return shared;
+}
+
+/// Nonzeros of one spline are at most three apart: seven places about a nonzero, four from it on.
+constexpr int nearest = 7;
+constexpr int nearest_above = 4;
+
+/// Where the nonzeros of a term lie, when component i has the stride `own[i]`.
+std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& own) {
+  std::vector<int> nonzero{0};
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (term.components[i].nonzeros() == 1) continue;
+    std::vector<int> longer;
+    for (const int offset : nonzero) {
+      for (int k = 0; k < 4; ++k) longer.push_back(offset + k * own[i]);
+    }
+    nonzero = std::move(longer);
+  }
+  return nonzero;
+}
+
+MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
+  MarginTable table;
+  table.cells = margin.cell_count();
+  table.stride = margin.stride;
+  table.uniform = margin.uniform;
+  table.cyclic = margin.cyclic;
+  table.begin = margin.breaks.front();
+  table.end = margin.breaks.back();
+  table.inverse_step = table.cells / (table.end - table.begin);
+  const auto cells = at(table.cells);
+  const auto next = [&] { return static_cast<std::int64_t>(numbers.size()); };
+  // The cell whose t a slot uses: the continuations go on with that of their neighbour.
+  const auto cell_of = [&](std::size_t slot) { return std::clamp<std::size_t>(slot, 1, cells) - 1; };
+
+  table.breaks = next();
+  numbers.insert(numbers.end(), margin.breaks.begin(), margin.breaks.end());
+  table.origins = next();
+  for (std::size_t slot = 0; slot < cells + 2; ++slot) numbers.push_back(margin.breaks[cell_of(slot)]);
+  table.inverse_widths = next();
+  for (std::size_t slot = 0; slot < cells + 2; ++slot) {
+    numbers.push_back(1 / (margin.breaks[cell_of(slot) + 1] - margin.breaks[cell_of(slot)]));
+  }
+  table.cubics = next();
+  for (std::size_t slot = 0; slot < cells + 2; ++slot) {
+    std::array<double, 16> powers{};
+    for (std::size_t a = 0; a < 4; ++a) {
+      const double* c = margin.cells[cell_of(slot)].data() + 4 * a;
+      if (slot == 0) {
+        powers[a] = c[0];
+        powers[4 + a] = c[1];
+      } else if (slot == cells + 1) {
+        const double slope = c[1] + 2 * c[2] + 3 * c[3];
+        powers[a] = c[0] + c[1] + c[2] + c[3] - slope;
+        powers[4 + a] = slope;
+      } else {
+        for (std::size_t power = 0; power < 4; ++power) powers[4 * power + a] = c[power];
+      }
+    }
+    numbers.insert(numbers.end(), powers.begin(), powers.end());
+  }
+  return table;
+}
+
+}  // namespace
+
+RowLayout::RowLayout(const Design& design) : raw_size_(design.raw_size) {
+  const std::size_t count = design.terms.size();
+
+  // Every pair of two terms, with what its column term leaves out. The term with fewer nonzeros is the row
+  // term, so that the inner loop runs over neighbours.
+  struct Pair {
+    std::size_t row, column;
+    std::uint64_t left_out;
+  };
+  std::vector<Pair> pairs;
+  std::vector<std::vector<std::uint64_t>> masks(count, std::vector<std::uint64_t>{0});
+  for (std::size_t a = 0; a < count; ++a) {
+    if (design.terms[a].components.size() > 64) {
+      throw Error(ErrorCode::usage, "a term of more than 64 variables is not supported");
+    }
+    for (std::size_t b = a + 1; b < count; ++b) {
+      const bool swap = design.terms[b].nonzeros < design.terms[a].nonzeros;
+      const std::size_t row = swap ? b : a;
+      const std::size_t column = swap ? a : b;
+      const std::uint64_t mask = shared_factors(design.terms[row], design.terms[column]);
+      pairs.push_back({row, column, mask});
+      auto& known = masks[column];
+      if (std::find(known.begin(), known.end(), mask) == known.end()) known.push_back(mask);
+    }
+  }
+
+  for (std::size_t i = 0; i < count; ++i) {
+    const RawTerm& term = design.terms[i];
+    TermTable table;
+    table.nonzeros = term.nonzeros;
+    table.raw_begin = term.raw_begin;
+    table.value_begin = values_per_row_;
+    table.component_begin = static_cast<int>(components.size());
+    for (const Component& component : term.components) add_component(component);
+    table.component_end = static_cast<int>(components.size());
+    table.placement_begin = static_cast<int>(placements.size());
+    for (const std::uint64_t mask : masks[i]) add_placement(term, mask);
+    table.placement_end = static_cast<int>(placements.size());
+    terms.push_back(table);
+    values_per_row_ += term.nonzeros;
+  }
+  TermTable residual;
+  residual.component_begin = residual.component_end = static_cast<int>(components.size());
+  residual.placement_begin = static_cast<int>(placements.size());
+  add_placement(RawTerm{}, 0);
+  residual.placement_end = static_cast<int>(placements.size());
+  residual.value_begin = values_per_row_++;
+  terms.push_back(residual);
+
+  for (std::size_t i = 0; i < count; ++i) add_product(static_cast<int>(count), static_cast<int>(i), 0);
+  for (std::size_t i = 0; i < count; ++i) add_square(static_cast<int>(i), design.terms[i]);
+  for (const Pair& pair : pairs) {
+    add_product(static_cast<int>(pair.row), static_cast<int>(pair.column), pair.left_out);
+  }
+}
+
+void RowLayout::add_component(const Component& component) {
+  ComponentTable table;
+  table.kind = component.kind;
+  table.variable = component.variable;
+  if (component.kind == Component::Kind::spline) table.margin = tabulate(component.margin, numbers);
+  if (component.kind == Component::Kind::numeric) add_parts(component, table);
+  components.push_back(table);
+  component_sizes_.push_back(component.raw_size());
+}
+
+/// The variable itself is the one part of a component that names none.
+void RowLayout::add_parts(const Component& component, ComponentTable& table) {
+  table.part_begin = static_cast<int>(part_variables.size());
+  table.part_numbers = static_cast<std::int64_t>(numbers.size());
+  const auto add = [&](const NumericPart& part) {
+    part_variables.push_back(part.variable);
+    numbers.insert(numbers.end(), {part.centre, part.factor});
+    ++table.parts;
+  };
+  if (component.parts.empty()) add({component.variable, 0, 1});
+  for (const NumericPart& part : component.parts) add(part);
+}
+
+void RowLayout::add_placement(const RawTerm& term, std::uint64_t mask) {
+  Placement placement;
+  placement.stride_begin = static_cast<int>(strides.size());
+  placement.offset_begin = static_cast<int>(offsets.size());
+  std::vector<int> own(term.components.size());
+  for (std::size_t i = own.size(); i-- > 0;) {
+    if (left_out(mask, static_cast<int>(i))) continue;
+    own[i] = placement.size;
+    placement.size *= term.components[i].raw_size();
+  }
+  const std::vector<int> nonzero = nonzero_offsets(term, own);
+  strides.insert(strides.end(), own.begin(), own.end());
+  offsets.insert(offsets.end(), nonzero.begin(), nonzero.end());
+  placements.push_back(placement);
+  left_out_.push_back(mask);
+}
+
+void RowLayout::add_product(int row_term, int column_term, std::uint64_t mask) {
+  const TermTable& row = terms[at(row_term)];
+  const TermTable& column = terms[at(column_term)];
+  Product product;
+  product.row_term = row_term;
+  product.column_term = column_term;
+  product.row_placement = row.placement_begin;
+  product.column_placement = column.placement_begin;
+  while (left_out_[at(product.column_placement)] != mask) ++product.column_placement;
+  const Placement& rows = placements[at(product.row_placement)];
+  const Placement& columns = placements[at(product.column_placement)];
+  product.offset_begin = columns.offset_begin;
+  product.line_begin = static_cast<int>(lines.size());
+  for (int i = 0; i < row.nonzeros; ++i)
+    lines.push_back(std::int64_t{offsets[at(rows.offset_begin + i)]} * columns.size);
+  take_in(product, columns.size);
+}
+
+/// How far apart two nonzeros of the term can be in each of its splines, from the fastest. Where one lies
+/// before the other in the slowest of several, the pair is below the diagonal: the line has what comes after
+/// alone.
+std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) const {
+  const int* own = strides.data() + placements[at(term.placement_begin)].stride_begin;
+  std::vector<BandSpline> splines;
+  for (int c = term.component_end; c-- > term.component_begin;) {
+    if (components[at(c)].kind != ComponentKind::spline) continue;
+    const int i = c - term.component_begin;
+    splines.push_back({i, own[i], component_sizes_[at(c)], nearest / 2, nearest});
+  }
+  if (splines.size() > 1) {
+    splines.back().before = 0;
+    splines.back().count = nearest_above;
+  }
+  return splines;
+}
+
+/// A term with itself: line p has the places about p that another nonzero of the row can have.
+void RowLayout::add_square(int index, const RawTerm& term) {
+  Product product;
+  product.row_term = product.column_term = index;
+  product.row_placement = terms[at(index)].placement_begin;
+  product.column_placement = static_cast<int>(placements.size()) - 1;  // the residual's: nothing is added to
+  product.symmetric = true;
+
+  int columns = 1;
+  int before = 0;  // of the line's places, those before p
+  std::vector<int> own(term.components.size());
+  for (const BandSpline& spline : band_of(terms[at(index)])) {
+    own[at(spline.component)] = columns;
+    before += spline.before * columns;
+    columns *= spline.count;
+  }
+  const std::vector<int> band = nonzero_offsets(term, own);
+  product.offset_begin = static_cast<int>(offsets.size());
+  offsets.insert(offsets.end(), band.begin(), band.end());
+  product.line_begin = static_cast<int>(lines.size());
+  const Placement& rows = placements[at(product.row_placement)];
+  for (std::size_t i = 0; i < band.size(); ++i)
+    lines.push_back(std::int64_t{offsets[at(rows.offset_begin) + i]} * columns + before - band[i]);
+  take_in(product, columns);
+}
+
+/// Gives the product its place among the sums.
+void RowLayout::take_in(Product product, int columns) {
+  product.rows = placements[at(product.row_placement)].size;
+  product.columns = columns;
+  product.row_nonzeros = terms[at(product.row_term)].nonzeros;
+  product.column_nonzeros = terms[at(product.column_term)].nonzeros;
+  // Only a spline gives four, and its neighbours are neighbours if it is the fastest component.
+  product.runs_of_four = product.column_nonzeros >= 4 && offsets[at(product.offset_begin + 1)] == 1;
+  product.begin = width_;
+  width_ += static_cast<std::int64_t>(product.rows) * product.columns;
+  all_products.push_back(product);
+}
+
+LayoutView RowLayout::view() const noexcept {
+  return {numbers.data(),
+          components.data(),
+          terms.data(),
+          placements.data(),
+          all_products.data(),
+          strides.data(),
+          offsets.data(),
+          lines.data(),
+          part_variables.data(),
+          static_cast<int>(terms.size()) - 1,
+          static_cast<int>(placements.size()),
+          values_per_row_};
+}
+
+std::size_t RowLayout::width(PassKind kind) const noexcept {
+  switch (kind) {
+    case PassKind::deviance: return scalar_count;
+    case PassKind::moments: return at(scalar_count) + at(raw_size_);
+    default: return at(width_);
+  }
+}
+
+std::span<const Product> RowLayout::products(PassKind kind) const noexcept {
+  switch (kind) {
+    case PassKind::deviance: return {};
+    case PassKind::moments: return std::span(all_products).first(terms.size() - 1);
+    default: return all_products;
+  }
+}
+
+RawMoments RowLayout::moments(std::span<const double> reduced) const {
+  RawMoments moments;
+  moments.sum_weight = reduced[0];
+  moments.sum_weighted_response = reduced[1];
+  moments.column_sums.assign(reduced.begin() + scalar_count, reduced.end());
+  return moments;
+}
+
+RawDeviance RowLayout::deviance(std::span<const double> reduced) {
+  return {reduced[1], reduced[2], reduced[3], reduced[0]};
+}
+
+RawSums RowLayout::sums(std::span<const double> reduced) const {
+  RawSums sums;
+  sums.residual = reduced[0];
+  sums.deviance = reduced[1];
+  sums.bad_rows = reduced[2];
+  const auto gradient = reduced.subspan(scalar_count, at(raw_size_));
+  sums.gradient.assign(gradient.begin(), gradient.end());
+  sums.gram = Matrix(raw_size_, raw_size_);
+  for (const Product& product : std::span(all_products).subspan(terms.size() - 1)) {
+    if (product.symmetric) {
+      unpack_band(product, reduced, sums.gram);
+    } else {
+      unpack(product, reduced, sums.gram);
+    }
+  }
+  return sums;
+}
+
+void RowLayout::unpack(const Product& product, std::span<const double> reduced, Matrix& gram) const {
+  const TermTable& row = terms[at(product.row_term)];
+  const TermTable& column = terms[at(product.column_term)];
+  const int* row_strides = strides.data() + placements[at(product.row_placement)].stride_begin;
+  const int* own = strides.data() + placements[at(product.column_placement)].stride_begin;
+  const int* full = strides.data() + placements[at(column.placement_begin)].stride_begin;
+  const int count = column.component_end - column.component_begin;
+  const auto size_of = [&](const TermTable& term, int i) {
+    return component_sizes_[at(term.component_begin + i)];
+  };
+
+  // The column's raw place is what its own components say, plus what the row says of the shared ones.
+  std::vector<int> own_part(at(product.columns));
+  for (int q = 0; q < product.columns; ++q) {
+    for (int i = 0; i < count; ++i) {
+      if (own[i] != 0) own_part[at(q)] += q / own[i] % size_of(column, i) * full[i];
+    }
+  }
+  for (int p = 0; p < product.rows; ++p) {
+    int shared_part = 0;
+    for (int i = 0; i < count; ++i) {
+      if (own[i] != 0) continue;
+      const ComponentTable& factor = components[at(column.component_begin + i)];
+      for (int j = 0; j < row.component_end - row.component_begin; ++j) {
+        const ComponentTable& other = components[at(row.component_begin + j)];
+        if (other.kind != Component::Kind::factor || other.variable != factor.variable) continue;
+        shared_part += p / row_strides[j] % size_of(row, j) * full[i];
+        break;
+      }
+    }
+    const double* values = reduced.data() + product.begin + static_cast<std::int64_t>(p) * product.columns;
+    const int i = row.raw_begin + p;
+    for (int q = 0; q < product.columns; ++q) {
+      const int j = column.raw_begin + shared_part + own_part[at(q)];
+      gram(i, j) = values[q];
+      gram(j, i) = values[q];
+    }
+  }
+}
+
+void RowLayout::unpack_band(const Product& product, std::span<const double> reduced, Matrix& gram) const {
+  const TermTable& term = terms[at(product.row_term)];
+  const std::vector<BandSpline> splines = band_of(term);
+  for (int p = 0; p < product.rows; ++p) {
+    const double* values = reduced.data() + product.begin + static_cast<std::int64_t>(p) * product.columns;
+    for (int q = 0; q < product.columns; ++q) {
+      int other = p;
+      bool inside = true;
+      int rest = q;
+      for (const BandSpline& spline : splines) {
+        const int distance = rest % spline.count - spline.before;
+        rest /= spline.count;
+        const int place = p / spline.stride % spline.size + distance;
+        inside = inside && place >= 0 && place < spline.size;
+        other += distance * spline.stride;
+      }
+      if (!inside || other < p) continue;
+      const int i = term.raw_begin + p;
+      const int j = term.raw_begin + other;
+      gram(i, j) = values[q];
+      gram(j, i) = values[q];
+    }
+  }
+}
+
+}  // namespace tessera::gam

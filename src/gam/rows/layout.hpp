@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/rows/row_sums.hpp"
+#include "gam/rows/tables.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// The model matrix as flat tables that a host thread and a GPU read alike, and the layout of the vector
+/// of sums that a pass reduces.
+///
+/// A row gives every term a few values (its nonzeros) and every placement of the term one place (where
+/// the first of them lies). One `Product` of terms a and b then adds w a_i b_j at
+/// `(place_a + offset_a[i]) * columns + place_b + offset_b[j]`. For s(x) with k = 20 and s(z) with k = 20
+/// these are 16 additions in a square of 20 x 20, whatever the row.
+///
+/// A factor that occurs in both terms of a product has the same level in both, so the column term is
+/// placed without it: s(x, by = f) with s(z, by = f) needs levels x 20 x 20 sums and not (levels x 20)^2.
+///
+/// A term with itself needs a band alone. All nonzeros of a spline lie within four neighbours, so two of them
+/// are at most three apart: line p of the product is the 7 columns about p, and 4 x 7 for te(x, z), since
+/// what lies before p in the slower margin is below the diagonal. For te(x, z) with k = 30 that is 1/37 of
+/// the square, and sums that are not there need neither be made nor reduced.
+namespace tessera::gam {
+
+/// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), then
+/// comes the gradient, then the products of every pair of terms: each kind of pass reduces a prefix.
+class RowLayout {
+ public:
+  static constexpr int scalar_count = row_scalar_count;
+
+  explicit RowLayout(const Design& design);
+
+  [[nodiscard]] LayoutView view() const noexcept;
+  /// Length of the vector that a pass of this kind reduces.
+  [[nodiscard]] std::size_t width(PassKind kind) const noexcept;
+  /// Products that a pass of this kind forms.
+  [[nodiscard]] std::span<const Product> products(PassKind kind) const noexcept;
+
+  /// Of a start or a step.
+  [[nodiscard]] RawSums sums(std::span<const double> reduced) const;
+  [[nodiscard]] RawMoments moments(std::span<const double> reduced) const;
+  [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
+
+  std::vector<double> numbers;
+  std::vector<ComponentTable> components;
+  std::vector<TermTable> terms;
+  std::vector<Placement> placements;
+  std::vector<Product> all_products;  ///< of the residual with each term, then of each pair of terms
+  std::vector<int> strides;
+  std::vector<int> offsets;
+  std::vector<std::int64_t> lines;
+  std::vector<int> part_variables;  ///< of the numeric components
+
+ private:
+  /// One spline of a term's band.
+  struct BandSpline {
+    int component;  ///< of the term
+    int stride, size;
+    int before;  ///< places of a line before its own in this spline
+    int count;   ///< and in all
+  };
+
+  void add_component(const Component& component);
+  void add_parts(const Component& component, ComponentTable& table);
+  [[nodiscard]] std::vector<BandSpline> band_of(const TermTable& term) const;
+  void add_placement(const RawTerm& term, std::uint64_t left_out);
+  void add_product(int row_term, int column_term, std::uint64_t left_out);
+  void add_square(int index, const RawTerm& term);
+  void take_in(Product product, int columns);
+  void unpack(const Product& product, std::span<const double> reduced, Matrix& gram) const;
+  void unpack_band(const Product& product, std::span<const double> reduced, Matrix& gram) const;
+
+  /// For each placement, which components it leaves out (bit i: the i-th of its term).
+  std::vector<std::uint64_t> left_out_;
+  std::vector<int> component_sizes_;
+  int raw_size_ = 0;
+  int values_per_row_ = 0;
+  std::int64_t width_ = scalar_count;
+};
+
+}  // namespace tessera::gam

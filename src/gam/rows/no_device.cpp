@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device pass of a build without CUDA, which finds no device to run it on.
+#include "gam/rows/columns.hpp"
+#include "gam/rows/device.hpp"
+
+#include <tessera/error.hpp>
+
+namespace tessera::gam {
+
+struct DeviceRows::OnDevice {};
+
+DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows)
+    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(rows_source(rows, layout)) {}
+
+DeviceRows::~DeviceRows() = default;
+
+void DeviceRows::add(PassKind, std::span<const double>, const Tile&, ReproducibleSum&) {
+  throw Error(ErrorCode::job_fault, "this build has no CUDA: configure with TESSERA_ENABLE_CUDA=ON");
+}
+
+std::int64_t DeviceRows::bytes_per_row() const {
+  return 2 * column_bytes_per_row(rows_);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/rows/row_pass.hpp"
+
+#include "gam/rows/columns.hpp"
+#include "gam/rows/device.hpp"
+#include "gam/rows/host.hpp"
+#include "gam/rows/layout.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+struct RowPass::State {
+  State(Job& the_job, Plan the_plan, Rows the_rows)
+      : job(the_job),
+        plan(std::move(the_plan)),
+        rows(std::move(the_rows)),
+        layout(*rows.design),
+        host(rows, layout),
+        device(rows, layout, plan.block()) {}
+
+  /// Compiles the kernels, once for the job, before they are first needed. A failure is not looked at here:
+  /// it fails the tiles, and the job falls back with the reason.
+  void compile() {
+    const auto is_real = [](const InventoryDevice& one) { return !one.simulated; };
+    const auto devices = job.inventory().devices();
+    if (compiled || !plan.on_devices() || job.on_host() || std::ranges::none_of(devices, is_real)) return;
+    (void)job.compile(device.source());
+    compiled = true;
+  }
+
+  std::vector<double> reduce(PassKind kind, std::span<const double> raw_coef) {
+    compile();
+    const std::int64_t first = rows.frame->rows.begin;
+    return job.reduce(
+        plan, layout.width(kind),
+        [&](Tile& tile, ReproducibleSum& sum) { device.add(kind, raw_coef, tile, sum); },
+        [&](const HostTile& tile, std::span<double> partial) {
+          host.add(kind, raw_coef, at(tile.range.begin - first), at(tile.range.end - first), partial);
+        },
+        device.bytes_per_row());
+  }
+
+  Job& job;
+  Plan plan;
+  Rows rows;
+  RowLayout layout;
+  HostRows host;
+  DeviceRows device;
+  bool compiled = false;
+};
+
+RowPass::RowPass(Job& job, Plan plan, Rows rows)
+    : state_(std::make_unique<State>(job, std::move(plan), std::move(rows))) {}
+
+RowPass::~RowPass() = default;
+
+RawMoments RowPass::moments() {
+  return state_->layout.moments(state_->reduce(PassKind::moments, {}));
+}
+
+RawSums RowPass::start() {
+  const std::vector<double> zeros(at(state_->rows.design->raw_size));
+  return state_->layout.sums(state_->reduce(PassKind::start, zeros));
+}
+
+RawSums RowPass::step(std::span<const double> raw_coef) {
+  return state_->layout.sums(state_->reduce(PassKind::step, raw_coef));
+}
+
+RawDeviance RowPass::deviance(std::span<const double> raw_coef) {
+  return RowLayout::deviance(state_->reduce(PassKind::deviance, raw_coef));
+}
+
+std::int64_t RowPass::bytes_per_pass() const {
+  return column_bytes_per_row(state_->rows) * state_->rows.frame->file_rows;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/family/any_family.hpp"
+#include "gam/rows/row_sums.hpp"
+#include "gam/table/frame.hpp"
+
+#include <tessera/job/job.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// The rows that a pass goes over: this rank's part of the table in the terms of the model.
+struct Rows {
+  const Frame* frame = nullptr;
+  const Design* design = nullptr;
+  AnyFamily family;
+  int response = 0;          ///< index into the frame
+  std::vector<int> offsets;  ///< variables whose sum is the offset
+  int prior_weight = -1;     ///< index into the frame; -1: all ones
+  /// Powers of two by which the response with its offsets, and the prior weights, are multiplied in every
+  /// row: a fit computes in units in which neither is large or small.
+  double response_factor = 1;
+  double prior_factor = 1;
+};
+
+/// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same
+/// bits for any number of ranks, threads and devices of one kind.
+///
+/// On a device the columns are copied once, at the first pass, and stay there. All members are
+/// *collective*. After a fallback (`job.last_verdict().ran`) sums are the CPU's.
+class RowPass {
+ public:
+  RowPass(tessera::Job& job, tessera::Plan plan, Rows rows);
+  ~RowPass();
+  RowPass(const RowPass&) = delete;
+  RowPass& operator=(const RowPass&) = delete;
+
+  [[nodiscard]] RawMoments moments();
+  /// The first step of a family other than gaussian: at the initial mean, residual = link(mean) - offset
+  /// + step, as if the coefficients were zero.
+  [[nodiscard]] RawSums start();
+  /// A step at `raw_coef` = M beta.
+  [[nodiscard]] RawSums step(std::span<const double> raw_coef);
+  /// Only what a report needs at `raw_coef`: no gram, no gradient.
+  [[nodiscard]] RawDeviance deviance(std::span<const double> raw_coef);
+
+  /// Bytes that one full pass reads from columns, over all ranks: for the run report.
+  [[nodiscard]] std::int64_t bytes_per_pass() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The rows' sparse raw values on the host, for predictions: sum over raw places of R(i, .) coef, and the
+/// dense coefficient row x_i = M' R(i, .) where a standard error needs it. `row` counts local rows.
+[[nodiscard]] double linear_predictor(const Frame& frame, const Design& design, std::size_t row,
+                                      std::span<const double> raw_coef);
+/// With the row's offsets, in the units of `rows`.
+[[nodiscard]] double linear_predictor(const Rows& rows, std::size_t row, std::span<const double> raw_coef);
+void coefficient_row(const Frame& frame, const Design& design, std::size_t row, std::span<double> x);
+
+}  // namespace tessera::gam

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/matrix.hpp"
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// What one pass gives, over all rows of the job, in raw columns.
+struct RawSums {
+  Matrix gram;                   ///< R'WR, raw x raw, both triangles
+  std::vector<double> gradient;  ///< R'W r, r the working residual
+  double residual = 0;           ///< r'W r
+  double deviance = 0;           ///< at the given coefficients
+  double bad_rows = 0;           ///< rows whose step is not finite
+};
+
+/// What is left of a model: sums at given coefficients, on the scale of the response.
+struct RawDeviance {
+  double deviance = 0;
+  double bad_rows = 0;         ///< rows whose deviance is not finite
+  double residual_sum = 0;     ///< sum of sqrt(prior) (y - mu)
+  double residual_square = 0;  ///< sum of prior (y - mu)^2
+};
+
+/// Sums that need one pass and no coefficients.
+struct RawMoments {
+  std::vector<double> column_sums;   ///< R'1 over complete rows
+  double sum_weight = 0;             ///< sum of prior weights
+  double sum_weighted_response = 0;  ///< of y - offset for gaussian, of y otherwise
+  [[nodiscard]] double mean_response() const noexcept { return sum_weighted_response / sum_weight; }
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/component_kind.hpp"
+
+#include <cstdint>
+
+/// The tables of a `RowLayout`, which a host thread and a kernel read alike.
+namespace tessera::gam {
+
+/// One margin, its two straight continuations being cells like the others. Members are offsets into the
+/// layout's numbers.
+struct MarginTable {
+  int cells = 0;
+  int stride = 1;
+  bool uniform = false;
+  bool cyclic = false;
+  double begin = 0;
+  double end = 0;
+  double inverse_step = 0;          ///< cells / (end - begin)
+  std::int64_t breaks = 0;          ///< cells + 1
+  std::int64_t origins = 0;         ///< cells + 2: where each cell's t is 0
+  std::int64_t inverse_widths = 0;  ///< cells + 2
+  std::int64_t cubics = 0;          ///< cells + 2, each 4 powers of t by 4 values
+};
+
+/// A numeric component is the sum of (x - centre) * factor over its parts: their variables are
+/// `part_variables[part_begin …]` of the layout, and centre and factor are neighbours among its numbers.
+struct ComponentTable {
+  ComponentKind kind = ComponentKind::numeric;
+  int variable = 0;
+  int part_begin = 0;
+  int parts = 0;  ///< 0 for what is not numeric
+  std::int64_t part_numbers = 0;
+  MarginTable margin;
+};
+
+/// A raw term. The last one of a layout stands for the working residual: a term without components.
+struct TermTable {
+  int component_begin = 0;
+  int component_end = 0;
+  int placement_begin = 0;  ///< the first of them leaves no component out
+  int placement_end = 0;
+  int nonzeros = 1;
+  int raw_begin = 0;
+  std::int64_t value_begin = 0;  ///< nonzeros of the terms before this one
+};
+
+/// Where the nonzeros of a term lie when some of its components are left out.
+struct Placement {
+  int size = 1;          ///< raw places
+  int stride_begin = 0;  ///< one stride a component; 0: left out
+  int offset_begin = 0;  ///< one offset a nonzero, increasing
+};
+
+/// The sums of one pair of terms: a matrix of `rows` x `columns`, row by row. Nonzero i of the row term and
+/// nonzero j of the column term meet at `row_place * columns + lines[i] + column_place + offsets[j]`.
+struct Product {
+  int row_term = 0;
+  int column_term = 0;
+  int row_placement = 0;
+  int column_placement = 0;
+  int rows = 0;
+  int columns = 0;
+  int row_nonzeros = 1;
+  int column_nonzeros = 1;
+  bool symmetric = false;     ///< a term with itself: only pairs of nonzeros with j >= i need be right
+  bool runs_of_four = false;  ///< column offsets come in fours of neighbours
+  int line_begin = 0;         ///< one line a nonzero of the row term
+  int offset_begin = 0;       ///< one offset a nonzero of the column term
+  std::int64_t begin = 0;     ///< in the vector of sums
+};
+
+/// The layout as plain pointers, valid on the side that made it.
+struct LayoutView {
+  const double* numbers = nullptr;
+  const ComponentTable* components = nullptr;
+  const TermTable* terms = nullptr;
+  const Placement* placements = nullptr;
+  const Product* products = nullptr;
+  const int* strides = nullptr;
+  const int* offsets = nullptr;
+  const std::int64_t* lines = nullptr;
+  const int* part_variables = nullptr;
+  int term_count = 0;  ///< without the residual, which is `terms[term_count]`
+  int placement_count = 0;
+  int values_per_row = 0;  ///< nonzeros of all terms, and one for the residual
+};
+
+/// What a pass sums.
+enum class PassKind { moments, start, step, deviance };
+
+/// Scalars that every pass sums: see `RowOutcome`.
+inline constexpr int row_scalar_count = 4;
+
+}  // namespace tessera::gam

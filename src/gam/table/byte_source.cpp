@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/byte_source.hpp"
+
+#include <utility>
+
+#include "files/input_file.hpp"
+
+namespace tessera::gam {
+namespace {
+
+class PlainSource final : public ByteSource {
+ public:
+  PlainSource(const std::string& path, BetweenReads between) : file_(path), between_(std::move(between)) {}
+
+  std::size_t read(std::span<char> buffer) override {
+    if (between_) between_();
+    const std::size_t got = file_.read_at(offset_, buffer);
+    offset_ += static_cast<std::int64_t>(got);
+    bytes_read_ += static_cast<std::int64_t>(got);
+    return got;
+  }
+  void seek(std::int64_t offset) override { offset_ = offset; }
+  [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
+  [[nodiscard]] const files::InputFile& file() const override { return file_; }
+
+ private:
+  files::InputFile file_;
+  BetweenReads between_;
+  std::int64_t offset_ = 0;
+  std::int64_t bytes_read_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads between) {
+  return std::make_unique<PlainSource>(path, std::move(between));
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/byte_source.hpp"
+#include "gam/table/frame.hpp"
+#include "gam/table/table_reader.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tessera::gam {
+
+struct CsvOptions {
+  bool gzip = false;
+  std::size_t buffer_bytes = std::size_t{4} << 20;
+  /// Between the places of the file from which rows can be found again; 0: chosen by the file's size.
+  std::int64_t landmark_bytes = 0;
+  BetweenReads between{};
+};
+
+/// *Collective.* A table in comma-separated values, as RFC 4180 and R's read.csv have them.
+///
+/// The first line that is not blank names the columns. Fields may be quoted, with quotes doubled and
+/// newlines inside; lines end in LF or CRLF; a byte order mark is passed over; blank lines are no rows.
+/// Every character of a field belongs to it, blanks too. What a field means is for frame_builder.hpp to say.
+///
+/// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows. A gzip
+/// stream can be unpacked only from its beginning: rank 0 alone counts the rows, and then every rank
+/// unpacks all that precedes the end of its own rows.
+///
+/// Throws the same `Error(input)` on every rank: a file that cannot be read, no header, no row, two columns
+/// of one name.
+[[nodiscard]] std::unique_ptr<TableReader> open_csv(const tessera::mpi::Communicator& comm,
+                                                    const std::string& path, const CsvOptions& options = {});
+
+}  // namespace tessera::gam

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order statistics of the distinct values of a column that no rank holds as a whole.
+#include "gam/table/distinct.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+namespace tessera::gam {
+namespace {
+
+// Keys are doubles as integers of the same order: bits of the positive, complements of the negative.
+constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
+
+std::uint64_t key_of(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0 becomes 0
+  return (bits & sign_bit) != 0 ? ~bits : bits | sign_bit;
+}
+
+double value_of(std::uint64_t key) {
+  return std::bit_cast<double>((key & sign_bit) != 0 ? key ^ sign_bit : ~key);
+}
+
+/// The finaliser of MurmurHash3 (Appleby), a bijection that spreads nearby keys.
+std::uint64_t hashed(std::uint64_t key) {
+  key = (key ^ (key >> 33)) * 0xff51afd7ed558ccdU;
+  key = (key ^ (key >> 33)) * 0xc4ceb9fe1a85ec53U;
+  return key ^ (key >> 33);
+}
+
+void sort_distinct(std::vector<std::uint64_t>& keys) {
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+}
+
+/// The distinct keys of the job, each on the one rank that its hash names, sorted there.
+std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std::uint64_t> keys) {
+  sort_distinct(keys);
+  if (comm.size() == 1) return keys;
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  std::vector<std::size_t> counts(ranks);
+  for (const std::uint64_t key : keys) ++counts[hashed(key) % ranks];
+  std::vector<std::size_t> next(ranks);
+  std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::size_t{0});
+  std::vector<std::uint64_t> outgoing(keys.size());
+  for (const std::uint64_t key : keys) outgoing[next[hashed(key) % ranks]++] = key;
+  std::vector<std::uint64_t>().swap(keys);
+  std::vector<std::uint64_t> mine =
+      comm.alltoallv(std::span<const std::uint64_t>(outgoing), std::span<const std::size_t>(counts));
+  std::vector<std::uint64_t>().swap(outgoing);
+  sort_distinct(mine);
+  return mine;
+}
+
+const std::vector<double>& numbers_of(const Frame& frame, int variable) {
+  const Variable& column = frame.variables.at(static_cast<std::size_t>(variable));
+  if (column.factor)
+    throw Error(ErrorCode::usage, fmt::format("{} is a factor; only numbers have an order", column.name));
+  return column.numbers;
+}
+
+/// This rank's share of the distinct values of a variable, and their number in the job.
+struct Values {
+  std::vector<std::uint64_t> keys;
+  std::int64_t count = 0;
+};
+
+Values distinct_keys(const mpi::Communicator& comm, const Frame& frame, int variable,
+                     std::span<const double> extra) {
+  const std::vector<double>& numbers = numbers_of(frame, variable);
+  std::vector<std::uint64_t> keys;
+  // Room for all of them; pages that runs of one value leave untouched cost nothing.
+  keys.reserve(numbers.size() + extra.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (frame.complete[i] == 0) continue;
+    const std::uint64_t key = key_of(numbers[i]);
+    if (keys.empty() || keys.back() != key) keys.push_back(key);
+  }
+  for (const double value : extra) keys.push_back(key_of(value));
+  Values values;
+  values.keys = spread(comm, std::move(keys));
+  values.count = comm.allreduce(static_cast<std::int64_t>(values.keys.size()), mpi::Reduction::sum);
+  return values;
+}
+
+/// The keys at the given places of the sorted order, by bisection of the 64 bits of a key, all at once.
+std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
+                                  std::span<const std::int64_t> places) {
+  std::vector<std::uint64_t> found(places.size(), 0);
+  std::vector<std::int64_t> below(places.size());
+  for (std::uint64_t bit = sign_bit; bit != 0; bit >>= 1) {
+    for (std::size_t t = 0; t < places.size(); ++t)
+      below[t] = std::lower_bound(keys.begin(), keys.end(), found[t] | bit) - keys.begin();
+    comm.allreduce(std::span(below), mpi::Reduction::sum);
+    // At most `place` keys below: the one that is sought is not among them.
+    for (std::size_t t = 0; t < places.size(); ++t) {
+      if (below[t] <= places[t]) found[t] |= bit;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Distinct distinct_values(const mpi::Communicator& comm, const Frame& frame, int variable,
+                         std::int64_t enough) {
+  const std::vector<double>& numbers = numbers_of(frame, variable);
+  // Few are asked for, so a sorted list of those found is quicker than a sort of the column.
+  std::vector<double> found;
+  std::array<double, 2> ends{-std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (frame.complete[i] == 0) continue;
+    const double value = numbers[i] + 0.0;  // -0 becomes 0
+    ends[0] = std::max(ends[0], -value);
+    ends[1] = std::max(ends[1], value);
+    if (std::ssize(found) >= enough) continue;
+    const auto place = std::lower_bound(found.begin(), found.end(), value);
+    if (place == found.end() || *place != value) found.insert(place, value);
+  }
+  comm.allreduce(std::span<double>(ends), mpi::Reduction::max);
+  std::int64_t count = comm.allreduce(static_cast<std::int64_t>(std::ssize(found)), mpi::Reduction::max);
+  if (count < enough) {  // no rank has them all to itself
+    std::vector<double> all = comm.allgatherv(std::span<const double>(found));
+    std::sort(all.begin(), all.end());
+    count = std::unique(all.begin(), all.end()) - all.begin();
+  }
+  if (count == 0) return {};
+  return {std::min(count, enough), -ends[0] + 0.0, ends[1] + 0.0};
+}
+
+std::vector<double> distinct_quantiles(const mpi::Communicator& comm, const Frame& frame, int variable,
+                                       int count, std::span<const double> extra) {
+  if (count < 1) throw Error(ErrorCode::usage, fmt::format("{} quantiles are asked for", count));
+  const Values values = distinct_keys(comm, frame, variable, extra);
+  if (values.count == 0)
+    throw Error(ErrorCode::input, fmt::format("{} has no value in any complete row",
+                                              frame.variables.at(static_cast<std::size_t>(variable)).name));
+  // Hyndman and Fan, The American Statistician 50 (1996), definition 7, in the arithmetic of R's
+  // quantile(): place = 1 + (m - 1) p, (1 - h) x[floor] + h x[ceiling].
+  std::vector<std::int64_t> places;
+  std::vector<double> fractions;
+  const double step = count > 1 ? 1.0 / (count - 1) : 0.0;
+  for (int i = 0; i < count; ++i) {
+    const double probability = count > 1 && i == count - 1 ? 1.0 : i * step;
+    const double place = 1 + static_cast<double>(values.count - 1) * probability;
+    places.push_back(static_cast<std::int64_t>(std::floor(place)) - 1);
+    places.push_back(static_cast<std::int64_t>(std::ceil(place)) - 1);
+    fractions.push_back(place - std::floor(place));
+  }
+  const std::vector<std::uint64_t> keys = select(comm, values.keys, places);
+  std::vector<double> result;
+  for (std::size_t i = 0; i < fractions.size(); ++i) {
+    const double low = value_of(keys[2 * i]);
+    const double high = value_of(keys[2 * i + 1]);
+    const double h = fractions[i];
+    result.push_back(low == high || h == 0 ? low : (1 - h) * low + h * high);
+  }
+  return result;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/frame.hpp"
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// The distinct values of a numeric variable over the complete rows of the job.
+struct Distinct {
+  std::int64_t count = 0;  ///< at most as many as were asked for
+  double min = 0;
+  double max = 0;
+};
+/// *Collective.* Counts them until there are `enough`. Cost: one look at the column, and no sort of it.
+[[nodiscard]] Distinct distinct_values(const tessera::mpi::Communicator& comm, const Frame& frame,
+                                       int variable, std::int64_t enough);
+/// *Collective.* R's type-7 quantiles of the sorted distinct values (with `extra` among them) at equally
+/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks.
+[[nodiscard]] std::vector<double> distinct_quantiles(const tessera::mpi::Communicator& comm,
+                                                     const Frame& frame, int variable, int count,
+                                                     std::span<const double> extra);
+
+}  // namespace tessera::gam

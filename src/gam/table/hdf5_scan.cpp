@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/hdf5_scan.hpp"
+
+#include "base/utf8.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+#include "files/input_file.hpp"
+
+namespace tessera::gam {
+namespace {
+
+enum class Kind { number, fixed_text, variable_text, enumeration, other };
+
+Kind kind_of(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+    case H5T_FLOAT: return Kind::number;
+    case H5T_STRING: return H5Tis_variable_str(type) > 0 ? Kind::variable_text : Kind::fixed_text;
+    case H5T_ENUM: return H5Tget_size(type) <= sizeof(std::uint64_t) ? Kind::enumeration : Kind::other;
+    default: return Kind::other;
+  }
+}
+
+/// True if HDF5 has opened this file, and not one that came into its place.
+bool is_open_as(hid_t hdf5, const files::InputFile& file) {
+  void* handle = nullptr;
+  if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
+  const auto opened = files::state_of(*static_cast<const int*>(handle));
+  const files::FileState expected = file.state();
+  return opened && opened->device == expected.device && opened->inode == expected.inode;
+}
+
+std::string name_of_link(hid_t group, hsize_t place) {
+  const auto size =
+      H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, place, nullptr, 0, H5P_DEFAULT);
+  std::string name(size < 0 ? 0 : static_cast<std::size_t>(size), '\0');
+  H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, place, name.data(), name.size() + 1,
+                     H5P_DEFAULT);
+  return name;
+}
+
+/// Adds what a link of the root leads to, if that is a dataset.
+void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
+  if (std::string problem = problem_of_link(file, name); !problem.empty()) {
+    contents.unusable[name] = std::move(problem);
+    return;
+  }
+  const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
+  if (!object.valid() || H5Iget_type(object.get()) != H5I_DATASET) return;
+  const Handle space(H5Dget_space(object.get()), H5Sclose);
+  const Handle type(H5Dget_type(object.get()), H5Tclose);
+  if (H5Sget_simple_extent_ndims(space.get()) != 1) {
+    contents.unusable[name] = "is not one-dimensional";
+    return;
+  }
+  if (kind_of(type.get()) == Kind::other) {
+    contents.unusable[name] = "holds neither numbers nor texts";
+    return;
+  }
+  const auto rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  hsize_t file_bytes = 0;
+  H5Fget_filesize(file, &file_bytes);
+  std::string problem =
+      rows == 0  ? std::string()
+      : rows < 0 ? "has more values than can be counted"
+                 : problem_of_storage(object.get(), type.get(), rows, static_cast<std::int64_t>(file_bytes));
+  if (!problem.empty()) {
+    contents.unusable[name] = std::move(problem);
+    return;
+  }
+  if (!contents.columns.empty() && rows != contents.rows)
+    throw Error(ErrorCode::input,
+                fmt::format("{}: columns of different lengths: '{}' has {} values, '{}' has {}", path,
+                            contents.columns[0], contents.rows, name, rows));
+  contents.rows = rows;
+  contents.columns.push_back(name);
+  if (!base::is_utf8(name))
+    throw Error(ErrorCode::input, fmt::format("{}: the name of column {} is not UTF-8: {}", path,
+                                              contents.columns.size(), base::how_to_utf8));
+}
+
+/// One dataset, read some rows at a time.
+class Column {
+ public:
+  Column(hid_t file, const std::string& path, std::string name)
+      : path_(path), name_(std::move(name)), dataset_(H5Dopen2(file, name_.c_str(), H5P_DEFAULT), H5Dclose) {
+    if (!dataset_.valid()) fail();
+    const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
+    kind_ = kind_of(type.get());
+    file_bytes_ = H5Tget_size(type.get());
+    switch (kind_) {
+      case Kind::number: memory_type_ = Handle(H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose); break;
+      case Kind::enumeration:
+        memory_type_ = Handle(H5Tget_native_type(type.get(), H5T_DIR_ASCEND), H5Tclose);
+        read_members();
+        break;
+      default: memory_type_ = Handle(H5Tcopy(type.get()), H5Tclose); break;
+    }
+    if (!memory_type_.valid()) fail();
+    value_bytes_ = H5Tget_size(memory_type_.get());
+    space_padded_ = kind_ == Kind::fixed_text && H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
+  }
+
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
+
+  /// Reads rows: `number` and `text` give them, counted from the first of them, until the next call.
+  /// Returns the bytes that they have in the file.
+  std::int64_t load(tessera::Range rows) {
+    release();
+    const auto begin = static_cast<hsize_t>(rows.begin);
+    const auto count = static_cast<hsize_t>(rows.size());
+    const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
+    H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
+    memory_space_ = Handle(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    values_.assign(static_cast<std::size_t>(count) * value_bytes_, std::byte{});
+    if (H5Dread(dataset_.get(), memory_type_.get(), memory_space_.get(), file_space.get(), H5P_DEFAULT,
+                values_.data()) < 0)
+      fail();
+    loaded_ = true;
+    return static_cast<std::int64_t>(count * file_bytes_);
+  }
+
+  [[nodiscard]] double number(std::size_t i) const {
+    double value = 0;
+    std::memcpy(&value, values_.data() + i * value_bytes_, sizeof value);
+    return value;
+  }
+
+  [[nodiscard]] std::string_view text(std::size_t i, std::int64_t row_number) const {
+    const auto* at = reinterpret_cast<const char*>(values_.data() + i * value_bytes_);
+    if (kind_ == Kind::variable_text) {
+      const char* text = nullptr;
+      std::memcpy(&text, at, sizeof text);
+      return text == nullptr ? std::string_view{} : std::string_view(text);
+    }
+    if (kind_ == Kind::enumeration) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, at, value_bytes_);
+      const auto member = members_.find(value);
+      if (member == members_.end())
+        throw Error(ErrorCode::input,
+                    fmt::format("{}, row {}: the value of '{}' is no member of its enumeration", path_,
+                                row_number, name_));
+      return member->second;
+    }
+    std::string_view text(at, value_bytes_);
+    text = text.substr(0, text.find('\0'));
+    if (space_padded_) text = text.substr(0, text.find_last_not_of(' ') + 1);
+    return text;
+  }
+
+  Column(const Column&) = delete;
+  Column& operator=(const Column&) = delete;
+  ~Column() { release(); }
+
+ private:
+  void read_members() {
+    const int count = H5Tget_nmembers(memory_type_.get());
+    for (unsigned i = 0; i < static_cast<unsigned>(std::max(count, 0)); ++i) {
+      std::uint64_t value = 0;
+      H5Tget_member_value(memory_type_.get(), i, &value);
+      char* name = H5Tget_member_name(memory_type_.get(), i);
+      members_.emplace(value, name == nullptr ? "" : name);
+      H5free_memory(name);
+    }
+  }
+
+  // Texts of variable length belong to HDF5 until they are given back.
+  void release() noexcept {
+    if (!std::exchange(loaded_, false) || kind_ != Kind::variable_text) return;
+#if H5_VERSION_GE(1, 12, 0)
+    H5Treclaim(memory_type_.get(), memory_space_.get(), H5P_DEFAULT, values_.data());
+#else
+    H5Dvlen_reclaim(memory_type_.get(), memory_space_.get(), H5P_DEFAULT, values_.data());
+#endif
+  }
+
+  [[noreturn]] void fail() const {
+    throw Error(ErrorCode::input,
+                fmt::format("{}: the dataset '{}' cannot be read; is the file damaged, or packed with a "
+                            "filter that this HDF5 lacks?",
+                            path_, name_));
+  }
+
+  const std::string& path_;
+  std::string name_;
+  Handle dataset_;
+  Handle memory_type_;
+  Handle memory_space_;
+  Kind kind_ = Kind::other;
+  std::size_t file_bytes_ = 0;   // of one value in the file
+  std::size_t value_bytes_ = 0;  // of one value in memory
+  bool space_padded_ = false;
+  std::unordered_map<std::uint64_t, std::string> members_;
+  std::vector<std::byte> values_;
+  bool loaded_ = false;
+};
+
+}  // namespace
+
+Handle open_hdf5_file(const files::InputFile& opened) {
+  const std::string& path = opened.path();
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_sec2(access.get());  // whose handle is a descriptor, whatever the environment chooses
+#if H5_VERSION_GE(1, 10, 7)
+  // Shared file systems often have no locks; a reader needs none.
+  H5Pset_file_locking(access.get(), false, true);
+#endif
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  if (!file.valid())
+    throw Error(ErrorCode::input, fmt::format("{}: cannot be opened as HDF5; is it damaged?", path));
+  if (!is_open_as(file.get(), opened))
+    throw Error(ErrorCode::input,
+                fmt::format("{}: was replaced while it was opened: start again when it no longer is", path));
+  return file;
+}
+
+Hdf5Contents contents_of(hid_t file, const std::string& path) {
+  Hdf5Contents contents;
+  H5G_info_t group{};
+  if (H5Gget_info(file, &group) < 0)
+    throw Error(ErrorCode::input, fmt::format("{}: the root of the HDF5 file cannot be read", path));
+  if (group.nlinks > most_columns)
+    throw Error(ErrorCode::input,
+                fmt::format("{}: more than the {} columns that a table may have", path, most_columns));
+  for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, i));
+  if (contents.columns.empty() && !contents.unusable.empty()) {
+    const auto& [name, problem] = *contents.unusable.begin();
+    throw Error(ErrorCode::input,
+                fmt::format("{}: no dataset at the root of the HDF5 file that is a column: '{}' {}", path,
+                            name, problem));
+  }
+  if (contents.columns.empty())
+    throw Error(ErrorCode::input,
+                fmt::format("{}: no one-dimensional dataset at the root of the HDF5 file", path));
+  if (contents.rows == 0) throw Error(ErrorCode::input, fmt::format("{}: the columns are empty", path));
+  return contents;
+}
+
+std::int64_t scan_hdf5(hid_t file, const std::string& path, std::int64_t chunk_rows,
+                       const BetweenReads& between, Range rows, FrameBuilder& builder) {
+  const std::vector<UsedColumn>& used = builder.plan().columns();
+  std::int64_t bytes_read = 0;
+  std::deque<Column> columns;
+  std::int64_t at_once = chunk_rows;
+  for (const UsedColumn& column : used) {
+    const Column& one = columns.emplace_back(file, path, column.name);
+    // Of long texts fewer at a time.
+    at_once = std::min(
+        at_once, std::max<std::int64_t>(1, static_cast<std::int64_t>(most_text_bytes / one.value_bytes())));
+  }
+  for (std::int64_t begin = rows.begin; begin < rows.end; begin += at_once) {
+    if (between) between();
+    const Range chunk{begin, std::min(rows.end, begin + at_once)};
+    for (Column& column : columns) bytes_read += column.load(chunk);
+    for (std::int64_t row = chunk.begin; row < chunk.end; ++row) {
+      const auto i = static_cast<std::size_t>(row - chunk.begin);
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (columns[c].kind() != Kind::number) {
+          builder.set_field(c, columns[c].text(i, row + 1), true, row + 1);
+        } else if (const double value = columns[c].number(i); std::isnan(value)) {
+          builder.set_missing(c);
+        } else if (used[c].text || builder.plan().numbers_may_be_missing()) {
+          builder.set_field(c, fmt::format("{}", value), false, row + 1);
+        } else {
+          builder.set_number(c, value);
+        }
+      }
+      builder.end_row(row + 1);
+    }
+  }
+  return bytes_read;
+}
+
+}  // namespace tessera::gam

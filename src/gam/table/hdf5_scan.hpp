@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/byte_source.hpp"
+#include "gam/table/frame_builder.hpp"
+#include "gam/table/hdf5_storage.hpp"
+
+#include <tessera/partition/plan.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+/// The columns and the rows of an HDF5 file as one rank reads them, whatever the others do.
+namespace tessera::gam {
+
+/// Keeps HDF5 from printing its error stack: failures are told by this program's own messages.
+class QuietHdf5 {
+ public:
+  QuietHdf5() {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
+  QuietHdf5(const QuietHdf5&) = delete;
+  QuietHdf5& operator=(const QuietHdf5&) = delete;
+
+ private:
+  H5E_auto2_t print_ = nullptr;
+  void* data_ = nullptr;
+};
+
+/// What the root of a file has.
+struct Hdf5Contents {
+  std::vector<std::string> columns;
+  std::map<std::string, std::string> unusable;  ///< other datasets and links, and why they are no columns
+  std::int64_t rows = 0;
+};
+
+/// The file that is open, as HDF5 opens it. Throws `Error(input)` if it cannot, or has opened another file
+/// that came into its place.
+[[nodiscard]] Handle open_hdf5_file(const files::InputFile& opened);
+
+/// Throws `Error(input)`: no column, columns of different lengths or without a row, a name that is not UTF-8.
+[[nodiscard]] Hdf5Contents contents_of(hid_t file, const std::string& path);
+
+/// Hands rows of the file to the builder, `chunk_rows` at a time, with a call of `between` before each.
+/// Returns the bytes that they have in the file. Throws `Error(input)` for values that cannot be read, and
+/// whatever the builder throws.
+std::int64_t scan_hdf5(hid_t file, const std::string& path, std::int64_t chunk_rows,
+                       const BetweenReads& between, Range rows, FrameBuilder& builder);
+
+}  // namespace tessera::gam

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+/// What an HDF5 file says of its datasets is held against the bytes that are there.
+namespace tessera::gam {
+
+/// An HDF5 identifier that is closed with its owner.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+
+  Handle() = default;
+  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  [[nodiscard]] hid_t get() const noexcept { return id_; }
+  [[nodiscard]] bool valid() const noexcept { return id_ >= 0; }
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// A text of a column is no longer than a row of a CSV file.
+inline constexpr std::size_t most_text_bytes = std::size_t{64} << 20;
+
+/// Why a link of the root is not followed, to go on after its name; empty: it is a hard link, and leads to an
+/// object of this file. Others can lead to any file that the user may read.
+[[nodiscard]] std::string problem_of_link(hid_t file, const std::string& name);
+
+/// Why a dataset of `rows` values is not read, to go on after its name; empty: its values are all in this
+/// file, which has so many bytes, and there is memory for its chunks.
+///
+/// The extent of a dataset is a number in its header. Its storage tells what was written: the bytes of a
+/// contiguous dataset lie in the file, and a chunked one has all its chunks. Values that nobody wrote would
+/// be read as zeros.
+[[nodiscard]] std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows,
+                                             std::int64_t file_bytes);
+
+}  // namespace tessera::gam

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that overshoot: counts that are zero but for four, which make the first steps too long.
+#include "gam/fit/step_halving.hpp"
+#include "gam/fit/fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <tessera/tessera.hpp>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+constexpr std::int64_t rows = 100;
+
+struct Count {
+  std::int64_t row;
+  double y;
+};
+
+/// This rank's rows of x = fractional parts of multiples of the golden ratio, and y = 0 but at `counts`.
+Frame sparse_counts(Range mine, const std::array<Count, 4>& counts) {
+  Frame frame;
+  frame.file_rows = rows;
+  frame.complete_rows = rows;
+  frame.rows = mine;
+  Variable y{.name = "y", .numbers = {}, .codes = {}, .levels = {}};
+  Variable x{.name = "x", .numbers = {}, .codes = {}, .levels = {}};
+  for (std::int64_t row = mine.begin; row < mine.end; ++row) {
+    x.numbers.push_back(std::fmod(static_cast<double>(row) * 0.6180339887498949, 1.0));
+    y.numbers.push_back(0);
+    for (const Count& count : counts) {
+      if (count.row == row) y.numbers.back() = count.y;
+    }
+    frame.complete.push_back(1);
+  }
+  frame.variables = {std::move(y), std::move(x)};
+  return frame;
+}
+
+/// The deviance of y ~ s(x, bs = "ps", k = 10), poisson, after so many solutions.
+double deviance_after(int iterations, const std::array<Count, 4>& counts) {
+  const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  job_options.threads = 1;
+  Job job(world, job_options);
+  const Plan plan = job.plan(rows, 16);
+  FitOptions options;
+  options.family = Family::poisson;
+  options.max_iterations = iterations;
+  Progress silent(false, stderr);
+  std::vector<PhaseTime> phases;
+  const Model model = fit_frame(job, plan, sparse_counts(job.local_range(plan), counts),
+                                parse_formula("y ~ s(x, bs=\"ps\", k=10)"), options, silent, phases);
+  EXPECT_EQ(model.iterations, iterations);
+  return model.deviance;
+}
+
+// Deviances as bam(method = "fREML", control = gam.control(epsilon = 1e-12, trace = TRUE)) of mgcv 1.8-41
+// prints them, whose first is that of the initial means. bam stops its search for smoothing parameters
+// sooner, so that the two drift apart once a step has been halved.
+TEST(StepHalving, GoesWhereBamGoesAfterASolutionManyOrdersTooHigh) {
+  const std::array<Count, 4> counts{{{58, 3}, {52, 500}, {5, 2}, {99, 40}}};
+  EXPECT_NEAR(deviance_after(5, counts) / 1216.56297173868, 1, 1e-7);
+  // The solution has 1.79e10.
+  EXPECT_NEAR(deviance_after(6, counts) / 1145.82055180942, 1, 1e-5);
+  EXPECT_NEAR(deviance_after(7, counts) / 947.520777705184, 1, 1e-4);
+}
+
+TEST(StepHalving, GoesWhereBamGoesAfterASolutionATenthTooHigh) {
+  const std::array<Count, 4> counts{{{36, 3}, {33, 500}, {37, 2}, {48, 40}}};
+  EXPECT_NEAR(deviance_after(5, counts) / 1980.65204639722, 1, 1e-7);
+  // The solution has 2131.9.
+  EXPECT_NEAR(deviance_after(6, counts) / 1895.48498027476, 1, 1e-5);
+  EXPECT_NEAR(deviance_after(7, counts) / 1759.12190553857, 1, 1e-4);
+}
+
+TEST(StepHalving, ThePenaltyOnALineIsThatOfItsPoints) {
+  Design design;
+  const auto block = [&](int begin, const std::vector<Matrix>& penalties) {
+    CoefBlock out;
+    out.coef_begin = begin;
+    out.coef_size = 2;
+    if (!penalties.empty()) out.penalty.emplace().matrices = penalties;
+    design.blocks.push_back(out);
+  };
+  Matrix first(2, 2);
+  first(0, 0) = 2;
+  first(0, 1) = first(1, 0) = -1;
+  first(1, 1) = 3;
+  Matrix second(2, 2);
+  second(1, 1) = 5;
+  block(0, {});
+  block(2, {first, second});
+  block(4, {second});
+  design.coef_size = 6;
+  const std::vector<double> log_sp{std::log(2.0), std::log(3.0), std::log(7.0)};
+  const std::vector<double> begin{9, 9, 1, 2, 3, 4};
+  const std::vector<double> end{-9, 9, -2, 5, 1, -6};
+  const auto penalty = [](const std::vector<double>& b) {
+    return 2 * (2 * b[2] * b[2] - 2 * b[2] * b[3] + 3 * b[3] * b[3]) + 3 * 5 * b[3] * b[3] +
+           7 * 5 * b[5] * b[5];
+  };
+  const PenaltyOnLine line = penalty_on_line(design, log_sp, begin, end);
+  for (const double t : {0.0, 0.25, 0.5, 1.0}) {
+    std::vector<double> point;
+    for (std::size_t i = 0; i < begin.size(); ++i) point.push_back((1 - t) * begin[i] + t * end[i]);
+    EXPECT_NEAR(line.at(t), penalty(point), 1e-9) << t;
+  }
+}
+
+TEST(StepHalving, ARiseIsMoreThanRounding) {
+  EXPECT_TRUE(is_rise(100, 100.001));
+  EXPECT_FALSE(is_rise(100, 100 * (1 + 1e-12)));
+  EXPECT_FALSE(is_rise(100, 99));
+  EXPECT_FALSE(is_rise(0, 1e-12));
+  EXPECT_TRUE(is_rise(100, std::numeric_limits<double>::infinity()));
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/frame.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/mpi/communicator.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the tests of tables share: files that rank 0 writes, and frames put together from all ranks.
+namespace tessera::gam::testing {
+
+/// The world, for one test.
+inline mpi::Communicator world() {
+  return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+}
+
+/// A file in the temporary directory for the life of a test, the same for every rank. *Collective.*
+class SharedFile {
+ public:
+  SharedFile(const mpi::Communicator& comm, const std::string& name) : comm_(comm) {
+    std::string path;
+    if (comm.rank() == 0) {
+      std::string pattern = (std::filesystem::temp_directory_path() / "tessera-test-XXXXXX").string();
+      if (::mkdtemp(pattern.data()) != nullptr) path = pattern + "/" + name;
+    }
+    path_ = comm.broadcast_text(path, 0);
+  }
+  /// With this content.
+  SharedFile(const mpi::Communicator& comm, const std::string& name, std::string_view content)
+      : SharedFile(comm, name) {
+    write(content);
+  }
+  ~SharedFile() {
+    comm_.barrier();
+    if (comm_.rank() == 0) std::filesystem::remove_all(std::filesystem::path(path_).parent_path());
+  }
+  SharedFile(const SharedFile&) = delete;
+  SharedFile& operator=(const SharedFile&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  void write(std::string_view content) const {
+    comm_.barrier();
+    if (comm_.rank() == 0) std::ofstream(path_, std::ios::binary).write(content.data(), std::ssize(content));
+    comm_.barrier();
+  }
+
+ private:
+  const mpi::Communicator& comm_;
+  std::string path_;
+};
+
+/// Rows of this rank if they are dealt out unevenly: ranks with few, ranks with none.
+inline Range uneven_share(const mpi::Communicator& comm, std::int64_t rows, std::uint64_t seed) {
+  const auto cut = [&](int rank) -> std::int64_t {
+    if (rank == 0) return 0;
+    if (rank == comm.size()) return rows;
+    // Increasing in the rank, with repetitions.
+    const auto jitter = static_cast<std::int64_t>((seed * 2654435761U + 7919U * rank) % 97);
+    return std::min(rows, rows * (rank - 1) / comm.size() + rows * jitter / (97 * comm.size()));
+  };
+  return {cut(comm.rank()), cut(comm.rank() + 1)};
+}
+
+/// Every cell of a frame of the whole job as text, one row a line, and "!" before a row with something
+/// missing. The same on every rank. *Collective.*
+inline std::string put_together(const mpi::Communicator& comm, const Frame& frame) {
+  std::string mine;
+  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
+    mine += frame.complete[i] != 0 ? "" : "!";
+    for (const Variable& variable : frame.variables) {
+      char number[40];
+      if (variable.factor) {
+        mine += variable.codes[i] < 0 ? "<NA>" : variable.levels[static_cast<std::size_t>(variable.codes[i])];
+      } else {
+        std::snprintf(number, sizeof number, "%.17g", variable.numbers[i]);
+        mine += std::isnan(variable.numbers[i]) ? "NA" : number;
+      }
+      mine += "|";
+    }
+    mine += "\n";
+  }
+  std::string all;
+  for (const std::string& part : comm.allgather_text(mine)) all += part;
+  return all;
+}
+
+inline FrameRequest request(const std::vector<std::string>& variables) {
+  FrameRequest result;
+  for (const std::string& text : variables) result.variables.push_back(parse_expression(text));
+  return result;
+}
+
+/// The message of the Error(input) that `work` must end in on every rank alike. *Collective.*
+inline std::string common_fault(const mpi::Communicator& comm, const std::function<void()>& work) {
+  std::string message = "no error";
+  try {
+    work();
+  } catch (const Error& error) {
+    message = error.what();
+    EXPECT_EQ(error.code(), ErrorCode::input) << message;
+  }
+  for (const std::string& other : comm.allgather_text(message)) EXPECT_EQ(other, message);
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  return message;
+}
+
+}  // namespace tessera::gam::testing

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bases of one variable: properties that hold whatever mgcv says.
+#include "gam/design/basis.hpp"
+
+#include "gam/design/knots.hpp"
+#include "gam/design/smooth.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+/// X of one row.
+std::vector<double> basis_row(const Basis& basis, double x) {
+  std::vector<double> raw(static_cast<std::size_t>(basis.component.raw_size()));
+  const LocalValues local = evaluate(basis.component.margin, x);
+  for (std::size_t a = 0; a < 4; ++a) raw[static_cast<std::size_t>(local.place) + a] = local.values[a];
+  return multiply_t(basis.map, raw);
+}
+
+std::vector<Basis> every_spline() {
+  const std::vector<double> uneven{0, 0.1, 0.45, 0.5, 0.8, 1};
+  const std::vector<double> ten{-0.4, -0.3, -0.1, 0, 0.3, 0.6, 1, 1.1, 1.5, 1.6};
+  return {ps_basis(ps_knots(8, 0, 1), 2, true), ps_basis(ten, 2, false), cp_basis(sequence(0, 1, 7), 2, true),
+          cp_basis(uneven, 2, false),           cr_basis(uneven),        cc_basis(uneven)};
+}
+
+double value_of(const Basis& basis, const std::vector<double>& coef, double x) {
+  return dot(basis_row(basis, x), coef);
+}
+
+TEST(Sequence, EndsAreExact) {
+  const auto s = sequence(0.1, 0.7, 7);
+  EXPECT_EQ(s.front(), 0.1);
+  EXPECT_EQ(s.back(), 0.7);
+  EXPECT_EQ(s[2], 0.1 + 2 * ((0.7 - 0.1) / 6));
+}
+
+TEST(Basis, ConstantsAreOnesAndUnpenalised) {
+  for (const Basis& basis : every_spline()) {
+    const std::vector<double> ones(static_cast<std::size_t>(basis.size()), 1.0);
+    for (const double x : {0.0, 0.02, 0.31, 0.5, 0.77, 1.0}) EXPECT_NEAR(value_of(basis, ones, x), 1, 1e-14);
+    for (const double value : multiply(basis.penalty, ones)) EXPECT_NEAR(value, 0, 1e-10);
+    EXPECT_EQ(basis.component.raw_size(), basis.map.rows());
+  }
+}
+
+TEST(Basis, PenaltyHasItsRank) {
+  for (const Basis& basis : every_spline()) {
+    const auto eigen = symmetric_eigen(basis.penalty);
+    const auto first = static_cast<std::size_t>(basis.size() - basis.rank);
+    const double largest = eigen.values.back();
+    for (std::size_t i = 0; i < first; ++i) EXPECT_NEAR(eigen.values[i] / largest, 0, 1e-14);
+    EXPECT_GT(eigen.values[first] / largest, 1e-6);
+  }
+}
+
+/// Value and first two derivatives agree at the breaks, and round the end of a cyclic basis.
+TEST(Basis, IsTwiceContinuouslyDifferentiable) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  for (const Basis& basis : every_spline()) {
+    std::vector<double> coef(static_cast<std::size_t>(basis.size()));
+    for (double& c : coef) c = normal(random);
+    const std::vector<double> raw = multiply(basis.map, coef);
+    const Margin& margin = basis.component.margin;
+    const auto derivative = [&](int cell, double t, int order) {
+      const auto at = static_cast<std::size_t>(cell);
+      const double h = margin.breaks[at + 1] - margin.breaks[at];
+      double sum = 0;
+      for (std::size_t a = 0; a < 4; ++a) {
+        const double* c = margin.cells[at].data() + 4 * a;
+        const double v[] = {c[0] + t * (c[1] + t * (c[2] + t * c[3])), c[1] + t * (2 * c[2] + t * 3 * c[3]),
+                            2 * c[2] + t * 6 * c[3]};
+        sum += v[order] * raw[static_cast<std::size_t>(cell * margin.stride) + a];
+      }
+      return sum / std::pow(h, order);
+    };
+    const int cells = margin.cell_count();
+    for (int order = 0; order < 3; ++order) {
+      for (int cell = 0; cell + 1 < cells; ++cell) {
+        const double left = derivative(cell, 1, order);
+        EXPECT_NEAR(left, derivative(cell + 1, 0, order), 1e-11 * (1 + std::abs(left)));
+      }
+      if (margin.cyclic) {
+        const double left = derivative(cells - 1, 1, order);
+        EXPECT_NEAR(left, derivative(0, 0, order), 1e-11 * (1 + std::abs(left)));
+      }
+    }
+  }
+}
+
+TEST(Basis, UnevenKnotsThatAreEvenGiveTheUniformSplines) {
+  const auto knots = ps_knots(9, -2, 5);
+  const Basis general = ps_basis(knots, 2, false);
+  const Basis uniform = ps_basis(knots, 2, true);
+  for (std::size_t c = 0; c < general.component.margin.cells.size(); ++c) {
+    for (std::size_t i = 0; i < 16; ++i) {
+      EXPECT_NEAR(general.component.margin.cells[c][i], uniform.component.margin.cells[c][i], 1e-14);
+    }
+  }
+}
+
+TEST(Basis, CubicRegressionSplineInterpolatesItsCoefficients) {
+  const std::vector<double> knots{-1, 0, 0.3, 2, 2.5};
+  const Basis basis = cr_basis(knots);
+  for (int i = 0; i < basis.size(); ++i) {
+    const auto row = basis_row(basis, knots[static_cast<std::size_t>(i)]);
+    for (int j = 0; j < basis.size(); ++j) EXPECT_NEAR(row[static_cast<std::size_t>(j)], i == j, 1e-14);
+  }
+}
+
+/// b'Sb is the integral of f''^2, here by Simpson's rule, which is exact for the square of a line.
+TEST(Basis, RegressionSplinePenaltyIsTheIntegralOfTheSquaredSecondDerivative) {
+  const std::vector<double> knots{-1, 0, 0.3, 2, 2.5, 4};
+  const std::vector<double> all{0.3, -1, 2, 0.5, 0.1, 0.7};
+  for (const Basis& basis : {cr_basis(knots), cc_basis(knots)}) {
+    const std::vector<double> coef(all.begin(), all.begin() + basis.size());
+    const std::vector<double> raw = multiply(basis.map, coef);
+    double integral = 0;
+    for (std::size_t c = 0; c + 1 < knots.size(); ++c) {
+      // Of the cell's cubic in t, by x.
+      double square = 0;
+      double cube = 0;
+      for (std::size_t a = 0; a < 4; ++a) {
+        square += raw[2 * c + a] * basis.component.margin.cells[c][4 * a + 2];
+        cube += raw[2 * c + a] * basis.component.margin.cells[c][4 * a + 3];
+      }
+      const double width = knots[c + 1] - knots[c];
+      const double left = 2 * square / width / width;
+      const double right = (2 * square + 6 * cube) / width / width;
+      const double middle = (left + right) / 2;
+      integral += (knots[c + 1] - knots[c]) * (left * left + 4 * middle * middle + right * right) / 6;
+    }
+    EXPECT_NEAR(dot(coef, multiply(basis.penalty, coef)), integral, 1e-11 * integral);
+  }
+}
+
+TEST(Basis, GoesOnAsItsTangentOrRepeats) {
+  for (const Basis& basis : every_spline()) {
+    std::vector<double> coef(static_cast<std::size_t>(basis.size()));
+    for (std::size_t i = 0; i < coef.size(); ++i) coef[i] = std::sin(1.0 + 2.0 * static_cast<double>(i));
+    const auto& breaks = basis.component.margin.breaks;
+    const double first = breaks.front();
+    const double last = breaks.back();
+    if (basis.component.margin.cyclic) {
+      EXPECT_NEAR(value_of(basis, coef, 0.3 + 2 * (last - first)), value_of(basis, coef, 0.3), 1e-12);
+      EXPECT_NEAR(value_of(basis, coef, 0.3 - 3 * (last - first)), value_of(basis, coef, 0.3), 1e-12);
+      continue;
+    }
+    const double step = 1e-6;
+    for (const double end : {first, last}) {
+      const double inward = end == first ? step : -step;
+      const double slope = (value_of(basis, coef, end + inward) - value_of(basis, coef, end)) / inward;
+      const double far = value_of(basis, coef, end - 5 * (inward / step)) - value_of(basis, coef, end);
+      EXPECT_NEAR(far / (-5 * (inward / step)), slope, 1e-3 * (1 + std::abs(slope)));
+      const double near = value_of(basis, coef, end - 2.5 * (inward / step)) - value_of(basis, coef, end);
+      EXPECT_NEAR(near * 2, far, 1e-11 * (1 + std::abs(far)));
+    }
+  }
+}
+
+TEST(Basis, ReparameterisedCoefficientsAreValuesAtThePoints) {
+  Basis basis = ps_basis(ps_knots(7, -1, 3), 2, true);
+  const Basis before = basis;
+  ASSERT_TRUE(reparameterise_at_points(basis, -1, 3));
+  EXPECT_FALSE(basis.unit_rows);
+  const auto points = sequence(-1, 3, 7);
+  for (int i = 0; i < 7; ++i) {
+    const auto row = basis_row(basis, points[static_cast<std::size_t>(i)]);
+    for (int j = 0; j < 7; ++j) EXPECT_NEAR(row[static_cast<std::size_t>(j)], i == j, 1e-12);
+  }
+  // The same function has the same penalty.
+  std::vector<double> old_coef{1, -2, 0.5, 3, 1, 0, -1};
+  std::vector<double> new_coef;
+  for (const double x : points) new_coef.push_back(value_of(before, old_coef, x));
+  EXPECT_NEAR(dot(new_coef, multiply(basis.penalty, new_coef)),
+              dot(old_coef, multiply(before.penalty, old_coef)), 1e-9);
+}
+
+/// log of the product of the eigenvalues but for the `zero` smallest.
+double log_det(const Matrix& a, int zero) {
+  const SymmetricEigen eigen = symmetric_eigen(a);
+  double sum = 0;
+  for (std::size_t i = static_cast<std::size_t>(zero); i < eigen.values.size(); ++i)
+    sum += std::log(eigen.values[i]);
+  return sum;
+}
+
+/// log|S|+ of a constrained product: directly, and by its eigenvalues.
+std::pair<double, double> log_dets(const SmoothBasis& smooth, const Constraint& constraint, double lambda) {
+  Matrix sum = smooth.penalties[0];
+  for (std::size_t i = 0; i < sum.values().size(); ++i)
+    sum.values()[i] += lambda * smooth.penalties[1].values()[i];
+  double by_eigenvalues = constraint.log_det_constant;
+  for (int i = 0; i < smooth.eigenvalues.rows(); ++i)
+    by_eigenvalues += std::log(smooth.eigenvalues(i, 0) + lambda * smooth.eigenvalues(i, 1));
+  return {log_det(multiply_tn(constraint.z, multiply(sum, constraint.z)), 1), by_eigenvalues};
+}
+
+// A cyclic P-spline of even K is nearly alternating at K points of its period.
+TEST(Basis, NearlySingularValuesAtPointsKeepTheCoefficients) {
+  Basis basis = cp_basis(sequence(0, 1, 7), 2, true);
+  const Basis before = basis;
+  ASSERT_TRUE(reparameterise_at_points(basis, 5e-4, 0.9992));
+  ASSERT_TRUE(basis.points.has_value());
+  EXPECT_EQ(basis.map, before.map);
+  EXPECT_EQ(basis.penalty, before.penalty);
+  EXPECT_FALSE(basis.unit_rows);
+  Basis odd = cp_basis(sequence(0, 1, 6), 2, true);
+  ASSERT_TRUE(reparameterise_at_points(odd, 5e-4, 0.9992));
+  EXPECT_FALSE(odd.points.has_value());
+}
+
+// With one of its margins in either coefficients, a product has the same penalties and log|S|+.
+TEST(Basis, AProductInCoefficientsThatAreNoValuesIsTheSameSmooth) {
+  const Basis first = cr_basis(sequence(0, 2, 4));
+  const Basis own = cp_basis(sequence(0, 1, 6), 2, true);
+  Basis in_values = own;
+  ASSERT_TRUE(reparameterise_at_points(in_values, 0.001, 0.999));
+  ASSERT_FALSE(in_values.points.has_value());
+  const int size = own.size();
+  // The first rows of a cyclic margin's map are the identity, and so those of the other are E^-1.
+  const Matrix values = solve(submatrix(in_values.map, 0, size, 0, size), identity(size)).value();
+  Basis kept = own;
+  kept.unit_rows = false;
+  kept.points = PointValues{values, in_values.map, in_values.penalty};
+
+  constexpr double row_sum = 1.7;
+  const std::array<Basis, 2> plain{first, in_values};
+  const std::array<Basis, 2> turned{first, kept};
+  const SmoothBasis a = combine(plain, true, row_sum);
+  const SmoothBasis b = combine(turned, true, row_sum);
+  ASSERT_FALSE(b.values.empty());
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_NEAR(b.s_scale[j] / a.s_scale[j], 1, 1e-12);
+    const Matrix same = multiply_tn(b.values, multiply(a.penalties[j], b.values));
+    for (std::size_t i = 0; i < same.values().size(); ++i)
+      EXPECT_NEAR(b.penalties[j].values()[i], same.values()[i], 1e-12);
+  }
+  for (std::size_t i = 0; i < a.eigenvalues.values().size(); ++i)
+    EXPECT_NEAR(b.eigenvalues.values()[i], a.eigenvalues.values()[i], 1e-12);
+  EXPECT_NEAR(b.log_det_values, log_det(multiply_tn(b.values, b.values), 0) / 2, 1e-9);
+
+  std::vector<double> means;
+  for (int i = 0; i < a.map.cols(); ++i) means.push_back(1 + 0.3 * std::sin(2.0 * i));
+  const Constraint in_a = sum_to_zero(means, a.null_space);
+  const Constraint in_b = sum_to_zero(multiply_t(b.values, means), b.null_space, b.values, b.log_det_values);
+  const Matrix turn = multiply_tn(in_a.z, multiply(b.values, in_b.z));
+  const double turned_det = log_det(multiply_tn(turn, turn), 0) / 2;
+  EXPECT_NEAR(in_b.log_det_constant, in_a.log_det_constant + 2 * turned_det, 1e-9);
+  // A direct eigenvalue has the rounding of the largest, some 1e6 times the smallest.
+  constexpr double rounding = 1e-7;
+  for (const double lambda : {0.2, 1.0, 30.0}) {
+    const auto [direct, by_eigenvalues] = log_dets(a, in_a, lambda);
+    EXPECT_NEAR(by_eigenvalues, direct, rounding);
+    // In other coefficients a determinant is another, by a factor without lambda.
+    const auto [direct_b, by_eigenvalues_b] = log_dets(b, in_b, lambda);
+    const auto [direct_1, by_eigenvalues_1] = log_dets(b, in_b, 1.0);
+    EXPECT_NEAR(by_eigenvalues_b - direct_b, by_eigenvalues_1 - direct_1, rounding);
+  }
+}
+
+TEST(Basis, ACyclicBasisWhosePointsCoincideIsLeftAsItIs) {
+  Basis basis = cp_basis(sequence(0, 1, 6), 2, true);
+  const Matrix before = basis.map;
+  EXPECT_FALSE(reparameterise_at_points(basis, 0, 1));
+  EXPECT_EQ(basis.map, before);
+  EXPECT_TRUE(basis.unit_rows);
+}
+
+TEST(ParseKnots, ReadsANameAndNumbers) {
+  const auto [name, values] = parse_knots(" month = 12.5, 0.5 ");
+  EXPECT_EQ(name, "month");
+  EXPECT_EQ(values, (std::vector<double>{0.5, 12.5}));
+  EXPECT_EQ(parse_knots("log(x)=-1e-3,2,3").second, (std::vector<double>{-1e-3, 2, 3}));
+}
+
+TEST(ParseKnots, RefusesWhatIsNotThat) {
+  for (const char* text :
+       {"month", "=1,2", "x=", "x=1", "x=1,", "x=1,b", "x=1,2 3", "x=1,inf", "x=nan,1", "x=2,2"}) {
+    try {
+      static_cast<void>(parse_knots(text));
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      EXPECT_NE(std::string(error.what()).find("--knots"), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::gam

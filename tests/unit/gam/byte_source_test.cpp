@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/byte_source.hpp"
+#include "temporary_folder.hpp"
+
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace tessera::gam {
+namespace {
+
+class ByteSourceTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::string path() const { return (folder_ / "t.csv.gz").string(); }
+
+  /// What is unpacked of a file of these bytes; nothing if it is refused.
+  std::optional<std::string> unpacked(const std::string& bytes) {
+    std::ofstream(path(), std::ios::binary) << bytes;
+    std::string text;
+    try {
+      const auto source = open_gzip(path());
+      std::array<char, 7> buffer{};
+      while (const std::size_t got = source->read(buffer)) text.append(buffer.data(), got);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::input);
+      fault_ = error.what();
+      return std::nullopt;
+    }
+    return text;
+  }
+
+  /// One member of a gzip file.
+  [[nodiscard]] std::string packed(const std::string& text) const {
+    gzFile out = gzopen(path().c_str(), "wb");
+    gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(out);
+    std::ifstream in(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  TemporaryFolder folder_;
+  std::string fault_;
+};
+
+TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAGzipFile) {
+  const std::string text = "x,y\n1,2\n3,4\n";
+  const std::string first = packed(text);
+  const std::string whole = first + packed("5,6\n7,8\n");
+  const std::string all = text + "5,6\n7,8\n";
+  ASSERT_EQ(unpacked(whole), all);
+  int refused = 0;
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    const auto got = unpacked(damaged);
+    if (!got) {
+      ++refused;
+      EXPECT_NE(fault_.find("t.csv.gz: cannot be read: damaged gzip data at byte "), std::string::npos)
+          << fault_;
+    } else {
+      EXPECT_EQ(*got, all) << "bit " << bit;  // of a time, say
+    }
+  }
+  EXPECT_GT(refused, 300);
+}
+
+TEST_F(ByteSourceTest, AGzipFileThatIsCutShortIsRefused) {
+  const std::string first = packed("x,y\n1,2\n");
+  const std::string whole = first + packed("3,4\n");
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    if (size == first.size()) continue;
+    EXPECT_EQ(unpacked(whole.substr(0, size)), std::nullopt) << size;
+  }
+  EXPECT_NE(fault_.find("the file ends within compressed data"), std::string::npos) << fault_;
+}
+
+TEST_F(ByteSourceTest, ZerosAloneMayStandBehindAGzipFile) {
+  const std::string whole = packed("x,y\n1,2\n");
+  EXPECT_EQ(unpacked(whole + std::string(1000, '\0')), "x,y\n1,2\n");
+  EXPECT_EQ(unpacked(whole + "rubbish"), std::nullopt);
+  EXPECT_EQ(unpacked(whole + std::string(10, '\0') + whole), std::nullopt);
+  EXPECT_NE(fault_.find("data behind 10 zero bytes"), std::string::npos) << fault_;
+}
+
+TEST_F(ByteSourceTest, GoesBackAndForthInAGzipFile) {
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += std::to_string(i) + '\n';
+  const std::string half = packed(text.substr(0, text.size() / 2));
+  const std::string whole = half + packed(text.substr(text.size() / 2));
+  std::ofstream(path(), std::ios::binary) << whole;
+  const auto source = open_gzip(path());
+  std::array<char, 100> buffer{};
+  for (const std::size_t offset : {std::size_t{5}, text.size() - 100, std::size_t{0}, text.size() / 2 - 50}) {
+    source->seek(static_cast<std::int64_t>(offset));
+    ASSERT_EQ(source->read(buffer), buffer.size());
+    EXPECT_EQ(std::string(buffer.data(), buffer.size()), text.substr(offset, buffer.size()));
+  }
+}
+
+TEST_F(ByteSourceTest, APipeIsRefusedAndNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
+  for (const auto open : {open_plain, open_gzip}) {
+    try {
+      static_cast<void>(open(path(), {}));
+      FAIL() << "a pipe was opened";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()), path() + ": cannot be read: it is no regular file");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/linalg/matrix.hpp"
+#include "gam/reml/reml.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tessera::gam::testing {
+
+/// A model matrix as a dense matrix, made straight from the definitions in the documentation and sharing no
+/// code with the bases of the program: what the tests of the criterion are checked against.
+class DenseModel {
+ public:
+  explicit DenseModel(int rows) : x_(rows, 0) {}
+
+  void add_parametric(const std::string& label, const Matrix& columns);
+  void add_intercept();
+  /// Cubic P-spline with second-order difference penalty and sum-to-zero constraint.
+  void add_ps(const std::string& label, const std::vector<double>& x, int k);
+  /// The same for each level of a factor, the constraint over all rows.
+  void add_ps_by(const std::string& label, const std::vector<double>& x, int k,
+                 const std::vector<std::string>& factor);
+  /// A random intercept for each level.
+  void add_re(const std::string& label, const std::vector<std::string>& factor);
+  /// te(x, z, bs = "ps", np = TRUE) with second-order difference penalties.
+  void add_te(const std::string& label, const std::vector<double>& x, int k_x, const std::vector<double>& z,
+              int k_z);
+
+  [[nodiscard]] const Matrix& matrix() const noexcept { return x_; }
+  [[nodiscard]] const Design& design() const noexcept { return design_; }
+  /// X'WX, X'Wr and r'Wr about `base`, r = z - X base.
+  [[nodiscard]] WorkingModel working(const std::vector<double>& z, const std::vector<double>& weights,
+                                     const std::vector<double>& base) const;
+
+ private:
+  void append(CoefBlock block, const Matrix& columns);
+  void append_smooth(const std::string& label, const std::string& kind, const Matrix& columns,
+                     std::vector<Matrix> penalties, int null_space);
+
+  Matrix x_;
+  Design design_;
+};
+
+/// Treatment contrasts of a factor: an indicator for each level but the first, in byte order.
+[[nodiscard]] Matrix treatment_contrasts(const std::vector<std::string>& factor);
+
+}  // namespace tessera::gam::testing

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/basis.hpp"
+#include "gam/design/build_design.hpp"
+#include "gam/design/design.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/table/frame.hpp"
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+/// What the tests of the model matrix share: frames from fixtures, and a row of X written out plainly.
+namespace tessera::gam::testing {
+
+/// A file of tests/data/basis.
+nlohmann::json fixture(const std::string& name);
+
+/// This rank's part of a table given as {"column": [values]}: text columns are factors. With
+/// `incomplete_rows` every third row is followed by one that is not complete and holds wild values.
+Frame frame_of(const nlohmann::json& columns, int rank, int ranks, bool incomplete_rows);
+
+/// R(row, .), dense.
+std::vector<double> raw_row(const Design& design, const Frame& frame, std::size_t row);
+
+/// R'1 over the complete rows of the job. Collective.
+std::vector<double> raw_column_sums(const tessera::mpi::Communicator& comm, const Design& design,
+                                    const Frame& frame);
+
+/// Drafts and finishes. Collective. `rows` stands in for the number of complete rows if it is given.
+Design design_of(const tessera::mpi::Communicator& comm, const std::string& formula, const Frame& frame,
+                 const SuppliedKnots& knots = {}, std::int64_t rows = 0);
+
+/// Rows of X of a block, for every complete row of this rank.
+std::vector<std::vector<double>> block_rows(const Design& design, const CoefBlock& block, const Frame& frame);
+
+}  // namespace tessera::gam::testing

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/fit_state.hpp"
+
+#include "gam/fit/fit.hpp"
+#include "gam/formula/formula.hpp"
+#include "temporary_folder.hpp"
+
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::uint64_t> bits(const std::vector<double>& values) {
+  std::vector<std::uint64_t> out(values.size());
+  if (!values.empty()) std::memcpy(out.data(), values.data(), values.size() * sizeof(double));
+  return out;
+}
+
+TEST(FitState, ReadsBackToTheSameBits) {
+  FitState state{.iteration = 7,
+                 .deviance = 1.0 / 3,
+                 .coef = {0.0, -0.0, 0.1, std::numeric_limits<double>::denorm_min(),
+                          std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()},
+                 .log_sp = {-20.000000000000004},
+                 .course = {.past = {{{1.0 / 3, 2}, {3, -0.0}}, {{4, 5}, {6, 7}}},
+                            .search = Search::global,
+                            .returns = 2},
+                 .place = "NVIDIA \"H200\" (9.0)\n",
+                 .fallback = "tile 1 of rank 2 failed: Größe"};
+  std::mt19937_64 random(1);
+  while (state.coef.size() < 1000) {
+    const std::uint64_t any = random();
+    double value = 0;
+    std::memcpy(&value, &any, sizeof value);
+    if (std::isfinite(value)) state.coef.push_back(value);
+  }
+  const FitState again = state_from(to_text(state), "fit.ckpt");
+  EXPECT_EQ(again, state);
+  EXPECT_EQ(bits(again.coef), bits(state.coef));
+  EXPECT_EQ(state_from(to_text(FitState{}), "fit.ckpt"), FitState{});
+}
+
+TEST(FitState, RefusesWhatItDidNotWrite) {
+  const std::string good = to_text({.iteration = 2,
+                                    .deviance = 1,
+                                    .coef = {1, 2},
+                                    .log_sp = {3},
+                                    .course = {},
+                                    .place = {},
+                                    .fallback = {}});
+  std::vector<std::string> bad = {"", "no JSON", "[]", "{}", good + good, R"({"iteration": 2})"};
+  for (const char* key :
+       {"iteration", "deviance", "place", "fallback", "log_sp", "coef", "past", "global", "returns"}) {
+    std::string other = good;
+    other.replace(other.find(key), 1, "X");
+    bad.push_back(other);
+  }
+  for (std::size_t size = 1; size < good.size(); ++size) bad.push_back(good.substr(0, size));
+  std::string wrong = good;
+  wrong.replace(wrong.find("[1.0"), 4, "[\"a\"");
+  bad.push_back(wrong);
+  for (const std::string& text : bad) {
+    try {
+      (void)state_from(text, "fit.ckpt");
+      ADD_FAILURE() << text << " was read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::input) << text;
+      const std::string said = error.what();
+      EXPECT_TRUE(said.starts_with("fit.ckpt: is ") && said.ends_with(": remove it")) << said;
+    }
+  }
+}
+
+TEST(FitState, OfAnotherModelIsRefused) {
+  Design design;
+  CoefBlock block;
+  block.coef_size = 2;
+  block.penalty.emplace().matrices.resize(1);
+  design.blocks.push_back(block);
+  design.coef_size = 2;
+  const FitState good{.iteration = 2,
+                      .deviance = 1,
+                      .coef = {1, 2},
+                      .log_sp = {3},
+                      .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .returns = 0},
+                      .place = {},
+                      .fallback = {}};
+  EXPECT_NO_THROW(check_state(good, design, "fit.ckpt"));
+  const auto says = [&](const std::function<void(FitState&)>& change, const char* expected) {
+    FitState bad = good;
+    change(bad);
+    try {
+      check_state(bad, design, "fit.ckpt");
+      ADD_FAILURE() << "taken, instead of " << expected;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::input);
+      EXPECT_STREQ(error.what(), expected);
+    }
+  };
+  says([](FitState& s) { s.coef.pop_back(); }, "fit.ckpt has 1 coefficients, and the model 2: remove it");
+  says([](FitState& s) { s.log_sp.clear(); },
+       "fit.ckpt has 0 smoothing parameters, and the model 1: remove it");
+  says([](FitState& s) { s.course.past[0].coef.push_back(1); },
+       "fit.ckpt has 3 coefficients of a step, and the model 2: remove it");
+  says([](FitState& s) { s.course.past[0].step.clear(); },
+       "fit.ckpt has 0 coefficients of a step, and the model 2: remove it");
+}
+
+class FingerprintOfAFit : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    data_ = (folder_ / "data.csv").string();
+    std::ofstream(data_) << std::string(1 << 20, 'x');
+    options_.family = *parse_family("poisson");
+  }
+
+  [[nodiscard]] Fingerprint print(const std::string& formula = "y ~ x") const {
+    return fingerprint_of(data_, parse_formula(formula), options_);
+  }
+  /// The names whose values differ from `before`, one after the other.
+  [[nodiscard]] std::string changed(const Fingerprint& before, const std::string& formula = "y ~ x") const {
+    const Fingerprint now = print(formula);
+    std::string names;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      EXPECT_EQ(now[i].first, before[i].first);
+      if (now[i] != before[i]) names += (names.empty() ? "" : ", ") + now[i].first;
+    }
+    return names;
+  }
+
+  TemporaryFolder folder_;
+  std::string data_;
+  FitOptions options_;
+};
+
+TEST_F(FingerprintOfAFit, HasAllThatChangesTheModelAndNothingElse) {
+  const Fingerprint first = print();
+  EXPECT_EQ(changed(first), "");
+  EXPECT_EQ(changed(first, "y ~ x + z"), "formula");
+  const auto with = [&](const std::function<void(FitOptions&)>& change) {
+    const FitOptions before = options_;
+    change(options_);
+    const std::string names = changed(first);
+    options_ = before;
+    return names;
+  };
+  EXPECT_EQ(with([](FitOptions& all) { all.family = *parse_family("gamma"); }), "family");
+  EXPECT_EQ(with([](FitOptions& all) { all.weights = "w"; }), "weights");
+  EXPECT_EQ(with([](FitOptions& all) { all.knots["x"] = {0, 1}; }), "knots");
+  EXPECT_EQ(with([](FitOptions& all) { all.block_rows = 5; }), "block rows");
+  EXPECT_EQ(with([](FitOptions& all) { all.max_iterations = 5; }), "");
+  EXPECT_EQ(with([](FitOptions& all) { all.residuals = false; }), "");
+}
+
+TEST_F(FingerprintOfAFit, KnowsAFileFromAnother) {
+  const Fingerprint first = print();
+  const auto time = fs::last_write_time(data_);
+  fs::last_write_time(data_, time + std::chrono::microseconds(1));
+  EXPECT_EQ(changed(first), "time of the data");
+  const auto put = [&](const std::string& text, std::ios::openmode mode, std::streamoff at = 0) {
+    {
+      std::ofstream file(data_, mode);
+      file.seekp(at);
+      file << text;
+    }
+    fs::last_write_time(data_, time);
+  };
+  put("y", std::ios::in | std::ios::out, (1 << 20) - 1);
+  EXPECT_EQ(changed(first), "sample of the data");
+  put("x", std::ios::in | std::ios::out, (1 << 20) - 1);
+  EXPECT_EQ(changed(first), "");
+  put("x", std::ios::app);
+  EXPECT_NE(changed(first).find("size of the data"), std::string::npos);
+  fs::remove(data_);
+  EXPECT_THROW((void)print(), Error);
+}
+
+}  // namespace
+}  // namespace tessera::gam

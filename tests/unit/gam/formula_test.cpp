@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/formula/formula.hpp"
+#include "gam/formula/syntax.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+std::vector<std::string> labels(const Formula& formula) {
+  std::vector<std::string> result;
+  for (const ParametricTerm& term : formula.parametric) result.push_back(term.label);
+  return result;
+}
+
+std::vector<std::string> labels(const std::string& right_hand_side) {
+  return labels(parse_formula("y ~ " + right_hand_side));
+}
+
+SmoothSpec smooth(const std::string& call) {
+  const Formula formula = parse_formula("y ~ " + call);
+  EXPECT_EQ(formula.smooths.size(), 1U);
+  return formula.smooths.at(0);
+}
+
+/// The message of the error that the text must end in; "" if there is none.
+std::string fault(const std::string& text) {
+  try {
+    static_cast<void>(parse_formula(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::usage);
+    const std::string message = error.what();
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+    return message;
+  }
+  return "";
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Formula, ReadsEveryFormAtOnce) {
+  const Formula f = parse_formula(
+      "log(y) ~ x + f + s(x, bs=\"ps\", k=20, m=c(2,2)) + s(z, bs='cr', k=10) + s(w, bs=\"cp\") +\n"
+      "  s(v, bs=\"cc\") + s(g, bs=\"re\") + te(x, z, bs=\"ps\", k=c(9,8), m=list(c(2,2),c(2,1)), np=FALSE) "
+      "+\n"
+      "  s(x, by=f, bs=\"ps\") + a*b + a:f + offset(log(e))");
+  EXPECT_EQ(f.response.text, "log(y)");
+  EXPECT_TRUE(f.intercept);
+  EXPECT_EQ(labels(f), (Names{"x", "f", "a", "b", "a:b", "f:a"}));
+  Names smooths;
+  for (const SmoothSpec& s : f.smooths) smooths.push_back(s.label);
+  EXPECT_EQ(smooths, (Names{"s(x)", "s(z)", "s(w)", "s(v)", "s(g)", "te(x,z)", "s(x):f"}));
+  ASSERT_EQ(f.offsets.size(), 1U);
+  EXPECT_EQ(f.offsets[0].text, "log(e)");
+  Names variables;
+  for (const Expression& v : f.variables()) variables.push_back(v.text);
+  EXPECT_EQ(variables, (Names{"log(y)", "x", "f", "a", "b", "z", "w", "v", "g", "log(e)"}));
+  EXPECT_EQ(f.text.find('\n'), std::string::npos);
+  EXPECT_EQ(f.text.find("  "), std::string::npos);
+}
+
+TEST(Formula, SmoothsHaveTheirArguments) {
+  const SmoothSpec s = smooth("s(x, bs=\"ps\", k=20, m=c(2,1))");
+  EXPECT_FALSE(s.tensor);
+  ASSERT_EQ(s.margins.size(), 1U);
+  EXPECT_EQ(s.margins[0].basis, "ps");
+  EXPECT_EQ(s.margins[0].k, 20);
+  EXPECT_EQ(s.margins[0].order, (std::array{2, 1}));
+  EXPECT_FALSE(s.by.has_value());
+
+  const SmoothSpec t = smooth("te(x, log(z), bs=c('ps','cr'), k=c(9,8), m=list(c(2,1),NA), np=F, by=w)");
+  EXPECT_TRUE(t.tensor);
+  EXPECT_FALSE(t.normalise);
+  EXPECT_EQ(t.label, "te(x,log(z)):w");
+  ASSERT_EQ(t.margins.size(), 2U);
+  EXPECT_EQ(t.margins[0].basis, "ps");
+  EXPECT_EQ(t.margins[1].basis, "cr");
+  EXPECT_EQ(t.margins[0].k, 9);
+  EXPECT_EQ(t.margins[1].k, 8);
+  EXPECT_EQ(t.margins[0].order, (std::array{2, 1}));
+  EXPECT_EQ(t.margins[1].order, (std::array{2, 2}));
+  ASSERT_TRUE(t.by.has_value());
+  EXPECT_EQ(t.by->text, "w");
+}
+
+TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
+  for (const std::string basis : {"ps", "cp", "cr", "cc"}) {
+    EXPECT_EQ(smooth("s(x, bs='" + basis + "')").margins[0].k, 10) << basis;
+    EXPECT_EQ(smooth("s(x, k=-1, bs='" + basis + "')").margins[0].k, 10) << basis;
+  }
+  const SmoothSpec t = smooth("te(x, z)");
+  EXPECT_TRUE(t.normalise);
+  EXPECT_EQ(t.margins[0].basis, "cr");
+  EXPECT_EQ(t.margins[1].k, 5);
+  EXPECT_EQ(smooth("te(x, z, k=7, bs='ps')").margins[1].k, 7);
+  // One number of m stands for both orders; of te's vector, one number goes to each margin.
+  EXPECT_EQ(smooth("te(x, z, bs='ps', m=2)").margins[1].order, (std::array{2, 2}));
+  EXPECT_EQ(smooth("te(x, z, bs='ps', m=c(2,NA))").margins[1].order, (std::array{2, 2}));
+  EXPECT_EQ(smooth("te(x, z, bs='ps', m=list(c(NA,3),2))").margins[0].order, (std::array{2, 3}));
+  // What is given its default changes nothing.
+  EXPECT_EQ(smooth("s(x, bs='ps', k=20L, fx=FALSE, xt=NULL, sp=NULL, by=NA)"), smooth("s(x,bs=\"ps\",k=20)"));
+}
+
+TEST(Formula, TermsComeInTheOrderOfR) {
+  // Each checked with names(coef(gam(…))) of mgcv 1.8-41.
+  EXPECT_EQ(labels("a:b + b"), (Names{"b", "b:a"}));
+  EXPECT_EQ(labels("b + a:b"), (Names{"b", "b:a"}));
+  EXPECT_EQ(labels("z:x + x"), (Names{"x", "x:z"}));
+  EXPECT_EQ(labels("s(x, bs='ps') + z:x + x + a*b"), (Names{"x", "a", "b", "x:z", "a:b"}));
+  EXPECT_EQ(labels("(a + b)*x"), (Names{"a", "b", "x", "a:x", "b:x"}));
+  EXPECT_EQ(labels("(a + b + x)^2"), (Names{"a", "b", "x", "a:b", "a:x", "b:x"}));
+  EXPECT_EQ(labels("(a + b)**2"), (Names{"a", "b", "a:b"}));
+  EXPECT_EQ(labels("a*b*x"), (Names{"a", "b", "x", "a:b", "a:x", "b:x", "a:b:x"}));
+  EXPECT_EQ(labels("a/b"), (Names{"a", "a:b"}));
+  EXPECT_EQ(labels("a*b - a"), (Names{"b", "b:a"}));
+  EXPECT_EQ(labels("a:b + b:a"), (Names{"a:b"}));
+  EXPECT_EQ(labels("x:x"), (Names{"x"}));
+  EXPECT_EQ(labels("x*x + x"), (Names{"x"}));
+  EXPECT_EQ(labels("x - (x + z)"), Names{});
+  EXPECT_EQ(labels("x + (z - x)"), (Names{"x", "z"}));
+  EXPECT_EQ(labels("x^2"), (Names{"x"}));
+}
+
+TEST(Formula, InterceptFollowsTheLastWord) {
+  const std::vector<std::pair<std::string, bool>> cases{{"1", true},
+                                                        {"0", false},
+                                                        {"-1", false},
+                                                        {"x", true},
+                                                        {"x - 1", false},
+                                                        {"x + 0", false},
+                                                        {"0 + x + a", false},
+                                                        {"x - 1 + 1", true},
+                                                        {"(x - 1)", false},
+                                                        {"x - 0", true},
+                                                        {"+x", true},
+                                                        {"x + 0 + z", false},
+                                                        {"-1 + s(x, bs='cr')", false}};
+  for (const auto& [text, intercept] : cases)
+    EXPECT_EQ(parse_formula("y ~ " + text).intercept, intercept) << text;
+}
+
+TEST(Formula, ExpressionsAreSpelledAsRDeparsesThem) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"I( x/2*3-1 )", "I(x/2 * 3 - 1)"},
+      {"log( x+1 )", "log(x + 1)"},
+      {"sqrt((x))", "sqrt((x))"},
+      {"exp(-x)", "exp(-x)"},
+      {"I((a+b)*c/d^2 - -3)", "I((a + b) * c/d^2 - -3)"},
+      {"I(x^-1)", "I(x^-1)"},
+      {"I(-x**2)", "I(-x^2)"},
+      {"I(100000*x)", "I(1e+05 * x)"},
+      {"I(20L*x)", "I(20 * x)"},
+      {"I(0.0001*x)", "I(1e-04 * x)"},
+      {"I(.001*x)", "I(0.001 * x)"},
+      {"I(1.2e-4*x)", "I(0.00012 * x)"},
+      {"I(123456789*x)", "I(123456789 * x)"},
+      {"I(1234567.5*x)", "I(1234567.5 * x)"},
+      // R stops at 15 digits, and so at another number: here the text is what a model is read back by.
+      {"I(0.333333333333333333*x)", "I(0.3333333333333333 * x)"},
+      {"I(1e-120*x)", "I(1e-120 * x)"},
+      {"`x`", "x"},
+      {"`my col`", "`my col`"},
+      {"log(`1st`)", "log(`1st`)"},
+      {".x.y_1", ".x.y_1"},
+      {"T", "T"}};
+  for (const auto& [text, expected] : cases) EXPECT_EQ(labels(text), Names{expected}) << text;
+  EXPECT_EQ(parse_formula("y/ n ~ x").response.text, "y/n");
+  EXPECT_EQ(parse_formula("`my y` ~ x").response.columns(), Names{"my y"});
+}
+
+TEST(Formula, KeepsNamesInQuotesAsTheyAre) {
+  const Formula formula = parse_formula("  y ~  `a\\`  b` +\t`c \\\\` + s(`d  e`,  bs = 'cr')");
+  EXPECT_EQ(formula.text, "y ~ `a\\`  b` + `c \\\\` + s(`d  e`, bs = 'cr')");
+  const Formula again = parse_formula(formula.text);
+  EXPECT_EQ(again.parametric, formula.parametric);
+  EXPECT_EQ(again.smooths, formula.smooths);
+  EXPECT_EQ(formula.parametric[0].variables[0].columns(), std::vector<std::string>{"a`  b"});
+  EXPECT_EQ(formula.parametric[1].variables[0].columns(), std::vector<std::string>{"c \\"});
+}
+
+TEST(Syntax, IsSpelledSoThatItIsReadAgain) {
+  for (const char* text : {"`f g`(x, z)", "`if`(`a b` = 1, x)", "-(-2)^-`x y`", "f(`a\\`b`, \"c\\\"\")"})
+    EXPECT_EQ(deparse(parse_syntax(deparse(parse_syntax(text)))), deparse(parse_syntax(text))) << text;
+  EXPECT_EQ(deparse(parse_syntax("`f g`(x)")), "`f g`(x)");
+}
+
+TEST(Expression, ItsTextReadsAsTheSameExpression) {
+  const auto text_of = [](const Expression& expression) { return parse_expression(expression.text).text; };
+  std::mt19937_64 random(20261122);
+  for (int i = 0; i < 2000; ++i) {
+    const double value = std::abs(std::bit_cast<double>(random()));
+    if (!std::isfinite(value)) continue;
+    const Expression first = parse_expression(fmt::format("x * {:.17e}", value));
+    const Expression again = parse_expression(first.text);
+    EXPECT_EQ(again.steps[1].number, value) << first.text;
+  }
+  for (const std::string name : {"a\\", "\\", "a`b", "`", "\\`", "a b\\`\\", "if"}) {
+    const Expression column = column_expression(name);
+    EXPECT_EQ(parse_expression(column.text).columns(), std::vector<std::string>{name}) << column.text;
+    EXPECT_EQ(text_of(column), column.text);
+  }
+}
+
+TEST(Expression, EvaluatesWithThePrecedenceOfR) {
+  const auto value = [](const std::string& text, std::vector<double> columns) {
+    return parse_expression(text).evaluate(columns);
+  };
+  EXPECT_EQ(value("a - b - c", {7, 2, 1}), 4);
+  EXPECT_EQ(value("a / b / c", {8, 2, 2}), 2);
+  EXPECT_EQ(value("a + b * c", {1, 2, 3}), 7);
+  EXPECT_EQ(value("-a^2", {3}), -9);
+  EXPECT_EQ(value("2^3^b", {2}), 512);
+  EXPECT_EQ(value("a^-1", {4}), 0.25);
+  EXPECT_EQ(value("(a + b) * a", {2, 3}), 10);
+  EXPECT_EQ(value("I(b - a) + b", {1, 5}), -3);
+  EXPECT_EQ(value("log(exp(sqrt(a)))", {9}), 3);
+  EXPECT_TRUE(std::isnan(value("log(a)", {-1})));
+  EXPECT_TRUE(std::isnan(value("a + 1", {std::numeric_limits<double>::quiet_NaN()})));
+  EXPECT_EQ(value("log(a)", {0}), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(parse_expression("b + a * b").columns(), (Names{"b", "a"}));
+}
+
+TEST(Expression, KnowsAColumnThatStandsAlone) {
+  EXPECT_TRUE(parse_expression("x").is_column());
+  EXPECT_FALSE(parse_expression("x + 1").is_column());
+  EXPECT_EQ(column_expression("my col"), parse_expression("`my col`"));
+  EXPECT_EQ(column_expression("x"), parse_expression("x"));
+}
+
+TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "character 1: found the end; expected a variable"},
+      {"y", "character 2: there is no '~'"},
+      {"~ x", "character 1: there is no response"},
+      {"y ~", "character 4: found the end; expected a variable"},
+      {"y ~ x ~ z", "a second '~'"},
+      {"y ~ x +", "found the end"},
+      {"y ~ (x", "character 5: the parenthesis '(' is not closed"},
+      {"y ~ x)", "character 6: found ')'; expected an operator"},
+      {"y ~ x z", "character 7: found 'z'; expected an operator"},
+      {"y ~ 2x", "character 6: 'x' follows a number"},
+      {"y ~ x @ z", "character 7: '@' has no meaning"},
+      {"y ~ s(x, bs=\"ps)", "character 13: the quote \" is not closed"},
+      {"y ~ .", "'.' is not available"},
+      {"y ~ x + 2", "the number 2 is no variable"},
+      {"y ~ x*2", "the number 2 is no variable"},
+      {"y ~ x^0", "power 0"},
+      {"y ~ x^z", "power z"},
+      {"y ~ \"x\"", "the text \"x\""},
+      {"y ~ sin(x)", "unknown function sin()"},
+      {"y ~ log(x, 2)", "log() takes one argument"},
+      {"y ~ factor(g)", "write g, and give --factor g"},
+      {"y ~ poly(x, 2)", "as in x + I(x^2)"},
+      {"y ~ ti(x) + ti(x, z)", "ti(x) is the main effect of its variable"},
+      {"y ~ s(x, k=5, \"cr\")", "a basis is named, bs=\"cr\""},
+      {"cbind(a, b) ~ x", "number of trials as weights"},
+      {"1 ~ x", "reads no column"},
+      {"y ~ y", "the response y is on the right-hand side"},
+      {"y ~ s(y, bs='cr')", "a smooth of the response y"},
+      {"y ~ a:s(x, bs='cr')", "inside a product"},
+      {"y ~ a*offset(e)", "offset() inside a product"},
+      {"y ~ s(x)", "s(x) is a thin plate spline (bs=\"tp\"), which is not available; write bs=\"cr\""},
+      {"y ~ s(x, bs='tp')", "thin plate"},
+      {"y ~ s(x, bs='gp')", "is a Gaussian process smooth (bs=\"gp\"), which is not available"},
+      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, cr, cc and re"},
+      {"y ~ s(x, z)", "s(x, z) is a thin plate spline (bs=\"tp\"), which is not available; write te(x, z)"},
+      {"y ~ s(x, z, bs='ds')", "is a Duchon spline (bs=\"ds\"), which is not available; write te(x, z)"},
+      {"y ~ s(x, g, bs='fs')", "is a random curve for each level of a factor"},
+      {"y ~ s(x, g, bs='sz')", "is the deviation of each level's curve from a common one"},
+      {"y ~ s(a, b, bs='sos')", "is a spline on the sphere"},
+      {"y ~ s(r, bs='mrf', xt=list(nb=nb))", "is a Markov random field over neighbouring regions"},
+      {"y ~ s(a, b, bs='so', xt=list(bnd=bnd))", "is a soap film smooth within a boundary"},
+      {"y ~ s(x, bs='ad')", "is an adaptive smooth"},
+      {"y ~ te(x, z, bs=c('cr','tp'))", "is a thin plate spline (bs=\"tp\")"},
+      {"y ~ s(x, bs=ps)", "expected a quoted name"},
+      {"y ~ s(bs='ps')", "without a variable"},
+      {"y ~ s(x, z, bs='ps')", "write te("},
+      {"y ~ s(x + 1, bs='ps')", "arithmetic is written I(x + 1)"},
+      {"y ~ te(x, x)", "x is twice"},
+      {"y ~ ti(x, z)",
+       "ti(x, z) is an interaction without its main effects, which is not available; write te()"},
+      {"y ~ s(x, bs='ps', K=5)", "no argument 'K'"},
+      {"y ~ s(x, bs='ps', np=TRUE)", "no argument 'np'"},
+      {"y ~ s(x, bs='ps', k=5, k=6)", "'k' twice"},
+      {"y ~ s(x, bs='ps', fx=TRUE)", "'fx' is not available"},
+      {"y ~ s(x, bs='ps', sp=1)", "'sp' is not available"},
+      {"y ~ s(x, bs='ps', id=1)", "'id' is not available"},
+      {"y ~ te(x, z, d=c(1,1))", "'d' is not available"},
+      {"y ~ te(x, z, v, d=c(2,1), bs=c('tp','cr'))", "'d' is not available: margins of several variables"},
+      {"y ~ te(x, z, np=1)", "expected TRUE or FALSE"},
+      {"y ~ s(x, bs='ps', k=3)", "k=3 is too small: bs=\"ps\" needs at least 4"},
+      {"y ~ s(x, bs='cp', k=2)", "needs at least 3"},
+      {"y ~ s(x, bs='cr', k=2)", "needs at least 3"},
+      {"y ~ s(x, bs='cc', k=3)", "needs at least 4"},
+      {"y ~ s(x, bs='ps', k=10.5)", "k: expected a whole number"},
+      {"y ~ s(x, bs='ps', k=1e9)", "k: expected a whole number"},
+      {"y ~ s(x, bs='ps', k=c(5,6))", "k: 2 values for 1 variable"},
+      {"y ~ te(x, z, k=c(5,6,7))", "k: 3 values for 2 variables"},
+      {"y ~ te(x, z, w, m=c(2,2))", "m: 2 values for 3 variables"},
+      {"y ~ s(x, bs='ps', m=c(3,2))", "m[1]=3"},
+      {"y ~ s(x, bs='ps', m=c(2,4))", "m[2]=4"},
+      {"y ~ s(x, bs='cr', m=1)", "m has no effect"},
+      {"y ~ s(x, bs='cr') + s(x, bs='ps')", "s(x) is there twice"}};
+  for (const auto& [text, expected] : cases) {
+    const std::string message = fault(text);
+    EXPECT_NE(message.find(expected), std::string::npos) << text << "\n  gave: " << message;
+    EXPECT_EQ(message.rfind("formula, character ", 0), 0U) << message;
+  }
+}
+
+TEST(Formula, BoundsWhatAnyTextCanCost) {
+  const std::string deep(5000, '(');
+  EXPECT_NE(fault("y ~ " + deep + "x").find("nested more than"), std::string::npos);
+  EXPECT_NE(fault("y ~ " + std::string(5000, '-') + "x").find("nested more than"), std::string::npos);
+  std::string sum = "x0";
+  for (int i = 1; i < 40; ++i) sum += " + x" + std::to_string(i);
+  EXPECT_NE(fault("y ~ (" + sum + ")^40").find("more than 4096 terms"), std::string::npos);
+  EXPECT_EQ(fault("y ~ (a + b)^1000000"), "");
+  std::string wide = "x0";
+  for (int i = 1; i < 4000; ++i) wide += " + x" + std::to_string(i);
+  EXPECT_EQ(parse_formula("y ~ " + wide).parametric.size(), 4000U);
+  EXPECT_NE(fault("y ~ " + wide + " + " + wide).find("more than 4096 operators"), std::string::npos);
+  std::string nested = "x";
+  for (int i = 0; i < 50; ++i) nested = "x + (" + nested + ")";
+  EXPECT_NE(fault("y ~ I(" + nested + ")").find("too many open operands"), std::string::npos);
+}
+
+TEST(Formula, EndsOnAnyTextWithAFormulaOrAnError) {
+  const std::vector<std::string> pieces{"y",    "~",  "x",   "+",  "-", "*", ":",   "^",      "(",
+                                        ")",    "s(", "te(", "k=", "3", ",", "bs=", "\"ps\"", "c(",
+                                        "log(", " ",  "0",   "1",  "`", "'", "/",   ".5e"};
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::string text = "y ~ ";
+    const auto count = random() % 12;
+    for (std::uint64_t i = 0; i < count; ++i) text += pieces[random() % pieces.size()];
+    const std::string message = fault(text);
+    EXPECT_TRUE(message.empty() || message.rfind("formula, character ", 0) == 0U) << message;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/model/model.hpp"
+
+#include <utility>
+
+namespace tessera::gam::testing {
+
+/// The mean of some numbers: one coefficient.
+inline Model mean_of(double mean, double variance) {
+  Model model;
+  model.formula = "y ~ 1";
+  CoefBlock intercept;
+  intercept.label = "(Intercept)";
+  intercept.kind = "parametric";
+  intercept.names = {"(Intercept)"};
+  intercept.raw_begin = model.design.add_term({});
+  intercept.raw_size = 1;
+  intercept.coef_size = 1;
+  intercept.map = Matrix(1, 1);
+  intercept.map(0, 0) = 1;
+  model.design.blocks.push_back(std::move(intercept));
+  model.design.coef_size = 1;
+  model.coef = {mean};
+  model.edf = {1};
+  model.covariance = Matrix(1, 1);
+  model.covariance(0, 0) = variance;
+  return model;
+}
+
+}  // namespace tessera::gam::testing

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace tessera::gam::testing {
+
+/// One folder of tests/data/reference: the data, and what mgcv's bam made of it.
+struct ReferenceCase {
+  std::string data_path;
+  std::string formula;
+  std::string family;
+  std::string weights;                                    ///< a column; empty: none
+  std::map<std::string, std::vector<double>> knots;       ///< as supplied
+  std::map<std::string, std::vector<double>> numbers;     ///< columns without quotes
+  std::map<std::string, std::vector<std::string>> texts;  ///< quoted columns
+  std::vector<double> fitted;
+  std::vector<double> linear_predictor;
+  nlohmann::json reference;  ///< fits.bam_fREML_tight of ref.json
+  double gam_score = 0;      ///< REML of fits.gam_REML_tight: the same criterion if gaussian
+};
+
+[[nodiscard]] ReferenceCase load_reference_case(const std::string& name);
+
+/// max|a - b| / range(b); infinite if a number of `a` is none.
+[[nodiscard]] double relative_to_range(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace tessera::gam::testing

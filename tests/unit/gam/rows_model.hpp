@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gam/rows/row_pass.hpp"
+
+/// A made-up model with every kind of term, and the sums over its rows by the definition: dense rows of R,
+/// in long double, without a table or a kernel of the code under test.
+namespace rows_test {
+
+struct ModelOptions {
+  tessera::gam::Family family = tessera::gam::Family::gaussian;
+  std::int64_t rows = 600;
+  std::uint64_t seed = 1;
+  bool offsets = true;
+  bool weights = true;
+  std::size_t terms = 13;  ///< the first so many of them; 14 has three splines, and is slow to check
+  bool missing = true;     ///< about one row in ten is incomplete, with NaN and -1 in it
+};
+
+/// Owns what `Rows` points to.
+struct Model {
+  tessera::gam::Frame frame;  ///< all rows of the job
+  tessera::gam::Design design;
+  std::vector<double> raw_coef;
+  tessera::gam::Family family = tessera::gam::Family::gaussian;
+  int response = 0;
+  std::vector<int> offsets;
+  int prior_weight = -1;
+
+  /// The rows of `frame`, which is this model's or a part of it.
+  [[nodiscard]] tessera::gam::Rows rows_of(const tessera::gam::Frame& part) const;
+};
+
+[[nodiscard]] Model make_model(const ModelOptions& options);
+
+/// The rows of `range` as the frame of a rank that holds them alone.
+[[nodiscard]] tessera::gam::Frame part_of(const tessera::gam::Frame& whole, tessera::Range range);
+
+/// A dense row of R by the definitions in design.hpp.
+[[nodiscard]] std::vector<long double> dense_row(const Model& model, std::size_t row);
+
+struct DenseSums {
+  std::vector<long double> gram;  ///< raw x raw
+  std::vector<long double> gradient;
+  long double residual = 0;
+  long double deviance = 0;
+  std::vector<long double> column_sums;
+  long double sum_weight = 0;
+  long double sum_weighted_response = 0;
+  long double largest = 0;  ///< of the sums of absolute values: what rounding errors are measured by
+};
+
+enum class DenseStep { start, step };
+[[nodiscard]] DenseSums dense_sums(const Model& model, DenseStep kind);
+
+/// Fails the test where `sums` are not the dense ones to `tolerance` times the largest.
+void expect_near(const tessera::gam::RawSums& sums, const DenseSums& dense, double tolerance);
+void expect_near(const tessera::gam::RawMoments& moments, const DenseSums& dense, double tolerance);
+/// Fails the test where two sums differ in one bit.
+void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSums& b);
+
+}  // namespace rows_test

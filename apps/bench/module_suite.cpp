@@ -31,7 +31,7 @@ ModuleSource kernels_of(const mpi::Communicator& comm, const std::string& name) 
   rows.frame = &frame;
   rows.design = &draft.design;
   rows.family = model.family;
-  return gam::rows_source(rows, gam::RowLayout(draft.design));
+  return gam::kernel_source(rows, gam::RowLayout(draft.design));
 }
 
 /// A folder for the length of the suite, of one name on every rank. *Collective.*

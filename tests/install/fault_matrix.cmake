@@ -6,7 +6,7 @@ string(REGEX MATCHALL "Test +#[0-9]+: [^ \n]+" tests "${listed}")
 list(TRANSFORM tests REPLACE ".*: " "")
 
 file(READ ${ROOT}/docs/design.md design)
-string(REGEX MATCH "\n## Faults\n(.*)\n## tessera-fit\n" section "${design}")
+string(REGEX MATCH "\n## Faults\n(.*)\n## tessera::gam\n" section "${design}")
 string(REGEX MATCHALL "\n[|][^\n]+" rows "${CMAKE_MATCH_1}")
 list(LENGTH rows count)
 if(count LESS 10)

@@ -4,15 +4,15 @@
 cmake_policy(VERSION 3.25)
 set(writers
   src/printable.cpp               # what escapes
-  apps/common/standard_error.hpp  # say, say_line
-  apps/common/standard_output.hpp # write_output, write_data
+  src/files/standard_error.hpp  # say, say_line
+  src/files/standard_output.hpp # write_output, write_data
   apps/common/pages.cpp)          # manual pages and completions, which are the program's own text
 # Whatever writes to a stream of C or C++, or to the descriptors 1 and 2.
 string(CONCAT writes "(^|[^a-z_:])(std::)?(printf|vprintf|fprintf|vfprintf|fputs|fputc|puts|putc|putchar|fwrite|perror|psignal)"
   " *\\(|std::(cout|cerr|clog)|fmt::print|(^|[^a-z_])write *\\( *(1|2|STD[A-Z]*_FILENO|fileno)")
 
 # Who hands over what has been escaped already, or is data.
-set(raw_writers apps/fit/progress.cpp apps/fit/predict.cpp apps/bench/measurement.cpp)
+set(raw_writers src/gam/fit/progress.cpp src/gam/fit/predict.cpp apps/bench/measurement.cpp)
 
 set(found "")
 foreach(folder IN ITEMS apps include src)
@@ -34,7 +34,7 @@ foreach(folder IN ITEMS apps include src)
   endforeach()
 endforeach()
 if(found)
-  message(FATAL_ERROR "written past apps::say, apps::write_output and mpi::detail::say, which escape what a terminal "
+  message(FATAL_ERROR "written past files::say, files::write_output and mpi::detail::say, which escape what a terminal "
     "would follow:${found}")
 endif()
 # What may not be there is there: the pattern finds the writers themselves.

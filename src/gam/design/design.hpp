@@ -174,7 +174,7 @@ struct Design {
   void count_coefficients();
 };
 
-/// Components that a term may have: their sets are the bits of an integer (see rows_layout.hpp).
+/// Components that a term may have: their sets are the bits of an integer (see layout.hpp).
 inline constexpr int most_components = 32;
 
 /// Names a smooth's coefficients and penalties from its label, as R does.

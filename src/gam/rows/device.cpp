@@ -267,7 +267,7 @@ void DevicePass::end(std::int64_t width, std::span<std::int32_t> tops, std::span
 }  // namespace
 
 DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows)
-    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(rows_source(rows, layout)) {}
+    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(kernel_source(rows, layout)) {}
 
 DeviceRows::~DeviceRows() = default;
 

@@ -115,7 +115,7 @@ struct Number {
 
 }  // namespace
 
-ModuleSource rows_source(const Rows& rows, const RowLayout& layout) {
+ModuleSource kernel_source(const Rows& rows, const RowLayout& layout) {
   ModuleSource source;
   source.headers = rows_kernel_files();
   source.text = std::move(source.headers.front().text);

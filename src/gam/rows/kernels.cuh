@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of the device pass. They are compiled where they run, for one model: `rows_constants.hpp` is
-// written then, by rows_source.cpp, and holds what is known of the model before its rows are.
+// written then, by kernel_source.cpp, and holds what is known of the model before its rows are.
 //
 // Rows are cut into slices, blocks of the job or parts of them; a wave of slices is worked on at once:
 //
@@ -11,8 +11,8 @@
 //
 // No floating-point addition's order depends on the size of a wave or on which slices it holds.
 #include "gam/rows/evaluation.hpp"
-#include "rows_constants.hpp"
 #include "gam/rows/wave.hpp"
+#include "rows_constants.hpp"
 
 #include <cstdint>
 #include <tessera/job/reproducible_sum_core.hpp>

@@ -10,7 +10,7 @@ namespace tessera::gam {
 struct DeviceRows::OnDevice {};
 
 DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows)
-    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(rows_source(rows, layout)) {}
+    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(kernel_source(rows, layout)) {}
 
 DeviceRows::~DeviceRows() = default;
 

@@ -54,6 +54,9 @@ int exit_status_of(const char* program, const std::optional<mpi::Session>& sessi
     return std::forward<Run>(run)();
   } catch (const mpi::Failure& fault) {
     end_job(program, session, fault.what());
+  } catch (const mpi::StartRefused& fault) {
+    if (fault.is_root()) complain(program, fault.what());
+    return exit_status(fault.code());
   } catch (const Error& fault) {
     if (!session || session->is_root()) complain(program, fault.what());
     return exit_status(fault.code());

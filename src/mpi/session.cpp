@@ -120,18 +120,33 @@ class Session::Exits {
   static inline std::terminate_handler before_ = nullptr;  // of the application
 };
 
-Session::Session(int& argc, char**& argv)
-    : start_limit_(detail::limit_of_start()),
+Session::Session(int& argc, char**& argv) : Session(argc, argv, detail::start_timeout()) {}
+
+Session::Session(int& argc, char**& argv, const detail::StartTimeout& timeout)
+    : start_limit_(detail::limit_of_start(timeout)),
       owns_mpi_(initialise(argc, argv)),
       exceptions_(std::uncaught_exceptions()),
       world_(Communicator::duplicate_of(MPI_COMM_WORLD)),
       at_finalize_(std::make_unique<detail::AtFinalize>([this] { meet(detail::WayOut::finalize); })) {
   if (owns_mpi_) exits_ = std::make_unique<Exits>(*this);
+  refuse_together(timeout.problem);
   start_limit_.reset();
 }
 
 Session::~Session() {
   end(std::uncaught_exceptions() > exceptions_ ? detail::WayOut::exception : detail::WayOut::plain);
+}
+
+/// All ranks refuse the start for the problem of the first that has one, or none does.
+void Session::refuse_together(const std::string& problem) {
+  const int mine = problem.empty() ? world_.size() : world_.rank();
+  const int first = world_.allreduce(mine, Reduction::min);
+  if (first == world_.size()) return;
+  std::string message = world_.allgather_text(problem).at(static_cast<std::size_t>(first));
+  if (first != 0) message = world_.self_.family->name_of(first) + ": " + message;
+  const int rank = world_.rank();
+  end(detail::WayOut::plain);
+  throw StartRefused(message, rank);
 }
 
 /// MPI_Finalize waits for every rank, and for ever: here it is seen which ranks do not come.

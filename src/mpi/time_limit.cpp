@@ -69,19 +69,6 @@ int launched_rank() {
   return -1;
 }
 
-/// 0: none
-std::chrono::milliseconds start_timeout() {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr || *text == '\0') return 10min;
-  const std::string_view digits = text;
-  double given = -1;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), given);
-  if (failed != std::errc() || end != digits.data() + digits.size() || !(given >= 0 && given <= 1e9))
-    throw Error(ErrorCode::usage, std::string(variable) + "=\"" + text +
-                                      "\" is no time: give seconds from 0 (no limit) to 1e9");
-  return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * given)));
-}
-
 std::string late_start(int rank, std::chrono::milliseconds time) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {"?"};
@@ -140,8 +127,23 @@ std::chrono::milliseconds lateness_of(int rank) {
   return std::clamp(rank, 0, 1000) * 50ms;
 }
 
-std::unique_ptr<TimeLimit> limit_of_start() {
-  const std::chrono::milliseconds time = start_timeout();
+StartTimeout start_timeout() {
+  StartTimeout timeout;
+  const char* const text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return timeout;
+  const std::string_view digits = text;
+  double given = -1;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), given);
+  if (failed != std::errc() || end != digits.data() + digits.size() || !(given >= 0 && given <= 1e9))
+    timeout.problem =
+        std::string(variable) + "=\"" + text + "\" is no time: give seconds from 0 (no limit) to 1e9";
+  else
+    timeout.time = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * given)));
+  return timeout;
+}
+
+std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout) {
+  const std::chrono::milliseconds time = timeout.time;
   const int rank = launched_rank();
   return std::make_unique<TimeLimit>(time.count() == 0 ? time : time + lateness_of(rank),
                                      late_start(rank, time));

@@ -44,9 +44,17 @@ class TimeLimit {
   std::thread thread_;
 };
 
-/// Of the start of MPI: TESSERA_START_TIMEOUT, in seconds, or ten minutes. Its line says who waits as far as
-/// the launcher's environment tells. Throws `Error(usage)` for a time that is none.
-[[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start();
+/// How long MPI may take to start.
+struct StartTimeout {
+  std::chrono::milliseconds time = std::chrono::minutes(10);  ///< 0: no limit
+  std::string problem;  ///< what is wrong with TESSERA_START_TIMEOUT; empty if nothing is
+};
+/// TESSERA_START_TIMEOUT, in seconds. Other ranks can be told of a problem only once MPI has started, so that
+/// until then the time is as if nothing were given.
+[[nodiscard]] StartTimeout start_timeout();
+
+/// Of the start of MPI. Its line says who waits as far as the launcher's environment tells.
+[[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout);
 
 /// Later for higher ranks, so that not all speak at once.
 [[nodiscard]] std::chrono::milliseconds lateness_of(int rank);

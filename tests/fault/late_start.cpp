@@ -3,6 +3,7 @@
 //   init   rank 1 is stopped (SIGSTOP) where MPI starts
 //   probe  the topology is read from a pipe to which nobody writes
 //   alarm  the last message of rank 1, which is stopped then, is lost
+//   time   rank 1 alone is given a time for MPI to start that is none
 //   none   nothing
 #include <tessera/tessera.hpp>
 
@@ -20,14 +21,18 @@ namespace {
 
 bool is_lost = false;
 
+/// By its launcher, before MPI has started.
+bool is_rank_1() {
+  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  return rank != nullptr && std::string(rank) == "1";
+}
+
 }  // namespace
 
 // In the places of MPI's.
 extern "C" {
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (*argc > 1 && std::string((*argv)[1]) == "init" && rank != nullptr && std::string(rank) == "1")
-    (void)std::raise(SIGSTOP);
+  if (*argc > 1 && std::string((*argv)[1]) == "init" && is_rank_1()) (void)std::raise(SIGSTOP);
   return PMPI_Init_thread(argc, argv, required, provided);
 }
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
@@ -36,11 +41,12 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
 }
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   using namespace tessera;
   using namespace std::chrono_literals;
   if (argc != 3) return exit_status(ErrorCode::usage);
   const std::string place = argv[1];
+  if (place == "time" && is_rank_1()) setenv("TESSERA_START_TIMEOUT", "soon", 1);
   mpi::Session session(argc, argv);
   if (place == "probe") {
     const std::string pipe = std::string(argv[2]) + ".pipe." + std::to_string(getpid());
@@ -64,4 +70,7 @@ int main(int argc, char** argv) {
     if (session.world().rank() == 1) (void)std::raise(SIGSTOP);
   }
   if (session.is_root()) std::puts("all have started");
+} catch (const tessera::mpi::StartRefused& fault) {
+  if (fault.is_root()) std::puts(fault.what());
+  return exit_status(fault.code());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 #include <chrono>
@@ -10,9 +11,22 @@
 namespace tessera::mpi {
 namespace detail {
 class AtFinalize;
+struct StartTimeout;
 class TimeLimit;
 enum class WayOut;
 }  // namespace detail
+
+/// Thrown on every rank by a `Session` that does not start because an environment variable is wrong on one of
+/// them. MPI is finalised, or the application's, and there is no session to ask who reports it: rank 0 does.
+class StartRefused : public Error {
+ public:
+  StartRefused(const std::string& message, int rank) : Error(ErrorCode::usage, message), rank_(rank) {}
+
+  [[nodiscard]] bool is_root() const noexcept { return rank_ == 0; }
+
+ private:
+  int rank_;
+};
 
 /// Owns MPI_Init_thread (MPI_THREAD_FUNNELED) and MPI_Finalize for a program.
 ///
@@ -26,8 +40,8 @@ enum class WayOut;
 /// The start is bounded: a rank for which MPI has not started after ten minutes, or TESSERA_START_TIMEOUT
 /// seconds, because another is stopped or cannot be reached, ends the job (exit status 6) with a line that
 /// names it. The constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED
-/// or on another thread, or has been finalised; `Error(job_fault)` if it does not start, or cannot give that
-/// level.
+/// or on another thread, or has been finalised; `StartRefused` on all ranks if TESSERA_START_TIMEOUT is no
+/// time on one; `Error(job_fault)` if MPI does not start, or cannot give that level.
 ///
 /// *The end is collective*: the destructor waits for every rank, by collectives of its own. A rank that comes
 /// to it while another waits for it in a collective ends the job (exit status 6), within moments and also
@@ -66,6 +80,8 @@ class Session {
  private:
   class Exits;
 
+  Session(int& argc, char**& argv, const detail::StartTimeout& timeout);
+  void refuse_together(const std::string& problem);
   void end(detail::WayOut way) noexcept;
   void meet(detail::WayOut way) noexcept;
   /// "rank 3 (node7)"

@@ -36,7 +36,7 @@ class ModuleShelf {
   /// The files, last used first.
   [[nodiscard]] std::vector<ShelvedModule> list() const;
   /// Removes a file that is still as it was listed. Returns whether it did.
-  bool remove(const ShelvedModule& module) const;
+  [[nodiscard]] bool remove(const ShelvedModule& module) const;
   /// Removes what has not been used for longest until the rest has at most `most_bytes`, but not the file
   /// `just_written`; and files that nobody can be writing any more.
   void bound(std::int64_t most_bytes, std::string_view just_written) const;

@@ -125,15 +125,14 @@ const std::string& Checkpoint::path() const noexcept {
   return state_->files.path();
 }
 
-std::string Checkpoint::save(std::string_view bytes) {
-  State& state = *state_;
-  ++state.saves;
-  const mpi::Purpose purpose(state.comm, "the saving of the checkpoint");
-  return on_root(state.comm, [&] {
-    const std::string packed =
-        pack_checkpoint({state.files.generation(), std::string(bytes)}, state.fingerprint);
-    std::string problem = state.files.write(packed, state.keep_previous, state.saves);
-    if (problem.empty()) state.keep_previous = true;
+std::string Checkpoint::save(std::string_view state) {
+  State& own = *state_;
+  ++own.saves;
+  const mpi::Purpose purpose(own.comm, "the saving of the checkpoint");
+  return on_root(own.comm, [&] {
+    const std::string packed = pack_checkpoint({own.files.generation(), std::string(state)}, own.fingerprint);
+    std::string problem = own.files.write(packed, own.keep_previous, own.saves);
+    if (problem.empty()) own.keep_previous = true;
     return problem;
   });
 }

@@ -263,7 +263,7 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
   if (!file.write(bytes) || !file.flush() || !file.close()) fail(path_, "cannot be written");
 }
 
-void CheckpointFiles::swap(bool keep_previous, int save) const {
+void CheckpointFiles::put_in_place(bool keep_previous, int save) const {
   const std::string aside = temporary_ + ".previous";
   if (keep_previous) {
     // By a link, so that there is a state under its name at every moment; by a rename where there are no
@@ -295,7 +295,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
     write_temporary(bytes, save);
     newer = overrun();
     if (newer.empty()) {
-      swap(keep_previous, save);
+      put_in_place(keep_previous, save);
       return {};
     }
   } catch (const std::exception& error) {

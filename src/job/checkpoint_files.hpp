@@ -65,7 +65,7 @@ class CheckpointFiles {
   /// What is wrong with the generation of this start; empty if it is the newest.
   [[nodiscard]] std::string overrun() const;
   void write_temporary(std::string_view bytes, int save) const;
-  void swap(bool keep_previous, int save) const;
+  void put_in_place(bool keep_previous, int save) const;
   /// Comes before every call that changes a file: one may be where this process dies.
   void step() const noexcept;
   void unlink(const std::string& path) const noexcept;

@@ -132,7 +132,7 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
 
 /// Calls the caller's function for a part of a tile. What it has begun on the device has ended on return, and
 /// where it throws.
-Job::State::PartEnd Job::State::compute_part(Tile& tile, DeviceContext& context, const Pass& work) {
+Job::State::PartEnd Job::State::compute_part(Tile& tile, DeviceContext& context, const Pass& work) const {
   const int device = tile.device_index();
   try {
     if (context.info().simulated)

@@ -121,7 +121,7 @@ struct Job::State {
   [[nodiscard]] DeviceContext& bind_device(int device);
   [[nodiscard]] std::int64_t part_of_tile(const Plan& plan, const PlannedTile& planned,
                                           const Pass& work) const;
-  [[nodiscard]] PartEnd compute_part(Tile& tile, DeviceContext& context, const Pass& work);
+  [[nodiscard]] PartEnd compute_part(Tile& tile, DeviceContext& context, const Pass& work) const;
   [[nodiscard]] const InventoryDevice& known_device(int device) const {
     return inventory.devices_of(comm.rank())[static_cast<std::size_t>(device)];
   }

@@ -98,7 +98,7 @@ struct StopRequest::State {
   std::string cause;
 };
 
-StopRequest::StopRequest(const mpi::Communicator& comm, StopOptions options)
+StopRequest::StopRequest(const mpi::Communicator& comm, const StopOptions& options)
     : state_(std::make_unique<State>(comm, options)) {
   state_->waiting.set_meanwhile([this] { look(); });
 }

@@ -19,7 +19,7 @@ class HostUpstream final : public MemoryUpstream {
     return memory;
   }
   void deallocate(void* memory, std::size_t bytes, StreamView) noexcept override {
-    std::free(memory);
+    std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc): owners are made of this
     taken_bytes_ -= bytes;
   }
   [[nodiscard]] Figures figures() const override { return {capacity_bytes_ - taken_bytes_, capacity_bytes_}; }

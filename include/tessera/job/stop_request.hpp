@@ -55,7 +55,7 @@ class StopRequest {
  public:
   /// *Collective.* Throws `Error(usage)` for a negative time, a signal that cannot be caught, or if another
   /// request catches signals; `Error(job_fault)` on the ranks where all is well, if it is not on another.
-  explicit StopRequest(const mpi::Communicator& comm, StopOptions options = {});
+  explicit StopRequest(const mpi::Communicator& comm, const StopOptions& options = {});
   ~StopRequest();
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;

@@ -74,12 +74,12 @@ class Plan {
 
   /// Every tile of the job in order of its first unit. The span is the plan's: not of one that is gone.
   [[nodiscard]] std::span<const PlannedTile> tiles() const& noexcept { return tiles_; }
-  std::span<const PlannedTile> tiles() const&& = delete;
+  [[nodiscard]] std::span<const PlannedTile> tiles() const&& = delete;
 
   /// The tiles of one rank in order of their first unit. Throws `Error(usage)` for an unknown rank.
   /// Cost: O(log tiles).
   [[nodiscard]] std::span<const PlannedTile> tiles_of(int rank) const&;
-  std::span<const PlannedTile> tiles_of(int rank) const&& = delete;
+  [[nodiscard]] std::span<const PlannedTile> tiles_of(int rank) const&& = delete;
 
   /// The units of one rank, all its tiles together. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] Range range_of(int rank) const;

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
+#include <ranges>
 
 namespace tessera::mpi::detail {
 namespace {
@@ -241,7 +242,7 @@ Family::~Family() {
     int done = 0;
     if (finalized == 0) MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
     // One that its receiver never took stays in memory, where MPI may still read it.
-    if (done == 0) new std::shared_ptr<const Letter>(std::move(sent.letter));
+    if (done == 0) (void)sent.letter.release();
   }
   if (finalized == 0 && channel_ != MPI_COMM_NULL && MPI_Comm_free(&channel_) != MPI_SUCCESS)
     say("MPI_Comm_free failed");
@@ -253,8 +254,7 @@ std::string Family::name_of(int rank) const {
 
 std::string Family::purpose() const {
   std::string all;
-  for (auto what = purposes.rbegin(); what != purposes.rend(); ++what)
-    all += (all.empty() ? "" : " in ") + *what;
+  for (const std::string& what : std::views::reverse(purposes)) all += (all.empty() ? "" : " in ") + what;
   return all;
 }
 
@@ -273,10 +273,11 @@ void Family::send(int to, Subject subject, const std::shared_ptr<const Letter>& 
     int done = 0;
     return MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
   });
-  MPI_Request request = MPI_REQUEST_NULL;
-  if (MPI_Isend(letter.get(), sizeof *letter, MPI_BYTE, to, static_cast<int>(subject), channel_, &request) ==
-      MPI_SUCCESS)
-    under_way_.push_back({request, letter});
+  // Kept before it is sent: MPI reads it until it is through.
+  under_way_.push_back({.letter = std::make_unique<const std::shared_ptr<const Letter>>(letter)});
+  if (MPI_Isend(letter.get(), sizeof *letter, MPI_BYTE, to, static_cast<int>(subject), channel_,
+                &under_way_.back().request) != MPI_SUCCESS)
+    under_way_.pop_back();
 }
 
 Family::Mail Family::attend(const Place& here) {

@@ -25,7 +25,7 @@ struct Place {
 
   Place() = default;
   /// Texts are cut to what fits.
-  Place(std::uint64_t comm, std::int64_t number, std::string_view kind, std::string_view purpose);
+  Place(std::uint64_t of_comm, std::int64_t counted, std::string_view its_kind, std::string_view its_purpose);
 
   [[nodiscard]] bool is(const Place& other) const noexcept {
     return comm == other.comm && number == other.number && kind == other.kind;
@@ -177,8 +177,9 @@ class Family {
 
  private:
   struct Sent {
-    MPI_Request request;
-    std::shared_ptr<const Letter> letter;
+    MPI_Request request = MPI_REQUEST_NULL;
+    /// An owner in memory of its own, so that the letter can be left to MPI without taking memory.
+    std::unique_ptr<const std::shared_ptr<const Letter>> letter;
   };
   struct Departure {
     WayOut way = WayOut::plain;

@@ -30,21 +30,21 @@ std::string hostname_of(const HostInfo& host) {
 /// A sighting on its way between ranks; whose it is follows from where it stands.
 struct SightingRecord {
   Uuid uuid;
-  std::int32_t distance;
-  std::int32_t simulated;
-  std::int32_t process;  ///< the one that a simulated device belongs to, or 0
-  std::int64_t total_memory_bytes;
+  std::int32_t distance = 0;
+  std::int32_t simulated = 0;
+  std::int32_t process = 0;  ///< the one that a simulated device belongs to, or 0
+  std::int64_t total_memory_bytes = 0;
 };
 static_assert(std::is_trivially_copyable_v<SightingRecord>);
 
 /// What a rank of the node is given.
 struct Grant {
   Uuid uuid;
-  std::int32_t rank;
-  std::int32_t slot;  ///< of the device's lock file; -1 where there is none
-  std::int32_t sharers;
-  std::int32_t sharers_elsewhere;
-  std::int64_t reserved_elsewhere_bytes;
+  std::int32_t rank = 0;
+  std::int32_t slot = -1;  ///< of the device's lock file; -1 where there is none
+  std::int32_t sharers = 0;
+  std::int32_t sharers_elsewhere = 0;
+  std::int64_t reserved_elsewhere_bytes = 0;
 };
 static_assert(std::is_trivially_copyable_v<Grant>);
 

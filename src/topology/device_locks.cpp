@@ -187,7 +187,7 @@ fs::path lock_folder() {
   }
   std::string problems;
   for (const char* base : {"/dev/shm", "/tmp"}) {
-    const fs::path folder = fs::path(base) / ("tessera-" + std::to_string(geteuid()));
+    fs::path folder = fs::path(base) / ("tessera-" + std::to_string(geteuid()));
     const std::string problem = prepare_public(folder);
     if (problem.empty()) return folder;
     problems += (problems.empty() ? "" : "; ") + folder.string() + ": " + problem;

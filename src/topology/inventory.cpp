@@ -38,24 +38,24 @@ struct RankRecord {
 };
 
 struct QuotaRecord {
-  double cores;
+  double cores = 0;
   CgroupId group;
 };
 
 struct DeviceRecord {
-  std::array<std::uint8_t, 16> uuid;
-  std::uint8_t mig;
-  std::uint8_t simulated;
-  std::int32_t sharers;
+  std::array<std::uint8_t, 16> uuid{};
+  std::uint8_t mig = 0;
+  std::uint8_t simulated = 0;
+  std::int32_t sharers = 0;
   PciId pci;
-  std::int32_t capability_major;
-  std::int32_t capability_minor;
-  std::int32_t multiprocessors;
-  std::int32_t numa_node;
-  std::int64_t total_memory_bytes;
-  std::int64_t memory_budget_bytes;
-  std::uint64_t score;
-  Text<72> name;
+  std::int32_t capability_major = 0;
+  std::int32_t capability_minor = 0;
+  std::int32_t multiprocessors = 0;
+  std::int32_t numa_node = 0;
+  std::int64_t total_memory_bytes = 0;
+  std::int64_t memory_budget_bytes = 0;
+  std::uint64_t score = 0;
+  Text<72> name{};
 };
 
 static_assert(std::is_trivially_copyable_v<RankRecord> && std::is_trivially_copyable_v<QuotaRecord> &&
@@ -69,7 +69,7 @@ void append(std::vector<std::byte>& bytes, const Record& record) {
 
 template <class Record>
 Record take(std::span<const std::byte>& bytes) {
-  Record record;
+  Record record{};
   std::memcpy(&record, bytes.data(), sizeof record);
   bytes = bytes.subspan(sizeof record);
   return record;

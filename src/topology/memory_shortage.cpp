@@ -21,10 +21,10 @@ namespace {
 
 /// A limit on its way between ranks; whose it is follows from where it stands.
 struct LimitRecord {
-  std::int32_t scope;
+  std::int32_t scope = 0;
   CgroupId group;
-  std::int64_t limit_bytes;
-  std::int64_t free_bytes;
+  std::int64_t limit_bytes = 0;
+  std::int64_t free_bytes = 0;
 };
 static_assert(std::is_trivially_copyable_v<LimitRecord>);
 

@@ -195,7 +195,7 @@ int FitCommand::run(mpi::Session& session) const {
     files::say(fmt::format("{}\nModel written to {}\n", summary_text(model), out), stdout);
     if (!model.no_estimate.empty()) {
       files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}",
-                                  model.no_estimate, out)});
+                                   model.no_estimate, out)});
     } else if (!model.converged) {
       files::say_line({fmt::format(
           "tessera-fit: not converged after {}: the last state is in {}{}",

@@ -64,8 +64,7 @@ TEST(JsonFile, GivesWhatIsThere) {
 TEST(JsonFile, NamesTheFieldThatIsNotWhatItMustBe) {
   const std::string text = R"({"a": {"b": [1, {"c": -1}, "t", 1e300, 18446744073709551615]}, "one": [1]})";
   const auto element = [](std::size_t i) {
-    return
-        [i](const JsonField& root) -> JsonField { return root.at("a").at("b").elements()[i]; };
+    return [i](const JsonField& root) -> JsonField { return root.at("a").at("b").elements()[i]; };
   };
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(1)(r).at("c").whole(); }),
             "a.json: is damaged: a.b[1].c: is -1, and not a whole number from 0 to 2147483647");

@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -244,12 +243,12 @@ bool SignalHandlers::take(Taken& its) noexcept {
 }
 
 void SignalHandlers::restore() noexcept {
-  for (const Taken& its : std::views::reverse(taken_)) {
-    Chain& chain = chain_of(its.signal);
+  for (auto last = taken_.rbegin(); last != taken_.rend(); ++last) {
+    Chain& chain = chain_of(last->signal);
     Action now{};
     // One that was set since the last look stays.
-    const int own = sigaction(its.signal, nullptr, &now) == 0 ? own_level(now) : -1;
-    if (own >= 0) sigaction(its.signal, &chain.at(own).action, nullptr);
+    const int own = sigaction(last->signal, nullptr, &now) == 0 ? own_level(now) : -1;
+    if (own >= 0) sigaction(last->signal, &chain.at(own).action, nullptr);
     chain.is_caught = false;
   }
   taken_.clear();

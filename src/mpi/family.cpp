@@ -15,7 +15,6 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
-#include <ranges>
 
 namespace tessera::mpi::detail {
 namespace {
@@ -254,7 +253,8 @@ std::string Family::name_of(int rank) const {
 
 std::string Family::purpose() const {
   std::string all;
-  for (const std::string& what : std::views::reverse(purposes)) all += (all.empty() ? "" : " in ") + what;
+  for (auto what = purposes.rbegin(); what != purposes.rend(); ++what)
+    all += (all.empty() ? "" : " in ") + *what;
   return all;
 }
 

@@ -8,7 +8,6 @@
 #include "mpi/fork.hpp"
 
 #include <exception>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -31,7 +30,7 @@ Finalisation& finalisation() {
 int before_finalize(MPI_Comm, int, void*, void*) {
   if (is_forked_child()) return MPI_SUCCESS;
   const std::vector<const AtFinalize*> works = finalisation().works;
-  for (const AtFinalize* work : std::views::reverse(works)) (*work)();
+  for (auto work = works.rbegin(); work != works.rend(); ++work) (**work)();
   const auto families = std::exchange(finalisation().families, {});
   try {
     for (const auto& family : families) family->leave(WayOut::finalize);

@@ -107,7 +107,10 @@ spack -C "$work/system" mirror create --directory "$work/mirror" tessera@main
 rm -rf .git build
 echo "mirrors:: {tessera: {url: \"file://$work/mirror\", binary: false}}" >"$work/config/mirrors.yaml"
 
-spack -C "$work/system" install --test=root --show-log-on-error "$spec"
+spack -C "$work/system" install --test=root --show-log-on-error "$spec" || {
+  find "$work/stage" -name install-time-test-log.txt -exec cat {} + # which the log of the build leaves out
+  fail "$spec was not installed"
+}
 dirty=()
 ((EUID != 0)) || dirty=(--dirty) # Spack would unset OMPI_ALLOW_RUN_AS_ROOT, as all that ends with _ROOT
 spack test run "${dirty[@]}" --alias tessera tessera || { spack test results --logs tessera; exit 1; }

@@ -65,17 +65,17 @@ class Tessera(CMakePackage, CudaPackage):
         args = [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define_from_variant("TESSERA_ENABLE_CUDA", "cuda"),
-            self.define_from_variant("TESSERA_ENABLE_NCCL", "nccl"),
             self.define_from_variant("TESSERA_ENABLE_APPS", "apps"),
-            self.define_from_variant("TESSERA_ENABLE_HDF5", "hdf5"),
             self.define("TESSERA_ENABLE_TESTS", self.run_tests or self.spec.satisfies("+tests")),
             self.define_from_variant("TESSERA_ENABLE_FAULTS", "tests"),
         ]
         if self.spec.satisfies("+apps"):
+            args.append(self.define_from_variant("TESSERA_ENABLE_HDF5", "hdf5"))
             blas = self.spec["blas"].libs
             args.append(self.define("BLAS_LIBRARIES", blas))
             args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + blas))
         if self.spec.satisfies("+cuda"):
+            args.append(self.define_from_variant("TESSERA_ENABLE_NCCL", "nccl"))
             args.append(CMakeBuilder.define_cuda_architectures(self))
         return args
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <string>
 #include <thread>
 
 namespace tessera::mpi {
@@ -24,6 +25,15 @@ class CommunicatorTest : public ::testing::Test {
   }
 };
 
+/// What this MPI calls an error, as "MPI_ERR_ROOT: invalid root" or "Invalid root".
+std::string text_of(int error_class) {
+  std::string text(MPI_MAX_ERROR_STRING, '\0');
+  int length = 0;
+  MPI_Error_string(error_class, text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
 TEST_F(CommunicatorTest, DuplicateIsPrivateAndAlike) {
   int relation = MPI_UNEQUAL;
   MPI_Comm_compare(comm.native(), MPI_COMM_WORLD, &relation);
@@ -38,7 +48,7 @@ TEST_F(CommunicatorTest, AFailedCallIsThisRanksAlone) {
     ADD_FAILURE() << "rank " << nobody << " does not exist";
   } catch (const Failure& fault) {
     EXPECT_EQ(fault.code(), ErrorCode::job_fault);
-    EXPECT_NE(std::string(fault.what()).find("MPI_ERR_ROOT"), std::string::npos) << fault.what();
+    EXPECT_NE(std::string(fault.what()).find(text_of(MPI_ERR_ROOT)), std::string::npos) << fault.what();
   }
 }
 
@@ -261,7 +271,8 @@ TEST_F(CommunicatorTest, MpiFailureIsAJobFaultWithItsText) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    EXPECT_NE(std::string(error.what()).find("MPI_Ibcast failed: MPI_ERR_ROOT"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("MPI_Ibcast failed: " + text_of(MPI_ERR_ROOT)),
+              std::string::npos)
         << error.what();
   }
 }
@@ -278,8 +289,11 @@ TEST_F(CommunicatorTest, AFailureThatARequestCompletesWithIsThrown) {
       pair.broadcast(std::span(values), 0);
       ADD_FAILURE() << "a longer message than there is room for came through";
     } catch (const Failure& fault) {
-      EXPECT_TRUE(std::string(fault.what()).starts_with("a broadcast failed: MPI_ERR_TRUNCATE"))
-          << fault.what();
+      // MPICH 4.0 tells only that a collective which does not block has failed.
+      const std::string told = fault.what();
+      EXPECT_TRUE(told.starts_with("a broadcast failed: " + text_of(MPI_ERR_TRUNCATE)) ||
+                  told.starts_with("a broadcast failed: " + text_of(MPI_ERR_OTHER)))
+          << told;
     }
   }
   comm.barrier();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-fit report as its users meet it: from a fit under mpirun to a page that stands alone.
 #include "info/run_program.hpp"
-#include "unit/gam/well_formed.hpp"
+#include "support/well_formed.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "fuzz_target.hpp"
 #include "gam/report/page.hpp"
 #include "gam/report/summary.hpp"
-#include "unit/gam/well_formed.hpp"
+#include "support/well_formed.hpp"
 
 #include <filesystem>
 

@@ -2,7 +2,7 @@
 // Reports of a run, which are exchanged: what is read of one is drawn.
 #include "fuzz_target.hpp"
 #include "gam/report/run_record.hpp"
-#include "unit/gam/well_formed.hpp"
+#include "support/well_formed.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tessera;

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums over rows on real devices: the host's to rounding, and the same bits however the rows are cut.
+#include "gam/rows/columns.hpp"
+#include "gam/rows/device.hpp"
+#include "gam/rows/host.hpp"
+#include "gam/rows/layout.hpp"
+#include "mpi/job/job_testing.hpp"
+#include "support/rows_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace {
+
+using namespace tessera::gam;
+using rows_test::Model;
+using tessera::Range;
+using tessera::testing::ScopedVariable;
+
+constexpr std::int64_t row_count = 40'000;
+constexpr double tolerance = 1e-12;
+
+class GpuRows : public ::testing::TestWithParam<Family> {
+ protected:
+  void SetUp() override {
+    job_.emplace(comm_);
+    if (job_->inventory().devices().empty()) GTEST_SKIP() << to_string(job_->last_verdict());
+  }
+
+  /// What the parts sum to, each on the device that `device_of` says, with `budget_bytes` to work in.
+  std::vector<double> sum_of_parts(const Model& model, PassKind kind, std::int64_t block,
+                                   const std::vector<Range>& parts, std::int64_t budget_bytes,
+                                   const std::function<std::size_t(std::size_t)>& device_of) {
+    const RowLayout layout(model.design);
+    const Rows rows = model.rows_of(model.frame);
+    DeviceRows device_rows(rows, layout, block);
+    tessera::ReproducibleSum sum(layout.width(kind));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::size_t device = device_of(i);
+      tessera::DeviceContext& context = job_->devices().context_at(device);
+      context.bind();
+      tessera::DeviceInfo info = context.info();
+      info.free_memory_bytes = budget_bytes;
+      tessera::BufferPool& buffers = job_->buffers().pool_at(device);
+      tessera::Arena arena(buffers, context.stream());
+      const tessera::Tile tile(parts[i], {0, row_count}, static_cast<int>(device), info, context.stream(),
+                               {&buffers, nullptr, &arena});
+      device_rows.add(kind, model.raw_coef, tile, sum);
+    }
+    return sum.values();
+  }
+
+  ScopedVariable simulate_{"TESSERA_SIMULATE", std::nullopt};
+  ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
+  tessera::mpi::Communicator comm_ = tessera::testing::world();
+  std::optional<tessera::Job> job_;
+};
+
+tessera::JobOptions on_cpu() {
+  tessera::JobOptions options;
+  options.policy = tessera::Policy::cpu;
+  return options;
+}
+
+/// Largest difference of two vectors, relative to the largest element.
+double relative_difference(std::span<const double> a, std::span<const double> b) {
+  double largest = 0;
+  double difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(b[i]));
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+  }
+  return difference / largest;
+}
+
+void expect_close(const RawSums& device, const RawSums& host) {
+  EXPECT_LE(relative_difference(device.gram.values(), host.gram.values()), tolerance);
+  EXPECT_LE(relative_difference(device.gradient, host.gradient), tolerance);
+  EXPECT_NEAR(device.residual, host.residual, tolerance * host.residual);
+  // At the initial mean of a gamma row the deviance is the rounding of a difference of numbers near 1.
+  EXPECT_NEAR(device.deviance, host.deviance, tolerance * (std::abs(host.deviance) + row_count));
+  EXPECT_EQ(device.bad_rows, host.bad_rows);
+}
+
+void expect_close(const RawDeviance& device, const RawDeviance& host) {
+  EXPECT_NEAR(device.deviance, host.deviance, tolerance * host.deviance);
+  EXPECT_NEAR(device.residual_square, host.residual_square, tolerance * host.residual_square);
+  EXPECT_NEAR(device.residual_sum, host.residual_sum, tolerance * host.residual_square);
+  EXPECT_EQ(device.bad_rows, host.bad_rows);
+}
+
+/// This rank's rows of a model as a job has them.
+struct JobRows {
+  JobRows(const tessera::Job& job, const Model& model)
+      : plan(job.plan(row_count, 1000)),
+        frame(rows_test::part_of(model.frame, job.local_range(plan))),
+        rows(model.rows_of(frame)) {}
+
+  tessera::Plan plan;
+  Frame frame;
+  tessera::gam::Rows rows;
+};
+
+TEST_P(GpuRows, PassesAreTheHostsToRounding) {
+  const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 21});
+  tessera::Job host_job(comm_, on_cpu());
+  const JobRows mine(*job_, model);
+  const JobRows host_mine(host_job, model);
+  RowPass device(*job_, mine.plan, mine.rows);
+  RowPass host(host_job, host_mine.plan, host_mine.rows);
+
+  const RawSums step = device.step(model.raw_coef);
+  ASSERT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
+  expect_close(step, host.step(model.raw_coef));
+  expect_close(device.start(), host.start());
+  expect_close(device.deviance(model.raw_coef), host.deviance(model.raw_coef));
+  const RawMoments moments = device.moments();
+  const RawMoments host_moments = host.moments();
+  EXPECT_LE(relative_difference(moments.column_sums, host_moments.column_sums), tolerance);
+  EXPECT_NEAR(moments.sum_weight, host_moments.sum_weight, tolerance * host_moments.sum_weight);
+  EXPECT_NEAR(moments.sum_weighted_response, host_moments.sum_weighted_response,
+              tolerance * host_moments.sum_weight);
+  EXPECT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
+  rows_test::expect_same_bits(device.step(model.raw_coef), step);
+}
+
+TEST_P(GpuRows, AFamilyOfTheUsersOwnIsTheHostsToRounding) {
+  const Model model = rows_test::make_model({.family = Family::gamma, .rows = row_count, .seed = 25});
+  tessera::Job host_job(comm_, on_cpu());
+  JobRows mine(*job_, model);
+  JobRows host_mine(host_job, model);
+  mine.rows.family = host_mine.rows.family = tessera::gam::AnyFamily(tessera::gam::parse_custom_family(
+      "name = 'mixed'\ninverse_link = 'exp(eta) + pnorm(eta)'\nderivative = 'exp(eta) + dnorm(eta)'\n"
+      "variance = 'pmax(mu, 0.5)^1.5'\ndeviance = '(y - mu)^2 / (y * mu^2) + log1p(abs(y - mu))'\n",
+      "test"));
+  RowPass device(*job_, mine.plan, mine.rows);
+  RowPass host(host_job, host_mine.plan, host_mine.rows);
+  expect_close(device.step(model.raw_coef), host.step(model.raw_coef));
+  expect_close(device.deviance(model.raw_coef), host.deviance(model.raw_coef));
+  EXPECT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
+}
+
+TEST_P(GpuRows, BitsDoNotDependOnPartsMemoryOrDevices) {
+  if (job_->devices().empty()) return;  // another rank drives the device
+  const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 22});
+  const std::int64_t plenty = std::int64_t{1} << 30;
+  const std::int64_t little = std::int64_t{1} << 22;
+  const std::size_t devices = job_->devices().size();
+  const auto first = [](std::size_t) { return std::size_t{0}; };
+  const auto in_turn = [&](std::size_t part) { return part % devices; };
+  // Blocks that are one slice, several, and one that is longer than the rows.
+  for (const std::int64_t block : {std::int64_t{1000}, std::int64_t{20'000}, std::int64_t{1} << 40}) {
+    const Range all{0, row_count};
+    const auto whole = sum_of_parts(model, PassKind::step, block, {all}, plenty, first);
+    EXPECT_EQ(sum_of_parts(model, PassKind::step, block, {all}, little, first), whole);
+    if (block > row_count) continue;
+    const std::vector<Range> halves{{0, 20'000}, {20'000, row_count}};
+    EXPECT_EQ(sum_of_parts(model, PassKind::step, block, halves, plenty, first), whole);
+    EXPECT_EQ(sum_of_parts(model, PassKind::step, block, halves, little, in_turn), whole);
+    if (block > 1000) continue;
+    std::vector<Range> many;
+    for (std::int64_t begin = 0; begin < row_count; begin += 3000) {
+      many.push_back({begin, std::min(begin + 3000, row_count)});
+    }
+    EXPECT_EQ(sum_of_parts(model, PassKind::step, block, many, plenty, in_turn), whole);
+  }
+}
+
+/// Has no code for anybody.
+class BrokenCompiler : public tessera::KernelCompiler {
+ public:
+  std::string version() override { return "broken"; }
+  std::string target_for(tessera::ComputeCapability) override { return "sm_00"; }
+  tessera::CompileOutcome compile(const tessera::ModuleSource& source, const std::string& target) override {
+    return tessera::CompileFailure{target, "\"" + source.name + "\" cannot be compiled for " + target,
+                                   "rows(1): error: it is broken"};
+  }
+};
+
+TEST_P(GpuRows, KernelsThatDoNotCompileMakeTheJobFallBack) {
+  const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 23});
+  tessera::JobOptions broken;
+  broken.modules = {.compiler = std::make_shared<BrokenCompiler>(), .directory = std::filesystem::path()};
+  job_.reset();  // a device has one job
+  tessera::Job job(comm_, broken);
+  const tessera::Plan plan = job.plan(row_count, 1000);
+  const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
+  RowPass pass(job, plan, model.rows_of(mine));
+  const RawSums fallen_back = pass.step(model.raw_coef);
+  const tessera::Verdict& verdict = job.last_verdict();
+  EXPECT_EQ(verdict.ran, tessera::Verdict::Ran::fallback);
+  EXPECT_NE(verdict.failure.reason.find("rows(1): error: it is broken"), std::string::npos)
+      << to_string(verdict);
+  tessera::testing::expect_same_on_all_ranks(comm_, to_string(verdict));
+
+  tessera::Job host_job(comm_, on_cpu());
+  const JobRows host_mine(host_job, model);
+  RowPass host(host_job, host_mine.plan, host_mine.rows);
+  rows_test::expect_same_bits(fallen_back, host.step(model.raw_coef));
+}
+
+TEST_P(GpuRows, KernelsAreCompiledOnceInTheJob) {
+  const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 24});
+  tessera::JobOptions options;
+  options.modules.directory = std::filesystem::path();  // nothing is found on disk
+  job_.reset();                                         // a device has one job
+  tessera::Job job(comm_, options);
+  const tessera::Plan plan = job.plan(row_count, 1000);
+  const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
+  for (int i = 0; i < 2; ++i) {
+    RowPass pass(job, plan, model.rows_of(mine));
+    (void)pass.moments();
+    (void)pass.step(model.raw_coef);
+    (void)pass.deviance(model.raw_coef);
+  }
+  ASSERT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job.last_verdict());
+  std::set<tessera::ComputeCapability> kinds;
+  for (const auto& device : job.inventory().devices()) kinds.insert(device.capability);
+  const std::int64_t compiles = job.modules().statistics().compiles;
+  EXPECT_EQ(comm_.allreduce(compiles, tessera::mpi::Reduction::sum), static_cast<std::int64_t>(kinds.size()));
+}
+
+INSTANTIATE_TEST_SUITE_P(AllFamilies, GpuRows,
+                         ::testing::Values(Family::gaussian, Family::binomial, Family::poisson,
+                                           Family::gamma),
+                         [](const auto& param) { return std::string(family_name(param.param)); });
+
+}  // namespace

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariant 4: the model has the same bits for any number of ranks, threads and devices of one kind.
+#include "gam/fit/fit.hpp"
+#include "support/reference_case.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+const mpi::Communicator& world() {
+  static const mpi::Communicator comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  return comm;
+}
+
+struct Case {
+  const char* folder;
+  const char* simulate;  ///< TESSERA_SIMULATE, or null for the CPU
+};
+
+/// What must not change, as bits.
+std::vector<std::uint64_t> bits_of(const Model& model) {
+  std::vector<double> numbers = model.coef;
+  numbers.insert(numbers.end(), {model.reml, model.edf_total, model.scale, model.deviance,
+                                 model.null_deviance, model.aic, model.r_squared_adjusted});
+  numbers.insert(numbers.end(), model.log_sp.begin(), model.log_sp.end());
+  numbers.insert(numbers.end(), model.covariance.values().begin(), model.covariance.values().end());
+  for (const auto* sample : {&model.outline.linear_predictor, &model.outline.deviance_residual}) {
+    numbers.insert(numbers.end(), sample->begin(), sample->end());
+  }
+  for (const VariableOutline& variable : model.outline.variables) {
+    numbers.insert(numbers.end(), {variable.min, variable.max});
+    numbers.insert(numbers.end(), variable.counts.begin(), variable.counts.end());
+  }
+  std::vector<std::uint64_t> bits;
+  bits.reserve(numbers.size());
+  for (const double number : numbers) bits.push_back(std::bit_cast<std::uint64_t>(number));
+  return bits;
+}
+
+class Bits : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (GetParam().simulate != nullptr) ::setenv("TESSERA_SIMULATE", GetParam().simulate, 1);
+  }
+  void TearDown() override { ::unsetenv("TESSERA_SIMULATE"); }
+};
+
+TEST_P(Bits, DoNotDependOnRanksOrThreads) {
+  const testing::ReferenceCase reference = testing::load_reference_case(GetParam().folder);
+  FitOptions options;
+  options.family = *parse_family(reference.family);
+  options.knots = reference.knots;
+  options.block_rows = 64;  // many blocks, and a short last one
+  std::optional<std::vector<std::uint64_t>> expected;
+  for (const int ranks : {1, 2, 3, 5, 8}) {
+    if (ranks > world().size()) continue;
+    const mpi::Communicator some = world().split(world().rank() < ranks ? 0 : 1);
+    for (const int threads : {1, 2}) {
+      if (world().rank() < ranks) {
+        JobOptions job_options;
+        job_options.policy = GetParam().simulate != nullptr ? Policy::gpu : Policy::cpu;
+        job_options.threads = threads;
+        Job job(some, job_options);
+        Progress silent(false, stderr);
+        std::vector<PhaseTime> phases;
+        Plan plan;
+        const Model model = fit_file(job, reference.data_path, parse_formula(reference.formula), options,
+                                     silent, phases, plan);
+        if (world().rank() == 0) {
+          const auto bits = bits_of(model);
+          if (!expected) expected = bits;
+          EXPECT_EQ(bits, *expected) << ranks << " ranks, " << threads << " threads";
+        }
+      }
+      world().barrier();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Bits,
+    ::testing::Values(Case{"c06_gs4_by_factor", nullptr}, Case{"c04_gs1_binary", nullptr},
+                      Case{"c08b_gs2_te_default", nullptr}, Case{"c06_gs4_by_factor", "*:2xH200"},
+                      Case{"c03_gs1_poisson", "rank0:H200; rank1:2xA100; *:T4"}),
+    [](const auto& tested) {
+      return std::string(tested.param.folder) + (tested.param.simulate != nullptr ? "_simulated" : "");
+    });
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/fit_checkpoint.hpp"
+
+#include "mpi/job/scoped_variable.hpp"
+#include "support/table_support.hpp"
+
+#include <tessera/job/job.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tessera::gam {
+namespace {
+
+namespace fs = std::filesystem;
+using tessera::testing::ScopedVariable;
+
+constexpr const char* no_device = "rank99:T4";
+const Fingerprint print = {{"formula", "y ~ x"}};
+
+FitState state_after(int iteration) {
+  return {.iteration = iteration,
+          .deviance = 0.5,
+          .coef = {1.5, 1.0 / 3},
+          .log_sp = {2.5},
+          .course = {},
+          .place = {},
+          .fallback = {}};
+}
+
+/// One checkpoint at a time, as a start of the program has it; what it says to people is kept.
+class FitCheckpointTest : public ::testing::Test {
+ protected:
+  void start(const char* devices = no_device, bool gpus_required = false, const Fingerprint& of = print,
+             bool with_file = true) {
+    end();
+    const ScopedVariable simulated("TESSERA_SIMULATE", devices);
+    job_ = std::make_unique<Job>(comm_);
+    checkpoint_.emplace(*job_, with_file ? file_.path() : "", of, gpus_required, progress_);
+  }
+  void end() {
+    checkpoint_.reset();
+    job_.reset();
+  }
+  /// What has been said since the last look, on one line without dates; on rank 0.
+  [[nodiscard]] std::string said() {
+    std::rewind(stream_.get());
+    std::string all;
+    for (char line[1000]; std::fgets(line, sizeof line, stream_.get()) != nullptr;) {
+      const std::string text = line;
+      all += (all.empty() ? "" : "; ") + text.substr(21, text.size() - 22);
+    }
+    stream_.reset(std::freopen(nullptr, "w+", stream_.release()));
+    return all;
+  }
+  /// How all ranks are stopped.
+  [[nodiscard]] std::string stopped(ErrorCode expected) {
+    std::string message = "not at all";
+    try {
+      checkpoint_->stop("the test");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), expected) << error.what();
+      message = error.what();
+    }
+    for (const std::string& other : comm_.allgather_text(message)) EXPECT_EQ(other, message);
+    return message;
+  }
+  [[nodiscard]] bool is_root() const { return comm_.rank() == 0; }
+  [[nodiscard]] bool is_there(const std::string& ending = {}) const {
+    comm_.barrier();
+    const bool there = fs::exists(file_.path() + ending);
+    comm_.barrier();
+    return there;
+  }
+  void on_root(const std::function<void()>& work) const {
+    comm_.barrier();
+    if (is_root()) work();
+    comm_.barrier();
+  }
+
+  mpi::Communicator comm_ = testing::world();
+  testing::SharedFile file_{comm_, "state"};
+  struct Close {
+    void operator()(std::FILE* stream) const { std::fclose(stream); }
+  };
+  std::string said_path_ = file_.path() + ".said-by-" + std::to_string(comm_.rank());
+  std::unique_ptr<std::FILE, Close> stream_{std::fopen(said_path_.c_str(), "w+")};
+  Progress progress_{is_root(), stream_.get()};
+  std::unique_ptr<Job> job_;
+  std::optional<FitCheckpoint> checkpoint_;
+};
+
+TEST_F(FitCheckpointTest, WithoutAFileKeepsNothing) {
+  start(no_device, false, print, false);
+  checkpoint_->keep(state_after(1));
+  EXPECT_FALSE(checkpoint_->resumed());
+  EXPECT_FALSE(checkpoint_->kept());
+  EXPECT_EQ(stopped(ErrorCode::interrupted),
+            "stopped by the test; with --checkpoint FILE the same command could go on");
+  EXPECT_FALSE(is_there());
+}
+
+TEST_F(FitCheckpointTest, GoesOnFromTheLastState) {
+  start();
+  EXPECT_FALSE(checkpoint_->resumed());
+  EXPECT_EQ(stopped(ErrorCode::interrupted),
+            "stopped by the test before the first iteration was done: the same command starts over");
+  checkpoint_->keep(state_after(1));
+  checkpoint_->keep(state_after(2));
+  EXPECT_EQ(checkpoint_->kept(), 2);
+  EXPECT_EQ(stopped(ErrorCode::interrupted),
+            "stopped by the test after iteration 2: the same command goes on from " + file_.path());
+  start();
+  FitState expected = state_after(2);
+  expected.place = "the CPU";
+  EXPECT_EQ(checkpoint_->resumed(), expected);
+  EXPECT_EQ(checkpoint_->kept(), 2);
+  if (is_root()) {
+    EXPECT_EQ(said(), "resuming after iteration 2 from " + file_.path());
+  }
+  checkpoint_->answered();
+  EXPECT_FALSE(is_there());
+  EXPECT_FALSE(is_there(".previous"));
+}
+
+TEST_F(FitCheckpointTest, UsesTheStateBeforeATornOne) {
+  start();
+  checkpoint_->keep(state_after(1));
+  checkpoint_->keep(state_after(2));
+  end();
+  on_root([&] { fs::resize_file(file_.path(), fs::file_size(file_.path()) - 1); });
+  start();
+  ASSERT_TRUE(checkpoint_->resumed());
+  EXPECT_EQ(checkpoint_->resumed()->iteration, 1);
+  if (is_root()) {
+    EXPECT_EQ(said(), file_.path() + " is torn: it is not as it was written; " + file_.path() +
+                          ".previous is used in its place; resuming after iteration 1 from " + file_.path());
+  }
+}
+
+TEST_F(FitCheckpointTest, RefusesAForeignOrNewerState) {
+  start();
+  checkpoint_->keep(state_after(1));
+  end();
+  const std::string foreign = testing::common_fault(comm_, [&] {
+    start(no_device, false, {{"formula", "y ~ z"}});
+  });
+  EXPECT_NE(foreign.find("formula is \"y ~ x\" there and \"y ~ z\" here"), std::string::npos) << foreign;
+  file_.write("tessera checkpoint 2\nwhatever follows\n");
+  const std::string newer = testing::common_fault(comm_, [&] { start(); });
+  EXPECT_NE(newer.find("is of format 2, which is newer than this program's"), std::string::npos) << newer;
+  // A whole file of this format, with another state in it.
+  on_root([&] { fs::remove(file_.path()); });
+  {
+    Checkpoint other(comm_, file_.path(), print);
+    EXPECT_EQ(other.save("no state of a fit"), "");
+  }
+  EXPECT_EQ(testing::common_fault(comm_, [&] { start(); }),
+            file_.path() + ": is not the state of a fit: it is no JSON at byte 2: remove it");
+}
+
+TEST_F(FitCheckpointTest, MixesNoTwoKindsOfHardware) {
+  const char* devices = "*:H200";
+  const auto starts_over = [&](const std::string& there, const std::string& here) {
+    return file_.path() + " was begun on " + there + ", and this run is on " + here + ": starting over";
+  };
+  const std::string gpu = "Simulated NVIDIA H200 (9.0)";
+  start(devices);
+  checkpoint_->keep(state_after(3));
+  start();
+  EXPECT_FALSE(checkpoint_->resumed());
+  if (is_root()) {
+    EXPECT_EQ(said(), starts_over(gpu, "the CPU"));
+  }
+  checkpoint_->keep(state_after(1));
+  start(devices);
+  EXPECT_FALSE(checkpoint_->resumed());
+  if (is_root()) {
+    EXPECT_EQ(said(), starts_over("the CPU", gpu));
+  }
+  checkpoint_->keep(state_after(1));
+  start(devices);
+  EXPECT_EQ(checkpoint_->resumed()->place, gpu);
+}
+
+TEST_F(FitCheckpointTest, AFitThatFellBackStaysOnTheCpu) {
+  const char* devices = "*:H200";
+  start(devices);
+  checkpoint_->keep(state_after(4));
+  const Plan plan = job_->plan(comm_.size());
+  const std::vector<char> units(static_cast<std::size_t>(job_->local_range(plan).size()));
+  bool on_device = true;
+  (void)job_->map<char>(
+      plan, std::span<const char>(units), [](Tile&, std::span<const char>, std::span<char>) {},
+      [&](const HostTile&, std::span<const char>, std::span<char>) {
+        if (std::exchange(on_device, false)) throw std::runtime_error("a device fails");
+      });
+  ASSERT_TRUE(job_->on_host());
+  checkpoint_->keep_fallback();
+  EXPECT_EQ(checkpoint_->kept(), 0);
+  checkpoint_->keep(state_after(1));
+
+  start(devices);
+  ASSERT_TRUE(checkpoint_->resumed());
+  EXPECT_EQ(checkpoint_->resumed()->place, "the CPU");
+  EXPECT_NE(checkpoint_->fallback().find("a device fails"), std::string::npos) << checkpoint_->fallback();
+  if (is_root()) {
+    EXPECT_EQ(said(),
+              "resuming after iteration 1 from " + file_.path() + ", on the CPU, since a device had failed");
+  }
+  checkpoint_->keep(state_after(2));
+  start(devices);
+  EXPECT_NE(checkpoint_->fallback(), "") << "nor does the run after that forget it";
+  start(devices, true);
+  EXPECT_FALSE(checkpoint_->resumed()) << "devices are required";
+}
+
+TEST_F(FitCheckpointTest, WarnsOnceOfADiskThatDoesNotTakeTheState) {
+  start();
+  checkpoint_->keep(state_after(1));
+  const fs::path folder = fs::path(file_.path()).parent_path();
+  const fs::path elsewhere = folder.string() + "-elsewhere";
+  on_root([&] { fs::rename(folder, elsewhere); });
+  checkpoint_->keep(state_after(2));
+  checkpoint_->keep(state_after(3));
+  EXPECT_EQ(checkpoint_->kept(), 1);
+  const std::string message = stopped(ErrorCode::job_fault);
+  EXPECT_TRUE(message.starts_with("stopped by the test, but the state after iteration 3 cannot be kept: "))
+      << message;
+  on_root([&] { fs::rename(elsewhere, folder); });
+  if (is_root()) {
+    const std::string warning = said();
+    EXPECT_TRUE(warning.starts_with("the state after iteration 2 cannot be kept, and the fit goes on: "));
+    EXPECT_EQ(warning.find("; "), std::string::npos) << warning;
+  }
+  EXPECT_EQ(stopped(ErrorCode::interrupted),
+            "stopped by the test after iteration 3: the same command goes on from " + file_.path());
+  start();
+  EXPECT_EQ(checkpoint_->resumed()->iteration, 3);
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models with nested smooths and with columns that others determine, from file to prediction, against mgcv's
+// answers in tests/data/nested.
+#include "gam/fit/fit.hpp"
+#include "gam/fit/predict.hpp"
+#include "support/table_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using nlohmann::json;
+using testing::SharedFile;
+
+const mpi::Communicator& world() {
+  static const mpi::Communicator* comm = new mpi::Communicator(testing::world());
+  return *comm;
+}
+
+const std::string folder = TESSERA_TEST_DATA "/nested/";
+
+json cases() {
+  std::ifstream file(folder + "cases.json");
+  return json::parse(file);
+}
+
+Model fitted(const mpi::Communicator& comm, const std::string& formula) {
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  job_options.threads = 1;
+  Job job(comm, job_options);
+  FitOptions options;
+  options.block_rows = 64;
+  Progress silent(false, stderr);
+  std::vector<PhaseTime> phases;
+  Plan plan;
+  return fit_file(job, folder + "data.csv", parse_formula(formula), options, silent, phases, plan);
+}
+
+struct Predictions {
+  std::vector<double> fit;
+  std::vector<double> se;
+};
+
+/// From the model as it is read from its file.
+Predictions predicted(const Model& model) {
+  const SharedFile saved(world(), "model.json");
+  const SharedFile out(world(), "predictions.csv");
+  if (world().rank() == 0) save_model(model, saved.path());
+  world().barrier();
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  job_options.threads = 1;
+  Job job(world(), job_options);
+  Progress silent(false, stderr);
+  PredictOptions options;
+  options.standard_errors = true;
+  options.out = out.path();
+  predict_file(job, load_model(saved.path()), folder + "data.csv", options, silent);
+  world().barrier();
+  Predictions result;
+  std::ifstream file(out.path());
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    std::size_t end = 0;
+    result.fit.push_back(std::stod(line, &end));
+    result.se.push_back(std::stod(line.substr(end + 1)));
+  }
+  return result;
+}
+
+void expect_near(const std::vector<double>& mine, const json& expected, double tolerance, const char* what) {
+  ASSERT_LE(mine.size(), 1000U);
+  ASSERT_GE(mine.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double value = expected[i].get<double>();
+    EXPECT_NEAR(mine[i], value, tolerance * std::max(1.0, std::abs(value))) << what << " " << i;
+  }
+}
+
+TEST(NestedSmooths, HaveMgcvsColumnsTestsAndPredictions) {
+  for (const json& expected : cases()) {
+    const auto formula = expected["formula"].get<std::string>();
+    SCOPED_TRACE(formula);
+    const Model model = fitted(world(), formula);
+    EXPECT_TRUE(model.converged);
+    const Predictions predictions = predicted(model);
+    if (world().rank() != 0) continue;
+    EXPECT_EQ(model.coef.size(), expected["coefficients"].get<std::size_t>());
+    EXPECT_NEAR(model.edf_total, expected["total_edf"].get<double>(), 1e-4);
+    EXPECT_NEAR(model.scale / expected["scale"].get<double>(), 1, 1e-6);
+    EXPECT_NEAR(model.deviance / expected["deviance"].get<double>(), 1, 1e-6);
+    expect_near(predictions.fit, expected["fitted"], 1e-4, "fitted");
+    expect_near(predictions.se, expected["se"], 1e-4, "standard error of a fitted value");
+    if (!expected["terms"].get<bool>()) continue;
+    std::vector<double> edf;
+    std::vector<double> p_values;
+    for (const SmoothTest& test : model.smooth_tests) {
+      edf.push_back(test.edf);
+      p_values.push_back(test.p_value);
+    }
+    ASSERT_EQ(edf.size(), expected["edf"].size());
+    expect_near(edf, expected["edf"], 1e-4, "edf");
+    for (std::size_t i = 0; i < edf.size(); ++i) {
+      if (edf[i] < 1e-3) continue;  // the test of nothing
+      EXPECT_NEAR(p_values[i], expected["p"][i].get<double>(), 2e-4) << i;
+    }
+    std::vector<double> estimates;
+    std::vector<double> errors;
+    for (const CoefficientTest& test : model.coefficient_tests) {
+      estimates.push_back(test.estimate);
+      errors.push_back(test.standard_error);
+    }
+    ASSERT_EQ(estimates.size(), expected["estimates"].size());
+    expect_near(estimates, expected["estimates"], 1e-4, "estimate");
+    expect_near(errors, expected["standard_errors"], 1e-4, "standard error");
+  }
+}
+
+TEST(NestedSmooths, SayWhatWasLeftOut) {
+  EXPECT_EQ(fitted(world(), R"(y ~ f * h + s(x, bs="cr"))").design.left_out,
+            std::vector<std::string>{"fC:hv"});
+  EXPECT_EQ(fitted(world(), R"(y ~ z + s(x, by=z, bs="cr"))").design.left_out,
+            std::vector<std::string>{"s(x):z"});
+  EXPECT_TRUE(fitted(world(), R"(y ~ s(mon, bs="cp") + te(lat, mon))").design.left_out.empty());
+}
+
+TEST(NestedSmooths, RefuseWhatCannotBeToldApartInDoublePrecision) {
+  const std::string formula = "y ~ x + I(x + 1e-8 * z)";
+  try {
+    (void)fitted(world(), formula);
+    FAIL() << "was fitted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    EXPECT_NE(std::string(error.what()).find("so nearly a combination of"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(NestedSmooths, HaveTheSameBitsOnOneRank) {
+  const std::string formula = R"(y ~ s(mon, bs="cp") + te(lat, mon, bs=c("cr","cp")) + f * h)";
+  const Model together = fitted(world(), formula);
+  const mpi::Communicator alone = world().split(world().rank());
+  const Model one = fitted(alone, formula);
+  EXPECT_EQ(one.coef, together.coef);
+  if (world().rank() == 0) {
+    EXPECT_EQ(one.covariance, together.covariance);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole of tessera-fit, from file to prediction, against fits that mgcv's bam made.
+#include "gam/design/knots.hpp"
+#include "gam/fit/fit.hpp"
+#include "gam/fit/predict.hpp"
+#include "support/reference_case.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+const mpi::Communicator& world() {
+  static const mpi::Communicator comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  return comm;
+}
+
+/// A name in the temporary directory that is the same on every rank, removed at the end.
+class SharedFile {
+ public:
+  explicit SharedFile(const std::string& name)
+      : path_((std::filesystem::temp_directory_path() /
+               world().broadcast_text("tessera-" + std::to_string(::getpid()) + "-" + name, 0))
+                  .string()) {}
+  ~SharedFile() {
+    world().barrier();
+    if (world().rank() == 0) std::filesystem::remove(path_);
+  }
+  SharedFile(const SharedFile&) = delete;
+  SharedFile& operator=(const SharedFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct Predictions {
+  std::vector<double> fit;
+  std::vector<double> se;
+};
+
+Predictions read_predictions(const std::string& path) {
+  std::ifstream file(path);
+  Predictions out;
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "fit,se");
+  while (std::getline(file, line)) {
+    std::size_t end = 0;
+    out.fit.push_back(std::stod(line, &end));
+    out.se.push_back(std::stod(line.substr(end + 1)));
+  }
+  return out;
+}
+
+class Reference : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Reference, AgreesWithMgcv) {
+  const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
+  const std::string& data = reference.data_path;
+  const nlohmann::json& bam = reference.reference;
+  FitOptions options;
+  options.family = chosen_family(reference.family);
+  options.weights = reference.weights;
+  options.knots = reference.knots;
+  options.block_rows = 512;
+
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  job_options.threads = 2;
+  Job job(world(), job_options);
+  Progress silent(false, stderr);
+  std::vector<PhaseTime> phases;
+  Plan plan;
+  const Model model = fit_file(job, data, parse_formula(reference.formula), options, silent, phases, plan);
+  EXPECT_TRUE(model.converged);
+
+  // Only rank 0 holds the whole model; prediction needs it everywhere, as a program reads it from the file.
+  const SharedFile saved("model.json");
+  const SharedFile predicted("predictions.csv");
+  if (world().rank() == 0) save_model(model, saved.path());
+  world().barrier();
+  PredictOptions predict_options;
+  predict_options.standard_errors = true;
+  predict_options.out = predicted.path();
+  predict_file(job, load_model(saved.path()), data, predict_options, silent);
+  if (world().rank() != 0) return;
+
+  const Predictions predictions = read_predictions(predicted.path());
+  ASSERT_EQ(predictions.fit.size(), reference.linear_predictor.size());
+  EXPECT_LE(testing::relative_to_range(predictions.fit, reference.linear_predictor), 1e-6);
+  EXPECT_NEAR(model.edf_total / bam.at("edf_total").get<double>(), 1, 1e-4);
+  EXPECT_NEAR(model.scale / bam.at("scale").get<double>(), 1, 1e-6);
+  EXPECT_NEAR(model.null_deviance / bam.at("null_deviance").get<double>(), 1, 1e-9);
+  EXPECT_NEAR(model.deviance / bam.at("deviance").get<double>(), 1, 1e-5);
+  const auto errors = bam.at("se_link50").get<std::vector<double>>();
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    EXPECT_NEAR(predictions.se[i] / errors[i], 1, 5e-5) << "row " << i;
+  }
+  if (bam.contains("r_squared_adjusted")) {
+    EXPECT_NEAR(model.r_squared_adjusted, bam.at("r_squared_adjusted").get<double>(), 1e-6);
+  }
+  if (bam.contains("aic") && bam.at("aic").is_number()) {
+    EXPECT_NEAR(model.aic / bam.at("aic").get<double>(), 1, 1e-6);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Reference,
+    ::testing::Values("c01_mcycle_gauss", "c02_gs1_gauss", "c03_gs1_poisson", "c04_gs1_binary",
+                      "c05_gs1_gamma", "c06_gs4_by_factor", "c07_gs6_re", "c08b_gs2_te_default",
+                      "c09a_co2_cp_cr", "c10_diamonds_gauss", "c12_bundesliga_poisson", "m01_factors_cr_cc",
+                      "m02_weights_re", "m03_poisson_offset_cp", "m04_te_raw_margins", "m05_te_cr_cc",
+                      "m06_binomial_trials_by", "m07_gamma_weights", "m08_numeric_by",
+                      "m10_binary_no_intercept_te", "m12_te_by_factor", "m13_poisson_te_re",
+                      "m14_cr_supplied_knots", "m15_probit", "m16_inverse_gaussian"),
+    [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace tessera::gam

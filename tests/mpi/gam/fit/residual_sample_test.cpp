@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fit keeps of its data for a report. Which rows: a bits test compares the numbers of ranks.
+#include "gam/fit/residual_sample.hpp"
+#include "gam/fit/fit.hpp"
+#include "support/reference_case.hpp"
+#include "support/table_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+TEST(SampledRows, AreAllOfAFew) {
+  EXPECT_EQ(sampled_rows(0), std::vector<std::int64_t>{});
+  EXPECT_EQ(sampled_rows(5), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(sampled_rows(4096).back(), 4095);
+}
+
+TEST(SampledRows, AreOneOfEachEqualPart) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t rows : {std::int64_t{4097}, std::int64_t{10'000'019}, most}) {
+    const auto sample = sampled_rows(rows);
+    ASSERT_EQ(sample.size(), 4096U);
+    const double part = static_cast<double>(rows) / 4096;
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      const double place = static_cast<double>(sample[i]) / part - static_cast<double>(i);
+      // A part's edges are rounded down to rows.
+      EXPECT_GE(place, -1 / part) << "row " << sample[i] << " of " << rows;
+      EXPECT_LT(place, 1 + 1e-9) << "row " << sample[i] << " of " << rows;
+    }
+    EXPECT_LT(sample.back(), rows);
+    EXPECT_TRUE(std::is_sorted(sample.begin(), sample.end()));
+  }
+}
+
+TEST(SampledRows, AreInStepWithNoPeriodOfTheTable) {
+  // Hourly rows of some years: a plain stride of 24 rows would only see one hour of the day.
+  std::set<std::int64_t> hours;
+  for (const std::int64_t row : sampled_rows(24 * 4096)) hours.insert(row % 24);
+  EXPECT_EQ(hours.size(), 24U);
+}
+
+Model fitted(const std::string& path, const std::string& formula, const FitOptions& options) {
+  const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  job_options.threads = 2;
+  Job job(world, job_options);
+  Progress silent(false, stderr);
+  std::vector<PhaseTime> phases;
+  Plan plan;
+  return fit_file(job, path, parse_formula(formula), options, silent, phases, plan);
+}
+
+Model fitted(const testing::ReferenceCase& reference, bool residuals = true) {
+  FitOptions options;
+  options.family = chosen_family(reference.family);
+  options.weights = reference.weights;
+  options.knots = reference.knots;
+  options.block_rows = 64;
+  options.residuals = residuals;
+  return fitted(reference.data_path, reference.formula, options);
+}
+
+bool is_root() {
+  return mpi::Communicator::duplicate_of(MPI_COMM_WORLD).rank() == 0;
+}
+
+void expect_outline(const Model& model, const testing::ReferenceCase& reference) {
+  const DataOutline& outline = model.outline;
+  const auto sample = sampled_rows(model.rows);
+  ASSERT_EQ(outline.linear_predictor.size(), sample.size());
+  ASSERT_EQ(outline.deviance_residual.size(), sample.size());
+  std::vector<double> expected;
+  for (const std::int64_t row : sample) {
+    expected.push_back(reference.linear_predictor[static_cast<std::size_t>(row)]);
+  }
+  EXPECT_LE(testing::relative_to_range(outline.linear_predictor, expected), 1e-6);
+  for (const VariableOutline& variable : outline.variables) {
+    const auto& values = reference.numbers.at(variable.name);
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    EXPECT_EQ(variable.min, *low) << variable.name;
+    EXPECT_EQ(variable.max, *high) << variable.name;
+    std::vector<std::int64_t> counts(variable.counts.size());
+    for (const std::int64_t row : sample) {
+      const double share = (values[static_cast<std::size_t>(row)] - *low) / (*high - *low);
+      const auto part = static_cast<std::size_t>(share * static_cast<double>(counts.size()));
+      ++counts[std::min(part, counts.size() - 1)];
+    }
+    EXPECT_EQ(variable.counts, counts) << variable.name;
+  }
+}
+
+class AllRows : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AllRows, HaveResidualsThatAddUpToTheDeviance) {
+  const auto reference = testing::load_reference_case(GetParam());
+  const Model model = fitted(reference);
+  if (!is_root()) return;
+  ASSERT_LE(model.rows, largest_sample);
+  expect_outline(model, reference);
+  const auto& residuals = model.outline.deviance_residual;
+  const double sum = std::inner_product(residuals.begin(), residuals.end(), residuals.begin(), 0.0);
+  EXPECT_NEAR(sum / model.deviance, 1, 1e-5);
+  EXPECT_LT(*std::min_element(residuals.begin(), residuals.end()), 0);
+  EXPECT_GT(*std::max_element(residuals.begin(), residuals.end()), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, AllRows,
+                         ::testing::Values("c01_mcycle_gauss", "m03_poisson_offset_cp", "m07_gamma_weights",
+                                           "m06_binomial_trials_by", "m16_inverse_gaussian"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+TEST(Outline, OfALongTableIsASample) {
+  const auto reference = testing::load_reference_case("c10_diamonds_gauss");
+  const Model model = fitted(reference);
+  if (is_root()) expect_outline(model, reference);
+}
+
+TEST(Outline, IsOfTheCompleteRows) {
+  // Stretches of rows that are all complete, in part, and not at all.
+  std::vector<double> complete;
+  std::string table = "y,x\n";
+  for (int row = 0; row < 20'000; ++row) {
+    const double y = std::sin(row * row % 1009);
+    const bool missing = row < 6000     ? false
+                         : row < 11'000 ? row % 3 == 0
+                         : row < 16'000 ? true
+                                        : row % 97 == 5;
+    table += (missing ? "NA" : std::to_string(y)) + "," + std::to_string(row % 641) + "\n";
+    if (!missing) complete.push_back(y);
+  }
+  const auto world = testing::world();
+  const testing::SharedFile file(world, "holes.csv", table);
+  FitOptions options;
+  options.family = chosen_family("gaussian");
+  options.block_rows = 64;
+  const Model model = fitted(file.path(), "y ~ s(x, bs=\"ps\", k=8)", options);
+  if (!is_root()) return;
+  const auto sample = sampled_rows(static_cast<std::int64_t>(complete.size()));
+  const DataOutline& outline = model.outline;
+  ASSERT_EQ(outline.linear_predictor.size(), sample.size());
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    EXPECT_NEAR(outline.linear_predictor[i] + outline.deviance_residual[i],
+                complete[static_cast<std::size_t>(sample[i])], 1e-5)
+        << "the sampled row " << i;
+  }
+}
+
+TEST(Outline, HasNoResidualsWhereTheyAreNotWanted) {
+  const Model model = fitted(testing::load_reference_case("c01_mcycle_gauss"), false);
+  EXPECT_TRUE(model.outline.linear_predictor.empty());
+  EXPECT_TRUE(model.outline.deviance_residual.empty());
+  EXPECT_EQ(model.outline.variables.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model large enough that its working models are solved on a device: by whichever rank has it, with the
+// answer of a job without devices.
+#include "gam/fit/working_solver.hpp"
+#include "gam/fit/fit.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "mpi/job/scoped_variable.hpp"
+#include "support/table_support.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <random>
+#include <string>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using tessera::testing::ScopedVariable;
+
+constexpr int groups = 520;
+
+/// Counts whose mean depends on x and on which of many groups a row is of.
+std::string table() {
+  std::mt19937_64 random(7);
+  std::string text = "y,x,g\n";
+  for (int i = 0; i < 8 * groups; ++i) {
+    const double x = static_cast<double>(random() >> 11) * 0x1p-53;
+    const int group = i % groups;
+    fmt::format_to(std::back_inserter(text), "{},{:.6f},g{}\n",
+                   random() % 5 + static_cast<unsigned>(group % 3), x, group);
+  }
+  return text;
+}
+
+Model fit_with(const mpi::Communicator& comm, Policy policy, const char* simulate, const std::string& path) {
+  const ScopedVariable simulated("TESSERA_SIMULATE", simulate);
+  JobOptions job_options;
+  job_options.policy = policy;
+  Job job(comm, job_options);
+  FitOptions options;
+  options.family = *parse_family("poisson");
+  options.block_rows = 100;
+  Progress silent(false, stderr);
+  std::vector<PhaseTime> phases;
+  Plan plan;
+  return fit_file(job, path, parse_formula(R"(y ~ s(x, bs="ps") + s(g, bs="re"))"), options, silent, phases,
+                  plan);
+}
+
+TEST(WorkingSolver, HasTheSameAnswerWhicheverRankSolves) {
+  const mpi::Communicator comm = testing::world();
+  const testing::SharedFile file(comm, "groups.csv", table());
+  const Model expected = fit_with(comm, Policy::cpu, "", file.path());
+  ASSERT_TRUE(expected.converged);
+  // The one unit of a solution goes to the fastest device: here to the first rank's, there to the last's.
+  for (const char* simulate : {"rank0:H200; *:T4", "rank2:H200; *:T4"}) {
+    const Model model = fit_with(comm, Policy::gpu, simulate, file.path());
+    EXPECT_EQ(model.coef, expected.coef);
+    EXPECT_EQ(model.scale, expected.scale);
+    EXPECT_EQ(model.edf_total, expected.edf_total);
+    if (comm.rank() != 0) continue;
+    EXPECT_GT(model.coef.size(), groups);
+    EXPECT_EQ(model.log_sp, expected.log_sp);
+    EXPECT_EQ(model.reml, expected.reml);
+    EXPECT_EQ(model.edf, expected.edf);
+    EXPECT_EQ(model.covariance, expected.covariance);
+    ASSERT_EQ(model.smooth_tests.size(), 2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(model.smooth_tests[i].statistic, expected.smooth_tests[i].statistic);
+    }
+  }
+}
+
+TEST(WorkingSolver, IsLeftByAllRanksWhenOneThatWaitsIsAskedToStop) {
+  const mpi::Communicator comm = testing::world();
+  StopRequest stop(comm, {.signals = {}});
+  JobOptions options;
+  options.policy = Policy::cpu;
+  options.stop = &stop;
+  Job job(comm, options);
+  Design design;
+  design.raw_size = design.coef_size = 1;
+  CoefBlock ones;
+  ones.raw_size = ones.coef_size = 1;
+  ones.map = identity(1);
+  design.blocks.push_back(ones);
+  const RawSums sums{.gram = identity(1), .gradient = {1}, .residual = 1};
+  WorkingSolver solver(job, design, false, false, &stop);
+  const std::vector<double> none(1);
+  EXPECT_TRUE(solver.solve(sums, none, {}, 10)->converged);
+  // Rank 0 solves, and is told by the last: that message is there before those of the barrier.
+  if (comm.rank() == comm.size() - 1) {
+    stop.request("the test");
+    stop.look();
+  }
+  comm.barrier();
+  try {
+    static_cast<void>(solver.solve(sums, none, {}, 10));
+    ADD_FAILURE() << "it was solved";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
+  }
+  EXPECT_TRUE(stop.agree());
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes over rows as a job runs them: the bits of one thread that goes over all blocks alone, whatever
+// the ranks, threads and devices.
+#include "gam/rows/columns.hpp"
+#include "gam/rows/host.hpp"
+#include "gam/rows/layout.hpp"
+#include "mpi/job/job_testing.hpp"
+#include "support/rows_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace {
+
+using namespace tessera::gam;
+using rows_test::expect_same_bits;
+using rows_test::Model;
+using tessera::testing::ScopedVariable;
+
+constexpr std::int64_t row_count = 1003;
+constexpr std::int64_t block_rows = 50;  // the last block is short
+
+/// The reduced vector of a pass, by one thread without a job.
+std::vector<double> alone(const Model& model, PassKind kind) {
+  const RowLayout layout(model.design);
+  const Rows rows = model.rows_of(model.frame);
+  HostRows host(rows, layout);
+  tessera::ReproducibleSum sum(layout.width(kind));
+  const std::vector<double> zeros(model.raw_coef.size());
+  for (std::int64_t begin = 0; begin < row_count; begin += block_rows) {
+    std::vector<double> partial(sum.width());
+    host.add(kind, kind == PassKind::start ? zeros : model.raw_coef, static_cast<std::size_t>(begin),
+             static_cast<std::size_t>(std::min(begin + block_rows, row_count)), partial);
+    sum.add(partial);
+  }
+  return sum.values();
+}
+
+void expect_passes_of_one_thread(tessera::Job& job, const Model& model) {
+  const RowLayout layout(model.design);
+  const tessera::Plan plan = job.plan(row_count, block_rows);
+  const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
+  RowPass pass(job, plan, model.rows_of(mine));
+  expect_same_bits(pass.step(model.raw_coef), layout.sums(alone(model, PassKind::step)));
+  expect_same_bits(pass.start(), layout.sums(alone(model, PassKind::start)));
+  const RawDeviance deviance = pass.deviance(model.raw_coef);
+  const RawDeviance expected_deviance = RowLayout::deviance(alone(model, PassKind::deviance));
+  EXPECT_EQ(deviance.deviance, expected_deviance.deviance);
+  EXPECT_EQ(deviance.bad_rows, expected_deviance.bad_rows);
+  EXPECT_EQ(deviance.residual_sum, expected_deviance.residual_sum);
+  EXPECT_EQ(deviance.residual_square, expected_deviance.residual_square);
+  const RawMoments moments = pass.moments();
+  const RawMoments expected = layout.moments(alone(model, PassKind::moments));
+  EXPECT_EQ(moments.column_sums, expected.column_sums);
+  EXPECT_EQ(moments.sum_weight, expected.sum_weight);
+  EXPECT_EQ(moments.sum_weighted_response, expected.sum_weighted_response);
+}
+
+class RowPasses : public ::testing::TestWithParam<Family> {
+ protected:
+  Model model_ = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 11, .terms = 10});
+  tessera::mpi::Communicator comm_ = tessera::testing::world();
+};
+
+TEST_P(RowPasses, HaveTheBitsOfOneThreadOnTheHost) {
+  for (const int threads : {1, 2}) {
+    tessera::JobOptions options = tessera::testing::with_threads(threads);
+    options.policy = tessera::Policy::cpu;
+    tessera::Job job(comm_, options);
+    expect_passes_of_one_thread(job, model_);
+  }
+}
+
+TEST_P(RowPasses, HaveTheBitsOfOneThreadOnSimulatedDevices) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:2xH200+T4; *:A100");
+  tessera::Job job(comm_);
+  expect_passes_of_one_thread(job, model_);
+  EXPECT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::devices);
+}
+
+TEST_P(RowPasses, HaveTheBitsOfOneThreadAfterAFallback) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
+  const ScopedVariable fault("TESSERA_FAULT", "throw@rank0.device0");
+  tessera::Job job(comm_);
+  expect_passes_of_one_thread(job, model_);
+  EXPECT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::fallback);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllFamilies, RowPasses,
+                         ::testing::Values(Family::gaussian, Family::binomial, Family::poisson,
+                                           Family::gamma),
+                         [](const auto& param) { return std::string(family_name(param.param)); });
+
+TEST(RowPass, CountsTheBytesOfItsColumns) {
+  const Model model = rows_test::make_model({.rows = row_count});
+  const tessera::mpi::Communicator comm = tessera::testing::world();
+  tessera::Job job(comm);
+  const tessera::Plan plan = job.plan(row_count, block_rows);
+  const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
+  const RowPass pass(job, plan, model.rows_of(mine));
+  // Numbers x, z, v, w, the response, two offsets and the prior weight; two factors; `complete`.
+  EXPECT_EQ(pass.bytes_per_pass(), row_count * (8 * 8 + 2 * 4 + 1));
+}
+
+}  // namespace

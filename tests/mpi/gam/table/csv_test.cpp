@@ -1,0 +1,687 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/csv_table.hpp"
+#include "gam/table/table_reader.hpp"
+#include "support/table_support.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <tessera/job/stop_request.hpp>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using testing::common_fault;
+using testing::put_together;
+using testing::request;
+using testing::SharedFile;
+using testing::uneven_share;
+using testing::world;
+
+// ---- A parser that is obviously right: one character after another over the whole text. ----
+
+struct Cell {
+  std::string text;
+  bool quoted = false;
+};
+using Row = std::vector<Cell>;
+
+std::string without_blanks(std::string text) {
+  const std::string blanks = " \t\r";
+  text.erase(0, text.find_first_not_of(blanks));
+  text.erase(text.find_last_not_of(blanks) + 1);
+  return text;
+}
+
+/// Without the return of a line's end.
+std::string without_return(std::string text) {
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+std::vector<Row> parse_simply(const std::string& text) {
+  std::vector<Row> rows;
+  Row row;
+  std::string field;
+  bool inside = false;
+  bool quoted = false;
+  bool blank = true;
+  bool inside_last = false;  // the last character was the closing quote
+  const auto end_field = [&] {
+    row.push_back({field, quoted});
+    field.clear();
+    quoted = false;
+  };
+  const auto end_row = [&] {
+    if (!inside_last) field = without_return(field);
+    end_field();
+    if (!blank) rows.push_back(row);
+    row.clear();
+    blank = true;
+  };
+  for (std::size_t i = text.rfind("\xEF\xBB\xBF", 0) == 0 ? 3 : 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (inside) {
+      if (c != '"')
+        field += c;
+      else if (i + 1 < text.size() && text[i + 1] == '"')
+        field += text[++i];
+      else
+        inside = false;
+      continue;
+    }
+    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') blank = false;
+    if (c == '"') {
+      inside = quoted = true;
+    } else if (c == ',') {
+      end_field();
+    } else if (c == '\n') {
+      end_row();
+    } else {
+      field += c;
+    }
+    inside_last = c == '"';
+  }
+  end_row();
+  return rows;
+}
+
+bool is_number(const std::string& text) {
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return !text.empty() && end == text.c_str() + text.size();
+}
+
+/// The frame of some columns as `put_together` writes it; nothing if one has a text among numbers.
+std::optional<std::string> expected_frame(const std::vector<Row>& rows, const std::vector<int>& columns) {
+  const auto cell = [&](std::size_t r, std::size_t c) {
+    return rows[r][static_cast<std::size_t>(columns[c])];
+  };
+  std::vector<bool> factor(columns.size(), false);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    int numbers = 0;
+    int quoted = 0;
+    int texts = 0;
+    for (std::size_t r = 1; r < rows.size(); ++r) {
+      const std::string text = without_blanks(cell(r, c).text);
+      if (text.empty() || text == "NA") continue;
+      ++(!is_number(text) ? texts : cell(r, c).quoted ? quoted : numbers);
+    }
+    factor[c] = quoted + texts > 0 && quoted + texts >= numbers;
+    if (texts > 0 && !factor[c]) return std::nullopt;
+  }
+  const auto missing = [&](std::size_t r, std::size_t c) {
+    const std::string text = factor[c] ? cell(r, c).text : without_blanks(cell(r, c).text);
+    return text == "NA" || (text.empty() && !factor[c]);
+  };
+  const auto complete = [&](std::size_t r) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (missing(r, c)) return false;
+    }
+    return true;
+  };
+  std::vector<std::set<std::string>> levels(columns.size());
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    for (std::size_t c = 0; c < columns.size() && complete(r); ++c) levels[c].insert(cell(r, c).text);
+  }
+  std::string all;
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    all += complete(r) ? "" : "!";
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const std::string text = cell(r, c).text;
+      char number[40];
+      std::snprintf(number, sizeof number, "%.17g", std::strtod(text.c_str(), nullptr));
+      if (factor[c])
+        all += missing(r, c) || levels[c].count(text) == 0 ? "<NA>" : text;
+      else
+        all += missing(r, c) ? "NA" : number;
+      all += "|";
+    }
+    all += "\n";
+  }
+  return all;
+}
+
+// ---- Random files. ----
+
+class RandomCsv {
+ public:
+  explicit RandomCsv(std::uint64_t seed) : random_(seed) {}
+
+  std::string file(int columns, int rows) {
+    std::string text = chance(4) ? "\xEF\xBB\xBF" : "";
+    for (int c = 0; c < columns; ++c) {
+      const std::string name = "v" + std::to_string(c);
+      text += (c > 0 ? "," : "") + (chance(3) ? "\"" + name + "\"" : name);
+    }
+    // Some columns are numbers, some texts, some a few numbers and then texts, some numbers with a surprise.
+    std::vector<int> kind;
+    for (int c = 0; c < columns; ++c) kind.push_back(static_cast<int>(random_() % 7) / 2);
+    for (int r = 0; r < rows; ++r) {
+      end_line(text);
+      for (int c = 0; c < columns; ++c) {
+        if (c > 0) text += ",";
+        const bool as_text =
+            kind[c] == 1 || (kind[c] == 2 && r > rows / 4) || (kind[c] == 3 && r == rows - 2);
+        text += as_text ? word() : number();
+      }
+    }
+    if (!chance(3)) end_line(text);
+    return text;
+  }
+
+ private:
+  bool chance(int of) { return random_() % static_cast<std::uint64_t>(of) == 0; }
+
+  void end_line(std::string& text) {
+    text += chance(3) ? "\r\n" : "\n";
+    while (chance(6)) text += chance(2) ? "\n" : " \t\r\n";
+  }
+
+  std::string nothing() {
+    const char* fields[] = {"NA", "\"NA\"", "", "\"\"", " ", "\" \"", " NA", "\"NA \""};
+    return fields[random_() % std::size(fields)];
+  }
+
+  std::string number() {
+    if (chance(12)) return nothing();
+    char text[64];
+    const double value = static_cast<double>(static_cast<std::int64_t>(random_() >> 20)) * 1e-9 - 8;
+    const char* formats[] = {"%.17g", "%.3f", "%.5e", "%.0f", "%+.2f", " %.4g ", "%.3f\t", "\"%.2f\""};
+    std::snprintf(text, sizeof text, formats[random_() % std::size(formats)], value);
+    return text;
+  }
+
+  std::string word() {
+    if (chance(8)) return nothing();
+    const char* words[] = {"a",
+                           "  b c ",
+                           "\"a\"",
+                           "\"x,y\"",
+                           "\"he said \"\"no\"\"\"",
+                           "\"1\n2\"",
+                           "\"\r\n\"",
+                           "\"\"\"\"",
+                           "\"7\"",
+                           " \"q\" ",
+                           "\"\n\n,\n\"",
+                           "\"\xC3\xA4\"",
+                           "long words make long rows"};
+    return words[random_() % std::size(words)];
+  }
+
+  std::mt19937_64 random_;
+};
+
+TEST(CsvTable, ReadsWhatASimpleParserReads) {
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "table.csv");
+  int read = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    const int columns = 1 + static_cast<int>(seed % 5);
+    const std::string text = RandomCsv(seed).file(columns, 2 + static_cast<int>(seed * 7 % 60));
+    file.write(text);
+    const std::vector<Row> rows = parse_simply(text);
+    if (rows.size() < 2) continue;  // a file of missing values alone
+    CsvOptions options;
+    options.buffer_bytes = 1 + seed % 41;
+    options.landmark_bytes = 1 + static_cast<std::int64_t>(seed * 13 % 200);
+    const auto table = open_csv(comm, file.path(), options);
+    ASSERT_EQ(table->rows(), std::ssize(rows) - 1) << "seed " << seed;
+    // Some of the columns, not in their order in the file.
+    std::vector<int> places;
+    FrameRequest wanted;
+    for (int c = columns - 1; c >= 0; c -= 1 + static_cast<int>(seed % 2)) {
+      places.push_back(c);
+      wanted.variables.push_back(column_expression("v" + std::to_string(c)));
+    }
+    const std::optional<std::string> expected = expected_frame(rows, places);
+    read += expected ? 1 : 0;
+    for (const Range share : {uneven_share(comm, table->rows(), seed),
+                              Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank())}) {
+      if (!expected) {
+        const std::string fault =
+            common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+        EXPECT_NE(fault.find("but most of its fields are numbers"), std::string::npos) << fault;
+        continue;
+      }
+      const Frame frame = table->read(comm, wanted, share);
+      EXPECT_EQ(frame.rows, share);
+      const std::string found = put_together(comm, frame);
+      EXPECT_EQ(found, *expected) << "seed " << seed << "\n" << text;
+      const auto mine = std::count(frame.complete.begin(), frame.complete.end(), std::uint8_t{1});
+      EXPECT_EQ(frame.complete_rows, comm.allreduce<std::int64_t>(mine, mpi::Reduction::sum));
+      EXPECT_EQ(frame.file_rows, table->rows());
+    }
+  }
+  EXPECT_GT(read, 40);
+}
+
+TEST(CsvTable, CountsRowsWhereverThePartsAreCut) {
+  // Quotes, blank lines and line ends in every place of a short file: with many ranks, every cut.
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "cuts.csv");
+  const std::string body = "a,b\n\n\"x\n\ny\",1\r\n \r\n2,\"\"\"\n\"\n,\n\"\",3\n\n\n4,5";
+  for (std::size_t size = 5; size <= body.size(); ++size) {
+    const std::string text = body.substr(0, size) + std::string(size % 3, '\n');
+    if (std::count(text.begin(), text.end(), '"') % 2 != 0) continue;
+    const auto rows = std::ssize(parse_simply(text)) - 1;
+    if (rows < 1) continue;
+    file.write(text);
+    CsvOptions options;
+    options.buffer_bytes = 3;
+    options.landmark_bytes = 1;
+    EXPECT_EQ(open_csv(comm, file.path(), options)->rows(), rows) << text;
+  }
+}
+
+TEST(CsvTable, FindsTheFirstRowBehindBlankLines) {
+  // So many that, with 2, 3, 5 and 8 ranks, one part is blank lines alone and the next begins with the first
+  // row.
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "blanks.csv");
+  for (const std::size_t lines : {1, 2, 4, 8, 12, 16, 32}) {
+    const std::string text = "a,b\n" + std::string(lines, '\n') + "1,2\n3,4\n";
+    file.write(text);
+    const auto table = open_csv(comm, file.path(), {});
+    const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+    const Frame frame = table->read(comm, request({"a", "b"}), share);
+    EXPECT_EQ(put_together(comm, frame), expected_frame(parse_simply(text), {0, 1})) << lines;
+  }
+}
+
+TEST(CsvTable, ReadsNumbersAsRDoes) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "numbers.csv",
+                        "x\n1\n+1\n-1\n 2 \n1.\n.5\n-.5e1\n1e5\n1E+2\n0x1A\n-0\n1e-400\nNaN\nnan\nNA\n"
+                        "123456789012345678901234567890\n3.141592653589793238\n");
+  const auto table = open_table(comm, file.path());
+  const Frame frame = table->read(comm, request({"x"}), uneven_share(comm, table->rows(), 3));
+  EXPECT_EQ(put_together(comm, frame),
+            "1|\n1|\n-1|\n2|\n1|\n0.5|\n-5|\n100000|\n100|\n26|\n-0|\n0|\n!NA|\n!NA|\n!NA|\n"
+            "1.2345678901234568e+29|\n3.1415926535897931|\n");
+  EXPECT_EQ(frame.complete_rows, 14);
+}
+
+TEST(CsvTable, NamesTheLineOfATextAmongNumbersWhereverItStands) {
+  const mpi::Communicator comm = world();
+  for (const int before : {0, 10, 3000}) {
+    std::string text = "x,f\n";
+    const auto add_rows = [&text](int rows) {
+      for (int i = 0; i < rows; ++i) text += "1," + std::to_string(i % 3) + "\n";
+    };
+    add_rows(before);
+    text += "2,late\n";
+    add_rows(3000 - before);
+    text += "2,later\n2,NA\n2,\n";
+    const SharedFile file(comm, "late.csv", text);
+    const auto table = open_table(comm, file.path());
+    const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+    FrameRequest wanted = request({"f", "x"});
+    const std::string fault =
+        common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+    EXPECT_EQ(fault,
+              file.path() + ", line " + std::to_string(before + 2) +
+                  ": the column 'f' holds the text 'late', but most of its fields are numbers (3000 of "
+                  "3002): --na-strings 'NA,late' makes it a missing value, --factor f makes the column "
+                  "a factor");
+    wanted.options.factors = {"f"};
+    const Frame factor = table->read(comm, wanted, share);
+    EXPECT_EQ(factor.at("f").levels, (std::vector<std::string>{"", "0", "1", "2", "late", "later"}));
+    EXPECT_EQ(factor.complete_rows, 3003);
+    EXPECT_FALSE(factor.at("x").factor);
+    wanted.options = {.missing = {"NA", "late", "later"}};
+    const Frame numbers = table->read(comm, wanted, share);
+    EXPECT_FALSE(numbers.at("f").factor);
+    EXPECT_EQ(numbers.complete_rows, 3000);
+    EXPECT_EQ(to_string(numbers.columns[0]), "f: numbers, 4 missing");
+  }
+}
+
+/// A column v with the given fields.
+std::string column(const std::vector<std::string>& fields) {
+  std::string text = "v,w\n";
+  for (const std::string& field : fields) text += field + ",1\n";
+  return text;
+}
+
+// Against R 4.2.2: read.csv(stringsAsFactors = TRUE), but for quoted numbers alone.
+TEST(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "rule.csv");
+  const auto read = [&](const std::vector<std::string>& fields, const TableOptions& options = {}) {
+    file.write(column(fields));
+    const auto table = open_table(comm, file.path());
+    FrameRequest wanted = request({"v"});
+    wanted.options = options;
+    return put_together(comm, table->read(comm, wanted, uneven_share(comm, table->rows(), 4)));
+  };
+  const std::string na = "!NA|\n";
+  const std::string none = "!<NA>|\n";
+  EXPECT_EQ(read({"1.5", "NA", "\"NA\"", "", "\"\"", "  ", "\" \"", " 2 ", "\"3\"", "\" 4 \"", "9"}),
+            "1.5|\n" + na + na + na + na + na + na + "2|\n3|\n4|\n9|\n");
+  EXPECT_EQ(read({"a", "NA", "\"NA\"", "", "\"\"", "  ", " a", "a ", "\" a\"", " \"a\" ", " NA", "\"7\""}),
+            "a|\n" + none + none + "|\n|\n  |\n a|\na |\n a|\n a |\n NA|\n7|\n");
+  // All in quotes: a factor, where read.csv has numbers.
+  EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\""}), "1|\n2|\n 1|\n");
+  EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\""}, {.numbers = {"v"}}), "1|\n2|\n1|\n");
+  EXPECT_EQ(read({"1", "2", "1"}, {.factors = {"v"}}), "1|\n2|\n1|\n");
+  // Logical values: R's names.
+  EXPECT_EQ(read({"T", "FALSE", "\"F\"", "NA", "TRUE"}), "TRUE|\nFALSE|\nFALSE|\n" + none + "TRUE|\n");
+  EXPECT_EQ(read({"T", "F", "true"}), "T|\nF|\ntrue|\n");
+  EXPECT_EQ(read({"T", "F", ""}), "T|\nF|\n|\n");
+  EXPECT_EQ(read({"T", "F"}, {.factors = {"v"}}), "T|\nF|\n");
+  // Words for missing values, a number among them, in place of NA.
+  EXPECT_EQ(read({"1", "-999", "-999.0", " -999 ", "\"-999\""}, {.missing = {"-999"}}),
+            "1|\n" + na + "-999|\n" + na + na);
+  EXPECT_EQ(read({"a", "NA", "", "-"}, {.missing = {"", "-"}}), "a|\nNA|\n" + none + none);
+  // Texts where half of the fields are.
+  EXPECT_EQ(read({"1", "a", "2", "b"}), "1|\na|\n2|\nb|\n");
+}
+
+TEST(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.csv", "x,f\n1,a\n2,b\n");
+  const auto table = open_table(comm, file.path());
+  const auto fault = [&](const FrameRequest& wanted) -> std::string {
+    try {
+      static_cast<void>(table->read(comm, wanted, uneven_share(comm, 2, 1)));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      return error.what();
+    }
+    return "no error";
+  };
+  FrameRequest wanted = request({"log(x)"});
+  wanted.options.factors = {"f"};
+  EXPECT_EQ(fault(wanted), "--factor f: the formula uses no column of this name");
+  wanted.options.factors = {"x"};
+  EXPECT_EQ(fault(wanted), "--factor x: log(x) needs numbers");
+  wanted.options = {.numbers = {"y"}};
+  EXPECT_EQ(fault(wanted), "--numeric y: the formula uses no column of this name");
+}
+
+TEST(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
+  const mpi::Communicator comm = world();
+  // Text that is met at once, and on the last rank beyond the rows that are sampled.
+  for (const int rows : {1, 3000}) {
+    std::string numbers;
+    for (int i = 0; i < rows; ++i) numbers += "1,3\n";
+    for (const std::string& text :
+         {"1,INF\n1,12e4567\n" + numbers + "1,foo\n", "1,foo\n" + numbers + "1,12e4567\n1,INF\n"}) {
+      const SharedFile file(comm, "infinite.csv", "x,f\n" + text);
+      const auto table = open_table(comm, file.path());
+      const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+      FrameRequest factor = request({"f", "x"});
+      factor.options.factors = {"f"};
+      const Frame frame = table->read(comm, factor, share);
+      EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"12e4567", "3", "INF", "foo"}));
+      EXPECT_EQ(frame.complete_rows, rows + 3);
+      FrameRequest numeric = request({"f"});
+      numeric.numeric = {"f"};
+      const std::string fault =
+          common_fault(comm, [&] { static_cast<void>(table->read(comm, numeric, share)); });
+      EXPECT_TRUE(fault.starts_with(file.path() + ", line 2: ")) << fault;
+    }
+  }
+  const SharedFile file(comm, "infinite.csv", "x,f\n1,3\n1,INF\n-Inf,4\n");
+  const auto table = open_table(comm, file.path());
+  EXPECT_EQ(
+      common_fault(comm,
+                   [&] {
+                     static_cast<void>(table->read(comm, request({"f", "x"}), uneven_share(comm, 3, 1)));
+                   }),
+      file.path() + ", line 3: f is infinite; leave the row out or make the value NA");
+}
+
+TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "levels.csv",
+                        "f,x\nb,1\n\"B\",2\nunused,NA\n\"10\",3\n9,4\n\xC3\xA4,5\n\"NA\",6\nNA,7\nb,8\n");
+  const auto table = open_table(comm, file.path());
+  const Frame frame = table->read(comm, request({"f", "x"}), uneven_share(comm, table->rows(), 1));
+  EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"10", "9", "B", "b", "\xC3\xA4"}));
+  EXPECT_EQ(frame.complete_rows, 6);
+  EXPECT_EQ(put_together(comm, frame),
+            "b|1|\nB|2|\n!<NA>|NA|\n10|3|\n9|4|\n\xC3\xA4|5|\n!<NA>|6|\n!<NA>|7|\nb|8|\n");
+  EXPECT_EQ(to_string(frame.columns[0]), "f: factor of 5 levels, the first '10', 2 missing");
+  EXPECT_EQ(to_string(frame.columns[1]), "x: numbers, 1 missing");
+}
+
+TEST(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "expressions.csv", "e,x,unused\n1,3,Inf\n-1,2,a\nNA,1,b\n4,Inf,c\n,-Inf,d\n");
+  const auto table = open_table(comm, file.path());
+  const Frame logs = table->read(comm, request({"log(e)", "I(e - 1)"}), uneven_share(comm, 5, 5));
+  EXPECT_EQ(put_together(comm, logs), "0|0|\n!NA|-2|\n!NA|NA|\n1.3862943611198906|3|\n!NA|NA|\n");
+  EXPECT_EQ(logs.complete_rows, 2);
+  // An infinite value matters only in a row that counts.
+  const bool last = comm.rank() == comm.size() - 1;
+  const Frame kept = table->read(comm, request({"x", "e"}), last ? Range{4, 5} : Range{});
+  EXPECT_EQ(put_together(comm, kept), "!-inf|NA|\n");
+  EXPECT_EQ(
+      common_fault(comm,
+                   [&] {
+                     static_cast<void>(table->read(comm, request({"x", "e"}), uneven_share(comm, 5, 2)));
+                   }),
+      file.path() + ", line 5: x is infinite; leave the row out or make the value NA");
+}
+
+/// Writes `text` to a file as gzip does, on the root.
+void pack(const mpi::Communicator& comm, const std::string& text, const std::string& path) {
+  if (comm.rank() != 0) return;
+  gzFile out = gzopen(path.c_str(), "wb");
+  gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(out);
+}
+
+TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,f\n";
+  for (int i = 0; i < 20000; ++i) text += std::to_string(i * 0.37) + ",\"g" + std::to_string(i % 7) + "\"\n";
+  const SharedFile plain(comm, "t.csv", text);
+  const SharedFile packed(comm, "t.csv.gz");
+  pack(comm, text, packed.path());
+  comm.barrier();
+  const auto a = open_table(comm, plain.path());
+  const auto b = open_table(comm, packed.path());
+  ASSERT_EQ(a->rows(), b->rows());
+  const Range share = uneven_share(comm, a->rows(), 8);
+  EXPECT_EQ(put_together(comm, a->read(comm, request({"f", "x"}), share)),
+            put_together(comm, b->read(comm, request({"f", "x"}), share)));
+  EXPECT_GT(b->bytes_read(), 0);
+
+  const auto size = std::filesystem::file_size(packed.path());
+  comm.barrier();
+  if (comm.rank() == 0) std::filesystem::resize_file(packed.path(), size / 2);
+  comm.barrier();
+  const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(comm, packed.path())); });
+  EXPECT_NE(fault.find("damaged gzip data"), std::string::npos) << fault;
+}
+
+/// How the reading of a table ends if the last rank is asked to stop at its `turn`-th look: the same on every
+/// rank. Empty: it was read to its end.
+std::string end_of_reading(const mpi::Communicator& comm, const std::string& path, int turn) {
+  StopRequest stop(comm, {.signals = {}});
+  const bool asked = comm.rank() == comm.size() - 1;
+  int turns = 0;
+  std::string end;
+  const auto look = [&] {
+    if (++turns == turn && asked) stop.request("the test");
+    stop.look();
+    if (stop.made()) throw Error(ErrorCode::interrupted, "asked to stop");
+  };
+  try {
+    const auto table = open_table(comm, path, look);
+    end = "counted";
+    const Range mine = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+    (void)table->read(comm, request({"x"}), mine);
+    end.clear();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
+    if (end.empty()) end = "opened";
+  }
+  for (const std::string& other : comm.allgather_text(end)) EXPECT_EQ(other, end) << turn;
+  (void)stop.agree();
+  return end;
+}
+
+TEST(Table, IsLeftByAllRanksWhenOneIsAskedToStop) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,y\n";
+  for (int i = 0; i < 40000; ++i) text += std::to_string(i) + ",0.125\n";
+  const SharedFile plain(comm, "t.csv", text);
+  const SharedFile packed(comm, "t.csv.gz");
+  pack(comm, text, packed.path());
+  for (const std::string& path : {plain.path(), packed.path()}) {
+    EXPECT_EQ(end_of_reading(comm, path, 0), "") << path;
+    // A look comes before each piece: while the rows are counted (a packed file's by rank 0 alone), and then.
+    std::set<std::string> ends;
+    for (int turn = 1; turn < 20 && ends.count("") == 0; ++turn)
+      ends.insert(end_of_reading(comm, path, turn));
+    EXPECT_EQ(ends.count("counted"), 1U) << path;
+    if (path == plain.path() || comm.size() == 1) {
+      EXPECT_EQ(ends.count("opened"), 1U) << path;
+    }
+    EXPECT_EQ(ends.count(""), 1U) << path;
+  }
+}
+
+TEST(CsvTable, ReadsOnlyItsOwnPart) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,y\n";
+  for (int i = 0; i < 40000; ++i) text += std::to_string(i) + ",0.125\n";
+  const SharedFile file(comm, "parts.csv", text);
+  CsvOptions options;
+  options.buffer_bytes = 1 << 12;
+  options.landmark_bytes = 1 << 12;
+  const auto table = open_csv(comm, file.path(), options);
+  static_cast<void>(
+      table->read(comm, request({"x"}), Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank())));
+  // Once to count, once to read; a few buffers for the header, the sample and the ends.
+  const auto share = std::ssize(text) / comm.size();
+  EXPECT_LT(table->bytes_read(), 2 * share + 64 * 1024);
+  EXPECT_GT(table->bytes_read(), 2 * share - 64 * 1024);
+}
+
+TEST(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "bad.csv");
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", ": the file is empty"},
+      {"\n \n", ": the file is empty"},
+      {"\xEF\xBB\xBF", ": the file is empty"},
+      {"x,y\n", ": there is a header, but no row of data"},
+      {"x,y", ": there is a header, but no row of data"},
+      {"x,y,x\n1,2,3\n", ", line 1: two columns have the name 'x'"},
+      {"x,gr\xF6\xDFte\n1,2\n", ", line 1: the name of column 2 is not UTF-8: convert the table"},
+      {std::string("PK\0\0,b\n1,2\n", 11), ": neither CSV"},
+      {"x,y\n1,2\n\n3\n4,5\n", ", line 4: 1 field where the header has 2"},
+      {"x,y\n1,2\n1,2,3\n", ", line 3: 3 fields where the header has 2"},
+      {"x,y\n1,\"a\nb\"\n1,\"a\nb\"\n2\n", ", line 6: 1 field where"},
+      {"x,y\n1,a\"b\"\n", ", line 2: a quote inside a field"},
+      {"x,y\n1,\"a\"b\n", ", line 2: text behind the closing quote"},
+      {"x,y\n1,2\n3,\"4\n5,6\n7,8\n", ", line 3: a quote of this row is never closed"},
+      {std::string(most_columns, ',') + "\n1\n",
+       ", line 1: more than the 1000000 columns that a table may have"}};
+  for (const auto& [text, expected] : cases) {
+    file.write(text);
+    const std::string fault = common_fault(comm, [&] {
+      const auto table = open_table(comm, file.path());
+      static_cast<void>(table->read(comm, request({"x"}), uneven_share(comm, table->rows(), 4)));
+    });
+    EXPECT_EQ(fault.rfind(file.path() + expected, 0), 0U) << text.substr(0, 100) << "\n  gave: " << fault;
+  }
+}
+
+TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.csv", "price,Carat,cut\n1,2,good\n3,4,bad\n");
+  const auto table = open_table(comm, file.path());
+  const Range share = uneven_share(comm, 2, 4);
+  const auto fault = [&](const FrameRequest& wanted) {
+    return common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+  };
+  EXPECT_EQ(fault(request({"prize"})), file.path() +
+                                           ": unknown column 'prize' (did you mean 'price'?); the file "
+                                           "has: price, Carat, cut");
+  EXPECT_NE(fault(request({"carat"})).find("did you mean 'Carat'?"), std::string::npos);
+  EXPECT_NE(fault(request({"volume"})).find("unknown column 'volume'; the file has"), std::string::npos);
+  EXPECT_EQ(fault(request({"price", "log(cut)"})),
+            file.path() +
+                ", line 2: the column 'cut' holds the text 'good', but log(cut) needs numbers: give a "
+                "number or NA, or name the text by --na-strings");
+  FrameRequest numeric = request({"price", "cut"});
+  numeric.numeric = {"price", "cut"};
+  EXPECT_EQ(fault(numeric), file.path() +
+                                ", line 2: the column 'cut' holds the text 'good', but the model needs "
+                                "numbers: give a number or NA, or name the text by --na-strings");
+
+  const SharedFile latin(comm, "latin.csv", "x,city\n1,Ulm\n2,M\xFCnchen\n");
+  const auto cities = open_table(comm, latin.path());
+  const auto read_cities = [&](const FrameRequest& wanted) {
+    static_cast<void>(cities->read(comm, wanted, share));
+  };
+  EXPECT_EQ(common_fault(comm,
+                         [&] {
+                           read_cities(request({"x", "city"}));
+                         }),
+            latin.path() +
+                ", line 3: the column 'city' holds a text that is not UTF-8: convert the table, a "
+                "CSV file for instance by: iconv -f ISO-8859-1 -t UTF-8");
+  EXPECT_NO_THROW(read_cities(request({"x"})));
+
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, file.path() + ".none")); }),
+            file.path() + ".none: cannot be read: No such file or directory");
+  const std::string folder = std::filesystem::path(file.path()).parent_path();
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, folder)); }),
+            folder + ": is a directory, not a table");
+}
+
+TEST(CsvTable, GivesKnownLevelsTheirCodes) {
+  const mpi::Communicator comm = world();
+  // Numbers as they stand are texts where the model has a factor.
+  const SharedFile file(comm, "known.csv", "g\n3\n\"1\"\nNA\n3\n");
+  const auto table = open_table(comm, file.path());
+  FrameRequest wanted = request({"g"});
+  wanted.known_levels = {{"g", {"1", "2", "3"}}};
+  const Frame frame = table->read(comm, wanted, uneven_share(comm, 4, 9));
+  EXPECT_EQ(frame.at("g").levels, (std::vector<std::string>{"1", "2", "3"}));
+  EXPECT_EQ(put_together(comm, frame), "3|\n1|\n!<NA>|\n3|\n");
+  EXPECT_EQ(frame.columns[0].unseen, 0);
+  EXPECT_THROW(static_cast<void>(frame.index_of("h")), Error);
+}
+
+TEST(CsvTable, CountsRowsOfUnseenLevels) {
+  const mpi::Communicator comm = world();
+  std::string text = "g,x\n";
+  for (int i = 0; i < 40; ++i)
+    text += (i % 4 == 0 ? "\"new" + std::to_string(i % 7) + "\"" : i % 4 == 1 ? "NA" : "T") + ",1\n";
+  const SharedFile file(comm, "unseen.csv", text);
+  const auto table = open_table(comm, file.path());
+  FrameRequest wanted = request({"g"});
+  wanted.known_levels = {{"g", {"FALSE", "TRUE"}}};
+  const Range share = uneven_share(comm, 40, 5);
+  const Frame frame = table->read(comm, wanted, share);
+  EXPECT_EQ(frame.complete_rows, 20);
+  const ColumnReading& column = frame.columns[0];
+  EXPECT_EQ(column.unseen, 10);
+  EXPECT_EQ(column.unseen_levels, (std::vector<std::string>{"new0", "new1", "new2", "new3", "new4"}));
+  EXPECT_TRUE(column.more_unseen);
+  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
+    const std::int64_t row = share.begin + static_cast<std::int64_t>(i);
+    EXPECT_EQ(frame.at("g").codes[i], row % 4 == 0 ? Variable::unseen : row % 4 == 1 ? Variable::missing : 1);
+  }
+  wanted.unseen_is_complete = {"g"};
+  EXPECT_EQ(table->read(comm, wanted, share).complete_rows, 30);
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/distinct.hpp"
+#include "support/table_support.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using testing::uneven_share;
+using testing::world;
+
+/// This rank's part of a frame with one variable that every rank knows whole.
+Frame part_of(const mpi::Communicator& comm, const std::vector<double>& values,
+              const std::vector<std::uint8_t>& complete, std::uint64_t seed) {
+  Frame frame;
+  frame.file_rows = std::ssize(values);
+  frame.rows = uneven_share(comm, frame.file_rows, seed);
+  Variable variable;
+  variable.name = "x";
+  variable.numbers.assign(values.begin() + frame.rows.begin, values.begin() + frame.rows.end);
+  frame.complete.assign(complete.begin() + frame.rows.begin, complete.begin() + frame.rows.end);
+  frame.complete_rows = std::count(complete.begin(), complete.end(), std::uint8_t{1});
+  frame.variables.push_back(variable);
+  return frame;
+}
+
+std::vector<double> distinct_of(const std::vector<double>& values, const std::vector<std::uint8_t>& complete,
+                                const std::vector<double>& extra) {
+  std::vector<double> kept = extra;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (complete[i] != 0) kept.push_back(values[i]);
+  }
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  return kept;
+}
+
+/// R's quantile(x, seq(0, 1, length = count), type = 7), line by line.
+std::vector<double> quantiles_of(const std::vector<double>& sorted, int count) {
+  std::vector<double> result;
+  for (int i = 0; i < count; ++i) {
+    const double p = count == 1 ? 0 : i == count - 1 ? 1 : i * (1.0 / (count - 1));
+    const double index = 1 + static_cast<double>(sorted.size() - 1) * p;
+    const auto lo = static_cast<std::size_t>(std::floor(index));
+    const auto hi = static_cast<std::size_t>(std::ceil(index));
+    double q = sorted[lo - 1];
+    const double h = index - std::floor(index);
+    if (h > 0 && sorted[hi - 1] != q) q = (1 - h) * q + h * sorted[hi - 1];
+    result.push_back(q);
+  }
+  return result;
+}
+
+TEST(Distinct, AgreesWithASortOfTheWholeColumn) {
+  const mpi::Communicator comm = world();
+  std::mt19937_64 random(11);
+  for (int trial = 0; trial < 25; ++trial) {
+    const auto rows = 1 + random() % 400;
+    std::vector<double> values;
+    std::vector<std::uint8_t> complete;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      const double magnitude =
+          std::ldexp(static_cast<double>(random() % 1000), static_cast<int>(random() % 600) - 300);
+      values.push_back(trial % 2 == 0      ? static_cast<double>(random() % 50) - 25
+                       : random() % 2 == 0 ? magnitude
+                                           : -magnitude);
+      complete.push_back(random() % 8 == 0 && i > 0 ? 0 : 1);
+      if (complete.back() == 0) values.back() = std::numeric_limits<double>::quiet_NaN();
+    }
+    if (rows > 3) values[1] = -0.0, values[2] = 0.0, complete[1] = complete[2] = 1;
+    const std::vector<double> extra =
+        trial % 3 == 0 ? std::vector<double>{-1e9, 1e9, 7} : std::vector<double>{};
+    const Frame frame = part_of(comm, values, complete, static_cast<std::uint64_t>(trial));
+
+    const std::vector<double> own = distinct_of(values, complete, {});
+    for (const std::int64_t enough :
+         {std::int64_t{2}, std::int64_t{20}, std::ssize(own), std::int64_t{1000}}) {
+      const Distinct found = distinct_values(comm, frame, 0, enough);
+      EXPECT_EQ(found.count, std::min(std::ssize(own), enough));
+      EXPECT_EQ(found.min, own.front());
+      EXPECT_EQ(found.max, own.back());
+    }
+
+    const std::vector<double> with_extra = distinct_of(values, complete, extra);
+    for (const int count : {1, 2, 3, 10, 57}) {
+      const std::vector<double> quantiles = distinct_quantiles(comm, frame, 0, count, extra);
+      const std::vector<double> expected = quantiles_of(with_extra, count);
+      ASSERT_EQ(quantiles.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(quantiles[i]), std::bit_cast<std::uint64_t>(expected[i] + 0.0))
+            << "trial " << trial << ", quantile " << i << " of " << count;
+    }
+  }
+}
+
+TEST(Distinct, GivesTheKnotsThatRGives) {
+  // R 4.2.2: quantile(c(1, 2, 4, 8, 16, 31.5), seq(0, 1, length = 5)), of values given more than once.
+  const mpi::Communicator comm = world();
+  const std::vector<double> values{16, 1, 2, 2, 4, 8, 31.5, 1, 1};
+  const Frame frame = part_of(comm, values, std::vector<std::uint8_t>(values.size(), 1), 2);
+  EXPECT_EQ(distinct_quantiles(comm, frame, 0, 5, {}), (std::vector<double>{1, 2.5, 6, 14, 31.5}));
+}
+
+TEST(Distinct, RefusesWhatHasNoOrder) {
+  const mpi::Communicator comm = world();
+  Frame frame = part_of(comm, {1, 2}, {0, 0}, 0);
+  EXPECT_EQ(distinct_values(comm, frame, 0, 5).count, 0);
+  EXPECT_THROW(static_cast<void>(distinct_quantiles(comm, frame, 0, 3, {})), Error);
+  frame.variables[0].factor = true;
+  EXPECT_THROW(static_cast<void>(distinct_values(comm, frame, 0, 5)), Error);
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/hdf5_table.hpp"
+#include "gam/table/table_reader.hpp"
+#include "support/table_support.hpp"
+
+#include <hdf5.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using testing::common_fault;
+using testing::put_together;
+using testing::request;
+using testing::SharedFile;
+using testing::uneven_share;
+using testing::world;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Writes datasets at the root of a new file.
+class Writer {
+ public:
+  explicit Writer(const std::string& path)
+      : file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)) {}
+  ~Writer() { H5Fclose(file_); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void dataset(const std::string& name, hid_t type, const std::vector<hsize_t>& shape, const void* values) {
+    const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+    const hid_t set = H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (values != nullptr) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(set);
+    H5Sclose(space);
+  }
+  template <class T>
+  void numbers(const std::string& name, hid_t type, const std::vector<T>& values) {
+    dataset(name, type, {values.size()}, values.data());
+  }
+  void variable_texts(const std::string& name, const std::vector<const char*>& values) {
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    dataset(name, type, {values.size()}, values.data());
+    H5Tclose(type);
+  }
+  void fixed_texts(const std::string& name, std::size_t size, H5T_str_t padding, const std::string& bytes) {
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, size);
+    H5Tset_strpad(type, padding);
+    dataset(name, type, {bytes.size() / size}, bytes.data());
+    H5Tclose(type);
+  }
+  void truths(const std::string& name, const std::vector<std::int8_t>& values) {
+    const hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
+    std::int8_t value = 0;
+    H5Tenum_insert(type, "FALSE", &value);
+    value = 1;
+    H5Tenum_insert(type, "TRUE", &value);
+    dataset(name, type, {values.size()}, values.data());
+    H5Tclose(type);
+  }
+  /// Chunks of `chunk` values of a dataset whose header says `extent`, the first of them written.
+  void chunked(const std::string& name, hid_t type, hsize_t extent, hsize_t chunk) {
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 1, &chunk);
+    const hid_t space = H5Screate_simple(1, &extent, nullptr);
+    const hid_t set = H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hsize_t begin = 0;
+    const hsize_t count = 1;
+    const hid_t one = H5Screate_simple(1, &count, nullptr);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
+    const std::vector<char> value(H5Tget_size(type));
+    H5Dwrite(set, type, one, space, H5P_DEFAULT, value.data());
+    for (const hid_t id : {one, space}) H5Sclose(id);
+    H5Dclose(set);
+    H5Pclose(creation);
+  }
+  /// A dataset whose values are the bytes of another file.
+  void external(const std::string& name, hsize_t size, const std::string& other) {
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(creation, other.c_str(), 0, size * sizeof(double));
+    const hid_t space = H5Screate_simple(1, &size, nullptr);
+    H5Dclose(H5Dcreate2(file_, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Pclose(creation);
+  }
+  /// One that is made of a dataset of another file.
+  void virtual_set(const std::string& name, hsize_t size, const std::string& other, const char* dataset) {
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t space = H5Screate_simple(1, &size, nullptr);
+    H5Pset_virtual(creation, space, other.c_str(), dataset, space);
+    H5Dclose(H5Dcreate2(file_, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Pclose(creation);
+  }
+  void links(const std::string& soft, const std::string& target, const std::string& other,
+             const std::string& path) {
+    H5Lcreate_soft(target.c_str(), file_, soft.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external(path.c_str(), target.c_str(), file_, other.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+  }
+  void group(const std::string& name) {
+    H5Gclose(H5Gcreate2(file_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  }
+
+ private:
+  hid_t file_;
+};
+
+/// A file that rank 0 fills. *Collective.*
+template <class Fill>
+void fill(const mpi::Communicator& comm, const SharedFile& file, Fill&& with) {
+  comm.barrier();
+  if (comm.rank() == 0) {
+    Writer writer(file.path());
+    with(writer);
+  }
+  comm.barrier();
+}
+
+TEST(Hdf5Table, ReadsEveryKindOfColumn) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "kinds.h5");
+  fill(comm, file, [](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1.5, nan, -2, 0, 4});
+    w.numbers<float>("f4", H5T_NATIVE_FLOAT, {0.5F, 1, 2, 3, 4});
+    w.numbers<std::int16_t>("i2", H5T_NATIVE_INT16, {-7, 1, 2, 3, 4});
+    w.numbers<std::uint64_t>("u8", H5T_NATIVE_UINT64, {1, 2, 3, 4, 9007199254740992U});
+    w.variable_texts("v", {"b", "a", "", "\xC3\xA4", "b"});
+    w.fixed_texts("n", 3, H5T_STR_NULLPAD, std::string("a\0\0bcdx \0\0\0\0a\0\0", 15));
+    w.fixed_texts("s", 2, H5T_STR_SPACEPAD, "a bcd   a ");
+    w.truths("t", {1, 0, 0, 1, 1});
+    w.truths("u", {1, 0, 0, 1, 1});
+    w.numbers<std::int32_t>("skip me", H5T_NATIVE_INT32, {1, 2, 3, 4, 5});
+    const std::array<double, 4> square{1, 2, 3, 4};
+    w.dataset("matrix", H5T_NATIVE_DOUBLE, {2, 2}, square.data());
+    w.group("group");
+  });
+  for (const std::int64_t chunk : {1, 2, 100}) {
+    const auto table = chunk == 100 ? open_table(comm, file.path()) : open_hdf5(comm, file.path(), {chunk});
+    ASSERT_EQ(table->rows(), 5);
+    EXPECT_EQ(table->columns(),
+              (std::vector<std::string>{"f4", "i2", "n", "s", "skip me", "t", "u", "u8", "v", "x"}));
+    const Frame frame = table->read(comm, request({"x", "f4", "i2", "u8", "v", "n", "s", "t", "I(i2 + f4)"}),
+                                    uneven_share(comm, 5, static_cast<std::uint64_t>(chunk)));
+    // bc and bcd are levels of no complete row.
+    EXPECT_EQ(put_together(comm, frame),
+              "1.5|0.5|-7|1|b|a|a|TRUE|-6.5|\n"
+              "!NA|1|1|2|<NA>|<NA>|<NA>|FALSE|2|\n"
+              "-2|2|2|3||x |d|FALSE|4|\n"
+              "0|3|3|4|\xC3\xA4|||TRUE|6|\n"
+              "4|4|4|9007199254740992|b|a|a|TRUE|8|\n");
+    const Frame texts = table->read(comm, request({"`skip me`", "u"}), uneven_share(comm, 5, 3));
+    EXPECT_EQ(put_together(comm, texts), "1|TRUE|\n2|FALSE|\n3|FALSE|\n4|TRUE|\n5|TRUE|\n");
+    EXPECT_EQ(comm.allreduce(table->bytes_read() > 0 ? 1 : 0, mpi::Reduction::max), 1);
+  }
+}
+
+TEST(Hdf5Table, ReadsWhatTheSameCsvFileHolds) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "same.h5");
+  const SharedFile text_file(comm, "same.csv");
+  std::vector<double> x;
+  std::vector<std::string> names;
+  std::string csv = "x,g\n";
+  for (int i = 0; i < 5000; ++i) {
+    x.push_back(i % 17 == 0 ? nan : i * 0.5);
+    names.push_back("g" + std::to_string(i * i % 11));
+    csv += (i % 17 == 0 ? "NA" : std::to_string(x.back())) + ",\"" + names.back() + "\"\n";
+  }
+  text_file.write(csv);
+  fill(comm, file, [&](Writer& w) {
+    w.numbers("x", H5T_NATIVE_DOUBLE, x);
+    std::vector<const char*> texts;
+    for (const std::string& name : names) texts.push_back(name.c_str());
+    w.variable_texts("g", texts);
+  });
+  const auto a = open_table(comm, text_file.path());
+  const auto b = open_hdf5(comm, file.path(), {700});
+  const Range share = uneven_share(comm, 5000, 6);
+  const Frame from_csv = a->read(comm, request({"log(x + 1)", "g"}), share);
+  const Frame from_hdf5 = b->read(comm, request({"log(x + 1)", "g"}), share);
+  EXPECT_EQ(put_together(comm, from_csv), put_together(comm, from_hdf5));
+  EXPECT_EQ(from_csv.at("g").levels, from_hdf5.at("g").levels);
+  EXPECT_EQ(from_csv.complete_rows, from_hdf5.complete_rows);
+}
+
+TEST(Hdf5Table, FollowsTheRuleOfCsvFiles) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "rule.h5");
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, -999, nan, 2.5});
+    w.numbers<std::int32_t>("i", H5T_NATIVE_INT32, {3, 1, 3, 20});
+    w.variable_texts("f", {"a", "NA", "", " a"});
+    w.variable_texts("l", {"T", "F", "NA", "FALSE"});
+    w.variable_texts("n", {"1", " 2", "NA", ""});
+  });
+  const auto table = open_table(comm, file.path());
+  const auto read = [&](const char* column, const TableOptions& options = {},
+                        const std::vector<std::string>& known = {}) {
+    FrameRequest wanted = request({column});
+    wanted.options = options;
+    if (!known.empty()) wanted.known_levels = {{column, known}};
+    return put_together(comm, table->read(comm, wanted, uneven_share(comm, 4, 2)));
+  };
+  EXPECT_EQ(read("x"), "1|\n-999|\n!NA|\n2.5|\n");
+  EXPECT_EQ(read("x", {.missing = {"-999"}}), "1|\n!NA|\n!NA|\n2.5|\n");
+  EXPECT_EQ(read("x", {.factors = {"x"}}), "1|\n-999|\n!<NA>|\n2.5|\n");
+  EXPECT_EQ(read("i", {}, {"1", "3"}), "3|\n1|\n3|\n!<NA>|\n");
+  EXPECT_EQ(read("f"), "a|\n!<NA>|\n|\n a|\n");
+  EXPECT_EQ(read("l"), "TRUE|\nFALSE|\n!<NA>|\nFALSE|\n");
+  EXPECT_EQ(read("n"), "1|\n 2|\n!<NA>|\n|\n");
+  EXPECT_EQ(read("n", {.numbers = {"n"}}), "1|\n2|\n!NA|\n!NA|\n");
+}
+
+TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "bad.h5");
+  const auto fault = [&](const FrameRequest& wanted) {
+    return common_fault(comm, [&] {
+      const auto table = open_table(comm, file.path());
+      static_cast<void>(table->read(comm, wanted, uneven_share(comm, table->rows(), 1)));
+    });
+  };
+  const std::array<double, 4> four{1, 2, 3, 4};
+  fill(comm, file, [&](Writer& w) { w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data()); });
+  EXPECT_EQ(
+      fault(request({"m"})),
+      file.path() + ": no dataset at the root of the HDF5 file that is a column: 'm' is not one-dimensional");
+  fill(comm, file, [&](Writer& w) { w.dataset("x", H5T_NATIVE_DOUBLE, {0}, nullptr); });
+  EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty");
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2});
+    w.numbers<double>("y", H5T_NATIVE_DOUBLE, {1, 2, 3});
+  });
+  EXPECT_EQ(fault(request({"x"})),
+            file.path() + ": columns of different lengths: 'x' has 2 values, 'y' has 3");
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, std::numeric_limits<double>::infinity()});
+    w.variable_texts("g", {"a", "b"});
+    w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data());
+  });
+  EXPECT_EQ(fault(request({"m"})), file.path() + ": the dataset 'm' is not one-dimensional");
+  EXPECT_EQ(fault(request({"x"})),
+            file.path() + ", row 2: x is infinite; leave the row out or make the value NA");
+  EXPECT_NE(fault(request({"z"})).find("unknown column 'z'"), std::string::npos);
+  EXPECT_EQ(fault(request({"sqrt(g)"})),
+            file.path() +
+                ", row 1: the column 'g' holds the text 'a', but sqrt(g) needs "
+                "numbers: give a number or NA, or name the text by --na-strings");
+  FrameRequest numeric = request({"g"});
+  numeric.numeric = {"g"};
+  EXPECT_EQ(fault(numeric), file.path() +
+                                ", row 1: the column 'g' holds the text 'a', but the model needs numbers: "
+                                "give a number or NA, or name the text by --na-strings");
+
+  fill(comm, file, [&](Writer& w) { w.variable_texts("g", {"a", "M\xFCnchen"}); });
+  EXPECT_EQ(fault(request({"g"})).rfind(file.path() + ", row 2: the column 'g' holds a text that is not", 0),
+            0U);
+  fill(comm, file, [&](Writer& w) { w.numbers<double>("gr\xF6\xDFte", H5T_NATIVE_DOUBLE, {1, 2}); });
+  EXPECT_EQ(fault(request({"x"})).rfind(file.path() + ": the name of column 1 is not UTF-8", 0), 0U);
+
+  const auto size = std::filesystem::file_size(file.path());
+  comm.barrier();
+  if (comm.rank() == 0) std::filesystem::resize_file(file.path(), size / 8);
+  comm.barrier();
+  EXPECT_EQ(fault(request({"x"})), file.path() + ": cannot be opened as HDF5; is it damaged?");
+}
+
+// The reading of rows asks before each piece of them.
+TEST(Hdf5Table, RefusesOneThatIsWrittenToWhileItIsRead) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.h5");
+  fill(comm, file, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3, 4, 5, 6, 7, 8}); });
+  namespace fs = std::filesystem;
+  if (comm.rank() == 0)
+    fs::last_write_time(file.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  comm.barrier();
+  const auto touch = [&] {
+    if (comm.rank() == 0)
+      std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary).put('\x89');
+  };
+  const auto table = open_hdf5(comm, file.path(), {2, touch});
+  const std::string fault = common_fault(comm, [&] {
+    static_cast<void>(
+        table->read(comm, request({"x"}), Plan::over_hosts(8, comm.size()).range_of(comm.rank())));
+  });
+  EXPECT_TRUE(fault.starts_with(file.path() + ": was written to while it was read (as rank 0 on ")) << fault;
+}
+
+TEST(Hdf5Table, MayBeACopyOnEachNodeThatIsTheSame) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.h5");
+  fill(comm, file, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3}); });
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  const fs::path own = file.path() + "." + std::to_string(comm.rank());
+  fs::create_directory(own);
+  fs::copy_file(file.path(), own / "t.h5");
+  fs::current_path(own);
+  EXPECT_EQ(open_table(comm, "t.h5")->rows(), 3);
+  if (comm.size() > 1) {
+    if (comm.rank() == 1) {
+      Writer other("t.h5");
+      other.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 4});
+    }
+    const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(comm, "t.h5")); });
+    EXPECT_TRUE(fault.starts_with("t.h5: rank 0 (on ")) << fault;
+  }
+  fs::current_path(before);
+}
+
+TEST(Hdf5Table, ReadsNoOtherFile) {
+  const mpi::Communicator comm = world();
+  const SharedFile secret(comm, "secret.h5");
+  fill(comm, secret, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2}); });
+  const SharedFile file(comm, "links.h5");
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2});
+    w.external("bytes", 2, secret.path());
+    w.virtual_set("parts", 2, secret.path(), "x");
+    w.links("soft", "/x", "other", secret.path());
+  });
+  const auto table = open_table(comm, file.path());
+  EXPECT_EQ(table->columns(), std::vector<std::string>{"x"});
+  const auto fault = [&](const char* column) {
+    return common_fault(comm, [&] {
+      static_cast<void>(table->read(comm, request({column}), uneven_share(comm, table->rows(), 1)));
+    });
+  };
+  const std::string start = file.path() + ": the dataset ";
+  EXPECT_EQ(fault("bytes"),
+            start + "'bytes' keeps its values in other files, which are not read: copy them to this one");
+  EXPECT_EQ(fault("parts"),
+            start + "'parts' is made of parts of other files, which are not read: copy them to this one");
+  EXPECT_EQ(fault("soft"),
+            start + "'soft' is a symbolic link, which is not followed: copy the dataset to the root");
+  EXPECT_EQ(fault("other"),
+            start + "'other' is a link to another file, which is not followed: copy the dataset to this one");
+  EXPECT_EQ(fault("x"), "no error");
+}
+
+TEST(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "sizes.h5");
+  constexpr hsize_t huge = 1'000'000'000'000'000'000;
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, std::size_t{1} << 30);
+  fill(comm, file, [&](Writer& w) {
+    w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3});
+    w.dataset("unwritten", H5T_NATIVE_DOUBLE, {huge}, nullptr);
+    w.chunked("chunks", H5T_NATIVE_DOUBLE, huge, 1000);
+    w.chunked("one", H5T_NATIVE_DOUBLE, 3, 3);
+    w.dataset("texts", text, {3}, nullptr);
+    w.dataset("beyond", H5T_NATIVE_DOUBLE, {3}, nullptr);
+  });
+  H5Tclose(text);
+  const auto table = open_table(comm, file.path());
+  EXPECT_EQ(table->columns(), (std::vector<std::string>{"one", "x"}));
+  EXPECT_EQ(table->rows(), 3);
+  const auto fault = [&](const char* column) {
+    return common_fault(comm, [&] {
+      static_cast<void>(table->read(comm, request({column}), uneven_share(comm, table->rows(), 1)));
+    });
+  };
+  const std::string start = file.path() + ": the dataset ";
+  for (const char* name : {"unwritten", "chunks"})
+    EXPECT_EQ(
+        fault(name),
+        start + "'" + name + "' has 1000000000000000000 values by its header, which are not all in the file");
+  EXPECT_EQ(fault("beyond"), start + "'beyond' has 3 values by its header, which are not all in the file");
+  EXPECT_EQ(fault("texts"),
+            start + "'texts' has values of 1073741824 bytes, more than the 67108864 that one may have");
+  EXPECT_EQ(fault("one"), "no error");
+}
+
+}  // namespace
+}  // namespace tessera::gam

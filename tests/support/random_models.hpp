@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/dense_model.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam::testing {
+
+/// A working model of a random design, small, whose REML criterion is not easy to minimise: crossed and
+/// nested groupings, empty and weak effects, many smooths of related variables, tensor products, by, and few
+/// rows.
+struct RandomModel {
+  DenseModel model{0};
+  WorkingModel working;
+  bool scale_known = false;
+  std::string formula;  ///< of R, for the columns below, the response being z with weights w
+  std::vector<std::pair<std::string, std::vector<double>>> numbers;
+  std::vector<std::pair<std::string, std::vector<std::string>>> factors;
+};
+
+/// The same for the same seed, on every machine.
+[[nodiscard]] RandomModel random_model(std::uint64_t seed);
+
+}  // namespace tessera::gam::testing

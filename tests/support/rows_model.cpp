@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/rows_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <type_traits>
+
+namespace rows_test {
+
+using tessera::gam::Component;
+using tessera::gam::Design;
+using tessera::gam::Family;
+using tessera::gam::Frame;
+using tessera::gam::Margin;
+using tessera::gam::RawTerm;
+using tessera::gam::Variable;
+
+namespace {
+
+using Random = std::mt19937_64;
+
+double uniform(Random& random, double low, double high) {
+  return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53;
+}
+
+/// Arbitrary cubics, not even continuous, on equal or random breaks from 0 to 1.
+Margin random_margin(Random& random, int cells, int stride, bool equal, bool cyclic) {
+  Margin margin;
+  margin.uniform = equal;
+  margin.cyclic = cyclic;
+  margin.stride = stride;
+  for (int i = 0; i <= cells; ++i) {
+    margin.breaks.push_back(equal ? static_cast<double>(i) / cells : uniform(random, 0, 1));
+  }
+  std::sort(margin.breaks.begin(), margin.breaks.end());
+  margin.breaks.front() = 0;
+  margin.breaks.back() = 1;
+  margin.cells.resize(static_cast<std::size_t>(cells));
+  for (auto& cell : margin.cells) {
+    for (double& c : cell) c = uniform(random, -1, 1);
+  }
+  return margin;
+}
+
+Component numeric(int variable) {
+  Component component;
+  component.variable = variable;
+  return component;
+}
+
+/// Of two variables, as a fit standardises its columns.
+Component combined(int first, int second) {
+  Component component = numeric(first);
+  component.parts = {{first, 0.25, 0.5}, {second, -0.125, -2}};
+  return component;
+}
+
+Component factor(int variable, int levels) {
+  Component component;
+  component.kind = Component::Kind::factor;
+  component.variable = variable;
+  component.levels = levels;
+  return component;
+}
+
+Component spline(int variable, Margin margin) {
+  Component component;
+  component.kind = Component::Kind::spline;
+  component.variable = variable;
+  component.margin = std::move(margin);
+  return component;
+}
+
+void add_term(Design& design, std::vector<Component> components) {
+  RawTerm term;
+  term.raw_begin = design.raw_size;
+  for (const Component& component : components) {
+    term.raw_size *= component.raw_size();
+    term.nonzeros *= component.nonzeros();
+  }
+  term.components = std::move(components);
+  design.raw_size += term.raw_size;
+  design.terms.push_back(std::move(term));
+}
+
+enum Column { x, z, v, w, f, g, y, first_offset, second_offset, prior, columns };
+
+Frame random_frame(Random& random, const ModelOptions& options) {
+  const auto n = static_cast<std::size_t>(options.rows);
+  Frame frame;
+  frame.file_rows = options.rows;
+  frame.rows = {0, options.rows};
+  frame.complete.assign(n, 1);
+  frame.variables.resize(columns);
+  const auto fill = [&](int column, auto&& draw) {
+    auto& numbers = frame.variables[static_cast<std::size_t>(column)].numbers;
+    for (std::size_t i = 0; i < n; ++i) numbers.push_back(draw());
+  };
+  const auto fill_codes = [&](int column, int levels) {
+    Variable& variable = frame.variables[static_cast<std::size_t>(column)];
+    variable.factor = true;
+    variable.levels.resize(static_cast<std::size_t>(levels));
+    for (std::size_t i = 0; i < n; ++i) {
+      variable.codes.push_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(levels)));
+    }
+  };
+  // Some values lie outside the breaks, where splines go on as lines or start over.
+  fill(x, [&] { return uniform(random, -0.05, 1.05); });
+  fill(z, [&] { return uniform(random, -0.05, 1.05); });
+  fill(v, [&] { return uniform(random, -1.5, 2.5); });
+  fill(w, [&] { return uniform(random, -1, 1); });
+  fill_codes(f, 5);
+  fill_codes(g, 3);
+  fill(y, [&] {
+    switch (options.family) {
+      case Family::gaussian: return uniform(random, -2, 2);
+      case Family::binomial: return static_cast<double>(random() % 3) / 2;
+      case Family::poisson: return static_cast<double>(random() % 4);
+      case Family::gamma: return uniform(random, 0.1, 3);
+      case Family::custom: break;
+    }
+    return 0.0;
+  });
+  fill(first_offset, [&] { return uniform(random, -0.5, 0.5); });
+  fill(second_offset, [&] { return uniform(random, -0.5, 0.5); });
+  fill(prior, [&] { return uniform(random, 0.5, 2); });
+  if (options.missing) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (random() % 10 != 0) continue;
+      frame.complete[i] = 0;
+      for (Variable& variable : frame.variables) {
+        if (variable.factor) {
+          variable.codes[i] = -1;
+        } else {
+          variable.numbers[i] = std::numeric_limits<double>::quiet_NaN();
+        }
+      }
+    }
+  }
+  frame.complete_rows = std::count(frame.complete.begin(), frame.complete.end(), std::uint8_t{1});
+  return frame;
+}
+
+/// The raw values of one component of a row, dense.
+std::vector<long double> dense_component(const Frame& frame, const Component& component, std::size_t row) {
+  const Variable& variable = frame.variables[static_cast<std::size_t>(component.variable)];
+  std::vector<long double> dense(static_cast<std::size_t>(component.raw_size()));
+  if (component.kind == Component::Kind::numeric) {
+    dense[0] = component.parts.empty() ? variable.numbers[row] : 0;
+    for (const auto& part : component.parts) {
+      const long double x = frame.variables[static_cast<std::size_t>(part.variable)].numbers[row];
+      dense[0] += (x - part.centre) * part.factor;
+    }
+    return dense;
+  }
+  if (component.kind == Component::Kind::factor) {
+    dense[static_cast<std::size_t>(variable.codes[row])] = 1;
+    return dense;
+  }
+  const Margin& margin = component.margin;
+  long double at = variable.numbers[row];
+  const long double low = margin.breaks.front();
+  const long double high = margin.breaks.back();
+  if (margin.cyclic) {
+    while (at < low) at += high - low;
+    while (at > high) at -= high - low;
+  }
+  std::size_t cell = 0;
+  while (cell + 1 < margin.cells.size() && at >= margin.breaks[cell + 1]) ++cell;
+  const long double width = static_cast<long double>(margin.breaks[cell + 1]) - margin.breaks[cell];
+  const long double t = (at - margin.breaks[cell]) / width;
+  const long double inside = std::clamp(t, 0.0L, 1.0L);
+  for (std::size_t a = 0; a < 4; ++a) {
+    const double* c = margin.cells[cell].data() + 4 * a;
+    const long double value = c[0] + c[1] * inside + c[2] * inside * inside + c[3] * inside * inside * inside;
+    const long double slope = c[1] + 2 * c[2] * inside + 3 * c[3] * inside * inside;
+    dense[cell * static_cast<std::size_t>(margin.stride) + a] = value + slope * (t - inside);
+  }
+  return dense;
+}
+
+struct DenseRow {
+  long double weight, residual, deviance;
+};
+
+DenseRow dense_working(Family family, DenseStep kind, long double y, long double eta, long double offset,
+                       long double prior) {
+  const bool start = kind == DenseStep::start;
+  const auto log_or_zero = [](long double p, long double q) { return p > 0 ? p * std::log(p / q) : 0.0L; };
+  long double mu = 0;
+  switch (family) {
+    case Family::gaussian:
+      mu = start ? y : eta;
+      return {prior, start ? y - offset : y - mu, prior * (y - mu) * (y - mu)};
+    case Family::binomial: {
+      mu = start ? (prior * y + 0.5L) / (prior + 1) : 1 / (1 + std::exp(-eta));
+      const long double slope = mu * (1 - mu);
+      const long double residual = (y - mu) / slope + (start ? std::log(mu / (1 - mu)) - offset : 0);
+      return {prior * slope, residual, 2 * prior * (log_or_zero(y, mu) + log_or_zero(1 - y, 1 - mu))};
+    }
+    case Family::poisson:
+      mu = start ? y + 0.1L : std::exp(eta);
+      return {prior * mu, (y - mu) / mu + (start ? std::log(mu) - offset : 0),
+              2 * prior * (log_or_zero(y, mu) - (y - mu))};
+    case Family::gamma:
+      mu = start ? y : std::exp(eta);
+      return {prior, (y - mu) / mu + (start ? std::log(mu) - offset : 0),
+              2 * prior * ((y - mu) / mu - std::log(y / mu))};
+    case Family::custom: break;
+  }
+  return {};
+}
+
+}  // namespace
+
+tessera::gam::Rows Model::rows_of(const Frame& part) const {
+  return {&part, &design, family, response, offsets, prior_weight};
+}
+
+Model make_model(const ModelOptions& options) {
+  Random random(options.seed);
+  Model model;
+  model.family = options.family;
+  model.frame = random_frame(random, options);
+  Design& design = model.design;
+  const Margin x_margin = random_margin(random, 6, 1, true, false);
+  const Margin z_margin = random_margin(random, 5, 2, false, false);
+  const Margin v_margin = random_margin(random, 4, 1, true, true);
+  add_term(design, {});
+  add_term(design, {factor(f, 5)});
+  add_term(design, {numeric(w)});
+  add_term(design, {factor(f, 5), factor(g, 3)});
+  add_term(design, {spline(x, x_margin)});
+  add_term(design, {spline(z, z_margin)});
+  add_term(design, {spline(v, v_margin)});
+  add_term(design, {spline(x, x_margin), spline(z, z_margin)});
+  add_term(design, {factor(f, 5), spline(x, x_margin)});
+  add_term(design, {spline(z, z_margin), factor(g, 3)});
+  add_term(design, {numeric(w), spline(v, v_margin)});
+  add_term(design, {factor(g, 3), combined(z, w)});
+  add_term(design, {spline(v, v_margin), factor(g, 3), spline(z, z_margin)});
+  add_term(design, {spline(v, v_margin), factor(g, 3), spline(x, x_margin), spline(z, z_margin)});
+  while (design.terms.size() > options.terms) {
+    design.raw_size = design.terms.back().raw_begin;
+    design.terms.pop_back();
+  }
+  for (int i = 0; i < design.raw_size; ++i) model.raw_coef.push_back(uniform(random, -0.3, 0.3));
+  model.response = y;
+  if (options.offsets) model.offsets = {first_offset, second_offset};
+  if (options.weights) model.prior_weight = prior;
+  return model;
+}
+
+Frame part_of(const Frame& whole, tessera::Range range) {
+  Frame part = whole;
+  // New vectors of the part's size, so that reading a row of another rank is out of bounds.
+  const auto cut = [&](auto& values) {
+    using Values = std::remove_reference_t<decltype(values)>;
+    if (!values.empty()) values = Values(values.begin() + range.begin, values.begin() + range.end);
+  };
+  cut(part.complete);
+  for (Variable& variable : part.variables) {
+    cut(variable.numbers);
+    cut(variable.codes);
+  }
+  part.rows = range;
+  return part;
+}
+
+std::vector<long double> dense_row(const Model& model, std::size_t row) {
+  std::vector<long double> dense;
+  for (const RawTerm& term : model.design.terms) {
+    std::vector<long double> product{1};
+    for (const Component& component : term.components) {
+      const auto next = dense_component(model.frame, component, row);
+      std::vector<long double> longer;
+      for (const long double a : product) {
+        for (const long double b : next) longer.push_back(a * b);
+      }
+      product = std::move(longer);
+    }
+    dense.insert(dense.end(), product.begin(), product.end());
+  }
+  return dense;
+}
+
+DenseSums dense_sums(const Model& model, DenseStep kind) {
+  const auto size = static_cast<std::size_t>(model.design.raw_size);
+  DenseSums sums;
+  sums.gram.assign(size * size, 0);
+  sums.gradient.assign(size, 0);
+  sums.column_sums.assign(size, 0);
+  std::vector<long double> magnitude(size, 0);
+  const auto number = [&](int column, std::size_t row) -> long double {
+    return model.frame.variables[static_cast<std::size_t>(column)].numbers[row];
+  };
+  for (std::size_t row = 0; row < model.frame.complete.size(); ++row) {
+    if (model.frame.complete[row] == 0) continue;
+    const auto dense = dense_row(model, row);
+    long double offset = 0;
+    for (const int variable : model.offsets) offset += number(variable, row);
+    const long double weight = model.prior_weight < 0 ? 1 : number(model.prior_weight, row);
+    long double eta = offset;
+    std::vector<std::size_t> nonzero;
+    for (std::size_t i = 0; i < size; ++i) {
+      eta += dense[i] * model.raw_coef[i];
+      if (dense[i] != 0) nonzero.push_back(i);
+    }
+    const long double response = number(model.response, row);
+    const DenseRow at = dense_working(model.family, kind, response, eta, offset, weight);
+    for (std::size_t i = 0; i < size; ++i) {
+      sums.column_sums[i] += dense[i];
+      sums.gradient[i] += dense[i] * at.weight * at.residual;
+      magnitude[i] += std::abs(dense[i] * at.weight) * (1 + std::abs(at.residual));
+    }
+    for (const std::size_t i : nonzero) {
+      for (const std::size_t j : nonzero) sums.gram[j * size + i] += dense[i] * at.weight * dense[j];
+    }
+    sums.residual += at.weight * at.residual * at.residual;
+    sums.deviance += at.deviance;
+    sums.sum_weight += weight;
+    sums.sum_weighted_response += weight * (model.family == Family::gaussian ? response - offset : response);
+  }
+  sums.largest = std::max(
+      {*std::max_element(magnitude.begin(), magnitude.end()), sums.residual, sums.deviance, sums.sum_weight});
+  return sums;
+}
+
+void expect_near(const tessera::gam::RawSums& sums, const DenseSums& dense, double tolerance) {
+  const auto allowed = static_cast<double>(tolerance * dense.largest);
+  const std::size_t size = dense.gradient.size();
+  ASSERT_EQ(sums.gram.rows(), static_cast<int>(size));
+  ASSERT_EQ(sums.gram.cols(), static_cast<int>(size));
+  ASSERT_EQ(sums.gradient.size(), size);
+  for (std::size_t j = 0; j < size; ++j) {
+    ASSERT_NEAR(sums.gradient[j], static_cast<double>(dense.gradient[j]), allowed) << "gradient " << j;
+    for (std::size_t i = 0; i < size; ++i) {
+      ASSERT_NEAR(sums.gram(static_cast<int>(i), static_cast<int>(j)),
+                  static_cast<double>(dense.gram[j * size + i]), allowed)
+          << "gram " << i << ", " << j;
+    }
+  }
+  EXPECT_NEAR(sums.residual, static_cast<double>(dense.residual), allowed);
+  EXPECT_NEAR(sums.deviance, static_cast<double>(dense.deviance), allowed);
+  EXPECT_EQ(sums.bad_rows, 0);
+}
+
+void expect_near(const tessera::gam::RawMoments& moments, const DenseSums& dense, double tolerance) {
+  const auto allowed = static_cast<double>(tolerance * dense.largest);
+  ASSERT_EQ(moments.column_sums.size(), dense.column_sums.size());
+  for (std::size_t i = 0; i < dense.column_sums.size(); ++i) {
+    ASSERT_NEAR(moments.column_sums[i], static_cast<double>(dense.column_sums[i]), allowed) << i;
+  }
+  EXPECT_NEAR(moments.sum_weight, static_cast<double>(dense.sum_weight), allowed);
+  EXPECT_NEAR(moments.sum_weighted_response, static_cast<double>(dense.sum_weighted_response), allowed);
+}
+
+void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSums& b) {
+  const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  ASSERT_EQ(a.gram.values().size(), b.gram.values().size());
+  ASSERT_EQ(a.gradient.size(), b.gradient.size());
+  for (std::size_t i = 0; i < a.gram.values().size(); ++i) {
+    ASSERT_EQ(bits(a.gram.values()[i]), bits(b.gram.values()[i])) << "gram element " << i;
+  }
+  for (std::size_t i = 0; i < a.gradient.size(); ++i) {
+    ASSERT_EQ(bits(a.gradient[i]), bits(b.gradient[i])) << "gradient " << i;
+  }
+  EXPECT_EQ(bits(a.residual), bits(b.residual));
+  EXPECT_EQ(bits(a.deviance), bits(b.deviance));
+  EXPECT_EQ(bits(a.bad_rows), bits(b.bad_rows));
+}
+
+}  // namespace rows_test

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model matrix against mgcv's smoothCon and PredictMat, and R's model.matrix, over split rows.
+#include "gam/design/build_design.hpp"
+#include "gam/design/design_json.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/rows/row_pass.hpp"
+#include "support/design_support.hpp"
+
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using nlohmann::json;
+using tessera::mpi::Communicator;
+using testing::block_rows;
+using testing::design_of;
+using testing::fixture;
+using testing::frame_of;
+
+const Communicator& world() {
+  // MPI is finalised before static objects end, so this one never does.
+  static const Communicator* comm = new Communicator(Communicator::duplicate_of(MPI_COMM_WORLD));
+  return *comm;
+}
+
+Frame my_frame(const json& columns, bool incomplete_rows = true) {
+  return frame_of(columns, world().rank(), world().size(), incomplete_rows);
+}
+
+SuppliedKnots knots_of(const json& supplied) {
+  SuppliedKnots knots;
+  if (supplied.is_object()) knots = supplied.get<SuppliedKnots>();
+  return knots;
+}
+
+std::vector<json> smooth_cases() {
+  const json all = fixture("smooths.json");
+  return {all.begin() + 1, all.end()};
+}
+
+json smooth_tables() {
+  return fixture("smooths.json")[0];
+}
+
+double largest(const json& matrix) {
+  double value = 0;
+  for (const auto& row : matrix) {
+    for (const auto& entry : row) value = std::max(value, std::abs(entry.get<double>()));
+  }
+  return value;
+}
+
+/// This rank's rows of X against the rows that the fixture shows, relative to its largest entry.
+void expect_rows(const std::vector<std::vector<double>>& mine, std::int64_t first, const json& expected) {
+  const double tolerance = 2e-12 * largest(expected);
+  for (std::size_t i = 0;
+       i < mine.size() && first + static_cast<std::int64_t>(i) < static_cast<std::int64_t>(expected.size());
+       ++i) {
+    const auto row = expected[static_cast<std::size_t>(first) + i].get<std::vector<double>>();
+    ASSERT_EQ(mine[i].size(), row.size());
+    for (std::size_t j = 0; j < row.size(); ++j) ASSERT_NEAR(mine[i][j], row[j], tolerance) << i << ", " << j;
+  }
+}
+
+/// The blocks of the smooth; the intercept goes first.
+std::vector<CoefBlock> smooth_blocks(const Design& design) {
+  EXPECT_EQ(design.blocks[0].label, "(Intercept)");
+  return {design.blocks.begin() + 1, design.blocks.end()};
+}
+
+TEST(SmoothsAgainstMgcv, BasisPenaltyAndKnotsBeforeTheConstraint) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  for (const json& expected : smooth_cases()) {
+    SCOPED_TRACE(expected["call"].get<std::string>());
+    const Formula formula = parse_formula("y ~ " + expected["call"].get<std::string>());
+    const DesignDraft draft = draft_design(world(), formula, frame, knots_of(expected["supplied"]));
+    EXPECT_TRUE(draft.design.blocks.empty());
+    ASSERT_EQ(draft.blocks.size(), expected["X"].size() + 1);
+    for (std::size_t b = 0; b < expected["X"].size(); ++b) {
+      const CoefBlock& block = draft.blocks[b + 1].block;
+      EXPECT_EQ(block.label, expected["labels"][b].get<std::string>());
+      expect_rows(block_rows(draft.design, block, frame), frame.rows.begin, expected["X"][b]);
+      const auto scale = expected["S_scale"].get<std::vector<double>>();
+      ASSERT_EQ(block.s_scale.size(), scale.size());
+      ASSERT_EQ(block.penalty->matrices.size(), scale.size());
+      for (std::size_t j = 0; j < scale.size(); ++j) {
+        EXPECT_NEAR(block.s_scale[j], scale[j], 1e-12 * scale[j]);
+        const json& s = expected["S"][j];
+        const double tolerance = 1e-12 * largest(s);
+        for (int i = 0; i < block.map.cols(); ++i) {
+          for (int k = 0; k < block.map.cols(); ++k) {
+            ASSERT_NEAR(block.penalty->matrices[j](i, k),
+                        s[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)].get<double>(), tolerance);
+          }
+        }
+      }
+      ASSERT_EQ(block.knots.size(), expected["knots"].size());
+      for (std::size_t m = 0; m < block.knots.size(); ++m) {
+        const auto knots = expected["knots"][m].get<std::vector<double>>();
+        ASSERT_EQ(block.knots[m].size(), knots.size());
+        for (std::size_t i = 0; i < knots.size(); ++i) EXPECT_NEAR(block.knots[m][i], knots[i], 1e-13);
+      }
+    }
+  }
+}
+
+TEST(SmoothsAgainstMgcv, ConstrainedColumnsAndPredictionsBeyondTheData) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Frame fresh = my_frame(smooth_tables()["new"], false);
+  for (const json& expected : smooth_cases()) {
+    SCOPED_TRACE(expected["call"].get<std::string>());
+    const Design design = design_of(world(), "y ~ " + expected["call"].get<std::string>(), frame,
+                                    knots_of(expected["supplied"]));
+    const Design moved = reindexed(design, fresh);
+    const auto blocks = smooth_blocks(design);
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      EXPECT_EQ(blocks[b].label, expected["labels"][b].get<std::string>());
+      expect_rows(block_rows(design, blocks[b], frame), frame.rows.begin, expected["X_constrained"][b]);
+      expect_rows(block_rows(moved, blocks[b], fresh), fresh.rows.begin, expected["predicted"][b]);
+    }
+  }
+}
+
+/// The pieces of log|S|+ give what the eigenvalues of the assembled penalty give.
+TEST(Penalty, LogDeterminantFromItsPieces) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> log_lambda(-4, 4);
+  for (const json& expected : smooth_cases()) {
+    SCOPED_TRACE(expected["call"].get<std::string>());
+    const Design design = design_of(world(), "y ~ " + expected["call"].get<std::string>(), frame,
+                                    knots_of(expected["supplied"]));
+    for (const CoefBlock& block : smooth_blocks(design)) {
+      const Penalty& penalty = *block.penalty;
+      ASSERT_EQ(penalty.eigenvalues.cols(), static_cast<int>(penalty.matrices.size()));
+      for (int trial = 0; trial < 3; ++trial) {
+        Matrix sum(block.coef_size, block.coef_size);
+        std::vector<double> lambda;
+        for (const Matrix& matrix : penalty.matrices) {
+          lambda.push_back(std::exp(log_lambda(random)));
+          for (std::size_t i = 0; i < sum.values().size(); ++i) {
+            sum.values()[i] += lambda.back() * matrix.values()[i];
+          }
+        }
+        double pieces = penalty.log_det_constant;
+        for (int i = 0; i < penalty.rank(); ++i) {
+          double eigenvalue = 0;
+          for (int j = 0; j < penalty.eigenvalues.cols(); ++j) {
+            eigenvalue += lambda[static_cast<std::size_t>(j)] * penalty.eigenvalues(i, j);
+          }
+          pieces += std::log(eigenvalue);
+        }
+        const auto eigen = symmetric_eigen(sum);
+        const auto null_size = static_cast<std::size_t>(block.coef_size - penalty.rank());
+        double whole = 0;
+        for (std::size_t i = 0; i < eigen.values.size(); ++i) {
+          if (i < null_size) {
+            EXPECT_NEAR(eigen.values[i] / eigen.values.back(), 0, 1e-12);
+          } else {
+            whole += std::log(eigen.values[i]);
+          }
+        }
+        EXPECT_NEAR(pieces, whole, 1e-8 * (1 + std::abs(whole)));
+      }
+    }
+  }
+}
+
+TEST(Penalty, RanksMakeTheUnpenalisedSpace) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  // Intercept, slope of s(x), slope of s(z) and the three of te.
+  EXPECT_EQ(design_of(world(), "y ~ s(x, bs=\"ps\", k=6) + s(z, bs=\"cr\", k=5)", frame).null_space(), 3);
+  EXPECT_EQ(design_of(world(), "y ~ te(x, z, bs=\"ps\", k=c(4,5))", frame).null_space(), 4);
+  EXPECT_EQ(design_of(world(), "y ~ s(f, bs=\"re\") + s(x, bs=\"cc\", k=5)", frame).null_space(), 1);
+  EXPECT_EQ(design_of(world(), "y ~ f + s(x, by=f, bs=\"ps\", k=6)", frame).null_space(), 6);
+}
+
+TEST(SmoothNames, AreThoseOfMgcv) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Design design =
+      design_of(world(), "y ~ f + s(x, by=f, bs=\"ps\", k=4) + te(x, z, bs=\"cr\", k=3)", frame);
+  const auto names = design.coef_names();
+  EXPECT_EQ(static_cast<int>(names.size()), design.coef_size);
+  EXPECT_EQ((std::vector<std::string>(names.begin(), names.begin() + 7)),
+            (std::vector<std::string>{"(Intercept)", "fb", "fc", "s(x):fa.1", "s(x):fa.2", "s(x):fa.3",
+                                      "s(x):fb.1"}));
+  EXPECT_EQ(names.back(), "te(x,z).8");
+  EXPECT_EQ(design.blocks[3].by_level, "b");
+  EXPECT_EQ(design.blocks[3].variables, (std::vector<std::string>{"x", "f"}));
+  EXPECT_EQ(design.blocks[3].penalty->labels, std::vector<std::string>{"s(x):fb"});
+  EXPECT_EQ(design.blocks.back().penalty->labels, (std::vector<std::string>{"te(x,z)1", "te(x,z)2"}));
+}
+
+TEST(ParametricAgainstR, ColumnsAndNames) {
+  const json all = fixture("parametric.json");
+  const Frame frame = my_frame(all[0]["table"]);
+  for (std::size_t c = 1; c < all.size(); ++c) {
+    SCOPED_TRACE(all[c]["formula"].get<std::string>());
+    const Design design = design_of(world(), all[c]["formula"].get<std::string>(), frame, {}, 1000);
+    EXPECT_EQ(json(design.coef_names()), all[c]["names"]);
+    std::vector<std::vector<double>> rows;
+    for (const CoefBlock& block : design.blocks) {
+      const auto part = block_rows(design, block, frame);
+      rows.resize(part.size());
+      for (std::size_t i = 0; i < part.size(); ++i)
+        rows[i].insert(rows[i].end(), part[i].begin(), part[i].end());
+    }
+    expect_rows(rows, frame.rows.begin, all[c]["X"]);
+  }
+}
+
+/// The raw layout and M together are X: what the passes over the rows rely on.
+TEST(Design, MapTakesRawColumnsToCoefficients) {
+  const Frame frame = my_frame(smooth_tables()["data"], false);
+  const Design design = design_of(
+      world(), "y ~ f * w + s(x, by=f, bs=\"ps\", k=4) + te(x, v, bs=c(\"cp\",\"cr\"), k=c(3,3))", frame);
+  const Matrix map = design.map();
+  ASSERT_EQ(map.rows(), design.raw_size);
+  ASSERT_EQ(map.cols(), design.coef_size);
+  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
+    const auto raw = testing::raw_row(design, frame, row);
+    const auto x = multiply_t(map, raw);
+    for (const CoefBlock& block : design.blocks) {
+      const auto part = block_rows(design, block, frame)[row];
+      for (int j = 0; j < block.coef_size; ++j) {
+        EXPECT_NEAR(x[static_cast<std::size_t>(block.coef_begin + j)], part[static_cast<std::size_t>(j)],
+                    1e-13);
+      }
+    }
+    const auto nonzero =
+        static_cast<std::size_t>(std::count_if(raw.begin(), raw.end(), [](double v) { return v != 0; }));
+    std::size_t most = 0;
+    for (const RawTerm& term : design.terms) most += static_cast<std::size_t>(term.nonzeros);
+    EXPECT_LE(nonzero, most);
+  }
+}
+
+/// The rows that predictions are made of, with the continuations beyond the data, as mgcv has them.
+TEST(Design, RowsOfPredictionsAreThoseOfMgcv) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Frame fresh = my_frame(smooth_tables()["new"], false);
+  for (const json& expected : smooth_cases()) {
+    SCOPED_TRACE(expected["call"].get<std::string>());
+    const Design design = reindexed(design_of(world(), "y ~ " + expected["call"].get<std::string>(), frame,
+                                              knots_of(expected["supplied"])),
+                                    fresh);
+    std::vector<double> x(static_cast<std::size_t>(design.coef_size));
+    for (std::size_t b = 1; b < design.blocks.size(); ++b) {
+      std::vector<std::vector<double>> rows;
+      for (std::size_t row = 0; row < fresh.complete.size(); ++row) {
+        coefficient_row(fresh, design, row, x);
+        const auto first = x.begin() + design.blocks[b].coef_begin;
+        rows.emplace_back(first, first + design.blocks[b].coef_size);
+      }
+      expect_rows(rows, fresh.rows.begin, expected["predicted"][b - 1]);
+    }
+  }
+}
+
+void expect_same(const Margin& a, const Margin& b) {
+  EXPECT_EQ(a.breaks, b.breaks);
+  EXPECT_EQ(a.cells, b.cells);
+  EXPECT_EQ(a.uniform, b.uniform);
+  EXPECT_EQ(a.cyclic, b.cyclic);
+  EXPECT_EQ(a.stride, b.stride);
+}
+
+TEST(DesignJson, KeepsEveryBit) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  for (const json& expected : smooth_cases()) {
+    SCOPED_TRACE(expected["call"].get<std::string>());
+    const Design design = design_of(world(), "y ~ f + w:f + " + expected["call"].get<std::string>(), frame,
+                                    knots_of(expected["supplied"]), 1000);
+    const files::JsonFile file = files::JsonFile::parsed(to_json(design).dump(), "design", "a design");
+    const Design read = reindexed(design_from_json(file.root(), design.coef_size), frame);
+    EXPECT_EQ(read.variables, design.variables);
+    EXPECT_EQ(read.raw_size, design.raw_size);
+    EXPECT_EQ(read.coef_size, design.coef_size);
+    ASSERT_EQ(read.terms.size(), design.terms.size());
+    for (std::size_t t = 0; t < read.terms.size(); ++t) {
+      EXPECT_EQ(read.terms[t].raw_begin, design.terms[t].raw_begin);
+      EXPECT_EQ(read.terms[t].raw_size, design.terms[t].raw_size);
+      EXPECT_EQ(read.terms[t].nonzeros, design.terms[t].nonzeros);
+      ASSERT_EQ(read.terms[t].components.size(), design.terms[t].components.size());
+      for (std::size_t c = 0; c < read.terms[t].components.size(); ++c) {
+        const Component& mine = read.terms[t].components[c];
+        const Component& theirs = design.terms[t].components[c];
+        EXPECT_EQ(mine.kind, theirs.kind);
+        EXPECT_EQ(mine.variable, theirs.variable);
+        EXPECT_EQ(mine.levels, theirs.levels);
+        expect_same(mine.margin, theirs.margin);
+      }
+    }
+    ASSERT_EQ(read.blocks.size(), design.blocks.size());
+    for (std::size_t b = 0; b < read.blocks.size(); ++b) {
+      const CoefBlock& mine = read.blocks[b];
+      const CoefBlock& theirs = design.blocks[b];
+      EXPECT_EQ(mine.label, theirs.label);
+      EXPECT_EQ(mine.kind, theirs.kind);
+      EXPECT_EQ(mine.names, theirs.names);
+      EXPECT_EQ(mine.raw_begin, theirs.raw_begin);
+      EXPECT_EQ(mine.raw_size, theirs.raw_size);
+      EXPECT_EQ(mine.coef_begin, theirs.coef_begin);
+      EXPECT_EQ(mine.coef_size, theirs.coef_size);
+      EXPECT_EQ(mine.map, theirs.map);
+      EXPECT_EQ(mine.knots, theirs.knots);
+      EXPECT_EQ(mine.s_scale, theirs.s_scale);
+      EXPECT_EQ(mine.variables, theirs.variables);
+      EXPECT_EQ(mine.by_level, theirs.by_level);
+      ASSERT_EQ(mine.penalty.has_value(), theirs.penalty.has_value());
+      if (!mine.penalty) continue;
+      EXPECT_EQ(mine.penalty->matrices, theirs.penalty->matrices);
+      EXPECT_EQ(mine.penalty->eigenvalues, theirs.penalty->eigenvalues);
+      EXPECT_EQ(mine.penalty->log_det_constant, theirs.penalty->log_det_constant);
+      EXPECT_EQ(mine.penalty->labels, theirs.penalty->labels);
+    }
+  }
+}
+
+TEST(DesignJson, RefusesWhatIsDamaged) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Design design = design_of(world(), "y ~ f + s(x, bs=\"ps\", k=5)", frame);
+  const json whole = to_json(design);
+  const std::vector<std::pair<const char*, json>> damages = {{"/terms/2/0/variable", "nobody"},
+                                                             {"/blocks/2/raw_begin", 5},
+                                                             {"/blocks/2/raw_begin", -1},
+                                                             {"/blocks/2/names", json::array()},
+                                                             {"/terms/2/0/margin/breaks", {0, 1}},
+                                                             {"/terms/2/0/margin/stride", 0},
+                                                             {"/blocks/2/map/rows", -3},
+                                                             {"/blocks/2/map/rows", 6},
+                                                             {"/blocks", 3}};
+  for (const auto& [place, value] : damages) {
+    json damaged = whole;
+    damaged[json::json_pointer(place)] = value;
+    const files::JsonFile file = files::JsonFile::parsed(damaged.dump(), "design", "a design");
+    EXPECT_THROW(static_cast<void>(design_from_json(file.root(), design.coef_size)), Error)
+        << place << " = " << value;
+  }
+}
+
+TEST(Design, ATermOfManyVariablesDoesNotWrapTheLimitOfCoefficients) {
+  // Four coefficients in each of 32 margins are as many as a 64-bit integer takes for none.
+  json columns;
+  std::string list;
+  for (int v = 0; v < 32; ++v) {
+    const std::string name = "x" + std::to_string(v);
+    list += (v == 0 ? "" : ", ") + name;
+    for (int i = 0; i < 12; ++i) columns[name].push_back(i * (v + 1) % 37);
+  }
+  for (int i = 0; i < 12; ++i) columns["y"].push_back(i);
+  const Frame frame = my_frame(columns, false);
+  try {
+    static_cast<void>(design_of(world(), "y ~ te(" + list + ", k=4, np=FALSE)", frame));
+    ADD_FAILURE() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    EXPECT_NE(std::string(error.what()).find("has 65536 coefficients, more than the 20000"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Reindexed, RefusesAnotherKindOrOtherLevels) {
+  const json table = smooth_tables()["data"];
+  const Design design = design_of(world(), "y ~ f + s(x, bs=\"ps\", k=5)", my_frame(table));
+  json numbers = table;
+  numbers["f"] = table["w"];
+  json text = table;
+  text["x"] = table["f"];
+  json levels = table;
+  for (auto& value : levels["f"]) value = value == "a" ? "d" : value;
+  json fewer = table;
+  fewer.erase("x");
+  for (const json& other : {numbers, text, levels, fewer}) {
+    EXPECT_THROW(static_cast<void>(reindexed(design, my_frame(other))), Error);
+  }
+}
+
+TEST(KnownLevels, AreThoseOfTheFactorsInUse) {
+  json table = smooth_tables()["data"];
+  table["unused"] = table["f"];
+  const Design design = design_of(world(), "y ~ s(x, by=f, bs=\"ps\", k=5)", my_frame(table));
+  const auto levels = design.known_levels();
+  ASSERT_EQ(levels.size(), 1U);
+  EXPECT_EQ(levels[0].first, "f");
+  EXPECT_EQ(levels[0].second, (std::vector<std::string>{"a", "b", "c"}));
+}
+
+struct Refusal {
+  const char* formula;
+  SuppliedKnots knots;
+  ErrorCode code;
+  const char* says;
+};
+
+TEST(DraftDesign, RefusesInOneClearLine) {
+  json table = smooth_tables()["data"];
+  json few = table["x"];
+  json single = table["f"];
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    few[i] = static_cast<double>(i % 5);
+    single[i] = "only";
+  }
+  table["few"] = few;
+  table["single"] = single;
+  const Frame frame = my_frame(table);
+  const std::vector<Refusal> refusals = {
+      {"y ~ s(few, bs=\"ps\", k=6)", {}, ErrorCode::input, "'few' has 5 distinct values"},
+      {"y ~ s(few, bs=\"cp\", k=6)", {}, ErrorCode::input, "k = 6 is too large"},
+      {"y ~ s(few, bs=\"cr\", k=6)", {}, ErrorCode::input, "k = 6 is too large"},
+      {"y ~ s(few, bs=\"cc\", k=6)", {}, ErrorCode::input, "k = 6 is too large"},
+      {"y ~ te(x, few, bs=\"cr\", k=c(3,6))", {}, ErrorCode::input, "te(x,few): k = 6 is too large"},
+      {"y ~ s(one, bs=\"ps\", k=5)", {}, ErrorCode::input, "'one' is constant (2.5)"},
+      {"y ~ one", {}, ErrorCode::input, "'one' is constant (2.5)"},
+      {"y ~ s(f, bs=\"ps\", k=5)", {}, ErrorCode::input, "'f' is text"},
+      {"y ~ te(x, f, bs=\"cr\", k=c(3,3))", {}, ErrorCode::input, "'f' is text"},
+      {"y ~ single", {}, ErrorCode::input, "factor 'single' has fewer than two levels"},
+      {"y ~ x:single", {}, ErrorCode::input, "factor 'single' has fewer than two levels"},
+      {"y ~ s(x, bs=\"ps\", k=8)", {{"x", {0.5, 2}}}, ErrorCode::input, "outside the knots' range"},
+      {"y ~ s(x, bs=\"cp\", k=8)", {{"x", {0.5, 2}}}, ErrorCode::input, "outside the knots' range"},
+      {"y ~ s(x, bs=\"cp\", k=3)", {{"x", {0, 0.2, 0.4, 0.5}}}, ErrorCode::input, "outside the knots' range"},
+      {"y ~ s(x, bs=\"ps\", k=6)",
+       {{"x", {-0.5, -0.4, -0.2, 0.3, 0.5, 0.6, 0.8, 1.1, 1.2, 1.3}}},
+       ErrorCode::input,
+       "outside the knots' range 0.3 to 0.8"},
+      {"y ~ s(x, bs=\"ps\", k=8)", {{"x", {0, 0.5, 2}}}, ErrorCode::usage, "takes 2 limits or 12"},
+      {"y ~ s(x, bs=\"cr\", k=8)", {{"x", {0, 1}}}, ErrorCode::usage, "takes 8"},
+      {"y ~ s(x, bs=\"cc\", k=8)", {{"x", {0, 0.5, 1}}}, ErrorCode::usage, "takes 2 limits or 8"},
+      {"y ~ s(x, bs=\"cr\", k=3)", {{"x", {0, 1, 1}}}, ErrorCode::usage, "two knots of 'x' are equal"},
+      {"y ~ s(x, bs=\"cr\", k=3)", {{"z", {0, 1}}}, ErrorCode::usage, "'z' is in no spline"},
+      {"y ~ s(x, bs=\"ps\", k=31)", {}, ErrorCode::input, "k = 31 is too large"},
+      {"y ~ f + s(x, by=f, bs=\"ps\", k=12)",
+       {},
+       ErrorCode::input,
+       "36 coefficients but only 30 complete rows"},
+  };
+  for (const Refusal& refusal : refusals) {
+    try {
+      static_cast<void>(design_of(world(), refusal.formula, frame, refusal.knots));
+      ADD_FAILURE() << refusal.formula << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), refusal.code) << error.what();
+      EXPECT_NE(std::string(error.what()).find(refusal.says), std::string::npos) << error.what();
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST(FinishDesign, RefusesAByVariableOfZeros) {
+  json table = smooth_tables()["data"];
+  for (auto& value : table["one"]) value = 0.0;
+  try {
+    static_cast<void>(design_of(world(), "y ~ s(x, by=one, bs=\"ps\", k=5)", my_frame(table)));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::gam

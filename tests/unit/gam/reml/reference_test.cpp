@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The criterion, its optimum and performance iteration against fits of mgcv.
+#include "gam/family/family.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/reml/reml.hpp"
+#include "support/dense_fit.hpp"
+#include "support/dense_model.hpp"
+#include "support/reference_case.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using testing::DenseFit;
+using testing::DenseModel;
+using testing::load_reference_case;
+using testing::performance_iteration;
+using testing::ReferenceCase;
+using testing::relative_to_range;
+
+void expect_reference(const DenseModel& model, const std::string& response, Family family,
+                      const ReferenceCase& expected) {
+  const DenseFit out = performance_iteration(model, expected.numbers.at(response), family);
+  EXPECT_TRUE(out.fit.converged);
+  const auto& ref = expected.reference;
+  EXPECT_LE(relative_to_range(out.fitted, expected.fitted), 1e-6);
+  const double edf = std::accumulate(out.fit.edf.begin(), out.fit.edf.end(), 0.0);
+  EXPECT_NEAR(edf, ref.at("edf_total"), 1e-4 * edf);
+  EXPECT_NEAR(out.fit.scale, ref.at("scale"), 1e-6 * out.fit.scale);
+  if (family == Family::gaussian) {
+    EXPECT_NEAR(out.fit.score, expected.gam_score, 1e-8 * std::abs(out.fit.score));
+  }
+
+  const std::vector<double> log_sp = ref.at("log_sp");
+  for (std::size_t j = 0; j < log_sp.size(); ++j) {
+    if (log_sp[j] < 15) {
+      EXPECT_NEAR(out.fit.log_sp[j], log_sp[j], 1e-3) << "smoothing parameter " << j;
+    } else {
+      EXPECT_GT(out.fit.log_sp[j], 15);
+    }
+  }
+  const std::vector<double> se = ref.at("se_link50");
+  for (std::size_t i = 0; i < se.size(); ++i) {
+    std::vector<double> row;
+    for (int j = 0; j < model.matrix().cols(); ++j) row.push_back(model.matrix()(static_cast<int>(i), j));
+    EXPECT_NEAR(std::sqrt(out.fit.scale * dot(row, multiply(out.fit.inverse, row))), se[i], 5e-5 * se[i]);
+  }
+}
+
+/// The model of gamSim's first example: four P-splines of the same size.
+DenseModel four_smooths(const ReferenceCase& data, int k) {
+  DenseModel model(static_cast<int>(data.fitted.size()));
+  model.add_intercept();
+  for (const std::string x : {"x0", "x1", "x2", "x3"}) model.add_ps("s(" + x + ")", data.numbers.at(x), k);
+  return model;
+}
+
+TEST(RelativeToRange, OfANaNIsInfinite) {
+  EXPECT_EQ(relative_to_range({1, 2.5, 3}, {1, 2, 3}), 0.25);
+  EXPECT_EQ(relative_to_range({NAN, 2, 3}, {1, 2, 3}), INFINITY);
+  EXPECT_EQ(relative_to_range({1, NAN, 3.5}, {1, 2, 3}), INFINITY);
+}
+
+TEST(RemlReference, MotorcycleGaussian) {
+  const ReferenceCase data = load_reference_case("c01_mcycle_gauss");
+  DenseModel model(static_cast<int>(data.fitted.size()));
+  model.add_intercept();
+  model.add_ps("s(times)", data.numbers.at("times"), 20);
+  expect_reference(model, "accel", Family::gaussian, data);
+}
+
+TEST(RemlReference, FourSmoothsGaussianOneOfThemLinear) {
+  const ReferenceCase data = load_reference_case("c02_gs1_gauss");
+  const DenseModel model = four_smooths(data, 20);
+  expect_reference(model, "y", Family::gaussian, data);
+}
+
+TEST(RemlReference, FourSmoothsPoisson) {
+  const ReferenceCase data = load_reference_case("c03_gs1_poisson");
+  const DenseModel model = four_smooths(data, 20);
+  expect_reference(model, "y", Family::poisson, data);
+}
+
+TEST(RemlReference, FourSmoothsBinomial) {
+  const ReferenceCase data = load_reference_case("c04_gs1_binary");
+  const DenseModel model = four_smooths(data, 15);
+  expect_reference(model, "y", Family::binomial, data);
+}
+
+TEST(RemlReference, FourSmoothsGamma) {
+  const ReferenceCase data = load_reference_case("c05_gs1_gamma");
+  const DenseModel model = four_smooths(data, 12);
+  expect_reference(model, "y", Family::gamma, data);
+}
+
+TEST(RemlReference, FactorByWithMainEffect) {
+  const ReferenceCase data = load_reference_case("c06_gs4_by_factor");
+  DenseModel model(static_cast<int>(data.fitted.size()));
+  model.add_intercept();
+  model.add_parametric("fac", testing::treatment_contrasts(data.texts.at("fac")));
+  Matrix x1(static_cast<int>(data.fitted.size()), 1);
+  std::copy(data.numbers.at("x1").begin(), data.numbers.at("x1").end(), x1.values().begin());
+  model.add_parametric("x1", x1);
+  model.add_ps_by("s(x2):fac", data.numbers.at("x2"), 15, data.texts.at("fac"));
+  model.add_ps("s(x0)", data.numbers.at("x0"), 15);
+  expect_reference(model, "y", Family::gaussian, data);
+}
+
+TEST(RemlReference, RandomEffectAndSmooths) {
+  const ReferenceCase data = load_reference_case("c07_gs6_re");
+  DenseModel model(static_cast<int>(data.fitted.size()));
+  model.add_intercept();
+  model.add_re("s(fac)", data.texts.at("fac"));
+  for (const std::string x : {"x0", "x1", "x2", "x3"}) {
+    model.add_ps("s(" + x + ")", data.numbers.at(x), x == "x2" ? 20 : 12);
+  }
+  expect_reference(model, "y", Family::gaussian, data);
+}
+
+TEST(RemlReference, TensorProductWithTwoPenalties) {
+  const ReferenceCase data = load_reference_case("c08b_gs2_te_default");
+  DenseModel model(static_cast<int>(data.fitted.size()));
+  model.add_intercept();
+  model.add_te("te(x,z)", data.numbers.at("x"), 9, data.numbers.at("z"), 8);
+  expect_reference(model, "y", Family::gaussian, data);
+}
+
+TEST(RemlReference, RandomEffectsPoisson) {
+  const ReferenceCase data = load_reference_case("c12_bundesliga_poisson");
+  DenseModel model(static_cast<int>(data.fitted.size()));
+  model.add_intercept();
+  model.add_ps("s(Year)", data.numbers.at("Year"), 12);
+  model.add_ps("s(Round)", data.numbers.at("Round"), 10);
+  model.add_re("s(HomeTeam)", data.texts.at("HomeTeam"));
+  model.add_re("s(AwayTeam)", data.texts.at("AwayTeam"));
+  expect_reference(model, "HomeGoals", Family::poisson, data);
+}
+
+}  // namespace
+}  // namespace tessera::gam

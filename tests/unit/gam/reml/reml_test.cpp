@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/reml/reml.hpp"
+
+#include "gam/linalg/algebra.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/reml/criterion.hpp"
+#include "support/dense_model.hpp"
+
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using testing::DenseModel;
+
+constexpr int rows = 400;
+
+/// Three covariates in (0, 1), noise, and two groupings, the same at every run.
+struct Data {
+  Data() {
+    std::mt19937_64 random(20240917);
+    const auto uniform = [&random] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
+    for (int i = 0; i < rows; ++i) {
+      x.push_back(uniform());
+      z.push_back(uniform());
+      v.push_back(uniform());
+      noise.push_back(uniform() + uniform() + uniform() + uniform() - 2);
+      weight.push_back(0.5 + uniform());
+      group.push_back(std::to_string(100 + i % 9));
+    }
+  }
+  std::vector<double> x, z, v, noise, weight;
+  std::vector<std::string> group;
+};
+
+std::vector<double> response(const Data& data, double (*f)(double x, double z, double v)) {
+  std::vector<double> y;
+  for (std::size_t i = 0; i < data.x.size(); ++i) {
+    y.push_back(f(data.x[i], data.z[i], data.v[i]) + 0.3 * data.noise[i]);
+  }
+  return y;
+}
+
+double wavy(double x, double z, double v) {
+  return std::sin(6 * x) + std::cos(4 * z) * x + v * v;
+}
+
+Matrix as_column(const std::vector<double>& x) {
+  Matrix out(static_cast<int>(x.size()), 1);
+  std::copy(x.begin(), x.end(), out.values().begin());
+  return out;
+}
+
+std::vector<double> zeros(const DenseModel& model) {
+  return std::vector<double>(static_cast<std::size_t>(model.design().coef_size));
+}
+
+/// One of every kind: parametric, one penalty with and without a null space, two penalties.
+DenseModel mixed_model(const Data& data) {
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(v)", data.v, 9);
+  model.add_te("te(x,z)", data.x, 6, data.z, 5);
+  model.add_re("s(group)", data.group);
+  return model;
+}
+
+double total(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+double log_det(const Matrix& a) {
+  double sum = 0;
+  for (const double v : symmetric_eigen(a).values) sum += std::log(v);
+  return sum;
+}
+
+/// V as it is defined, with every matrix formed, and log|S|+ from eigenvalues of each block.
+double criterion_by_definition(const WorkingModel& working, const Design& design,
+                               const std::vector<double>& log_sp, bool scale_known) {
+  Matrix penalised = working.gram;
+  double log_det_s = 0;
+  std::size_t place = 0;
+  for (const CoefBlock& block : design.blocks) {
+    if (!block.penalty) continue;
+    Matrix sum(block.coef_size, block.coef_size);
+    for (const Matrix& s : block.penalty->matrices) {
+      const double lambda = std::exp(log_sp[place++]);
+      for (std::size_t i = 0; i < s.values().size(); ++i) sum.values()[i] += lambda * s.values()[i];
+    }
+    const std::vector<double> values = symmetric_eigen(sum).values;
+    for (int i = block.coef_size - block.penalty->rank(); i < block.coef_size; ++i) {
+      log_det_s += std::log(values[static_cast<std::size_t>(i)]);
+    }
+    for (int j = 0; j < block.coef_size; ++j) {
+      for (int i = 0; i < block.coef_size; ++i) {
+        penalised(block.coef_begin + i, block.coef_begin + j) += sum(i, j);
+      }
+    }
+  }
+  const std::vector<double> b = cholesky_solve(*cholesky(penalised), working.gradient);
+  const double deviance = working.residual - dot(b, working.gradient);
+  const double df = static_cast<double>(working.rows) - design.null_space();
+  const double phi = scale_known ? 1 : deviance / df;
+  return (deviance / phi + df * std::log(2 * M_PI * phi) + log_det(penalised) - log_det_s) / 2;
+}
+
+/// A criterion with what it refers to.
+struct Criterion {
+  Criterion(const WorkingModel& working, const Design& design, bool scale_known)
+      : bases(penalty_bases(design)), criterion(working, design, bases, scale_known, algebra) {}
+  Criterion(const Criterion&) = delete;
+  Criterion& operator=(const Criterion&) = delete;
+  const RemlCriterion* operator->() const { return &criterion; }
+
+  std::vector<BlockBasis> bases;
+  HostAlgebra algebra;
+  RemlCriterion criterion;
+};
+
+TEST(RemlCriterion, IsTheDefinition) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  for (const bool scale_known : {false, true}) {
+    const Criterion criterion(working, model.design(), scale_known);
+    for (const std::vector<double>& log_sp :
+         {std::vector<double>{0, 0, 0, 0}, {3, -2, 1.5, -1}, {-4, 5, -3, 2}, {8, 4, 9, 6}}) {
+      const double expected = criterion_by_definition(working, model.design(), log_sp, scale_known);
+      EXPECT_NEAR(criterion->evaluate(log_sp)->value, expected, 1e-8 * std::abs(expected));
+    }
+  }
+}
+
+TEST(RemlCriterion, DerivativesAreThoseOfTheValue) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  for (const bool scale_known : {false, true}) {
+    const Criterion criterion(working, model.design(), scale_known);
+    const std::vector<double> at{1, -1, 2, 0.5};
+    const auto exact = criterion->evaluate(at);
+    const double step = 1e-4;
+    for (std::size_t j = 0; j < at.size(); ++j) {
+      std::vector<double> up = at;
+      std::vector<double> down = at;
+      up[j] += step;
+      down[j] -= step;
+      const auto above = criterion->evaluate(up);
+      const auto below = criterion->evaluate(down);
+      EXPECT_NEAR(exact->gradient[j], (above->value - below->value) / (2 * step), 1e-6);
+      for (std::size_t k = 0; k < at.size(); ++k) {
+        EXPECT_NEAR(exact->hessian(static_cast<int>(j), static_cast<int>(k)),
+                    (above->gradient[k] - below->gradient[k]) / (2 * step), 1e-6);
+      }
+    }
+  }
+}
+
+TEST(RemlCriterion, DoesNotDependOnTheBase) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const std::vector<double> y = response(data, wavy);
+  const WorkingModel about_zero = model.working(y, data.weight, zeros(model));
+  std::vector<double> base = zeros(model);
+  for (std::size_t i = 0; i < base.size(); ++i) base[i] = std::sin(static_cast<double>(i));
+  const WorkingModel about_base = model.working(y, data.weight, base);
+  const std::vector<double> at{1, -1, 2, 0.5};
+  const RemlFit a = Criterion(about_zero, model.design(), false)->solution(at);
+  const RemlFit b = Criterion(about_base, model.design(), false)->solution(at);
+  EXPECT_NEAR(a.score, b.score, 1e-9 * std::abs(a.score));
+  for (std::size_t i = 0; i < a.coef.size(); ++i) EXPECT_NEAR(a.coef[i], b.coef[i], 1e-9);
+}
+
+TEST(HostAlgebra, HasTheSameBitsOnAnyNumberOfThreads) {
+  Matrix a(131, 90);
+  Matrix b(90, 257);
+  for (std::size_t i = 0; i < a.values().size(); ++i) a.values()[i] = std::sin(static_cast<double>(3 * i));
+  for (std::size_t i = 0; i < b.values().size(); ++i) b.values()[i] = std::cos(static_cast<double>(5 * i));
+  const Matrix product = HostAlgebra(1).multiply(a, b);
+  const Matrix expected = multiply(a, b);
+  for (std::size_t i = 0; i < expected.values().size(); ++i) {
+    ASSERT_NEAR(product.values()[i], expected.values()[i], 1e-12);
+  }
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(HostAlgebra(threads).multiply(a, b), product);
+}
+
+TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
+  // Commuting penalties in rotated coordinates, so that the answer is known: eigenvalues (1, 0), (1, 1), (0,
+  // 1).
+  Matrix mixing(6, 6);
+  for (std::size_t i = 0; i < mixing.values().size(); ++i) {
+    mixing.values()[i] = std::sin(3.1 * static_cast<double>(i * i) + 1);
+  }
+  const Matrix q = full_q(mixing);
+  Matrix first(6, 6);
+  Matrix second(6, 6);
+  for (int i = 0; i < 6; ++i) {
+    first(i, i) = i < 4 ? 1 : 0;
+    second(i, i) = i < 2 ? 0 : 1;
+  }
+  Penalty known;
+  known.eigenvalues = Matrix(6, 2);
+  for (int i = 0; i < 6; ++i) {
+    known.eigenvalues(i, 0) = first(i, i);
+    known.eigenvalues(i, 1) = second(i, i);
+  }
+  const std::vector<Matrix> penalties{multiply(q, multiply_nt(first, q)),
+                                      multiply(q, multiply_nt(second, q))};
+  for (const double ratio : {1e4, 1e12, 1e20}) {
+    const std::vector<double> lambda{ratio, 1};
+    const std::vector<double> spread{1, 1};
+    const GradedPenalties graded = grade_penalties(penalties, known, spread, lambda, HostAlgebra());
+    // Comparable penalties need no turn.
+    EXPECT_EQ(graded.rotation.empty(), ratio < 1e5);
+    const Matrix turn = graded.rotation.empty() ? identity(6) : graded.rotation;
+    const Matrix rotated = multiply_tn(turn, turn);
+    Matrix sum(6, 6);
+    double scale[6];
+    for (int j = 0; j < 6; ++j) {
+      for (int i = 0; i < 6; ++i) {
+        EXPECT_NEAR(rotated(i, j), i == j, 1e-14);
+        sum(i, j) = ratio * graded.penalties[0](i, j) + graded.penalties[1](i, j);
+      }
+    }
+    for (int i = 0; i < 6; ++i) scale[i] = std::sqrt(sum(i, i));
+    double value = 0;
+    for (int j = 0; j < 6; ++j) {
+      value += 2 * std::log(scale[j]);
+      for (int i = 0; i < 6; ++i) sum(i, j) /= scale[i] * scale[j];
+    }
+    const auto lower = cholesky(sum);
+    ASSERT_TRUE(lower.has_value()) << ratio;
+    for (int i = 0; i < 6; ++i) value += 2 * std::log((*lower)(i, i));
+    EXPECT_NEAR(value, 2 * std::log(ratio) + 2 * std::log(ratio + 1), 1e-10) << ratio;
+  }
+}
+
+TEST(FitReml, TheGradientVanishesAtTheOptimum) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  for (const bool scale_known : {false, true}) {
+    const RemlFit fit = fit_reml(working, model.design(), scale_known);
+    EXPECT_TRUE(fit.converged);
+    EXPECT_LT(fit.iterations, 30);
+    const auto at = Criterion(working, model.design(), scale_known)->evaluate(fit.log_sp);
+    for (const double g : at->gradient) EXPECT_NEAR(g, 0, 1e-8);
+    for (const double v : symmetric_eigen(at->hessian).values) EXPECT_GT(v, -1e-8);
+  }
+}
+
+TEST(FitReml, TheSameOptimumFromAnyStart) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(x)", data.x, 12);
+  model.add_ps("s(v)", data.v, 9);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  const RemlFit expected = fit_reml(working, model.design(), false);
+  for (const std::vector<double>& start : {std::vector<double>{-8, 8}, {30, 30}, {8, -40}}) {
+    const RemlFit fit = fit_reml(working, model.design(), false, start);
+    EXPECT_TRUE(fit.converged);
+    for (std::size_t j = 0; j < 2; ++j) EXPECT_NEAR(fit.log_sp[j], expected.log_sp[j], 1e-6);
+  }
+}
+
+TEST(FitReml, TheSameBitsForTheSameInput) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  const RemlFit a = fit_reml(working, model.design(), false);
+  const RemlFit b = fit_reml(working, model.design(), false);
+  EXPECT_EQ(a.coef, b.coef);
+  EXPECT_EQ(a.log_sp, b.log_sp);
+  EXPECT_EQ(a.inverse, b.inverse);
+  EXPECT_EQ(a.score, b.score);
+}
+
+TEST(FitReml, LinearTermsGoToInfinityWithoutWandering) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(x)", data.x, 20);
+  model.add_ps("s(z)", data.z, 20);
+  model.add_te("te(x,v)", data.v, 6, data.noise, 6);
+  // Exactly linear in each variable, plus what no smooth of the model can see.
+  std::vector<double> y;
+  for (int i = 0; i < rows; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    y.push_back(2 * data.x[at] - data.z[at] + data.v[at] + 0.1 * (i % 2 == 0 ? 1 : -1));
+  }
+  const RemlFit fit =
+      fit_reml(model.working(y, std::vector<double>(rows, 1.0), zeros(model)), model.design(), false);
+  EXPECT_TRUE(fit.converged);
+  EXPECT_LT(fit.iterations, 40);
+  EXPECT_GE(total(fit.edf), 6 - 1e-6);
+  EXPECT_TRUE(std::isfinite(fit.score));
+}
+
+TEST(FitReml, OneMarginOfATensorProductGoesToInfinity) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_te("te(x,z)", data.x, 7, data.z, 7);
+  const std::vector<double> y =
+      response(data, [](double x, double z, double) { return std::sin(7 * x) + 3 * z * x; });
+  const RemlFit fit = fit_reml(model.working(y, data.weight, zeros(model)), model.design(), false);
+  EXPECT_TRUE(fit.converged);
+  EXPECT_LT(fit.log_sp[0], 5);
+  EXPECT_LT(total(fit.edf), 20);
+  const std::vector<double> fitted = multiply(model.matrix(), fit.coef);
+  double worst = 0;
+  for (std::size_t i = 0; i < fitted.size(); ++i) {
+    worst = std::max(worst, std::abs(fitted[i] - (std::sin(7 * data.x[i]) + 3 * data.z[i] * data.x[i])));
+  }
+  EXPECT_LT(worst, 0.3);
+}
+
+TEST(FitReml, WithoutPenaltiesIsLeastSquares) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_parametric("x", as_column(data.x));
+  std::vector<double> y;
+  for (std::size_t i = 0; i < data.x.size(); ++i) y.push_back(3 - 2 * data.x[i] + (i % 2 == 0 ? 0.5 : -0.5));
+  const WorkingModel working = model.working(y, std::vector<double>(rows, 1.0), {1.0, 1.0});
+  const RemlFit fit = fit_reml(working, model.design(), false);
+  EXPECT_TRUE(fit.converged);
+  EXPECT_TRUE(fit.log_sp.empty());
+  const std::vector<double> fitted = multiply(model.matrix(), fit.coef);
+  double rss = 0;
+  double along = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    rss += (y[i] - fitted[i]) * (y[i] - fitted[i]);
+    along += (y[i] - fitted[i]) * data.x[i];
+  }
+  EXPECT_NEAR(along, 0, 1e-9);
+  EXPECT_NEAR(fit.scale, rss / (rows - 2), 1e-12);
+  EXPECT_NEAR(total(fit.edf), 2, 1e-12);
+  EXPECT_NEAR(total(fit.edf1), 2, 1e-12);
+}
+
+TEST(FitReml, ALargeCommonLevelLosesNothingAboutABase) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(x)", data.x, 12);
+  std::vector<double> y = response(data, wavy);
+  const std::vector<double> ones(rows, 1.0);
+  const RemlFit expected = fit_reml(model.working(y, ones, zeros(model)), model.design(), false);
+  for (double& v : y) v += 1e7;
+  std::vector<double> base = zeros(model);
+  base[0] = 1e7;
+  const RemlFit fit = fit_reml(model.working(y, ones, base), model.design(), false);
+  EXPECT_NEAR(fit.log_sp[0], expected.log_sp[0], 1e-5);
+  EXPECT_NEAR(fit.scale, expected.scale, 1e-7 * expected.scale);
+}
+
+TEST(FitReml, AResponseWithoutNoiseHasAScaleOfRounding) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(x)", data.x, 12);
+  model.add_ps("s(z)", data.z, 12);
+  const std::vector<double> ones(rows, 1.0);
+  const auto expect_exact = [&](double (*f)(double x), double edf) {
+    std::vector<double> y;
+    for (const double x : data.x) y.push_back(f(x));
+    for (const double level : {0.0, y[0]}) {
+      std::vector<double> base = zeros(model);
+      base[0] = level;
+      const RemlFit fit = fit_reml(model.working(y, ones, base), model.design(), false);
+      EXPECT_TRUE(fit.converged);
+      EXPECT_NEAR(total(fit.edf), edf, 1e-3);
+      EXPECT_GT(fit.scale, 0);
+      EXPECT_LT(fit.scale, 1e-12);
+      const std::vector<double> fitted = multiply(model.matrix(), fit.coef);
+      for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(fitted[i], y[i], 1e-6);
+    }
+  };
+  expect_exact([](double x) { return 1 + 2 * x; }, 3);
+  // Any penalty of s(x) is worse than none: 1 + 11, and 1 of the linear s(z).
+  expect_exact([](double x) { return 1 + 2 * x - x * x; }, 13);
+  expect_exact([](double) { return 7.0; }, 3);
+  expect_exact([](double) { return 0.0; }, 3);
+}
+
+std::string fault_of(const DenseModel& model, const Data& data) {
+  try {
+    static_cast<void>(fit_reml(model.working(data.noise, data.weight, zeros(model)), model.design(), false));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(FitReml, RefusesASmoothBesideItsOwnLinearTerm) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_parametric("x", as_column(data.x));
+  model.add_ps("s(x)", data.x, 10);
+  EXPECT_EQ(fault_of(model, data),
+            "the term s(x) is linearly dependent on (Intercept), x: remove one of them");
+}
+
+TEST(FitReml, RefusesNestedSmooths) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(x)", data.x, 10);
+  model.add_te("te(x,z)", data.x, 5, data.z, 5);
+  EXPECT_NE(fault_of(model, data).find("te(x,z) is linearly dependent on"), std::string::npos);
+}
+
+TEST(FitReml, RefusesAFactorTwiceAndALevelWithoutRows) {
+  const Data data;
+  DenseModel twice(rows);
+  twice.add_intercept();
+  twice.add_parametric("group", testing::treatment_contrasts(data.group));
+  twice.add_parametric("again", testing::treatment_contrasts(data.group));
+  EXPECT_EQ(fault_of(twice, data), "the term again is linearly dependent on group: remove one of them");
+
+  DenseModel empty(rows);
+  empty.add_intercept();
+  empty.add_parametric("a:b", Matrix(rows, 1));
+  EXPECT_NE(fault_of(empty, data).find("the term a:b has an unpenalised column that is zero"),
+            std::string::npos);
+}
+
+TEST(FitReml, TakesByFactorSmoothsWithAndWithoutTheMainEffect) {
+  const Data data;
+  for (const bool main_effect : {false, true}) {
+    DenseModel model(rows);
+    model.add_intercept();
+    if (main_effect) model.add_parametric("group", testing::treatment_contrasts(data.group));
+    model.add_ps_by("s(x):group", data.x, 8, data.group);
+    EXPECT_EQ(fault_of(model, data), "none") << main_effect;
+  }
+}
+
+TEST(FitReml, TakesNearlyDependentColumns) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  std::vector<double> year;
+  std::vector<double> square;
+  for (const double x : data.x) {
+    year.push_back(1950 + 70 * x);
+    square.push_back(year.back() * year.back());
+  }
+  model.add_parametric("year", as_column(year));
+  model.add_parametric("I(year^2)", as_column(square));
+  EXPECT_EQ(fault_of(model, data), "none");
+}
+
+TEST(FitReml, RefusesMoreUnpenalisedCoefficientsThanRows) {
+  DenseModel model(2);
+  model.add_intercept();
+  model.add_parametric("x", as_column({1, 2}));
+  const WorkingModel working = model.working({1, 3}, {1, 1}, {0, 0});
+  EXPECT_THROW(static_cast<void>(fit_reml(working, model.design(), false)), Error);
+}
+
+TEST(FitReml, IsLeftAtWhicheverPlaceItIsGivenUp) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  const auto bases = penalty_bases(model.design());
+  struct GivenUp {};
+  int left = std::numeric_limits<int>::max();  // places that are still passed
+  const HostAlgebra algebra(2, [&] {
+    if (left-- == 0) throw GivenUp{};
+  });
+  const auto fit = [&] {
+    return fit_reml(working, model.design(), bases, false, {}, algebra, Search::global);
+  };
+  const RemlFit whole = fit();
+  const int places = std::numeric_limits<int>::max() - left;
+  EXPECT_GT(places, 4 * whole.iterations) << "more than one for each evaluation";
+  for (int place = 0; place < places; ++place) {
+    left = place;
+    EXPECT_THROW(static_cast<void>(fit()), GivenUp) << place << " of " << places;
+  }
+  left = places;
+  EXPECT_EQ(fit().coef, whole.coef);
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pictures of a report: axes, texts, marks in their places.
+#include "gam/report/contour.hpp"
+#include "gam/report/normal.hpp"
+#include "gam/report/plot.hpp"
+#include "gam/report/residual_plots.hpp"
+#include "gam/report/term_plots.hpp"
+#include "gam/report/text.hpp"
+#include "gam/report/ticks.hpp"
+#include "support/well_formed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numbers>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using testing::xml_fault;
+using Texts = std::vector<std::string>;
+
+Texts labels(double low, double high, int count = 5) {
+  return tick_labels(ticks(low, high, count));
+}
+
+TEST(Ticks, AreRoundNumbersInside) {
+  EXPECT_EQ(ticks(0, 1), (std::vector<double>{0, 0.2, 0.4, 0.6, 0.8, 1}));
+  EXPECT_TRUE(ticks(1, 1).empty());
+  EXPECT_TRUE(ticks(-1e308, 1e308).empty());
+  EXPECT_TRUE(ticks(0, 5e-324).empty());
+  EXPECT_EQ(ticks(-0.07, 0.31), (std::vector<double>{0, 0.1, 0.2, 0.3}));
+  EXPECT_EQ(ticks(1959, 1997.9), (std::vector<double>{1960, 1970, 1980, 1990}));
+  EXPECT_EQ(ticks(-3.2, 4.1, 8), (std::vector<double>{-3, -2, -1, 0, 1, 2, 3, 4}));
+}
+
+TEST(Ticks, AreAtLeastTwoAndNotManyWhateverTheInterval) {
+  for (const double width : {1e-12, 3e-7, 0.011, 0.99, 1.0, 1.01, 7.3, 12345.6, 8e15}) {
+    for (const double low : {-7.7, 0.0, 1e-3, 99.95, -1e9}) {
+      if (width < 1e-12 * std::abs(low)) continue;  // a few doubles wide
+      for (const int count : {2, 5, 8, 30}) {
+        const auto found = ticks(low, low + width, count);
+        EXPECT_GE(found.size(), 2U) << low << " + " << width;
+        EXPECT_LE(found.size(), 2U * static_cast<unsigned>(count) + 2) << low << " + " << width;
+        EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
+        const double slack = 1e-8 * width + 1e-15 * std::abs(low);
+        EXPECT_GE(found.front(), low - slack);
+        EXPECT_LE(found.back(), low + width + slack);
+      }
+    }
+  }
+}
+
+TEST(Ticks, HaveLabelsThatTellThemApart) {
+  EXPECT_EQ(labels(0, 1), (Texts{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}));
+  EXPECT_EQ(labels(-1, 1), (Texts{"\u22121.0", "\u22120.5", "0.0", "0.5", "1.0"}));
+  EXPECT_EQ(labels(0, 2e-5), (Texts{"0.0e+00", "5.0e-06", "1.0e-05", "1.5e-05", "2.0e-05"}));
+  EXPECT_EQ(labels(0, 5e7, 2), (Texts{"0e+00", "2e+07", "4e+07"}));
+  EXPECT_EQ(labels(100000, 100001, 2), (Texts{"100000.0", "100000.5", "100001.0"}));
+  for (const double low : {0.0, 1234567.0, -5e-9}) {
+    auto texts = labels(low, low + 3);
+    EXPECT_EQ(std::unique(texts.begin(), texts.end()), texts.end()) << low;
+  }
+}
+
+TEST(Widened, IsAnAxisForASingleValueToo) {
+  for (const double value : {0.0, 5.0, -1e-3}) {
+    const Interval axis = widened({value, value});
+    EXPECT_LT(axis.low, value);
+    EXPECT_GT(axis.high, value);
+  }
+}
+
+TEST(ReportText, EscapesWhatIsMarkupOrNoText) {
+  EXPECT_EQ(escaped("a<b & \"c\" 'd' > e"), "a&lt;b &amp; &quot;c&quot; &#39;d&#39; &gt; e");
+  EXPECT_EQ(escaped("Käse \u2212 \U0001F9C0"), "Käse \u2212 \U0001F9C0");
+  EXPECT_EQ(escaped("K\xE4se"), "K\uFFFDse") << "Latin-1";
+  EXPECT_EQ(escaped("\xC0\xAF"), "\uFFFD\uFFFD") << "an overlong slash";
+  EXPECT_EQ(escaped("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD") << "a surrogate";
+  EXPECT_EQ(escaped("cut \xE2\x88"), "cut \uFFFD\uFFFD") << "an end in the middle";
+  EXPECT_EQ(escaped(std::string_view("nul \0 and \x1b[0m", 14)), "nul \uFFFD and \uFFFD[0m");
+}
+
+TEST(ReportText, CountsAndShortensByCharacters) {
+  EXPECT_EQ(shortened("Käsekuchen", 10), "Käsekuchen");
+  EXPECT_EQ(shortened("Käsekuchen", 4), "Käs\u2026");
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(1000), "1,000");
+  EXPECT_EQ(count_text(1234567), "1,234,567");
+  EXPECT_EQ(number_text(-1.5e-7), "\u22121.5e\u221207");
+}
+
+TEST(Normal, QuantilesAreThoseOfTheTables) {
+  EXPECT_NEAR(normal_quantile(0.5), 0, 1e-9);
+  EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-8);
+  EXPECT_NEAR(normal_quantile(1e-6), -4.753424308822899, 1e-8);
+}
+
+// Every path's points: the numbers behind M, L and h or v as moves from there.
+struct Place {
+  double x, y;
+};
+std::vector<Place> places(const std::string& svg, const std::string& style) {
+  std::vector<Place> found;
+  const std::string start = "<path class=\"" + style + "\"";
+  for (std::size_t at = 0; (at = svg.find(start, at)) != std::string::npos; ++at) {
+    const std::size_t begin = svg.find(" d=\"", at) + 4;
+    const std::string path = svg.substr(begin, svg.find('"', begin) - begin);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      if (path[i] != 'M' && path[i] != 'L') continue;
+      char* end = nullptr;
+      const double x = std::strtod(path.c_str() + i + 1, &end);
+      found.push_back({x, std::strtod(end, nullptr)});
+    }
+  }
+  return found;
+}
+
+struct Box {
+  double left, top, right, bottom;
+};
+Box frame_of(const std::string& svg) {
+  const auto number = [&](const std::string& name) {
+    const std::size_t at = svg.find(name + "=\"", svg.find("class=\"frame\""));
+    return std::strtod(svg.c_str() + at + name.size() + 2, nullptr);
+  };
+  const double left = number(" x");
+  const double top = number(" y");
+  return {left, top, left + number(" width"), top + number(" height")};
+}
+
+void expect_inside(const std::string& svg, const std::string& style, std::size_t at_least) {
+  const Box frame = frame_of(svg);
+  const auto found = places(svg, style);
+  EXPECT_GE(found.size(), at_least) << style;
+  for (const Place& place : found) {
+    EXPECT_GE(place.x, frame.left - 0.1) << style;
+    EXPECT_LE(place.x, frame.right + 0.1) << style;
+    EXPECT_GE(place.y, frame.top - 0.1) << style;
+    EXPECT_LE(place.y, frame.bottom + 0.1) << style;
+  }
+}
+
+TEST(Plot, PutsMarksWhereTheAxesSay) {
+  Plot plot({"<t>", "d & d"}, {"x", {0, 10}}, {"y", {-1, 1}});
+  plot.line(std::vector<double>{0, 10, 5}, std::vector<double>{-1, 1, 0});
+  const std::string svg = plot.svg();
+  EXPECT_EQ(xml_fault(svg), "");
+  EXPECT_NE(svg.find("<title>&lt;t&gt;</title><desc>d &amp; d</desc>"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("role=\"img\""), std::string::npos);
+  const Box frame = frame_of(svg);
+  const auto line = places(svg, "line");
+  ASSERT_EQ(line.size(), 3U);
+  EXPECT_NEAR(line[0].x, frame.left, 0.11);
+  EXPECT_NEAR(line[0].y, frame.bottom, 0.11);
+  EXPECT_NEAR(line[1].x, frame.right, 0.11);
+  EXPECT_NEAR(line[1].y, frame.top, 0.11);
+  EXPECT_NEAR(line[2].x, (frame.left + frame.right) / 2, 0.11);
+  EXPECT_NEAR(line[2].y, (frame.top + frame.bottom) / 2, 0.11);
+}
+
+TEST(Plot, PaintsAPlaceOnce) {
+  Plot plot({}, {"x", {0, 1}}, {"y", {0, 1}});
+  plot.points(std::vector<double>(1000, 0.25), std::vector<double>(1000, 0.5));
+  EXPECT_EQ(places(plot.svg(), "points").size(), 1U);
+}
+
+TEST(CurvePlot, HasItsBandAndTheRowsInsideTheFrame) {
+  Curve curve{"x<1", {}, {{"", {}}}};
+  for (int i = 0; i < 50; ++i) {
+    curve.x.push_back(i / 10.0);
+    curve.lines[0].values.push_back({std::sin(i / 10.0), 0.1 + i / 500.0});
+  }
+  DataOutline outline;
+  outline.variables.push_back({"x<1", 0, 4.9, {0, 5, 20, 1}});
+  const Effect effect{"s(x<1)", "s(x<1,3.00)", "z", curve};
+  const std::string svg = curve_svg(effect, curve, outline, {});
+  EXPECT_EQ(xml_fault(svg), "");
+  EXPECT_NE(svg.find(">s(x&lt;1,3.00), at z = 1</text>"), std::string::npos) << svg;
+  expect_inside(svg, "line", 50);
+  expect_inside(svg, "band", 100);
+  expect_inside(svg, "strip", 3);
+  // The strip is below the band.
+  double lowest = 0;
+  for (const Place& place : places(svg, "band")) lowest = std::max(lowest, place.y);
+  for (const Place& place : places(svg, "strip")) EXPECT_GT(place.y, lowest);
+}
+
+TEST(LevelsPlot, ListsAFewAndShowsQuantilesOfMany) {
+  Levels levels;
+  levels.random = true;
+  for (int i = 0; i < 40; ++i) {
+    levels.names.push_back("<" + std::to_string(i) + ">");
+    levels.values.push_back({std::cos(i), 0.3});
+  }
+  const Effect effect{"s(g)", "s(g,9.00)", {}, levels};
+  std::string svg = levels_svg(effect, levels);
+  EXPECT_EQ(xml_fault(svg), "");
+  expect_inside(svg, "estimates", 40);
+  expect_inside(svg, "interval", 80);
+  EXPECT_LT(svg.find("&lt;0&gt;</text>"), svg.find("&lt;3&gt;</text>")) << "the largest effect is on top";
+  levels.names.emplace_back("one more");
+  levels.values.push_back({0.5, 0.3});
+  svg = levels_svg(effect, levels);
+  EXPECT_EQ(xml_fault(svg), "");
+  expect_inside(svg, "points", 38);
+  expect_inside(svg, "reference", 2);
+}
+
+TEST(SurfacePlot, FillsItsFrame) {
+  Surface surface{"x", "z", {0, 1, 2, 3}, {0, 10, 20}, Matrix(4, 3), Matrix(4, 3)};
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 4; ++i) {
+      surface.fit(i, j) = i - j;
+      surface.se(i, j) = 1 + i * j;
+    }
+  }
+  const Effect effect{"te(x,z)", "te(x,z,4.00)", {}, surface};
+  const SurfacePictures pictures = surface_svg(effect, surface);
+  for (const std::string& svg : {pictures.estimate, pictures.standard_error}) {
+    EXPECT_EQ(xml_fault(svg), "");
+    expect_inside(svg, "contour", 4);
+    expect_inside(svg, "cells", 4);
+    // Cells start at all corners of the frame but the one that their path ends in.
+    const Box frame = frame_of(svg);
+    const auto cells = places(svg, "cells");
+    EXPECT_TRUE(std::any_of(cells.begin(), cells.end(), [&](const Place& place) {
+      return std::abs(place.x - frame.left) < 0.11 && std::abs(place.y - frame.top) < 0.11;
+    }));
+  }
+}
+
+TEST(SurfacePlot, HasRoomForTheLabelsOfItsColours) {
+  for (const double scale : {1e-7, 1.0, 12345.0}) {
+    Surface surface{"x", "z", {0, 1}, {0, 1}, Matrix(2, 2), Matrix(2, 2)};
+    surface.fit(0, 0) = -scale;
+    surface.fit(1, 1) = scale;
+    const std::string svg = surface_svg({"te(x,z)", "te(x,z,4.00)", {}, surface}, surface).estimate;
+    const double width = std::strtod(svg.c_str() + svg.find("viewBox=\"0 0 ") + 13, nullptr);
+    const double frame = frame_of(svg).right;
+    int labels = 0;
+    const std::string start = "<text class=\"tick\" x=\"";
+    for (std::size_t at = 0; (at = svg.find(start, at)) != std::string::npos; ++at) {
+      const double left = std::strtod(svg.c_str() + at + start.size(), nullptr);
+      if (left <= frame || svg.find("text-anchor", at) < svg.find('>', at)) continue;
+      const std::size_t text = svg.find('>', at) + 1;
+      const auto length = static_cast<double>(length_of(svg.substr(text, svg.find('<', text) - text)));
+      EXPECT_LE(left + 6.5 * length, width) << scale;
+      ++labels;
+    }
+    EXPECT_GE(labels, 3) << scale;
+  }
+}
+
+TEST(SurfacePlot, OfAConstantHasNoContour) {
+  const Surface surface{"x", "z", {0, 1}, {0, 1}, Matrix(2, 2), Matrix(2, 2)};
+  const SurfacePictures pictures = surface_svg({"te(x,z)", "te(x,z,0.00)", {}, surface}, surface);
+  EXPECT_EQ(xml_fault(pictures.estimate), "");
+  EXPECT_EQ(pictures.estimate.find("contour"), std::string::npos);
+}
+
+TEST(Contour, IsACircleOfADome) {
+  std::vector<double> places;
+  for (int i = 0; i <= 40; ++i) places.push_back(-1 + i / 20.0);
+  Matrix dome(41, 41);
+  for (int j = 0; j <= 40; ++j) {
+    for (int i = 0; i <= 40; ++i) {
+      dome(i, j) =
+          std::pow(places[static_cast<std::size_t>(i)], 2) + std::pow(places[static_cast<std::size_t>(j)], 2);
+    }
+  }
+  const Segments circle = contour(places, places, dome, 0.5);
+  ASSERT_GT(circle.x.size(), 100U);
+  double length = 0;
+  for (std::size_t i = 0; i < circle.x.size(); i += 2) {
+    EXPECT_NEAR(std::hypot(circle.x[i], circle.y[i]), std::sqrt(0.5), 1e-3);
+    length += std::hypot(circle.x[i + 1] - circle.x[i], circle.y[i + 1] - circle.y[i]);
+  }
+  EXPECT_NEAR(length, 2 * std::numbers::pi * std::sqrt(0.5), 0.01);
+  EXPECT_TRUE(contour(places, places, dome, 3).x.empty());
+}
+
+TEST(Contour, GoesThroughASaddleAsTheMeanOfItsCornersSays) {
+  const std::vector<double> ends{0, 1};
+  Matrix saddle(2, 2);
+  saddle(0, 0) = saddle(1, 1) = 1;
+  for (const double other : {-0.5, -2.0}) {
+    saddle(0, 1) = saddle(1, 0) = other;
+    const Segments pieces = contour(ends, ends, saddle, 0);
+    ASSERT_EQ(pieces.x.size(), 4U);
+    // High corners are joined if the mean is high: each piece then cuts off a low corner, x > y or x < y.
+    const bool joined = other > -1;
+    const double side = (pieces.x[0] - pieces.y[0]) * (pieces.x[1] - pieces.y[1]);
+    EXPECT_EQ(side > 0, joined) << other;
+  }
+}
+
+TEST(ResidualPlots, HaveEveryRowInsideTheFrame) {
+  std::vector<double> eta;
+  std::vector<double> residuals;
+  for (int i = 0; i < 300; ++i) {
+    eta.push_back(i % 17 / 3.0);
+    residuals.push_back(2 * normal_quantile((i * 7 % 300 + 0.5) / 300));
+  }
+  const std::string quantiles = residual_quantiles_svg(residuals, 4);
+  EXPECT_EQ(xml_fault(quantiles), "");
+  expect_inside(quantiles, "points", 250);
+  // Residuals that are normal with the scale lie on the line.
+  const auto line = places(quantiles, "reference");
+  const auto points = places(quantiles, "points");
+  ASSERT_EQ(line.size(), 2U);
+  for (const Place& point : points) {
+    const double share = (point.x - line[0].x) / (line[1].x - line[0].x);
+    EXPECT_NEAR(point.y, line[0].y + share * (line[1].y - line[0].y), 0.25);
+  }
+  const std::string scatter = residual_scatter_svg(eta, residuals);
+  EXPECT_EQ(xml_fault(scatter), "");
+  expect_inside(scatter, "points", 280);
+  const std::string histogram = residual_histogram_svg(residuals);
+  EXPECT_EQ(xml_fault(histogram), "");
+  expect_inside(histogram, "bars", 8);
+}
+
+TEST(ResidualPlots, AreThereForTwoEqualResiduals) {
+  const std::vector<double> zero(2);
+  for (const std::string& svg :
+       {residual_quantiles_svg(zero, 0), residual_scatter_svg(zero, zero), residual_histogram_svg(zero)}) {
+    EXPECT_EQ(xml_fault(svg), "");
+    EXPECT_EQ(svg.find("nan"), std::string::npos);
+  }
+}
+
+TEST(XmlFault, FindsWhatItIsFor) {
+  for (const char* bad : {"<a>", "<a></b>", "<a b=c/>", "<a b=\"1\" b=\"2\"/>", "a & b", "a > b",
+                          "<p>1 < 2</p>", "<a b=\"<\"/>", "\x01"}) {
+    EXPECT_NE(xml_fault(bad), "") << bad;
+  }
+  EXPECT_EQ(xml_fault("<a b=\"1\"><c/>x &amp; y</a>"), "");
+}
+
+}  // namespace
+}  // namespace tessera::gam

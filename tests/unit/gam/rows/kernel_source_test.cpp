@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of the device pass through the compiler itself, where there is one. It needs no GPU.
+#include "gam/rows/kernel_source.hpp"
+
+#include "support/rows_model.hpp"
+
+#include <tessera/device/kernel_compiler.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace {
+
+using namespace tessera::gam;
+using rows_test::make_model;
+using rows_test::Model;
+using tessera::CompiledModule;
+using tessera::CompileFailure;
+using tessera::CompileOutcome;
+using tessera::ModuleSource;
+
+ModuleSource source_of(const Model& model) {
+  return kernel_source(model.rows_of(model.frame), RowLayout(model.design));
+}
+
+const std::string& constants_of(const ModuleSource& source) {
+  return std::ranges::find(source.headers, "rows_constants.hpp", &tessera::NamedHeader::name)->text;
+}
+
+TEST(RowsSource, DoesNotDependOnTheData) {
+  const Model first = make_model({.seed = 1});
+  const Model second = make_model({.seed = 2});
+  ASSERT_NE(first.frame.variables[0].numbers, second.frame.variables[0].numbers);
+  EXPECT_EQ(constants_of(source_of(first)), constants_of(source_of(second)));
+  EXPECT_EQ(source_of(first).name, source_of(second).name);
+}
+
+TEST(RowsSource, TellsModelsApart) {
+  const ModuleSource all = source_of(make_model({}));
+  EXPECT_NE(source_of(make_model({.family = Family::gamma})).name, all.name);
+  EXPECT_NE(source_of(make_model({.weights = false})).name, all.name);
+  EXPECT_NE(source_of(make_model({.offsets = false})).name, all.name);
+  EXPECT_NE(source_of(make_model({.terms = 5})).name, all.name);
+}
+
+TEST(RowsSource, CompilesEveryFunctionOfAFamilyOfTheUsersOwn) {
+  const Model model = make_model({.family = Family::gamma});
+  tessera::gam::Rows rows = model.rows_of(model.frame);
+  rows.family = tessera::gam::AnyFamily(tessera::gam::parse_custom_family(
+      "name = 'all'\ninverse_link = 'exp(pnorm(eta) - dnorm(-eta))'\nderivative = 'sqrt(abs(eta))^-1.5'\n"
+      "variance = 'log1p(expm1(mu))'\ndeviance = 'pmin(y, 1e-300) + pmax(mu, 2) * log(y)^2'\n",
+      "test"));
+  const ModuleSource source = kernel_source(rows, RowLayout(model.design));
+  EXPECT_NE(source.name, source_of(model).name);
+  const auto compiler = tessera::nvrtc_compiler();
+  const CompileOutcome outcome = compiler->compile(source, "sm_90");
+  if (compiler->version().empty()) GTEST_SKIP() << std::get<CompileFailure>(outcome).reason;
+  const auto* compiled = std::get_if<CompiledModule>(&outcome);
+  ASSERT_NE(compiled, nullptr) << std::get<CompileFailure>(outcome).log << constants_of(source);
+  EXPECT_EQ(compiled->log, "");
+}
+
+struct Case {
+  const char* name;
+  rows_test::ModelOptions options;
+  const char* target;
+};
+
+class RowsKernels : public ::testing::TestWithParam<Case> {};
+
+TEST_P(RowsKernels, Compile) {
+  const auto compiler = tessera::nvrtc_compiler();
+  const ModuleSource source = source_of(make_model(GetParam().options));
+  const CompileOutcome outcome = compiler->compile(source, GetParam().target);
+  if (compiler->version().empty()) GTEST_SKIP() << std::get<CompileFailure>(outcome).reason;
+  const auto* compiled = std::get_if<CompiledModule>(&outcome);
+  ASSERT_NE(compiled, nullptr) << std::get<CompileFailure>(outcome).log << constants_of(source);
+  EXPECT_EQ(compiled->log, "");
+  for (const char* kernel : {"evaluate_moments", "evaluate_start", "evaluate_step", "evaluate_deviance",
+                             "form_partials", "form_scalars", "accumulate"}) {
+    EXPECT_NE(compiled->image.find(".text." + std::string(kernel)), std::string::npos) << kernel;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, RowsKernels,
+    ::testing::Values(Case{"every_term_gaussian_90", {.family = Family::gaussian}, "sm_90"},
+                      Case{"every_term_gamma_80", {.family = Family::gamma}, "sm_80"},
+                      Case{"intercept_binomial_90",
+                           {.family = Family::binomial, .offsets = false, .weights = false, .terms = 1},
+                           "sm_90"},
+                      Case{"some_terms_poisson_80", {.family = Family::poisson, .terms = 5}, "sm_80"}),
+    [](const auto& param) { return std::string(param.param.name); });
+
+}  // namespace

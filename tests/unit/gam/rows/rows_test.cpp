@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's pass over rows, without a job: against the definition, and bit against bit.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gam/rows/host.hpp"
+#include "gam/rows/layout.hpp"
+#include "support/rows_model.hpp"
+
+namespace {
+
+using rows_test::DenseStep;
+using rows_test::make_model;
+using rows_test::Model;
+using rows_test::ModelOptions;
+using namespace tessera::gam;
+
+constexpr double tolerance = 2e-14;
+
+/// The vector of sums of a pass over rows that are cut at `cuts`.
+std::vector<double> reduce(const Model& model, PassKind kind, const std::vector<std::size_t>& cuts = {}) {
+  const RowLayout layout(model.design);
+  const Rows rows = model.rows_of(model.frame);
+  HostRows host(rows, layout);
+  std::vector<double> sums(layout.width(kind));
+  std::size_t begin = 0;
+  for (const std::size_t cut : cuts) {
+    host.add(kind, model.raw_coef, begin, cut, sums);
+    begin = cut;
+  }
+  host.add(kind, model.raw_coef, begin, model.frame.complete.size(), sums);
+  return sums;
+}
+
+RawSums sums_of(const Model& model, PassKind kind, const std::vector<std::size_t>& cuts = {}) {
+  return RowLayout(model.design).sums(reduce(model, kind, cuts));
+}
+
+class RowsOfFamily : public ::testing::TestWithParam<Family> {};
+
+TEST_P(RowsOfFamily, StepIsTheDenseOne) {
+  const Model model = make_model({.family = GetParam()});
+  rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+}
+
+TEST_P(RowsOfFamily, StepWithoutOffsetsWeightsOrMissingRowsIsTheDenseOne) {
+  const Model model =
+      make_model({.family = GetParam(), .rows = 700, .offsets = false, .weights = false, .missing = false});
+  rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+}
+
+TEST(Rows, ATermOfThreeSplinesIsTheDenseOne) {
+  const Model model = make_model({.family = Family::gamma, .rows = 300, .terms = 14});
+  rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+}
+
+/// Units of the response and the weights are taken in the row.
+TEST(Rows, FactorsOfTheResponseAndTheWeightsAreThoseOfTheColumns) {
+  Model scaled = make_model({});
+  const Model model = make_model({});
+  const auto multiply = [&](int variable, double factor) {
+    for (double& value : scaled.frame.variables[static_cast<std::size_t>(variable)].numbers) value *= factor;
+  };
+  multiply(scaled.response, 0.25);
+  for (const int offset : scaled.offsets) multiply(offset, 0.25);
+  multiply(scaled.prior_weight, 8);
+  const RowLayout layout(model.design);
+  Rows rows = model.rows_of(model.frame);
+  rows.response_factor = 0.25;
+  rows.prior_factor = 8;
+  HostRows host(rows, layout);
+  for (const PassKind kind : {PassKind::moments, PassKind::step, PassKind::deviance}) {
+    std::vector<double> sums(layout.width(kind));
+    host.add(kind, model.raw_coef, 0, model.frame.complete.size(), sums);
+    EXPECT_EQ(sums, reduce(scaled, kind));
+  }
+}
+
+TEST_P(RowsOfFamily, StartIsTheDenseOne) {
+  const Model model = make_model({.family = GetParam(), .seed = 2});
+  rows_test::expect_near(sums_of(model, PassKind::start), dense_sums(model, DenseStep::start), tolerance);
+}
+
+TEST_P(RowsOfFamily, DevianceIsThatOfAStepWithResidualsOfTheResponse) {
+  const Model model = make_model({.family = GetParam(), .seed = 3});
+  const RawDeviance alone = RowLayout::deviance(reduce(model, PassKind::deviance));
+  EXPECT_EQ(alone.deviance, sums_of(model, PassKind::step).deviance);
+  EXPECT_EQ(alone.bad_rows, 0);
+
+  long double sum = 0;
+  long double square = 0;
+  const auto numbers = [&](int variable) -> const std::vector<double>& {
+    return model.frame.variables[static_cast<std::size_t>(variable)].numbers;
+  };
+  for (std::size_t row = 0; row < model.frame.complete.size(); ++row) {
+    if (model.frame.complete[row] == 0) continue;
+    double eta = linear_predictor(model.frame, model.design, row, model.raw_coef);
+    for (const int offset : model.offsets) eta += numbers(offset)[row];
+    const double prior = model.prior_weight < 0 ? 1 : numbers(model.prior_weight)[row];
+    const long double difference =
+        std::sqrt(prior) * (numbers(model.response)[row] - inverse_link(GetParam(), eta));
+    sum += difference;
+    square += difference * difference;
+  }
+  EXPECT_NEAR(alone.residual_sum, static_cast<double>(sum), 1e-11 * static_cast<double>(square));
+  EXPECT_NEAR(alone.residual_square, static_cast<double>(square), 1e-11 * static_cast<double>(square));
+}
+
+TEST_P(RowsOfFamily, MomentsAreTheDenseOnes) {
+  const Model model = make_model({.family = GetParam(), .seed = 4});
+  rows_test::expect_near(RowLayout(model.design).moments(reduce(model, PassKind::moments)),
+                         dense_sums(model, DenseStep::step), tolerance);
+}
+
+TEST_P(RowsOfFamily, OrderOfAdditionsIsThatOfRows) {
+  const Model model = make_model({.family = GetParam(), .rows = 900, .seed = 5});
+  const RawSums whole = sums_of(model, PassKind::step);
+  rows_test::expect_same_bits(sums_of(model, PassKind::step, {1, 100, 355, 356, 800}), whole);
+}
+
+TEST_P(RowsOfFamily, BadRowIsCountedAndGivesNothingElse) {
+  Model model = make_model({.family = GetParam(), .rows = 300, .seed = 6, .missing = false});
+  Model without = make_model({.family = GetParam(), .rows = 300, .seed = 6, .missing = false});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  auto& columns = model.frame.variables;
+  columns[static_cast<std::size_t>(model.response)].numbers[7] = nan;
+  columns[static_cast<std::size_t>(model.offsets[1])].numbers[200] = -infinity;
+  columns[0].numbers[299] = infinity;
+  for (const std::size_t row : {7U, 200U, 299U}) without.frame.complete[row] = 0;
+  EXPECT_EQ(RowLayout::deviance(reduce(model, PassKind::deviance)).bad_rows, 3);
+  EXPECT_EQ(RowLayout::deviance(reduce(model, PassKind::deviance)).deviance,
+            RowLayout::deviance(reduce(without, PassKind::deviance)).deviance);
+  for (const PassKind kind : {PassKind::step, PassKind::start}) {
+    RawSums bad = sums_of(model, kind);
+    EXPECT_EQ(bad.bad_rows, 3);
+    bad.bad_rows = 0;
+    rows_test::expect_same_bits(bad, sums_of(without, kind));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllFamilies, RowsOfFamily,
+                         ::testing::Values(Family::gaussian, Family::binomial, Family::poisson,
+                                           Family::gamma),
+                         [](const auto& param) { return std::string(family_name(param.param)); });
+
+TEST(Rows, NoCompleteRowGivesZeros) {
+  Model model = make_model({.rows = 50});
+  std::fill(model.frame.complete.begin(), model.frame.complete.end(), std::uint8_t{0});
+  for (const double sum : reduce(model, PassKind::step)) EXPECT_EQ(sum, 0);
+}
+
+TEST(Rows, RepeatedFactorsAreKeptOnce) {
+  const Model model = make_model({.rows = 1});
+  const RowLayout layout(model.design);
+  // Terms: 1 is f (5 levels), 3 is f:g (3 more), 8 is f by a spline of 9 raw columns.
+  const auto sums_of_pair = [&](int row, int column) {
+    for (const Product& product : layout.products(PassKind::step)) {
+      if (product.row_term == row && product.column_term == column) return product.rows * product.columns;
+    }
+    return -1;
+  };
+  EXPECT_EQ(sums_of_pair(1, 1), 5);
+  EXPECT_EQ(sums_of_pair(1, 3), 15);
+  EXPECT_EQ(sums_of_pair(3, 3), 15);
+  EXPECT_EQ(sums_of_pair(4, 8), 5 * 9 * 9);
+  EXPECT_EQ(sums_of_pair(3, 8), 5 * 3 * 9);
+}
+
+TEST(Rows, ATermWithItselfIsABand) {
+  const Model model = make_model({.rows = 1, .terms = 14});
+  const RowLayout layout(model.design);
+  // Splines one by one, by a factor, by a number; then in twos and threes, where the slowest has four places.
+  const std::array widths{1, 1, 1, 1, 7, 7, 7, 4 * 7, 7, 7, 7, 1, 4 * 7, 4 * 7 * 7};
+  for (const Product& product : layout.products(PassKind::step)) {
+    if (product.row_term != product.column_term) continue;
+    EXPECT_EQ(product.rows, model.design.terms[static_cast<std::size_t>(product.row_term)].raw_size);
+    EXPECT_EQ(product.columns, widths[static_cast<std::size_t>(product.row_term)]) << product.row_term;
+  }
+}
+
+TEST(Rows, PredictionIsTheDenseRowTimesTheMap) {
+  Model model = make_model({.rows = 60, .missing = false});
+  // Two blocks that share the raw columns out at an odd place, with a map of arbitrary numbers each.
+  const int cut = 37;
+  int coef = 0;
+  for (const auto& [begin, size] : {std::array{0, cut}, std::array{cut, model.design.raw_size - cut}}) {
+    CoefBlock block;
+    block.raw_begin = begin;
+    block.raw_size = size;
+    block.coef_begin = coef;
+    block.coef_size = 5;
+    block.map = Matrix(size, 5);
+    for (std::size_t i = 0; i < block.map.values().size(); ++i) {
+      block.map.values()[i] = std::sin(static_cast<double>(i + 1));
+    }
+    coef += 5;
+    model.design.blocks.push_back(std::move(block));
+  }
+  model.design.coef_size = coef;
+  std::vector<double> x(10);
+  for (std::size_t row = 0; row < 60; ++row) {
+    const auto dense = rows_test::dense_row(model, row);
+    long double eta = 0;
+    for (std::size_t i = 0; i < dense.size(); ++i) eta += dense[i] * model.raw_coef[i];
+    EXPECT_NEAR(linear_predictor(model.frame, model.design, row, model.raw_coef), static_cast<double>(eta),
+                1e-13);
+    coefficient_row(model.frame, model.design, row, x);
+    for (const CoefBlock& block : model.design.blocks) {
+      for (int j = 0; j < block.coef_size; ++j) {
+        long double expected = 0;
+        for (int i = 0; i < block.raw_size; ++i) {
+          expected += dense[static_cast<std::size_t>(block.raw_begin + i)] * block.map(i, j);
+        }
+        ASSERT_NEAR(x[static_cast<std::size_t>(block.coef_begin + j)], static_cast<double>(expected), 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Rows, BreaksBelongToACellOnEitherSideOfThem) {
+  // On a continuous margin it does not matter which cell takes a break, so values there are exact.
+  Margin margin;
+  margin.uniform = true;
+  margin.breaks = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7};
+  margin.cells.assign(7, {1 / 6., -.5, .5, -1 / 6., 4 / 6., 0, -1, .5, 1 / 6., .5, .5, -.5, 0, 0, 0, 1 / 6.});
+  Component component;
+  component.kind = Component::Kind::spline;
+  component.margin = margin;
+  for (const bool equal : {true, false}) {
+    component.margin.uniform = equal;
+    Design design;
+    design.raw_size = margin.raw_size();
+    design.terms.push_back({{component}, 0, margin.raw_size(), 4});
+    const RowLayout layout(design);
+    for (std::size_t i = 0; i < margin.breaks.size(); ++i) {
+      const MarginTable& table = layout.components[0].margin;
+      const Located at = locate(table, layout.numbers.data(), margin.breaks[i]);
+      std::array<double, 11> raw{};
+      std::array<double, 4> local{};
+      local_values(table, layout.numbers.data(), at, local.data());
+      for (std::size_t a = 0; a < 4; ++a) raw.at(static_cast<std::size_t>(at.place) + a) = local[a];
+      EXPECT_NEAR(raw[i], 1 / 6., 1e-15);
+      EXPECT_NEAR(raw[i + 1], 4 / 6., 1e-15);
+      EXPECT_NEAR(raw[i + 2], 1 / 6., 1e-15);
+    }
+  }
+}
+
+}  // namespace

@@ -1,68 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-fit: generalized additive models of large tables, over every rank and GPU of an MPI job.
-#include "commands.hpp"
+#include "run.hpp"
 
-#include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <optional>
-#include <string>
-#include <tessera/tessera.hpp>
 
-#include "common/pages.hpp"
 #include "common/program_end.hpp"
-#include "common/usage_complaint.hpp"
 #include "files/standard_error.hpp"
 
-namespace {
-
-using namespace tessera;
-using namespace tessera::gam;
-
-constexpr const char* name = "tessera-fit";
-
-int run(int argc, char** argv, std::optional<mpi::Session>& session) {
-  CLI::App app{"Fits generalized additive models to large tables over every rank and GPU of an MPI job.",
-               name};
-  app.formatter(apps::help_layout());
-  app.footer(
-      apps::footer("0 answer; 2 usage; 3 input; 4 not converged, or no finite estimate; 5 device required "
-                   "but absent; 6 job fault; "
-                   "75 interrupted, the same command goes on"));
-  app.set_version_flag("--version", std::string("tessera-fit ") + tessera::version);
-  app.require_subcommand(1);
-
-  FitCommand fit;
-  PredictCommand predict;
-  SummaryCommand summary;
-  ReportCommand report;
-  const CLI::App* fit_app = fit.add_to(app);
-  const CLI::App* predict_app = predict.add_to(app);
-  summary.add_to(app);
-  const CLI::App* report_app = report.add_to(app);
-
-  if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
-
-  session.emplace(argc, argv);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& fault) {
-    if (fault.get_exit_code() == 0) {
-      // Help and version were asked for.
-      return session->is_root() ? app.exit(fault) : EXIT_SUCCESS;
-    }
-    throw Error(ErrorCode::usage, apps::usage_complaint(app, fault));
-  }
-  if (fit_app->parsed()) return fit.run(*session);
-  if (predict_app->parsed()) return predict.run(*session);
-  if (report_app->parsed()) return report.run(*session);
-  return summary.run(*session);
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
+  using namespace tessera;
   files::keep_logs_harmless();
   apps::keep_memory_in_reserve();
   std::optional<mpi::Session> session;
-  return apps::exit_status_of(name, session, [&] { return run(argc, argv, session); });
+  return apps::exit_status_of("tessera-fit", session, [&] { return gam::run_program(argc, argv, session); });
 }

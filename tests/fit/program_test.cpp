@@ -528,15 +528,6 @@ TEST_F(Program, AGpuThatFailsWhereOneIsRequiredIsStatus6) {
   expect_refusal(result, 6, "a GPU is required, but rank 0 (");
 }
 
-struct Refusal {
-  const char* name;
-  const char* table;  ///< null: the good one
-  const char* formula;
-  const char* more;
-  int status;
-  const char* words;
-};
-
 TEST_F(Program, AConstantResponseIsFittedWhereThereIsSomethingToFit) {
   EXPECT_EQ(fit("data.csv", "c ~ x - 1").status, 0);
   EXPECT_EQ(fit("data.csv", "c ~ x + offset(z)", "--family poisson").status, 0);
@@ -625,164 +616,6 @@ TEST_F(Program, AnExtremeFitIsNotTakenForOneWithoutEstimate) {
   EXPECT_EQ(fit("random.csv", "y ~ s(g, bs=\"re\")", "--family binomial").status, 0);
 }
 
-/// One text that is no number in the column w.
-constexpr const char* numbers_with_text = "y,x,w\n1,1,1\n2,3,2\n3,2,two\n4,5,3\n";
-
-class Refused : public Program, public ::testing::WithParamInterface<Refusal> {};
-
-TEST_P(Refused, OnOneLineWithItsStatusAndNoFile) {
-  const Refusal& refusal = GetParam();
-  if (refusal.table != nullptr) write("bad.csv", refusal.table);
-  for (const int ranks : {1, 3}) {
-    const auto result =
-        fit(refusal.table != nullptr ? "bad.csv" : "data.csv", refusal.formula, refusal.more, ranks);
-    expect_refusal(result, refusal.status, refusal.words);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Inputs, Refused,
-    ::testing::Values(
-        Refusal{"FormulaNotUtf8", nullptr, "y ~ gr\xF6\xDFte", "", 2, "the formula is not UTF-8"},
-        Refusal{"LevelNotUtf8", "y,f\n1,Ulm\n2,M\xFCnchen\n3,Ulm\n", "y ~ f", "", 3,
-                "line 3: the column 'f' holds a text that is not UTF-8"},
-        Refusal{"UnknownColumn", nullptr, "y ~ s(nothing, bs=\"ps\", k=12)", "", 3, "'nothing'"},
-        Refusal{"UnparsableFormula", nullptr, "y ~ s(x, bs=\"ps\"", "", 2, "formula"},
-        Refusal{"NoTilde", nullptr, "y + x", "", 2, "formula"},
-        Refusal{"KTooLarge", nullptr, "y ~ s(few, bs=\"ps\", k=12)", "", 3, "few"},
-        Refusal{"ConstantCovariate", nullptr, "y ~ s(c, bs=\"ps\", k=12)", "", 3, "constant"},
-        Refusal{"ConstantParametric", nullptr, "y ~ c", "", 3, "constant"},
-        Refusal{"TextInASmooth", nullptr, "y ~ s(f, bs=\"ps\", k=12)", "", 3,
-                "line 2: the column 'f' holds the text 'a', but the model needs numbers"},
-        Refusal{"TextInATensor", numbers_with_text, "y ~ te(x, w, bs=\"ps\", k=c(5,5))", "", 3,
-                "line 4: the column 'w' holds the text 'two'"},
-        Refusal{"TextInAnOffset", numbers_with_text, "y ~ x + offset(w)", "", 3,
-                "line 4: the column 'w' holds the text 'two'"},
-        Refusal{"TextInTheWeights", numbers_with_text, "y ~ x", "--weights w", 3,
-                "line 4: the column 'w' holds the text 'two'"},
-        Refusal{"TextInTheResponse", numbers_with_text, "w ~ x", "", 3,
-                "line 4: the column 'w' holds the text 'two'"},
-        Refusal{"BinomialOutOfRange", nullptr, "few ~ s(x, bs=\"ps\", k=12)", "--family binomial", 3, "few"},
-        Refusal{"PoissonNegative", "y,x\n1,1\n-2,2\n3,3\n4,5\n", "y ~ x", "--family poisson", 3,
-                "data row 2"},
-        Refusal{"GammaZero", nullptr, "few ~ x", "--family gamma", 3, "must be greater than 0"},
-        Refusal{"UnknownFamily", nullptr, "y ~ x", "--family cauchy", 2, "cauchy"},
-        Refusal{"UnknownOption", nullptr, "y ~ x", "--colour red", 2, "colour"},
-        Refusal{"UnknownKnots", nullptr, "y ~ x", "--knots w=1,2", 2, "w"},
-        Refusal{"UnreadableKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", "--knots x=a", 2, "knots"},
-        Refusal{"KnotsTwice", nullptr, "y ~ s(x, bs=\"ps\", k=12)", "--knots x=0,1 --knots \"x = 0,2\"", 2,
-                "--knots 'x = 0,2': x has knots already"},
-        Refusal{"DataOutsideKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", "--knots x=0.4,0.6", 3, "x"},
-        Refusal{"UnknownWeights", nullptr, "y ~ x", "--weights w", 3, "'w'"},
-        Refusal{"TooFewFields", "y,x\n1,2\n3\n4,5\n", "y ~ x", "", 3, "3"},
-        Refusal{"OpenQuote", "y,x\n1,2\n\"3,4\n5,6\n", "y ~ x", "", 3, "quote"},
-        Refusal{"TextAmongNumbers", "y,x\n1,1\n2,N/A\n3,2\n4,5\n", "y ~ x", "", 3,
-                "line 3: the column 'x' holds the text 'N/A', but most of its fields are numbers (3 of 4)"},
-        Refusal{"ConstantResponse", nullptr, "c ~ s(x, bs=\"cr\")", "", 3,
-                "the response 'c' is 7 in every complete row: there is nothing to fit"},
-        Refusal{"ConstantUpToTheOffset", nullptr, "I(0.1 + z) ~ s(x, bs=\"cr\") + offset(z)", "", 3,
-                "is that of the offset in every complete row"},
-        Refusal{"ConstantWhereItIsWeighed", "y,x,w\n1,1,1\n1,2,1\n9,3,0\n1,5,1\n", "y ~ x",
-                "--weights w --family gamma", 3, "is 1 in every complete row of a weight above 0"},
-        Refusal{"ConstantWhereItIsComplete", "y,x\n1,1\n1,2\n9,NA\n1,5\n", "y ~ x", "", 3,
-                "is 1 in every complete row: "},
-        Refusal{"NoEvents", nullptr, "I(0 * few) ~ x + offset(z)", "--family binomial", 3,
-                "is 0 in every complete row"},
-        Refusal{"NoCounts", nullptr, "I(0 * few) ~ x - 1", "--family poisson", 3,
-                "is 0 in every complete row"},
-        Refusal{"OneLevelOfTwo", "y,x\nno,1\nno,2\nyes,NA\nno,5\n", "y ~ x", "--family binomial", 3,
-                "the response 'y' is 'no' in every complete row"},
-        Refusal{"OneRow", "y,x\n1,1\n", "y ~ x", "", 3, "is 1 in every complete row"},
-        Refusal{"NoWeight", "y,x,w\n1,1,0\n2,2,0\n", "y ~ x", "--weights w", 3,
-                "the weights 'w' are 0 in every complete row"},
-        Refusal{"FactorOfNoColumn", nullptr, "y ~ x", "--factor z", 2, "--factor z"},
-        Refusal{"EmptyFile", "", "y ~ x", "", 3, "empty"},
-        Refusal{"HeaderOnly", "y,x\n", "y ~ x", "", 3, "bad.csv"},
-        Refusal{"AllMissing", "y,x\nNA,1\n2,NA\n", "y ~ x", "", 3, "complete"},
-        Refusal{"MoreCoefficientsThanRows", "y,x\n1,1\n2,2\n3,4\n1,5\n2,7\n3,8\n4,9\n2,3\n",
-                "y ~ x + I(x^2) + s(x, bs=\"ps\", k=8)", "", 3, "coefficients"},
-        Refusal{"KnotsOverElevenDecades", nullptr, "y ~ s(exp(25 * x), bs=\"cr\", k=20)", "", 3,
-                "the penalty of s(exp(25 * x)) is lost in rounding"},
-        Refusal{"NoFirstStep", nullptr, "few ~ x + offset(I(1e300 * x))", "--family poisson", 4,
-                "the iteration diverged"}),
-    [](const auto& tested) { return tested.param.name; });
-
-TEST_F(Program, APlaceThatCannotBeWrittenIsFoundBeforeTheWork) {
-  const auto result =
-      run(TESSERA_FIT " fit " + path("no.csv") + " --formula 'y ~ x' --out " + path("no/model.json"));
-  expect_refusal(result, 3, "no/model.json");
-}
-
-TEST_F(Program, APlaceThatNoFileCanTakeIsFoundBeforeTheWork) {
-  fs::create_directory(path("folder"));
-  const auto to = [&](const std::string& out) {
-    return run(TESSERA_FIT " fit " + path("no.csv") + " --formula 'y ~ x' --device cpu " + out);
-  };
-  expect_refusal(to("--out " + path("folder")), 3, "folder: is a directory");
-  expect_refusal(to("--out /dev/null"), 3, "/dev/null: is no regular file");
-  EXPECT_TRUE(fs::is_character_file("/dev/null"));
-  expect_refusal(to("--out " + path("model.json") + " --run-report " + path("folder")), 3,
-                 "folder: is a directory");
-  expect_refusal(to("--out ''"), 2, "--out: the name of the file is empty");
-  expect_refusal(to("--run-report ''"), 2, "--run-report: the name of the file is empty");
-  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
-  const std::string predict =
-      TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv") + " --out ";
-  const std::string report = TESSERA_FIT " report " + path("model.json") + " --out ";
-  const std::vector<ProgramResult> results{run(predict + path("folder")), run(report + path("folder"))};
-  const std::vector<ProgramResult> unnamed{run(predict + "''"), run(report + "''")};
-  fs::remove(path("model.json"));
-  for (const auto& result : results) expect_refusal(result, 3, "folder: is a directory");
-  for (const auto& result : unnamed) expect_refusal(result, 2, "--out: the name of the file is empty");
-}
-
-TEST_F(Program, NothingThatIsReadIsOverwritten) {
-  const std::string table = read("data.csv");
-  const auto refused = [&](const std::string& arguments, const char* words) {
-    const auto result = run(TESSERA_FIT " " + arguments);
-    EXPECT_EQ(result.status, 2) << arguments;
-    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
-    EXPECT_EQ(read("data.csv"), table) << arguments;
-  };
-  fs::create_symlink(path("data.csv"), path("link.csv"));
-  const std::string fit_of_it = "fit " + path("data.csv") + " --formula 'y ~ x' --device cpu ";
-  refused(fit_of_it + "--out " + path("./data.csv"), "--out");
-  refused(fit_of_it + "--out " + path("link.csv"), "--out");
-  refused(fit_of_it + "--out " + path("m.json") + " --run-report " + path("data.csv"), "--run-report");
-  refused(fit_of_it + "--out " + path("m.json") + " --run-report " + path("m.json"), "a file of --out too");
-  // Other spellings, and the files beside these.
-  const std::string out = fit_of_it + "--out " + path("m.json") + " ";
-  refused(out + "--checkpoint " + path("./m.json"), "--checkpoint");
-  refused(out + "--checkpoint " + path("no/../m.json.cov"), "--checkpoint");
-  refused(out + "--run-report " + path("./m.json.cov"), "--run-report");
-  refused(out + "--run-report " + path("./m.json.cov-0123abcd"), "has a name that the covariance of ");
-  fs::copy_file(path("data.csv"), path("m.json.cov-01234567"));
-  refused("fit " + path("m.json.cov-01234567") + " --formula 'y ~ x' --device cpu --out " + path("m.json"),
-          "m.json.cov-01234567 has a name that the covariance of ");
-  refused(fit_of_it + "--checkpoint " + path("state") + " --out " + path("./state.previous"), "--checkpoint");
-  refused(fit_of_it + "--checkpoint " + path("./data.csv") + " --out " + path("m.json"), "that is read");
-  const std::string own =
-      "name = \"own\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\ndeviance = \"(y - "
-      "mu)^2\"\n";
-  write("own.toml", own);
-  refused("fit " + path("data.csv") + " --formula 'y ~ x' --device cpu --family @" + path("own.toml") +
-              " --out " + path("./own.toml"),
-          "--out");
-  EXPECT_EQ(read("own.toml"), own);
-  EXPECT_FALSE(fs::exists(path("m.json")));
-  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
-  const std::string model = read("model.json");
-  refused("predict " + path("model.json") + " " + path("data.csv") + " --out " + path("data.csv"), "--out");
-  refused("predict " + path("model.json") + " " + path("data.csv") + " --out " + path("model.json"), "--out");
-  refused("predict " + path("model.json") + " " + path("data.csv") + " --out " + path("./model.json.cov"),
-          "--out");
-  EXPECT_EQ(read("model.json"), model);
-}
-
-TEST_F(Program, MissingFileIsNamed) {
-  expect_refusal(fit("no.csv", "y ~ x", "", 3), 3, "no.csv");
-}
-
 TEST_F(Program, RowsOfAnUnseenLevelAreNAAndCountedOnce) {
   ASSERT_EQ(fit("data.csv", "y ~ f + s(x, bs=\"ps\", k=12)").status, 0);
   const std::string predict = std::string(" " TESSERA_FIT " predict ") + path("model.json") + " ";
@@ -846,23 +679,6 @@ TEST_F(Program, TellsHowEachColumnWasRead) {
       << fewer.err;
 }
 
-TEST_F(Program, ATextWhereTheModelHasANumberIsNamedWithItsLine) {
-  ASSERT_EQ(fit("data.csv", "y ~ z + f + s(x, bs=\"ps\", k=12) + offset(few)").status, 0);
-  const std::pair<const char*, const char*> rows[] = {
-      {"'x'", "word,0.5,1,a"}, {"'z'", "0.5,word,1,a"}, {"'few'", "0.5,0.5,word,a"}};
-  std::vector<ProgramResult> results;
-  for (const auto& [column, row] : rows) {
-    write("new.csv", std::string("x,z,few,f\n0.5,0.5,1,b\n") + row + "\n");
-    results.push_back(run(TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv") + " --out " +
-                          path("pred.csv")));
-  }
-  fs::remove(path("model.json"));
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    expect_refusal(results[i], 3,
-                   "line 3: the column " + std::string(rows[i].first) + " holds the text 'word'");
-  }
-}
-
 TEST_F(Program, WeightsMayHaveAnyName) {
   write("blank.csv", "y,x,my w\n1,1,1\n2,3,2\n3,2,0\n4,5,3\n");
   EXPECT_EQ(fit("blank.csv", "y ~ x", "--weights 'my w'").status, 0);
@@ -896,28 +712,6 @@ TEST_F(Program, AFullDiskBehindStandardOutputIsAnError) {
   fs::remove(path("model.json"));
   for (const auto& result : results)
     expect_refusal(result, 3, "standard output cannot be written: No space left");
-}
-
-TEST_F(Program, AFileThatIsNoModelIsRefused) {
-  const auto expect_refused = [&](const char* text, const char* why) {
-    write("other.json", text);
-    const auto result = run(TESSERA_FIT " summary " + path("other.json"));
-    expect_refusal(result, 3, std::string("other.json: ") + why);
-  };
-  for (const char* text : {"", "{}", "[1,2"}) expect_refused(text, "is not a model");
-  expect_refused("{\"format\":\"tessera-fit model\",\"version\":999}", "was written by a newer tessera-fit");
-  expect_refused("{\"format\":\"tessera-fit model\",\"version\":1}", "was written by an older tessera-fit");
-  expect_refused("{\"format\":\"tessera-fit model\",\"version\":2}", "is damaged");
-}
-
-TEST_F(Program, AFileWithoutAnEndIsRefusedAtOnce) {
-  const std::string data = path("data.csv");
-  expect_refusal(run(TESSERA_FIT " summary /dev/zero"), 3,
-                 "/dev/zero: cannot be read: it is no regular file");
-  expect_refusal(run(TESSERA_FIT " predict /dev/zero " + data), 3, "it is no regular file");
-  expect_refusal(fit("data.csv", "y ~ x", "--family @/dev/zero"), 3, "it is no regular file");
-  write("wrong.toml", "name = \"mine\"\nvariance = 3\n");
-  expect_refusal(fit("data.csv", "y ~ x", "--family @" + path("wrong.toml")), 3, "wrong.toml: ");
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run.hpp"
+
+#include "commands.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <string>
+#include <tessera/error.hpp>
+#include <tessera/version.hpp>
+
+#include "common/pages.hpp"
+#include "common/usage_complaint.hpp"
+
+namespace tessera::gam {
+
+int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
+  CLI::App app{"Fits generalized additive models to large tables over every rank and GPU of an MPI job.",
+               "tessera-fit"};
+  app.formatter(apps::help_layout());
+  app.footer(
+      apps::footer("0 answer; 2 usage; 3 input; 4 not converged, or no finite estimate; 5 device required "
+                   "but absent; 6 job fault; "
+                   "75 interrupted, the same command goes on"));
+  app.set_version_flag("--version", std::string("tessera-fit ") + tessera::version);
+  app.require_subcommand(1);
+
+  FitCommand fit;
+  PredictCommand predict;
+  SummaryCommand summary;
+  ReportCommand report;
+  const CLI::App* fit_app = fit.add_to(app);
+  const CLI::App* predict_app = predict.add_to(app);
+  summary.add_to(app);
+  const CLI::App* report_app = report.add_to(app);
+
+  if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
+
+  session.emplace(argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& fault) {
+    if (fault.get_exit_code() == 0) {
+      // Help and version were asked for.
+      return session->is_root() ? app.exit(fault) : EXIT_SUCCESS;
+    }
+    throw Error(ErrorCode::usage, apps::usage_complaint(app, fault));
+  }
+  if (fit_app->parsed()) return fit.run(*session);
+  if (predict_app->parsed()) return predict.run(*session);
+  if (report_app->parsed()) return report.run(*session);
+  return summary.run(*session);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tessera-fit refuses: with one line on one rank, the same status on all, and nothing written. The
+// commands run in this process, on each rank, since starting a program for each would take minutes.
+#include "fit/run.hpp"
+#include "temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/program_end.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Sends what this process writes to a descriptor to a file, while it lives.
+class Redirected {
+ public:
+  Redirected(int descriptor, const fs::path& path) : descriptor_(descriptor), kept_(::dup(descriptor)) {
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    ::dup2(::fileno(file), descriptor_);
+    std::fclose(file);
+  }
+  ~Redirected() {
+    std::fflush(stdout);
+    ::dup2(kept_, descriptor_);
+    ::close(kept_);
+  }
+  Redirected(const Redirected&) = delete;
+  Redirected& operator=(const Redirected&) = delete;
+
+ private:
+  int descriptor_;
+  int kept_;
+};
+
+struct Outcome {
+  int status = -1;
+  std::string err;  ///< what this rank wrote to standard error
+};
+
+/// All ranks see one folder, which is another for each test, with a table in it.
+class Refusals : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    std::array<char, 4096> name{};
+    if (rank_ == 0) std::snprintf(name.data(), name.size(), "%s", own_.path().c_str());
+    MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    folder_ = fs::path(name.data()) / "work";
+    if (rank_ == 0) fs::create_directory(folder_);
+    // sin and parabola of two covariates, and a factor; deterministic, so that no seed is needed.
+    std::ostringstream table;
+    table.precision(17);
+    table << "y,x,z,f,c,few\n";
+    for (int i = 0; i < 200; ++i) {
+      const double x = std::fmod(i * 0.6180339887498949, 1.0);
+      const double z = std::fmod(i * 0.7548776662466927, 1.0);
+      table << std::sin(6 * x) + z * z + 0.1 * std::cos(97.0 * i) << ',' << x << ',' << z << ','
+            << "abc"[i % 3] << ",7," << i % 4 << '\n';
+    }
+    write("data.csv", table.str());
+  }
+  /// Rank 0 has what the others still look at.
+  void TearDown() override { MPI_Barrier(MPI_COMM_WORLD); }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::string read(const std::string& name) const { return bytes_of(folder_ / name); }
+  void write(const std::string& name, const std::string& text) const {
+    if (rank_ == 0) std::ofstream(folder_ / name, std::ios::binary) << text;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  /// Runs `tessera-fit WORDS` on all ranks.
+  [[nodiscard]] Outcome run(Words words) const {
+    words.insert(words.begin(), "tessera-fit");
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    Outcome outcome;
+    {
+      const Redirected out(STDOUT_FILENO, own_ / "out");
+      const Redirected err(STDERR_FILENO, own_ / "err");
+      std::optional<mpi::Session> session;
+      outcome.status = apps::exit_status_of("tessera-fit", session, [&] {
+        return gam::run_program(static_cast<int>(words.size()), argv.data(), session);
+      });
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    outcome.err = bytes_of(own_ / "err");
+    return outcome;
+  }
+  [[nodiscard]] Outcome fit(const std::string& table, const std::string& formula,
+                            const Words& more = {}) const {
+    Words words{"fit", path(table), "--formula", formula, "--device",
+                "cpu", "--threads", "1",         "--out", path("model.json")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+
+  void expect_line(const Outcome& outcome, int status, std::string_view words) const {
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    std::vector<std::string> own;
+    std::istringstream lines(outcome.err);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("tessera-fit: ")) own.push_back(line);
+    }
+    ASSERT_EQ(own.size(), rank_ == 0 ? 1U : 0U) << outcome.err;
+    if (rank_ == 0) {
+      EXPECT_NE(own[0].find(words), std::string::npos) << own[0];
+    }
+  }
+  void expect_refusal(const Outcome& outcome, int status, std::string_view words) const {
+    expect_line(outcome, status, words);
+    // Nothing half-written, under any name.
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      EXPECT_FALSE(name.starts_with("model") || name.starts_with("pred")) << name;
+    }
+  }
+
+  int rank_ = 0;
+  TemporaryFolder own_;  ///< this rank's
+  fs::path folder_;      ///< rank 0's, for all
+};
+
+struct Refusal {
+  const char* name;
+  const char* table;  ///< null: the good one
+  const char* formula;
+  Words more;
+  int status;
+  const char* words;
+};
+
+/// One text that is no number in the column w.
+constexpr const char* numbers_with_text = "y,x,w\n1,1,1\n2,3,2\n3,2,two\n4,5,3\n";
+
+class OfInput : public Refusals, public ::testing::WithParamInterface<Refusal> {};
+
+TEST_P(OfInput, IsOneLineWithItsStatusAndNoFile) {
+  const Refusal& refusal = GetParam();
+  if (refusal.table != nullptr) write("bad.csv", refusal.table);
+  expect_refusal(fit(refusal.table != nullptr ? "bad.csv" : "data.csv", refusal.formula, refusal.more),
+                 refusal.status, refusal.words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Refusals, OfInput,
+    ::testing::Values(
+        Refusal{"FormulaNotUtf8", nullptr, "y ~ gr\xF6\xDFte", {}, 2, "the formula is not UTF-8"},
+        Refusal{"LevelNotUtf8",
+                "y,f\n1,Ulm\n2,M\xFCnchen\n3,Ulm\n",
+                "y ~ f",
+                {},
+                3,
+                "line 3: the column 'f' holds a text that is not UTF-8"},
+        Refusal{"UnknownColumn", nullptr, "y ~ s(nothing, bs=\"ps\", k=12)", {}, 3, "'nothing'"},
+        Refusal{"UnparsableFormula", nullptr, "y ~ s(x, bs=\"ps\"", {}, 2, "formula"},
+        Refusal{"NoTilde", nullptr, "y + x", {}, 2, "formula"},
+        Refusal{"KTooLarge", nullptr, "y ~ s(few, bs=\"ps\", k=12)", {}, 3, "few"},
+        Refusal{"ConstantCovariate", nullptr, "y ~ s(c, bs=\"ps\", k=12)", {}, 3, "constant"},
+        Refusal{"ConstantParametric", nullptr, "y ~ c", {}, 3, "constant"},
+        Refusal{"TextInASmooth",
+                nullptr,
+                "y ~ s(f, bs=\"ps\", k=12)",
+                {},
+                3,
+                "line 2: the column 'f' holds the text 'a', but the model needs numbers"},
+        Refusal{"TextInATensor",
+                numbers_with_text,
+                "y ~ te(x, w, bs=\"ps\", k=c(5,5))",
+                {},
+                3,
+                "line 4: the column 'w' holds the text 'two'"},
+        Refusal{"TextInAnOffset",
+                numbers_with_text,
+                "y ~ x + offset(w)",
+                {},
+                3,
+                "line 4: the column 'w' holds the text 'two'"},
+        Refusal{"TextInTheWeights",
+                numbers_with_text,
+                "y ~ x",
+                {"--weights", "w"},
+                3,
+                "line 4: the column 'w' holds the text 'two'"},
+        Refusal{"TextInTheResponse",
+                numbers_with_text,
+                "w ~ x",
+                {},
+                3,
+                "line 4: the column 'w' holds the text 'two'"},
+        Refusal{
+            "BinomialOutOfRange", nullptr, "few ~ s(x, bs=\"ps\", k=12)", {"--family", "binomial"}, 3, "few"},
+        Refusal{"PoissonNegative",
+                "y,x\n1,1\n-2,2\n3,3\n4,5\n",
+                "y ~ x",
+                {"--family", "poisson"},
+                3,
+                "data row 2"},
+        Refusal{"GammaZero", nullptr, "few ~ x", {"--family", "gamma"}, 3, "must be greater than 0"},
+        Refusal{"UnknownFamily", nullptr, "y ~ x", {"--family", "cauchy"}, 2, "cauchy"},
+        Refusal{"UnknownOption", nullptr, "y ~ x", {"--colour", "red"}, 2, "colour"},
+        Refusal{"UnknownKnots", nullptr, "y ~ x", {"--knots", "w=1,2"}, 2, "w"},
+        Refusal{"UnreadableKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", {"--knots", "x=a"}, 2, "knots"},
+        Refusal{"KnotsTwice",
+                nullptr,
+                "y ~ s(x, bs=\"ps\", k=12)",
+                {"--knots", "x=0,1", "--knots", "x = 0,2"},
+                2,
+                "--knots 'x = 0,2': x has knots already"},
+        Refusal{"DataOutsideKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", {"--knots", "x=0.4,0.6"}, 3, "x"},
+        Refusal{"UnknownWeights", nullptr, "y ~ x", {"--weights", "w"}, 3, "'w'"},
+        Refusal{"TooFewFields", "y,x\n1,2\n3\n4,5\n", "y ~ x", {}, 3, "3"},
+        Refusal{"OpenQuote", "y,x\n1,2\n\"3,4\n5,6\n", "y ~ x", {}, 3, "quote"},
+        Refusal{"TextAmongNumbers",
+                "y,x\n1,1\n2,N/A\n3,2\n4,5\n",
+                "y ~ x",
+                {},
+                3,
+                "line 3: the column 'x' holds the text 'N/A', but most of its fields are numbers (3 of 4)"},
+        Refusal{"ConstantResponse",
+                nullptr,
+                "c ~ s(x, bs=\"cr\")",
+                {},
+                3,
+                "the response 'c' is 7 in every complete row: there is nothing to fit"},
+        Refusal{"ConstantUpToTheOffset",
+                nullptr,
+                "I(0.1 + z) ~ s(x, bs=\"cr\") + offset(z)",
+                {},
+                3,
+                "is that of the offset in every complete row"},
+        Refusal{"ConstantWhereItIsWeighed",
+                "y,x,w\n1,1,1\n1,2,1\n9,3,0\n1,5,1\n",
+                "y ~ x",
+                {"--weights", "w", "--family", "gamma"},
+                3,
+                "is 1 in every complete row of a weight above 0"},
+        Refusal{"ConstantWhereItIsComplete",
+                "y,x\n1,1\n1,2\n9,NA\n1,5\n",
+                "y ~ x",
+                {},
+                3,
+                "is 1 in every complete row: "},
+        Refusal{"NoEvents",
+                nullptr,
+                "I(0 * few) ~ x + offset(z)",
+                {"--family", "binomial"},
+                3,
+                "is 0 in every complete row"},
+        Refusal{"NoCounts",
+                nullptr,
+                "I(0 * few) ~ x - 1",
+                {"--family", "poisson"},
+                3,
+                "is 0 in every complete row"},
+        Refusal{"OneLevelOfTwo",
+                "y,x\nno,1\nno,2\nyes,NA\nno,5\n",
+                "y ~ x",
+                {"--family", "binomial"},
+                3,
+                "the response 'y' is 'no' in every complete row"},
+        Refusal{"OneRow", "y,x\n1,1\n", "y ~ x", {}, 3, "is 1 in every complete row"},
+        Refusal{"NoWeight",
+                "y,x,w\n1,1,0\n2,2,0\n",
+                "y ~ x",
+                {"--weights", "w"},
+                3,
+                "the weights 'w' are 0 in every complete row"},
+        Refusal{"FactorOfNoColumn", nullptr, "y ~ x", {"--factor", "z"}, 2, "--factor z"},
+        Refusal{"EmptyFile", "", "y ~ x", {}, 3, "empty"},
+        Refusal{"HeaderOnly", "y,x\n", "y ~ x", {}, 3, "bad.csv"},
+        Refusal{"AllMissing", "y,x\nNA,1\n2,NA\n", "y ~ x", {}, 3, "complete"},
+        Refusal{"MoreCoefficientsThanRows",
+                "y,x\n1,1\n2,2\n3,4\n1,5\n2,7\n3,8\n4,9\n2,3\n",
+                "y ~ x + I(x^2) + s(x, bs=\"ps\", k=8)",
+                {},
+                3,
+                "coefficients"},
+        Refusal{"KnotsOverElevenDecades",
+                nullptr,
+                "y ~ s(exp(25 * x), bs=\"cr\", k=20)",
+                {},
+                3,
+                "the penalty of s(exp(25 * x)) is lost in rounding"},
+        Refusal{"NoFirstStep",
+                nullptr,
+                "few ~ x + offset(I(1e300 * x))",
+                {"--family", "poisson"},
+                4,
+                "the iteration diverged"}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST_F(Refusals, NameAMissingFile) {
+  expect_refusal(fit("no.csv", "y ~ x"), 3, "no.csv");
+}
+
+TEST_F(Refusals, OfAPlaceThatCannotBeWrittenComeBeforeTheWork) {
+  expect_refusal(run({"fit", path("no.csv"), "--formula", "y ~ x", "--out", path("no/model.json")}), 3,
+                 "no/model.json");
+}
+
+TEST_F(Refusals, OfAPlaceThatNoFileCanTakeComeBeforeTheWork) {
+  if (rank_ == 0) fs::create_directory(path("folder"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto to = [&](const Words& out) {
+    Words words{"fit", path("no.csv"), "--formula", "y ~ x", "--device", "cpu"};
+    words.insert(words.end(), out.begin(), out.end());
+    return run(words);
+  };
+  expect_refusal(to({"--out", path("folder")}), 3, "folder: is a directory");
+  expect_refusal(to({"--out", "/dev/null"}), 3, "/dev/null: is no regular file");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  expect_refusal(to({"--out", path("model.json"), "--run-report", path("folder")}), 3,
+                 "folder: is a directory");
+  expect_refusal(to({"--out", ""}), 2, "--out: the name of the file is empty");
+  expect_refusal(to({"--run-report", ""}), 2, "--run-report: the name of the file is empty");
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  const std::string model = path("model.json");
+  expect_line(run({"predict", model, path("data.csv"), "--out", path("folder")}), 3,
+              "folder: is a directory");
+  expect_line(run({"report", model, "--out", path("folder")}), 3, "folder: is a directory");
+  expect_line(run({"predict", model, path("data.csv"), "--out", ""}), 2,
+              "--out: the name of the file is empty");
+  expect_line(run({"report", model, "--out", ""}), 2, "--out: the name of the file is empty");
+}
+
+TEST_F(Refusals, ToOverwriteWhatIsRead) {
+  const std::string table = read("data.csv");
+  const auto refused = [&](const Words& words, const char* why) {
+    expect_line(run(words), 2, why);
+    EXPECT_EQ(read("data.csv"), table);
+  };
+  if (rank_ == 0) {
+    fs::create_symlink(path("data.csv"), path("link.csv"));
+    fs::copy_file(path("data.csv"), path("m.json.cov-01234567"));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto with = [&](const Words& more) {
+    Words words{"fit", path("data.csv"), "--formula", "y ~ x", "--device", "cpu"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  refused(with({"--out", path("./data.csv")}), "--out");
+  refused(with({"--out", path("link.csv")}), "--out");
+  refused(with({"--out", path("m.json"), "--run-report", path("data.csv")}), "--run-report");
+  refused(with({"--out", path("m.json"), "--run-report", path("m.json")}), "a file of --out too");
+  // Other spellings, and the files beside these.
+  refused(with({"--out", path("m.json"), "--checkpoint", path("./m.json")}), "--checkpoint");
+  refused(with({"--out", path("m.json"), "--checkpoint", path("no/../m.json.cov")}), "--checkpoint");
+  refused(with({"--out", path("m.json"), "--run-report", path("./m.json.cov")}), "--run-report");
+  refused(with({"--out", path("m.json"), "--run-report", path("./m.json.cov-0123abcd")}),
+          "has a name that the covariance of ");
+  refused(
+      {"fit", path("m.json.cov-01234567"), "--formula", "y ~ x", "--device", "cpu", "--out", path("m.json")},
+      "m.json.cov-01234567 has a name that the covariance of ");
+  refused(with({"--checkpoint", path("state"), "--out", path("./state.previous")}), "--checkpoint");
+  refused(with({"--checkpoint", path("./data.csv"), "--out", path("m.json")}), "that is read");
+  const std::string own =
+      "name = \"own\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\ndeviance = \"(y - "
+      "mu)^2\"\n";
+  write("own.toml", own);
+  refused(with({"--family", "@" + path("own.toml"), "--out", path("./own.toml")}), "--out");
+  EXPECT_EQ(read("own.toml"), own);
+  EXPECT_FALSE(fs::exists(path("m.json")));
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  const std::string model = read("model.json");
+  for (const std::string& out : {path("data.csv"), path("model.json"), path("./model.json.cov")})
+    refused({"predict", path("model.json"), path("data.csv"), "--out", out}, "--out");
+  EXPECT_EQ(read("model.json"), model);
+}
+
+TEST_F(Refusals, NameTheLineOfATextWhereTheModelHasANumber) {
+  ASSERT_EQ(fit("data.csv", "y ~ z + f + s(x, bs=\"ps\", k=12) + offset(few)").status, 0);
+  const std::pair<const char*, const char*> rows[] = {
+      {"'x'", "word,0.5,1,a"}, {"'z'", "0.5,word,1,a"}, {"'few'", "0.5,0.5,word,a"}};
+  for (const auto& [column, row] : rows) {
+    write("new.csv", std::string("x,z,few,f\n0.5,0.5,1,b\n") + row + "\n");
+    expect_line(run({"predict", path("model.json"), path("new.csv"), "--out", path("pred.csv")}), 3,
+                "line 3: the column " + std::string(column) + " holds the text 'word'");
+    EXPECT_FALSE(fs::exists(path("pred.csv")));
+  }
+}
+
+TEST_F(Refusals, OfAFileThatIsNoModel) {
+  const auto expect_refused = [&](const char* text, const char* why) {
+    write("other.json", text);
+    expect_refusal(run({"summary", path("other.json")}), 3, std::string("other.json: ") + why);
+    MPI_Barrier(MPI_COMM_WORLD);
+  };
+  for (const char* text : {"", "{}", "[1,2"}) expect_refused(text, "is not a model");
+  expect_refused("{\"format\":\"tessera-fit model\",\"version\":999}", "was written by a newer tessera-fit");
+  expect_refused("{\"format\":\"tessera-fit model\",\"version\":1}", "was written by an older tessera-fit");
+  expect_refused("{\"format\":\"tessera-fit model\",\"version\":2}", "is damaged");
+}
+
+TEST_F(Refusals, OfAFileWithoutAnEndComeAtOnce) {
+  expect_refusal(run({"summary", "/dev/zero"}), 3, "/dev/zero: cannot be read: it is no regular file");
+  expect_refusal(run({"predict", "/dev/zero", path("data.csv")}), 3, "it is no regular file");
+  expect_refusal(fit("data.csv", "y ~ x", {"--family", "@/dev/zero"}), 3, "it is no regular file");
+  write("wrong.toml", "name = \"mine\"\nvariance = 3\n");
+  expect_refusal(fit("data.csv", "y ~ x", {"--family", "@" + path("wrong.toml")}), 3, "wrong.toml: ");
+}
+
+}  // namespace
+}  // namespace tessera

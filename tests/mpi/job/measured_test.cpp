@@ -142,7 +142,7 @@ TEST(MeasuredScores, MisuseInOneFunctionIsAUsageErrorOnAllRanks) {
       {[&] { const Job inner(comm); }, "a collective call, such as a verb of a job, on another thread"}};
   for (const auto& [mistake, said] : mistakes) {
     for (const bool of_all : {true, false}) {
-      const std::string refusal = refusal_of(comm, measured_by([&](const HostTile&) {
+      const std::string refusal = refusal_of(comm, measured_by([&, &mistake = mistake](const HostTile&) {
                                                if (of_all || last) mistake();
                                                return std::int64_t{1};
                                              }));

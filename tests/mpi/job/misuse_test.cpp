@@ -159,7 +159,7 @@ TEST_P(Misuse, AnExceptionThatCannotBeReportedIsAFailureLikeAnyOther) {
     try {
       (void)job_.reduce(
           job_.plan(300, 10), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-          [&](const HostTile&, std::span<double>) {
+          [&, &text = text](const HostTile&, std::span<double>) {
             if (!on_last()) return;
             memory_is_short = true;
             throw WithText(text);

@@ -145,8 +145,10 @@ void Session::refuse_together(const std::string& problem) {
   std::string message = world_.allgather_text(problem).at(static_cast<std::size_t>(first));
   if (first != 0) message = world_.self_.family->name_of(first) + ": " + message;
   const int rank = world_.rank();
+  std::shared_ptr<void> finalise;
+  if (std::exchange(owns_mpi_, false)) finalise = {nullptr, [](void*) { MPI_Finalize(); }};
   end(detail::WayOut::plain);
-  throw StartRefused(message, rank);
+  throw StartRefused(message, rank, std::move(finalise));
 }
 
 /// MPI_Finalize waits for every rank, and for ever: here it is seen which ranks do not come.

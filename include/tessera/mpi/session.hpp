@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace tessera::mpi {
 namespace detail {
@@ -17,15 +18,19 @@ enum class WayOut;
 }  // namespace detail
 
 /// Thrown on every rank by a `Session` that does not start because an environment variable is wrong on one of
-/// them. MPI is finalised, or the application's, and there is no session to ask who reports it: rank 0 does.
+/// them. There is no session to ask who reports it: rank 0 does. Where the session would have owned MPI, the
+/// last copy of the exception finalises it, which waits for all ranks: so rank 0, which reports it in its
+/// handler, has done so before a launcher sees another rank end.
 class StartRefused : public Error {
  public:
-  StartRefused(const std::string& message, int rank) : Error(ErrorCode::usage, message), rank_(rank) {}
+  StartRefused(const std::string& message, int rank, std::shared_ptr<void> finalise)
+      : Error(ErrorCode::usage, message), rank_(rank), finalise_(std::move(finalise)) {}
 
   [[nodiscard]] bool is_root() const noexcept { return rank_ == 0; }
 
  private:
   int rank_;
+  std::shared_ptr<void> finalise_;
 };
 
 /// Owns MPI_Init_thread (MPI_THREAD_FUNNELED) and MPI_Finalize for a program.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of tessera-fit: what it writes, and how it refuses.
+#include "fit/example.hpp"
 #include "info/run_program.hpp"
 #include "temporary_folder.hpp"
 
@@ -27,19 +28,7 @@ namespace fs = std::filesystem;
 /// A folder of its own for each test.
 class Program : public ::testing::Test {
  protected:
-  void SetUp() override {
-    // sin and parabola of two covariates, and a factor; deterministic, so that no seed is needed.
-    std::ostringstream table;
-    table.precision(17);
-    table << "y,x,z,f,c,few\n";
-    for (int i = 0; i < 200; ++i) {
-      const double x = std::fmod(i * 0.6180339887498949, 1.0);
-      const double z = std::fmod(i * 0.7548776662466927, 1.0);
-      table << std::sin(6 * x) + z * z + 0.1 * std::cos(97.0 * i) << ',' << x << ',' << z << ','
-            << "abc"[i % 3] << ",7," << i % 4 << '\n';
-    }
-    write("data.csv", table.str());
-  }
+  void SetUp() override { write("data.csv", example_table()); }
 
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   void write(const std::string& name, const std::string& text) const {
@@ -57,19 +46,9 @@ class Program : public ::testing::Test {
                path("model.json") + " " + more);
   }
 
-  /// Lines of the program's own on standard error, without mpirun's.
-  [[nodiscard]] static std::vector<std::string> complaints(const ProgramResult& result) {
-    std::vector<std::string> own;
-    std::istringstream lines(result.err);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("tessera-fit: ")) own.push_back(line);
-    }
-    return own;
-  }
-
   void expect_refusal(const ProgramResult& result, int status, std::string_view words) const {
     EXPECT_EQ(result.status, status) << result.err;
-    const auto own = complaints(result);
+    const auto own = complaints(result.err);
     ASSERT_EQ(own.size(), 1U) << result.err;
     EXPECT_NE(own[0].find(words), std::string::npos) << own[0];
     // Nothing half-written, under any name.
@@ -564,7 +543,7 @@ TEST_P(WithoutEstimate, IsStatus4WithOneLineThatSaysWhy) {
         "table.csv", tested.formula,
         std::string("--block-rows 16 --checkpoint ") + path("state") + " --family " + tested.family, ranks);
     EXPECT_EQ(result.status, 4) << result.err;
-    const auto own = complaints(result);
+    const auto own = complaints(result.err);
     ASSERT_EQ(own.size(), 1U) << result.err;
     EXPECT_TRUE(own[0].starts_with("tessera-fit: there is no finite estimate: ")) << own[0];
     EXPECT_NE(own[0].find(tested.words), std::string::npos) << own[0];
@@ -622,7 +601,7 @@ TEST_F(Program, RowsOfAnUnseenLevelAreNAAndCountedOnce) {
   write("new.csv", "x,f\n0.5,a\n0.6,d\n0.5,\n0.5,NA\nNA,b\n0.5,a\n");
   const auto alone = run(predict + path("new.csv") + " --se");
   EXPECT_EQ(alone.status, 0) << alone.err;
-  EXPECT_EQ(complaints(alone),
+  EXPECT_EQ(complaints(alone.err),
             std::vector<std::string>{"tessera-fit: 2 rows have levels of 'f' that the fit had not ('', 'd'): "
                                      "their predictions are NA"});
   std::istringstream lines(alone.out);
@@ -634,7 +613,7 @@ TEST_F(Program, RowsOfAnUnseenLevelAreNAAndCountedOnce) {
   EXPECT_EQ(rows[1].find("NA"), std::string::npos);
   const auto many = run(std::string(TESSERA_MPIRUN) + " 3" + predict + path("new.csv") + " --se");
   EXPECT_EQ(many.out, alone.out);
-  EXPECT_EQ(complaints(many), complaints(alone));
+  EXPECT_EQ(complaints(many.err), complaints(alone.err));
 }
 
 // As predict.gam has it: a level that the fit had not has no column of a random effect.
@@ -654,7 +633,7 @@ TEST_F(Program, AnUnseenLevelOfARandomEffectIsPredictedWithoutIt) {
   ASSERT_NE(found, coefficients.end());
   const auto unseen = predicted("0.5,new\n");
   EXPECT_EQ(unseen.status, 0);
-  EXPECT_EQ(complaints(unseen),
+  EXPECT_EQ(complaints(unseen.err),
             std::vector<std::string>{"tessera-fit: 1 row has a level of 'f' that the fit had "
                                      "not ('new'): predicted without that random effect"});
   EXPECT_NEAR(fitted(unseen) + found->at("value").template get<double>(), fitted(predicted("0.5,a\n")),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tessera-fit refuses: with one line on one rank, the same status on all, and nothing written. The
 // commands run in this process, on each rank, since starting a program for each would take minutes.
+#include "fit/example.hpp"
 #include "fit/run.hpp"
 #include "temporary_folder.hpp"
 
@@ -9,12 +10,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,17 +68,7 @@ class Refusals : public ::testing::Test {
     MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
     folder_ = fs::path(name.data()) / "work";
     if (rank_ == 0) fs::create_directory(folder_);
-    // sin and parabola of two covariates, and a factor; deterministic, so that no seed is needed.
-    std::ostringstream table;
-    table.precision(17);
-    table << "y,x,z,f,c,few\n";
-    for (int i = 0; i < 200; ++i) {
-      const double x = std::fmod(i * 0.6180339887498949, 1.0);
-      const double z = std::fmod(i * 0.7548776662466927, 1.0);
-      table << std::sin(6 * x) + z * z + 0.1 * std::cos(97.0 * i) << ',' << x << ',' << z << ','
-            << "abc"[i % 3] << ",7," << i % 4 << '\n';
-    }
-    write("data.csv", table.str());
+    write("data.csv", example_table());
   }
   /// Rank 0 has what the others still look at.
   void TearDown() override { MPI_Barrier(MPI_COMM_WORLD); }
@@ -120,11 +109,7 @@ class Refusals : public ::testing::Test {
 
   void expect_line(const Outcome& outcome, int status, std::string_view words) const {
     EXPECT_EQ(outcome.status, status) << outcome.err;
-    std::vector<std::string> own;
-    std::istringstream lines(outcome.err);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("tessera-fit: ")) own.push_back(line);
-    }
+    const std::vector<std::string> own = complaints(outcome.err);
     ASSERT_EQ(own.size(), rank_ == 0 ? 1U : 0U) << outcome.err;
     if (rank_ == 0) {
       EXPECT_NE(own[0].find(words), std::string::npos) << own[0];

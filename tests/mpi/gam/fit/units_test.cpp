@@ -4,6 +4,7 @@
 #include "gam/fit/predict.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_pass.hpp"
+#include "support/reference_case.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@
 namespace tessera::gam {
 namespace {
 
+using testing::relative_to_range;
+
 const mpi::Communicator& world() {
   static const mpi::Communicator comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
   return comm;
@@ -40,14 +43,6 @@ double largest_relative(const std::vector<double>& a, const std::vector<double>&
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
     largest = std::max(largest, std::abs(a[i] / b[i] - 1));
   return largest;
-}
-
-double relative_to_range(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto [low, high] = std::minmax_element(b.begin(), b.end());
-  double largest = a.size() == b.size() ? 0 : INFINITY;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    largest = std::max(largest, std::abs(a[i] - b[i]));
-  return largest / (*high - *low);
 }
 
 /// tests/data/units/make_units.R: R's fits, where it can be in variables that are centred and scaled by hand.

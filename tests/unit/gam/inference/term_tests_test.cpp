@@ -4,7 +4,7 @@
 
 #include "support/dense_fit.hpp"
 #include "support/dense_model.hpp"
-#include "support/reference_case.hpp"
+#include "support/reference_models.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,7 @@ namespace {
 using testing::DenseModel;
 using testing::load_reference_case;
 using testing::ReferenceCase;
+using testing::smooths_of;
 
 TermTests tests_of(const DenseModel& model, const std::vector<double>& y, Family family) {
   const testing::DenseFit out = testing::performance_iteration(model, y, family);
@@ -40,13 +41,6 @@ std::vector<std::string> groups_of(std::size_t rows, std::size_t groups) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < rows; ++i) out.push_back(std::to_string(100 + i % groups));
   return out;
-}
-
-DenseModel smooths_of(const ReferenceCase& data, const std::vector<std::string>& variables, int k) {
-  DenseModel model(static_cast<int>(data.fitted.size()));
-  model.add_intercept();
-  for (const std::string& x : variables) model.add_ps("s(" + x + ")", data.numbers.at(x), k);
-  return model;
 }
 
 TEST(TermTests, GaussianSmooths) {
@@ -88,15 +82,7 @@ TEST(TermTests, BinomialSmooths) {
 
 TEST(TermTests, FactorByAndParametricTerms) {
   const ReferenceCase data = load_reference_case("c06_gs4_by_factor");
-  DenseModel model(static_cast<int>(data.fitted.size()));
-  model.add_intercept();
-  model.add_parametric("fac", testing::treatment_contrasts(data.texts.at("fac")));
-  Matrix x1(static_cast<int>(data.fitted.size()), 1);
-  std::copy(data.numbers.at("x1").begin(), data.numbers.at("x1").end(), x1.values().begin());
-  model.add_parametric("x1", x1);
-  model.add_ps_by("s(x2):fac", data.numbers.at("x2"), 15, data.texts.at("fac"));
-  model.add_ps("s(x0)", data.numbers.at("x0"), 15);
-  const TermTests tests = tests_of(model, data.numbers.at("y"), Family::gaussian);
+  const TermTests tests = tests_of(testing::factor_by_model(data), data.numbers.at("y"), Family::gaussian);
   ASSERT_EQ(tests.coefficients.size(), 4U);
   EXPECT_NEAR(tests.coefficients[3].estimate, -0.081272159039, 1e-7);
   EXPECT_NEAR(tests.coefficients[3].standard_error, 0.177615403592, 1e-7);

@@ -5,7 +5,7 @@
 #include "gam/reml/reml.hpp"
 #include "support/dense_fit.hpp"
 #include "support/dense_model.hpp"
-#include "support/reference_case.hpp"
+#include "support/reference_models.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,6 +23,7 @@ using testing::load_reference_case;
 using testing::performance_iteration;
 using testing::ReferenceCase;
 using testing::relative_to_range;
+using testing::smooths_of;
 
 void expect_reference(const DenseModel& model, const std::string& response, Family family,
                       const ReferenceCase& expected) {
@@ -53,14 +54,6 @@ void expect_reference(const DenseModel& model, const std::string& response, Fami
   }
 }
 
-/// The model of gamSim's first example: four P-splines of the same size.
-DenseModel four_smooths(const ReferenceCase& data, int k) {
-  DenseModel model(static_cast<int>(data.fitted.size()));
-  model.add_intercept();
-  for (const std::string x : {"x0", "x1", "x2", "x3"}) model.add_ps("s(" + x + ")", data.numbers.at(x), k);
-  return model;
-}
-
 TEST(RelativeToRange, OfANaNIsInfinite) {
   EXPECT_EQ(relative_to_range({1, 2.5, 3}, {1, 2, 3}), 0.25);
   EXPECT_EQ(relative_to_range({NAN, 2, 3}, {1, 2, 3}), INFINITY);
@@ -77,39 +70,31 @@ TEST(RemlReference, MotorcycleGaussian) {
 
 TEST(RemlReference, FourSmoothsGaussianOneOfThemLinear) {
   const ReferenceCase data = load_reference_case("c02_gs1_gauss");
-  const DenseModel model = four_smooths(data, 20);
+  const DenseModel model = smooths_of(data, {"x0", "x1", "x2", "x3"}, 20);
   expect_reference(model, "y", Family::gaussian, data);
 }
 
 TEST(RemlReference, FourSmoothsPoisson) {
   const ReferenceCase data = load_reference_case("c03_gs1_poisson");
-  const DenseModel model = four_smooths(data, 20);
+  const DenseModel model = smooths_of(data, {"x0", "x1", "x2", "x3"}, 20);
   expect_reference(model, "y", Family::poisson, data);
 }
 
 TEST(RemlReference, FourSmoothsBinomial) {
   const ReferenceCase data = load_reference_case("c04_gs1_binary");
-  const DenseModel model = four_smooths(data, 15);
+  const DenseModel model = smooths_of(data, {"x0", "x1", "x2", "x3"}, 15);
   expect_reference(model, "y", Family::binomial, data);
 }
 
 TEST(RemlReference, FourSmoothsGamma) {
   const ReferenceCase data = load_reference_case("c05_gs1_gamma");
-  const DenseModel model = four_smooths(data, 12);
+  const DenseModel model = smooths_of(data, {"x0", "x1", "x2", "x3"}, 12);
   expect_reference(model, "y", Family::gamma, data);
 }
 
 TEST(RemlReference, FactorByWithMainEffect) {
   const ReferenceCase data = load_reference_case("c06_gs4_by_factor");
-  DenseModel model(static_cast<int>(data.fitted.size()));
-  model.add_intercept();
-  model.add_parametric("fac", testing::treatment_contrasts(data.texts.at("fac")));
-  Matrix x1(static_cast<int>(data.fitted.size()), 1);
-  std::copy(data.numbers.at("x1").begin(), data.numbers.at("x1").end(), x1.values().begin());
-  model.add_parametric("x1", x1);
-  model.add_ps_by("s(x2):fac", data.numbers.at("x2"), 15, data.texts.at("fac"));
-  model.add_ps("s(x0)", data.numbers.at("x0"), 15);
-  expect_reference(model, "y", Family::gaussian, data);
+  expect_reference(testing::factor_by_model(data), "y", Family::gaussian, data);
 }
 
 TEST(RemlReference, RandomEffectAndSmooths) {

@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/printable.hpp>
+
+#include <cstddef>
 #include <string_view>
 
 /// The one encoding of names and levels: a model is JSON, which has no other.
 namespace tessera::base {
 
 /// RFC 3629.
-[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+[[nodiscard]] inline bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_character_bytes(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
 
 /// What a message says to do about a table that is not.
 inline constexpr std::string_view how_to_utf8 =

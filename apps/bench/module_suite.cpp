@@ -128,7 +128,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
   std::vector<Measurement> all;
   for (const char* model : {"G4", "G10"}) {
     const ModuleSource source = kernels_of(comm, model);
-    const std::string name = fmt::format("kernels of {}, {}", model, base::counted(comm.size(), "rank"));
+    const std::string name = fmt::format("kernels of {}, {}", model, counted(comm.size(), "rank"));
     Measurement cold{"module", name, "compiled", "s", {}};
     Measurement disk{"module", name, "from disk", "s", {}};
     Measurement memory{"module", name, "from memory", "s", {}};

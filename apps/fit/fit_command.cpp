@@ -42,7 +42,7 @@ std::string planned(const Job& job) {
   switch (known.ran) {
     case Verdict::Ran::devices:
       return fmt::format("to run on {}",
-                         base::counted(known.devices, known.simulated ? "simulated device" : "device"));
+                         counted(known.devices, known.simulated ? "simulated device" : "device"));
     case Verdict::Ran::host: return "to run on the CPU: " + known.absence;
     case Verdict::Ran::fallback: return "to run on the CPU: " + to_string(known.failure);
     case Verdict::Ran::none: return to_string(known);
@@ -150,8 +150,8 @@ int FitCommand::run(mpi::Session& session) const {
   Job job(session.world(), job_options);
   phases.push_back(
       {"hardware", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0});
-  progress.note(fmt::format("{} on {}; {}", base::counted(session.world().size(), "rank"),
-                            base::counted(job.inventory().nodes(), "node"), planned(job)));
+  progress.note(fmt::format("{} on {}; {}", counted(session.world().size(), "rank"),
+                            counted(job.inventory().nodes(), "node"), planned(job)));
   if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
   Fingerprint fingerprint;
   files::FileState table_file;
@@ -188,7 +188,7 @@ int FitCommand::run(mpi::Session& session) const {
   if (model.converged || !model.no_estimate.empty()) fit_checkpoint.answered();
   if (root) {
     progress.note(fmt::format(
-        "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, base::counted(model.iterations, "iteration"),
+        "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     // The model is written: a full disk behind standard output does not fail the fit. Flushed at once, as
     // mpirun may drop the last output of a rank that ends with another status than 0.
@@ -199,7 +199,7 @@ int FitCommand::run(mpi::Session& session) const {
     } else if (!model.converged) {
       files::say_line({fmt::format(
           "tessera-fit: not converged after {}: the last state is in {}{}",
-          base::counted(model.iterations, "iteration"), out,
+          counted(model.iterations, "iteration"), out,
           fit_checkpoint.kept() && model.iterations == max_iterations
               ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
               : std::string())});

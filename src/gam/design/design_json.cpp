@@ -28,7 +28,7 @@ class NumbersLeft {
   NumbersLeft(std::int64_t coefficients, int splines)
       : left_(least + (per_covariance + (std::int64_t{2} << splines)) * coefficients * coefficients) {}
 
-  [[nodiscard]] Matrix matrix(const files::JsonField& field, int rows, int cols) {
+  [[nodiscard]] Matrix matrix(const JsonField& field, int rows, int cols) {
     const std::int64_t count = std::int64_t{rows} * cols;
     if (count > left_)
       field.refuse(
@@ -63,7 +63,7 @@ Json matrix_json(const Matrix& matrix) {
   return json;
 }
 
-Matrix matrix_from(const files::JsonField& field, int rows, int cols, NumbersLeft& left) {
+Matrix matrix_from(const JsonField& field, int rows, int cols, NumbersLeft& left) {
   static_cast<void>(field.at("rows").whole(rows, rows));
   static_cast<void>(field.at("cols").whole(cols, cols));
   Matrix matrix = left.matrix(field, rows, cols);
@@ -72,8 +72,8 @@ Matrix matrix_from(const files::JsonField& field, int rows, int cols, NumbersLef
     std::copy(values.begin(), values.end(), matrix.values().begin());
     return matrix;
   }
-  for (const files::JsonField& entry : field.at("entries").elements()) {
-    const std::vector<files::JsonField> parts = entry.elements(3);
+  for (const JsonField& entry : field.at("entries").elements()) {
+    const std::vector<JsonField> parts = entry.elements(3);
     matrix(parts[0].whole(0, rows - 1), parts[1].whole(0, cols - 1)) = parts[2].number();
   }
   return matrix;
@@ -95,7 +95,7 @@ Json margin_json(const Margin& margin) {
   return json;
 }
 
-std::array<double, 16> cell_from(const files::JsonField& field) {
+std::array<double, 16> cell_from(const JsonField& field) {
   std::array<double, 16> cell{};
   const std::vector<double> values = field.numbers(cell.size());
   std::copy(values.begin(), values.end(), cell.begin());
@@ -107,7 +107,7 @@ bool usable_width(double width) {
   return width > 0 && std::isfinite(width) && std::isfinite(1 / width);
 }
 
-std::vector<double> breaks_from(const files::JsonField& field, bool uniform) {
+std::vector<double> breaks_from(const JsonField& field, bool uniform) {
   std::vector<double> breaks = field.numbers();
   if (breaks.size() < 2) field.refuse("has no cell of a spline");
   const double mean = (breaks.back() - breaks.front()) / static_cast<double>(breaks.size() - 1);
@@ -122,7 +122,7 @@ std::vector<double> breaks_from(const files::JsonField& field, bool uniform) {
   return breaks;
 }
 
-Margin margin_from(const files::JsonField& field) {
+Margin margin_from(const JsonField& field) {
   Margin margin;
   margin.uniform = field.at("uniform").truth();
   margin.breaks = breaks_from(field.at("breaks"), margin.uniform);
@@ -132,8 +132,7 @@ Margin margin_from(const files::JsonField& field) {
   if (const auto same = field.find("cell")) {
     margin.cells.assign(cells, cell_from(*same));
   } else {
-    for (const files::JsonField& cell : field.at("cells").elements(cells))
-      margin.cells.push_back(cell_from(cell));
+    for (const JsonField& cell : field.at("cells").elements(cells)) margin.cells.push_back(cell_from(cell));
   }
   return margin;
 }
@@ -151,24 +150,23 @@ Json penalty_json(const Penalty& penalty) {
   return json;
 }
 
-Penalty penalty_from(const files::JsonField& field, int size, std::size_t margins, NumbersLeft& left) {
-  const std::vector<files::JsonField> matrices = field.at("matrices").elements();
+Penalty penalty_from(const JsonField& field, int size, std::size_t margins, NumbersLeft& left) {
+  const std::vector<JsonField> matrices = field.at("matrices").elements();
   if (matrices.empty() || matrices.size() > margins)
     field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
   Penalty penalty;
-  for (const files::JsonField& matrix : matrices)
-    penalty.matrices.push_back(matrix_from(matrix, size, size, left));
+  for (const JsonField& matrix : matrices) penalty.matrices.push_back(matrix_from(matrix, size, size, left));
   if (const auto ranks = field.find("set_ranks")) {
-    for (const files::JsonField& rank : ranks->elements(std::size_t{1} << matrices.size()))
+    for (const JsonField& rank : ranks->elements(std::size_t{1} << matrices.size()))
       penalty.set_ranks.push_back(rank.whole(0, size));
   } else {
-    const files::JsonField eigenvalues = field.at("eigenvalues");
+    const JsonField eigenvalues = field.at("eigenvalues");
     // Those of before the constraint, which takes one coefficient at most.
     const int rank = eigenvalues.at("rows").whole(0, size + 1);
     penalty.eigenvalues = matrix_from(eigenvalues, rank, static_cast<int>(matrices.size()), left);
     penalty.log_det_constant = field.at("log_det_constant").number();
   }
-  for (const files::JsonField& label : field.at("labels").elements(matrices.size()))
+  for (const JsonField& label : field.at("labels").elements(matrices.size()))
     penalty.labels.push_back(label.text());
   return penalty;
 }
@@ -185,7 +183,7 @@ Json block_json(const CoefBlock& block) {
 }
 
 /// The term whose raw columns begin a block.
-const RawTerm& term_of(const Design& design, const files::JsonField& raw_begin) {
+const RawTerm& term_of(const Design& design, const JsonField& raw_begin) {
   const int place = raw_begin.whole(0, design.raw_size - 1);
   return *std::prev(std::upper_bound(design.terms.begin(), design.terms.end(), place,
                                      [](int at, const RawTerm& term) { return at < term.raw_begin; }));
@@ -200,8 +198,8 @@ int raw_size_of(const RawTerm& term, std::size_t count) {
 }
 
 /// The raw columns of a block: all of a term's or, of a smooth by a factor, those of one level.
-void set_place(CoefBlock& block, const files::JsonField& field, const Design& design) {
-  const files::JsonField begin = field.at("raw_begin");
+void set_place(CoefBlock& block, const JsonField& field, const Design& design) {
+  const JsonField begin = field.at("raw_begin");
   const RawTerm& term = term_of(design, begin);
   const bool smooth = field.find("penalty").has_value();
   const std::size_t components = term.components.size();
@@ -216,13 +214,13 @@ void set_place(CoefBlock& block, const files::JsonField& field, const Design& de
     field.at("variables").refuse("has no variable for the level that the smooth is by");
 }
 
-CoefBlock block_from(const files::JsonField& field, const Design& design, NumbersLeft& left) {
+CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& left) {
   CoefBlock block;
   block.label = field.at("label").text();
   block.kind = field.at("kind").text();
   block.names = field.at("names").texts();
   block.coef_size = static_cast<int>(block.names.size());
-  for (const files::JsonField& knots : field.at("knots").elements()) block.knots.push_back(knots.numbers());
+  for (const JsonField& knots : field.at("knots").elements()) block.knots.push_back(knots.numbers());
   block.s_scale = field.at("s_scale").numbers();
   block.variables = field.at("variables").texts();
   block.by_level = field.at("by_level").text();
@@ -241,8 +239,8 @@ Json component_json(const Component& component, const Design& design) {
 }
 
 /// A component is a spline if it has a margin, else what its variable is.
-Component component_from(const files::JsonField& field, const Design& design) {
-  const files::JsonField name = field.at("variable");
+Component component_from(const JsonField& field, const Design& design) {
+  const JsonField name = field.at("variable");
   const auto found =
       std::find_if(design.variables.begin(), design.variables.end(),
                    [&](const DesignVariable& variable) { return variable.name == name.text(); });
@@ -260,7 +258,7 @@ Component component_from(const files::JsonField& field, const Design& design) {
   return component;
 }
 
-DesignVariable variable_from(const files::JsonField& field) {
+DesignVariable variable_from(const JsonField& field) {
   DesignVariable variable{field.at("name").text(), false, {}};
   if (const auto levels = field.find("levels")) {
     variable.factor = true;
@@ -278,14 +276,14 @@ int splines_of(const RawTerm& term) {
 
 }  // namespace
 
-Design design_from_json(const files::JsonField& field, int coefficients) {
+Design design_from_json(const JsonField& field, int coefficients) {
   Design design;
-  for (const files::JsonField& variable : field.at("variables").elements())
+  for (const JsonField& variable : field.at("variables").elements())
     design.variables.push_back(variable_from(variable));
   int splines = 0;
-  for (const files::JsonField& term : field.at("terms").elements()) {
+  for (const JsonField& term : field.at("terms").elements()) {
     std::vector<Component> components;
-    for (const files::JsonField& component : term.elements())
+    for (const JsonField& component : term.elements())
       components.push_back(component_from(component, design));
     try {
       design.add_term(std::move(components));
@@ -295,7 +293,7 @@ Design design_from_json(const files::JsonField& field, int coefficients) {
     splines = std::max(splines, splines_of(design.terms.back()));
   }
   NumbersLeft left(coefficients, splines);
-  for (const files::JsonField& value : field.at("blocks").elements()) {
+  for (const JsonField& value : field.at("blocks").elements()) {
     CoefBlock block = block_from(value, design, left);
     block.coef_begin = design.coef_size;
     if (block.coef_size > coefficients - design.coef_size)

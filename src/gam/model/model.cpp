@@ -157,13 +157,13 @@ using files::JsonField;
 
 constexpr const char* what_it_is = "a model that tessera-fit wrote";
 
-DataOutline outline_from(const files::JsonField& field) {
+DataOutline outline_from(const JsonField& field) {
   DataOutline outline;
-  for (const files::JsonField& one : field.at("variables").elements()) {
+  for (const JsonField& one : field.at("variables").elements()) {
     VariableOutline variable{one.at("name").text(), one.at("min").number(), one.at("max").number(), {}};
     if (!(variable.min <= variable.max && std::isfinite(variable.max - variable.min)))
       one.refuse(fmt::format("its extent is from {:g} to {:g}", variable.min, variable.max));
-    for (const files::JsonField& count : one.at("counts").elements())
+    for (const JsonField& count : one.at("counts").elements())
       variable.counts.push_back(count.whole<std::int64_t>());
     outline.variables.push_back(std::move(variable));
   }
@@ -230,7 +230,7 @@ class CovarianceFile {
 /// there must be, before anything else of the model takes memory.
 class StoredCovariance {
  public:
-  StoredCovariance(const files::JsonField& field, CovarianceSize size, const std::string& path)
+  StoredCovariance(const JsonField& field, CovarianceSize size, const std::string& path)
       : field_(field), size_(size) {
     if (const auto suffix = field.find("suffix")) {
       // Any other would lead to any file.
@@ -256,36 +256,36 @@ class StoredCovariance {
   }
 
  private:
-  void check(const files::JsonField& columns, std::size_t count) const {
-    for (const files::JsonField& column : columns.elements(count))
+  void check(const JsonField& columns, std::size_t count) const {
+    for (const JsonField& column : columns.elements(count))
       static_cast<void>(column.elements(size_.coefficients));
   }
-  [[nodiscard]] Matrix columns_from(const files::JsonField& columns, std::size_t count) const {
+  [[nodiscard]] Matrix columns_from(const JsonField& columns, std::size_t count) const {
     Matrix out(static_cast<int>(size_.coefficients), static_cast<int>(count));
     int j = 0;
-    for (const files::JsonField& column : columns.elements(count)) {
+    for (const JsonField& column : columns.elements(count)) {
       const std::vector<double> values = column.numbers(size_.coefficients);
       std::copy(values.begin(), values.end(), out.column(j++).begin());
     }
     return out;
   }
 
-  files::JsonField field_;
+  JsonField field_;
   CovarianceSize size_;
   std::optional<CovarianceFile> file_;
 };
 
-Centring centring_from(const files::JsonField& field, const Design& design) {
+Centring centring_from(const JsonField& field, const Design& design) {
   Centring centring;
-  for (const files::JsonField& one : field.at("components").elements()) {
+  for (const JsonField& one : field.at("components").elements()) {
     const std::size_t term = one.at("term").index_below(design.terms.size());
     const auto& components = design.terms[term].components;
     const std::size_t place = one.at("component").index_below(components.size());
     if (components[place].kind != Component::Kind::numeric)
       one.at("component").refuse("is of a component that is no number");
     Centring::CentredComponent component{static_cast<int>(term), static_cast<int>(place), {}};
-    for (const files::JsonField& part : one.at("parts").elements()) {
-      const files::JsonField name = part.at("variable");
+    for (const JsonField& part : one.at("parts").elements()) {
+      const JsonField name = part.at("variable");
       const auto found = std::find_if(
           design.variables.begin(), design.variables.end(),
           [&](const DesignVariable& variable) { return !variable.factor && variable.name == name.text(); });
@@ -295,14 +295,14 @@ Centring centring_from(const files::JsonField& field, const Design& design) {
     }
     centring.components.push_back(std::move(component));
   }
-  for (const files::JsonField& place : field.at("coefficients").elements())
+  for (const JsonField& place : field.at("coefficients").elements())
     centring.coefficients.push_back(
         static_cast<int>(place.index_below(static_cast<std::size_t>(design.coef_size))));
   centring.values = field.at("values").numbers(centring.coefficients.size());
   return centring;
 }
 
-AnyFamily family_from(const files::JsonField& json, const std::string& path) {
+AnyFamily family_from(const JsonField& json, const std::string& path) {
   if (const auto own = json.find("family_toml")) {
     try {
       return AnyFamily(parse_custom_family(own->text(), "family_toml"));
@@ -316,8 +316,8 @@ AnyFamily family_from(const files::JsonField& json, const std::string& path) {
 }
 
 /// The design's variables are those that a prediction reads for the formula; an offset is a number.
-void check_formula(const files::JsonField& json, const Model& model) {
-  const files::JsonField field = json.at("formula");
+void check_formula(const JsonField& json, const Model& model) {
+  const JsonField field = json.at("formula");
   Formula formula;
   try {
     formula = parse_formula(model.formula);
@@ -334,8 +334,8 @@ void check_formula(const files::JsonField& json, const Model& model) {
   }
 }
 
-void read_terms(const files::JsonField& field, Model& model) {
-  const std::vector<files::JsonField> terms = field.elements(model.design.blocks.size());
+void read_terms(const JsonField& field, Model& model) {
+  const std::vector<JsonField> terms = field.elements(model.design.blocks.size());
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const CoefBlock& block = model.design.blocks[i];
     if (!block.penalty) continue;
@@ -348,7 +348,7 @@ void read_terms(const files::JsonField& field, Model& model) {
   }
 }
 
-void read_summary(const files::JsonField& json, Model& model) {
+void read_summary(const JsonField& json, Model& model) {
   model.scale = json.at("scale").number_or_nan();
   model.deviance = json.at("deviance").number_or_nan();
   model.null_deviance = json.at("null_deviance").number_or_nan();
@@ -360,14 +360,14 @@ void read_summary(const files::JsonField& json, Model& model) {
   model.converged = json.at("converged").truth();
   if (const auto reason = json.find("no_estimate")) model.no_estimate = reason->text();
   model.verdict = json.at("verdict").text();
-  for (const files::JsonField& test : json.at("parametric").elements())
+  for (const JsonField& test : json.at("parametric").elements())
     model.coefficient_tests.push_back({test.at("name").text(), test.at("estimate").number_or_nan(),
                                        test.at("standard_error").number_or_nan(),
                                        test.at("statistic").number_or_nan(),
                                        test.at("p_value").number_or_nan()});
 }
 
-Model from_json(const files::JsonField& json, const std::string& path) {
+Model from_json(const JsonField& json, const std::string& path) {
   Model model;
   model.formula = json.at("formula").text();
   model.family = family_from(json, path);
@@ -376,7 +376,7 @@ Model from_json(const files::JsonField& json, const std::string& path) {
   model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
   if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)
     json.at("rows_dropped").refuse("is more than there can be");
-  for (const files::JsonField& coefficient : json.at("coefficients").elements())
+  for (const JsonField& coefficient : json.at("coefficients").elements())
     model.coef.push_back(coefficient.at("value").number());
   const auto centring = json.find("centring");
   const CovarianceSize size{model.coef.size(), centring ? centring->at("coefficients").size() : 0};
@@ -468,7 +468,7 @@ std::string save_model(const Model& model, const std::string& path, int inline_l
 
 Model load_model(const std::string& path) {
   const files::JsonFile file(path, what_it_is);
-  const files::JsonField json = file.root();
+  const JsonField json = file.root();
   const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
   try {
     if (json.at("format").text() != format_name) not_it();

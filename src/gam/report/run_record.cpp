@@ -31,10 +31,10 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 }
 
 /// The hosts of ranks 0, 1, 2, …
-std::vector<std::string> hosts_of(const files::JsonField& ranks, RunRecord& run) {
+std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
   std::vector<std::string> hosts;
   std::set<int> nodes;
-  for (const files::JsonField& rank : ranks.elements()) {
+  for (const JsonField& rank : ranks.elements()) {
     const auto place = static_cast<int>(hosts.size());
     static_cast<void>(rank.at("rank").whole(place, place));
     hosts.push_back(rank.at("host").text());
@@ -46,8 +46,7 @@ std::vector<std::string> hosts_of(const files::JsonField& ranks, RunRecord& run)
 }
 
 /// Rows of the table from one to another.
-void set_rows(RunRecord::Part& part, const files::JsonField& begin, const files::JsonField& end,
-              std::int64_t rows) {
+void set_rows(RunRecord::Part& part, const JsonField& begin, const JsonField& end, std::int64_t rows) {
   part.begin = begin.whole<std::int64_t>(0, rows);
   part.end = end.whole<std::int64_t>(part.begin, rows);
 }
@@ -55,14 +54,14 @@ void set_rows(RunRecord::Part& part, const files::JsonField& begin, const files:
 /// Names of the devices by rank and number.
 using DeviceNames = std::map<std::pair<std::size_t, int>, std::string>;
 
-DeviceNames devices_of(const files::JsonField& devices, std::size_t ranks) {
+DeviceNames devices_of(const JsonField& devices, std::size_t ranks) {
   DeviceNames names;
-  for (const files::JsonField& device : devices.elements())
+  for (const JsonField& device : devices.elements())
     names[{device.at("rank").index_below(ranks), device.at("device").whole()}] = device.at("name").text();
   return names;
 }
 
-std::string name_of(const DeviceNames& names, std::size_t rank, const files::JsonField& device) {
+std::string name_of(const DeviceNames& names, std::size_t rank, const JsonField& device) {
   const auto found = names.find({rank, device.whole()});
   if (found == names.end()) device.refuse("is no device of its rank");
   const auto is_of_rank = [&](const auto& one) { return one.first.first == rank; };
@@ -70,21 +69,21 @@ std::string name_of(const DeviceNames& names, std::size_t rank, const files::Jso
   return several ? fmt::format("{}, no. {}", found->second, device.whole()) : found->second;
 }
 
-RunRecord from_json(const files::JsonField& json) {
+RunRecord from_json(const JsonField& json) {
   RunRecord run;
   run.model = json.at("model").text();
-  const files::JsonField verdict = json.at("verdict");
+  const JsonField verdict = json.at("verdict");
   run.verdict = verdict.at("text").text();
   run.threads = json.at("threads_per_rank").whole();
   const std::vector<std::string> hosts = hosts_of(json.at("ranks"), run);
   const DeviceNames names = devices_of(json.at("devices"), hosts.size());
   run.devices = static_cast<int>(names.size());
 
-  const files::JsonField plan = json.at("plan");
+  const JsonField plan = json.at("plan");
   run.rows = plan.at("units").whole<std::int64_t>();
   run.block = plan.at("block").whole<std::int64_t>();
   if (verdict.at("ran").text() == "devices") {
-    for (const files::JsonField& tile : plan.at("tiles").elements()) {
+    for (const JsonField& tile : plan.at("tiles").elements()) {
       const std::size_t rank = tile.at("rank").index_below(hosts.size());
       RunRecord::Part part{static_cast<int>(rank), hosts[rank], name_of(names, rank, tile.at("device")), 0,
                            0};
@@ -92,15 +91,15 @@ RunRecord from_json(const files::JsonField& json) {
       run.parts.push_back(std::move(part));
     }
   } else {
-    const std::vector<files::JsonField> ranges = plan.at("rank_ranges").elements(hosts.size());
+    const std::vector<JsonField> ranges = plan.at("rank_ranges").elements(hosts.size());
     for (std::size_t rank = 0; rank < ranges.size(); ++rank) {
       RunRecord::Part part{static_cast<int>(rank), hosts[rank], "CPU", 0, 0};
-      const std::vector<files::JsonField> ends = ranges[rank].elements(2);
+      const std::vector<JsonField> ends = ranges[rank].elements(2);
       set_rows(part, ends[0], ends[1], run.rows);
       if (part.begin < part.end) run.parts.push_back(std::move(part));
     }
   }
-  for (const files::JsonField& phase : json.at("phases").elements()) {
+  for (const JsonField& phase : json.at("phases").elements()) {
     const double seconds = phase.at("seconds").number();
     if (!(seconds >= 0 && seconds < 1e12)) phase.at("seconds").refuse(fmt::format("is {:g}", seconds));
     run.phases.push_back({phase.at("phase").text(), seconds, phase.at("bytes").whole<std::int64_t>()});
@@ -112,7 +111,7 @@ RunRecord from_json(const files::JsonField& json) {
 
 RunRecord load_run_record(const std::string& path) {
   const files::JsonFile file = files::JsonFile::parsed(files::read_text(path, most_bytes), path, what_it_is);
-  const files::JsonField json = file.root();
+  const JsonField json = file.root();
   const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
   try {
     if (json.at("format").text() != "tessera-fit run") not_it();

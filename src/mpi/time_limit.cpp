@@ -28,7 +28,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* variable = "TESSERA_START_TIMEOUT";
 
-/// What is no fault of a call that takes moments elsewhere.
+/// Added to the timeout of collectives before a call of one rank is reported: a loaded machine takes seconds
+/// for what takes milliseconds elsewhere.
 constexpr std::chrono::milliseconds of_a_loaded_machine = 5s;
 
 /// Its signals are for the threads of the application.

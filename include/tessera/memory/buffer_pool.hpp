@@ -90,8 +90,8 @@ class BufferPool {
   [[nodiscard]] MemoryLease take_bytes(std::size_t bytes, StreamView stream, Fill fill = Fill::none);
 
   /// Forgets a stream, before it is destroyed; its cached memory goes back upstream. Throws `Error(usage)` if
-  /// leases are still bound to it. An unknown stream is ignored. Memory of other
-  /// leases that was used on it waits for the work that it has been given by now.
+  /// leases are still bound to it. An unknown stream is ignored. Memory of other leases that was used
+  /// on it waits for the work that it has been given by now.
   void release_stream(StreamView stream);
   /// Gives all cached memory back upstream, and lowers the mark that the slack is counted from to what is in
   /// use now. Waits for nothing, but with an upstream that does.

@@ -30,7 +30,8 @@ json tile(int rank, int device, std::int64_t begin, std::int64_t end) {
 TEST(InfoPlan, DocumentedExample) {
   const json answer = plan_json("--scores '100,50;75;0' --units 1000");
   EXPECT_EQ(answer.at("units"), 1000);
-  EXPECT_EQ(answer.at("tiles"), json({tile(0, 0, 0, 445), tile(0, 1, 445, 667), tile(1, 0, 667, 1000)}));
+  EXPECT_EQ(answer.at("tiles"),
+            json::array({tile(0, 0, 0, 445), tile(0, 1, 445, 667), tile(1, 0, 667, 1000)}));
 }
 
 TEST(InfoPlan, NeedsNoMpi) {
@@ -42,21 +43,21 @@ TEST(InfoPlan, NeedsNoMpi) {
 
 TEST(InfoPlan, SpacesAreNoScores) {
   EXPECT_EQ(plan_json("--scores ' 1 , 3 ; ; 4' --units 8").at("tiles"),
-            json({tile(0, 1, 0, 3), tile(0, 0, 3, 4), tile(2, 0, 4, 8)}));
+            json::array({tile(0, 1, 0, 3), tile(0, 0, 3, 4), tile(2, 0, 4, 8)}));
 }
 
 TEST(InfoPlan, Blocks) {
   const json answer = plan_json("--scores '1;1' --units 1050 --block 100");
   EXPECT_EQ(answer.at("block"), 100);
-  EXPECT_EQ(answer.at("tiles"), json({tile(0, 0, 0, 600), tile(1, 0, 600, 1050)}));
+  EXPECT_EQ(answer.at("tiles"), json::array({tile(0, 0, 0, 600), tile(1, 0, 600, 1050)}));
 }
 
 TEST(InfoPlan, LargestNumbers) {
   constexpr std::int64_t most = 9223372036854775807;
   EXPECT_EQ(plan_json("--scores '18446744073709551615' --units 9223372036854775807").at("tiles"),
-            json({tile(0, 0, 0, most)}));
+            json::array({tile(0, 0, 0, most)}));
   EXPECT_EQ(plan_json("--scores '1;1' --units 9223372036854775807").at("tiles"),
-            json({tile(0, 0, 0, most / 2 + 1), tile(1, 0, most / 2 + 1, most)}));
+            json::array({tile(0, 0, 0, most / 2 + 1), tile(1, 0, most / 2 + 1, most)}));
 }
 
 TEST(InfoPlan, NoUnitsAndNoDevices) {
@@ -65,7 +66,7 @@ TEST(InfoPlan, NoUnitsAndNoDevices) {
   EXPECT_EQ(hosts.at("tiles"), json::array());
   EXPECT_EQ(hosts.at("on_devices"), false);
   EXPECT_EQ(hosts.at("hosts"),
-            json({{{"rank", 0}, {"begin", 0}, {"end", 2}}, {{"rank", 1}, {"begin", 2}, {"end", 3}}}));
+            json::array({{{"rank", 0}, {"begin", 0}, {"end", 2}}, {{"rank", 1}, {"begin", 2}, {"end", 3}}}));
 }
 
 TEST(InfoPlan, ScoresFromAFile) {

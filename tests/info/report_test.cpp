@@ -32,7 +32,7 @@ TEST(InfoReport, WhoDrivesWhat) {
   EXPECT_EQ(report.at("version"), version);
   EXPECT_EQ(report.at("policy"), "auto");
   ASSERT_EQ(report.at("nodes").size(), 1U);
-  EXPECT_EQ(report["nodes"][0].at("ranks"), json({0, 1, 2}));
+  EXPECT_EQ(report["nodes"][0].at("ranks"), json::array({0, 1, 2}));
 
   const json& ranks = report.at("ranks");
   ASSERT_EQ(ranks.size(), 3U);
@@ -54,7 +54,7 @@ TEST(InfoReport, WhoDrivesWhat) {
   EXPECT_EQ(devices[0].at("rank"), 0);
   EXPECT_EQ(devices[1].at("device"), 1);
   EXPECT_EQ(devices[2].at("rank"), 1);
-  EXPECT_EQ(devices[0].at("compute_capability"), json({9, 0}));
+  EXPECT_EQ(devices[0].at("compute_capability"), json::array({9, 0}));
   for (const auto& device : devices) {
     EXPECT_EQ(device.at("simulated"), true);
     EXPECT_EQ(device.at("sharers"), 1);
@@ -62,7 +62,7 @@ TEST(InfoReport, WhoDrivesWhat) {
     EXPECT_GT(device.at("memory_budget_bytes").get<std::int64_t>(), 0);
   }
   EXPECT_GT(devices[0].at("score"), devices[2].at("score"));
-  EXPECT_EQ(ranks[1].at("visible"), json({devices[2].at("uuid")}));
+  EXPECT_EQ(ranks[1].at("visible"), json::array({devices[2].at("uuid")}));
 
   const json& plan = report.at("plan");
   EXPECT_EQ(plan.at("units"), 1000);
@@ -107,7 +107,7 @@ TEST(InfoReport, PolicyCpuUsesNoDevice) {
   EXPECT_EQ(report.at("ranks")[0].at("absence"), "the policy is cpu");
   EXPECT_EQ(report.at("plan").at("on_devices"), false);
   EXPECT_EQ(report["plan"].at("hosts"),
-            json({{{"rank", 0}, {"begin", 0}, {"end", 4}}, {{"rank", 1}, {"begin", 4}, {"end", 7}}}));
+            json::array({{{"rank", 0}, {"begin", 0}, {"end", 4}}, {{"rank", 1}, {"begin", 4}, {"end", 7}}}));
 }
 
 TEST(InfoReport, PolicyCpuLooksForNoDevice) {

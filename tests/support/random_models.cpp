@@ -12,13 +12,17 @@
 namespace tessera::gam::testing {
 namespace {
 
-/// Numbers that do not depend on the standard library.
+/// Numbers that do not depend on the standard library. Nor do they on the compiler where no expression draws
+/// two, whose order would be the compiler's choice.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
   /// In (0, 1).
   double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
-  double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform()); }
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
   /// From low to high, both among them.
   int whole(int low, int high) { return low + static_cast<int>(uniform() * (high - low + 1)); }
   bool one_of(int count) { return whole(1, count) == 1; }
@@ -56,13 +60,13 @@ class Builder {
     const std::string label = fmt::format("s({}, bs=\"ps\", k={})", variable, k);
     out_.model.add_ps(label, x, k);
     out_.formula += " + " + label;
-    add_curve(x, random_.effect(), random_.whole(1, 8));
+    add_curve(x);
   }
   void add_tensor(const std::string& a, const std::string& b, int k_a, int k_b) {
     const std::string label = fmt::format("te({}, {}, bs=\"ps\", k=c({},{}))", a, b, k_a, k_b);
     out_.model.add_te(label, numbers(a), k_a, numbers(b), k_b);
     out_.formula += " + " + label;
-    add_curve(numbers(a), random_.effect(), random_.whole(1, 8));
+    add_curve(numbers(a));
     const double size = random_.effect();
     for (std::size_t i = 0; i < eta_.size(); ++i) {
       eta_[i] += size * std::sin(5 * numbers(a)[i]) * numbers(b)[i];
@@ -106,7 +110,7 @@ class Builder {
     const std::string label = fmt::format("s({}, bs=\"ps\", k={}, by={})", variable, k, by);
     out_.model.add_ps_by(label, numbers(variable), k, factor(by));
     out_.formula += " + " + label;
-    add_curve(numbers(variable), random_.effect(), random_.whole(1, 8));
+    add_curve(numbers(variable));
   }
 
   /// The working model of a response of the kind at its means, with as much noise as that kind has.
@@ -151,7 +155,9 @@ class Builder {
     out_.factors.emplace_back(name, std::move(levels));
     return name;
   }
-  void add_curve(const std::vector<double>& x, double size, int waves) {
+  void add_curve(const std::vector<double>& x) {
+    const int waves = random_.whole(1, 8);
+    const double size = random_.effect();
     for (std::size_t i = 0; i < eta_.size(); ++i) eta_[i] += size * std::sin(waves * x[i]);
   }
 
@@ -175,8 +181,8 @@ void crossed(Builder& b) {
 void nested(Builder& b) {
   Random& random = b.random();
   const std::string below = b.add_grouping(random.whole(8, 30));
-  const std::string above =
-      b.add_grouping_above(below, random.whole(2, 7), random.one_of(2) ? 0 : 0.4 * random.uniform());
+  const double elsewhere = random.one_of(2) ? 0 : 0.4 * random.uniform();
+  const std::string above = b.add_grouping_above(below, random.whole(2, 7), elsewhere);
   b.add_random_effect(below, random.effect());
   b.add_random_effect(above, random.effect());
   if (random.one_of(2)) {
@@ -189,16 +195,23 @@ void many_smooths(Builder& b) {
   Random& random = b.random();
   const int smooths = random.whole(3, 7);
   const double related = random.one_of(2) ? 0 : 0.95 * random.uniform();
-  for (int i = 0; i < smooths; ++i) b.add_smooth(b.add_variable(related), random.whole(5, 9));
+  for (int i = 0; i < smooths; ++i) {
+    const int k = random.whole(5, 9);
+    b.add_smooth(b.add_variable(related), k);
+  }
 }
 
 void tensor(Builder& b) {
   Random& random = b.random();
   const std::string x = b.add_variable(0);
   const std::string z = b.add_variable(0.7 * random.uniform());
-  b.add_tensor(x, z, random.whole(4, 5), random.whole(4, 5));
+  const int k_z = random.whole(4, 5);
+  const int k_x = random.whole(4, 5);
+  b.add_tensor(x, z, k_x, k_z);
   if (random.one_of(2)) b.add_smooth(b.add_variable(0.9 * random.uniform()), 8);
-  if (random.one_of(2)) b.add_random_effect(b.add_grouping(random.whole(3, 9)), random.effect());
+  if (!random.one_of(2)) return;
+  const double size = random.effect();
+  b.add_random_effect(b.add_grouping(random.whole(3, 9)), size);
 }
 
 void by_factor(Builder& b) {
@@ -219,14 +232,18 @@ void mixed(Builder& b) {
   for (int i = random.whole(1, 3); i > 0; --i) b.add_smooth(b.add_variable(0.9 * random.uniform()), 7);
   const std::string g = b.add_grouping(random.whole(4, 25));
   b.add_random_effect(g, random.effect());
-  b.add_random_effect(b.add_grouping_above(g, 4, 0.2), random.effect());
+  const double size = random.effect();
+  b.add_random_effect(b.add_grouping_above(g, 4, 0.2), size);
 }
 
 /// A level for every row or two.
 void many_levels(Builder& b) {
   Random& random = b.random();
-  b.add_random_effect(b.add_grouping(b.rows() * random.whole(2, 4) / 4), random.effect());
-  b.add_random_effect(b.add_grouping(random.whole(2, 12)), random.effect());
+  for (const bool many : {true, false}) {
+    const double size = random.effect();
+    const int levels = many ? b.rows() * random.whole(2, 4) / 4 : random.whole(2, 12);
+    b.add_random_effect(b.add_grouping(levels), size);
+  }
   if (random.one_of(2)) b.add_smooth(b.add_variable(0), 8);
 }
 

@@ -81,10 +81,13 @@ if(TESSERA_ENABLE_APPS)
   foreach(package IN ITEMS CLI11 nlohmann_json fmt tomlplusplus ZLIB BLAS LAPACK)
     find_package(${package} QUIET REQUIRED)
   endforeach()
+  find_package(Boost QUIET REQUIRED CONFIG)
   part(NAME CLI11 ID cli11 RELATION STATIC_LINK VERSION ${CLI11_VERSION} LICENSE BSD-3-Clause
     URL https://github.com/CLIUtils/CLI11 NOTICE CLI11.txt)
   part(NAME "JSON for Modern C++" ID nlohmann-json RELATION STATIC_LINK VERSION ${nlohmann_json_VERSION} LICENSE MIT
     URL https://github.com/nlohmann/json NOTICE nlohmann-json.txt)
+  part(NAME Boost.Math ID boost-math RELATION STATIC_LINK VERSION ${Boost_VERSION} LICENSE BSL-1.0
+    URL https://github.com/boostorg/math NOTICE boost.txt)
   # Of these two the templates are compiled in, and the rest is linked.
   linkage(kind fmt::fmt)
   part(NAME fmt ID fmt RELATION ${kind} VERSION ${fmt_VERSION} LICENSE MIT URL https://github.com/fmtlib/fmt NOTICE fmt.txt)

@@ -131,7 +131,7 @@ endforeach()
 file(READ ${PREFIX}/${doc}/THIRD-PARTY-NOTICES notices)
 set(holders "ggplot2 core developer team")
 if(PROGRAMS)
-  list(APPEND holders "University of Cincinnati" "Niels Lohmann" "Florian Loitsch" "Bjoern Hoehrmann" "Mark Gillard" "Victor Zverovich"
+  list(APPEND holders "University of Cincinnati" "Niels Lohmann" "Florian Loitsch" "Bjoern Hoehrmann" "Mark Gillard" "Victor Zverovich" "Boost Software License"
     "Redistributions in binary form must reproduce" "copies or substantial portions of the Software")
 endif()
 foreach(holder IN LISTS holders)

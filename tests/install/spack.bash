@@ -50,6 +50,7 @@ external() {
   local variants=''
   # What the package of CUDA asks for. Tessera opens NVML itself, so that this hwloc may well be without.
   [[ $1 != hwloc ]] || ! command -v nvcc >/dev/null || variants=' +nvml'
+  [[ $1 != boost ]] || variants=' +math'
   echo "  $1: {buildable: false, externals: [{spec: \"$1@$2$variants\", prefix: ${3:-/usr}}]}" # not every pkg-config file has a prefix
 }
 {
@@ -72,6 +73,8 @@ END
     path=$(command -v $program)
     external $program "$($program --version | version)" "${path%/bin/*}"
   done
+  # Boost has no pkg-config file.
+  external boost "$(sed -nE 's/^#define BOOST_LIB_VERSION "([0-9]+)_([0-9]+).*/\1.\2.0/p' /usr/include/boost/version.hpp)"
   path=$(command -v mpirun)
   external openmpi "$(mpirun --version | version)" "${path%/bin/*}"
   if path=$(command -v nvcc); then

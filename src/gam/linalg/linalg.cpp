@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/linalg/linalg.hpp"
 
+#include <cblas.h>
 #include <fmt/core.h>
+#include <lapacke.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,30 +11,8 @@
 #include <new>
 #include <stdexcept>
 
-// BLAS and LAPACK by their Fortran names, which every implementation has.
-extern "C" {
-void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
-            const int*, const double*, const int*, const double*, double*, const int*);
-void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*,
-            const int*, const double*, double*, const int*);
-void dtrsm_(const char*, const char*, const char*, const char*, const int*, const int*, const double*,
-            const double*, const int*, double*, const int*);
-void dpotrf_(const char*, const int*, double*, const int*, int*);
-void dpotri_(const char*, const int*, double*, const int*, int*);
-void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,
-             const int*, int*);
-void dgesvd_(const char*, const char*, const int*, const int*, double*, const int*, double*, double*,
-             const int*, double*, const int*, double*, const int*, int*);
-void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
-void dgeqrf_(const int*, const int*, double*, const int*, double*, double*, const int*, int*);
-void dorgqr_(const int*, const int*, const int*, double*, const int*, const double*, double*, const int*,
-             int*);
-void dormqr_(const char*, const char*, const int*, const int*, const int*, const double*, const int*,
-             const double*, double*, const int*, double*, const int*, int*);
-void dgeqp3_(const int*, const int*, double*, const int*, int*, double*, double*, const int*, int*);
-// OpenBLAS only; absent in other implementations.
-void openblas_set_num_threads(int) __attribute__((weak));
-}
+// Of OpenBLAS alone.
+extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
 namespace tessera::gam {
 namespace {
@@ -42,9 +22,11 @@ namespace {
 constexpr std::size_t openblas_bytes = std::size_t{192} << 20;
 
 /// A blocked algorithm's bits depend on how many threads share it, so there is always one. Throws
-/// std::bad_alloc where OpenBLAS would wait for memory.
+/// std::bad_alloc where OpenBLAS would wait for memory. What is no number is found by those who use a result:
+/// LAPACKE would call it an argument out of range.
 void prepare_blas() {
   static const bool once = [] {
+    LAPACKE_set_nancheck(0);
     if (openblas_set_num_threads == nullptr) return true;
     openblas_set_num_threads(1);
     ::operator delete(::operator new(openblas_bytes));
@@ -57,7 +39,8 @@ int leading(const Matrix& a) {
   return std::max(1, a.rows());
 }
 
-void check(const char* routine, int info) {
+void check(const char* routine, lapack_int info) {
+  if (info == LAPACK_WORK_MEMORY_ERROR) throw std::bad_alloc();
   if (info != 0) throw std::logic_error(fmt::format("{} returned info = {}", routine, info));
 }
 
@@ -65,33 +48,27 @@ void check_shapes(bool agree, const char* what) {
   if (!agree) throw std::logic_error(fmt::format("linalg: shapes do not agree in {}", what));
 }
 
-Matrix gemm(const char* ta, const char* tb, const Matrix& a, const Matrix& b) {
+Matrix gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, const Matrix& a, const Matrix& b) {
   prepare_blas();
-  const int m = *ta == 'N' ? a.rows() : a.cols();
-  const int k = *ta == 'N' ? a.cols() : a.rows();
-  const int n = *tb == 'N' ? b.cols() : b.rows();
-  check_shapes(k == (*tb == 'N' ? b.rows() : b.cols()), "a product of matrices");
+  const int m = ta == CblasNoTrans ? a.rows() : a.cols();
+  const int k = ta == CblasNoTrans ? a.cols() : a.rows();
+  const int n = tb == CblasNoTrans ? b.cols() : b.rows();
+  check_shapes(k == (tb == CblasNoTrans ? b.rows() : b.cols()), "a product of matrices");
   Matrix c(m, n);
   if (c.empty() || k == 0) return c;
-  const double one = 1;
-  const double zero = 0;
-  const int lda = leading(a);
-  const int ldb = leading(b);
-  dgemm_(ta, tb, &m, &n, &k, &one, a.data(), &lda, b.data(), &ldb, &zero, c.data(), &m);
+  cblas_dgemm(CblasColMajor, ta, tb, m, n, k, 1, a.data(), leading(a), b.data(), leading(b), 0, c.data(), m);
   return c;
 }
 
-std::vector<double> gemv(const char* trans, const Matrix& a, std::span<const double> x) {
+std::vector<double> gemv(CBLAS_TRANSPOSE trans, const Matrix& a, std::span<const double> x) {
   prepare_blas();
   const int m = a.rows();
   const int n = a.cols();
-  check_shapes(static_cast<int>(x.size()) == (*trans == 'N' ? n : m), "a product of a matrix and a vector");
-  std::vector<double> y(static_cast<std::size_t>(*trans == 'N' ? m : n));
+  check_shapes(static_cast<int>(x.size()) == (trans == CblasNoTrans ? n : m),
+               "a product of a matrix and a vector");
+  std::vector<double> y(static_cast<std::size_t>(trans == CblasNoTrans ? m : n));
   if (a.empty()) return y;
-  const double one = 1;
-  const double zero = 0;
-  const int stride = 1;
-  dgemv_(trans, &m, &n, &one, a.data(), &m, x.data(), &stride, &zero, y.data(), &stride);
+  cblas_dgemv(CblasColMajor, trans, m, n, 1, a.data(), m, x.data(), 1, 0, y.data(), 1);
   return y;
 }
 
@@ -112,13 +89,13 @@ Matrix transpose(const Matrix& a) {
 }
 
 Matrix multiply(const Matrix& a, const Matrix& b) {
-  return gemm("N", "N", a, b);
+  return gemm(CblasNoTrans, CblasNoTrans, a, b);
 }
 Matrix multiply_tn(const Matrix& a, const Matrix& b) {
-  return gemm("T", "N", a, b);
+  return gemm(CblasTrans, CblasNoTrans, a, b);
 }
 Matrix multiply_nt(const Matrix& a, const Matrix& b) {
-  return gemm("N", "T", a, b);
+  return gemm(CblasNoTrans, CblasTrans, a, b);
 }
 void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product) {
   prepare_blas();
@@ -128,18 +105,14 @@ void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matr
   const int k = a.cols();
   const int n = end - begin;
   if (m == 0 || n == 0) return;
-  const double one = 1;
-  const double zero = 0;
-  const int lda = leading(a);
-  const int ldb = leading(b);
-  dgemm_("N", "N", &m, &n, &k, &one, a.data(), &lda, b.column(begin).data(), &ldb, &zero,
-         product.column(begin).data(), &m);
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a.data(), leading(a),
+              b.column(begin).data(), leading(b), 0, product.column(begin).data(), m);
 }
 std::vector<double> multiply(const Matrix& a, std::span<const double> x) {
-  return gemv("N", a, x);
+  return gemv(CblasNoTrans, a, x);
 }
 std::vector<double> multiply_t(const Matrix& a, std::span<const double> x) {
-  return gemv("T", a, x);
+  return gemv(CblasTrans, a, x);
 }
 
 double dot(std::span<const double> x, std::span<const double> y) {
@@ -175,20 +148,7 @@ SymmetricEigen symmetric_eigen(const Matrix& a) {
   const int n = a.rows();
   SymmetricEigen out{std::vector<double>(static_cast<std::size_t>(n)), a};
   if (n == 0) return out;
-  int info = 0;
-  int work_size = -1;
-  int iwork_size = -1;
-  double work_query = 0;
-  int iwork_query = 0;
-  dsyevd_("V", "L", &n, out.vectors.data(), &n, out.values.data(), &work_query, &work_size, &iwork_query,
-          &iwork_size, &info);
-  work_size = static_cast<int>(work_query);
-  iwork_size = iwork_query;
-  std::vector<double> work(static_cast<std::size_t>(work_size));
-  std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
-  dsyevd_("V", "L", &n, out.vectors.data(), &n, out.values.data(), work.data(), &work_size, iwork.data(),
-          &iwork_size, &info);
-  check("dsyevd", info);
+  check("dsyevd", LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, out.vectors.data(), n, out.values.data()));
   return out;
 }
 
@@ -198,19 +158,9 @@ std::vector<double> singular_values(Matrix a) {
   const int n = a.cols();
   std::vector<double> values(static_cast<std::size_t>(std::min(m, n)));
   if (values.empty()) return values;
-  const int lda = leading(a);
-  const int one = 1;
-  int info = 0;
-  int size = -1;
-  double wanted = 0;
-  dgesvd_("N", "N", &m, &n, a.data(), &lda, values.data(), nullptr, &one, nullptr, &one, &wanted, &size,
-          &info);
-  check("dgesvd", info);
-  std::vector<double> work(static_cast<std::size_t>(wanted));
-  size = static_cast<int>(work.size());
-  dgesvd_("N", "N", &m, &n, a.data(), &lda, values.data(), nullptr, &one, nullptr, &one, work.data(), &size,
-          &info);
-  check("dgesvd", info);
+  std::vector<double> superdiagonal(values.size());
+  check("dgesvd", LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'N', m, n, a.data(), leading(a), values.data(),
+                                 nullptr, 1, nullptr, 1, superdiagonal.data()));
   return values;
 }
 
@@ -220,8 +170,7 @@ std::optional<Matrix> cholesky(const Matrix& a) {
   Matrix lower = a;
   const int n = a.rows();
   if (n == 0) return lower;
-  int info = 0;
-  dpotrf_("L", &n, lower.data(), &n, &info);
+  const lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, lower.data(), n);
   if (info > 0) return std::nullopt;
   check("dpotrf", info);
   for (int j = 1; j < n; ++j) {
@@ -237,8 +186,8 @@ Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed) {
   const int m = b.rows();
   const int n = b.cols();
   if (x.empty()) return x;
-  const double one = 1;
-  dtrsm_("L", "L", transposed ? "T" : "N", "N", &m, &n, &one, lower.data(), &m, x.data(), &m);
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, m,
+              n, 1, lower.data(), m, x.data(), m);
   return x;
 }
 
@@ -259,9 +208,7 @@ Matrix cholesky_inverse(const Matrix& lower) {
   Matrix inverse = lower;
   const int n = lower.rows();
   if (n == 0) return inverse;
-  int info = 0;
-  dpotri_("L", &n, inverse.data(), &n, &info);
-  check("dpotri", info);
+  check("dpotri", LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', n, inverse.data(), n));
   for (int j = 1; j < n; ++j) {
     for (int i = 0; i < j; ++i) inverse(i, j) = inverse(j, i);
   }
@@ -276,9 +223,9 @@ std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {
   const int n = a.rows();
   const int columns = b.cols();
   if (x.empty()) return x;
-  std::vector<int> pivots(static_cast<std::size_t>(n));
-  int info = 0;
-  dgesv_(&n, &columns, factors.data(), &n, pivots.data(), x.data(), &n, &info);
+  std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
+  const lapack_int info =
+      LAPACKE_dgesv(LAPACK_COL_MAJOR, n, columns, factors.data(), n, pivots.data(), x.data(), n);
   if (info > 0) return std::nullopt;
   check("dgesv", info);
   return x;
@@ -293,13 +240,8 @@ Matrix full_q(const Matrix& a) {
   std::copy_n(a.data(), static_cast<std::size_t>(m) * static_cast<std::size_t>(reflectors), q.data());
   if (m == 0) return q;
   std::vector<double> tau(static_cast<std::size_t>(m));
-  int info = 0;
-  int work_size = std::max(1, 64 * m);
-  std::vector<double> work(static_cast<std::size_t>(work_size));
-  dgeqrf_(&m, &reflectors, q.data(), &m, tau.data(), work.data(), &work_size, &info);
-  check("dgeqrf", info);
-  dorgqr_(&m, &m, &reflectors, q.data(), &m, tau.data(), work.data(), &work_size, &info);
-  check("dorgqr", info);
+  check("dgeqrf", LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, reflectors, q.data(), m, tau.data()));
+  check("dorgqr", LAPACKE_dorgqr(LAPACK_COL_MAJOR, m, m, reflectors, q.data(), m, tau.data()));
   return q;
 }
 
@@ -314,14 +256,9 @@ Matrix unexplained(const Matrix& a, const Matrix& b) {
   Matrix factors = a;
   Matrix product = b;
   std::vector<double> tau(static_cast<std::size_t>(n));
-  int info = 0;
-  const int work_size = 64 * std::max(n, columns);
-  std::vector<double> work(static_cast<std::size_t>(work_size));
-  dgeqrf_(&m, &n, factors.data(), &m, tau.data(), work.data(), &work_size, &info);
-  check("dgeqrf", info);
-  dormqr_("L", "T", &m, &columns, &n, factors.data(), &m, tau.data(), product.data(), &m, work.data(),
-          &work_size, &info);
-  check("dormqr", info);
+  check("dgeqrf", LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, tau.data()));
+  check("dormqr", LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', m, columns, n, factors.data(), m, tau.data(),
+                                 product.data(), m));
   Matrix rest(m - n, columns);
   for (int j = 0; j < columns; ++j) {
     const auto column = product.column(j).subspan(static_cast<std::size_t>(n));
@@ -341,11 +278,7 @@ PivotedQr pivoted_qr(const Matrix& a) {
     return out;
   }
   std::vector<double> tau(static_cast<std::size_t>(out.r.rows()));
-  int info = 0;
-  const int work_size = 2 * n + 64 * (n + 1);
-  std::vector<double> work(static_cast<std::size_t>(work_size));
-  dgeqp3_(&m, &n, factors.data(), &m, out.pivots.data(), tau.data(), work.data(), &work_size, &info);
-  check("dgeqp3", info);
+  check("dgeqp3", LAPACKE_dgeqp3(LAPACK_COL_MAJOR, m, n, factors.data(), m, out.pivots.data(), tau.data()));
   for (int& pivot : out.pivots) --pivot;
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i <= std::min(j, out.r.rows() - 1); ++i) out.r(i, j) = factors(i, j);

@@ -43,6 +43,7 @@ class Tessera(CMakePackage, CudaPackage):
     with when("+apps"):
         depends_on("blas")
         depends_on("lapack")
+        depends_on("boost@1.74: +math", type="build")
         depends_on("cli11@2.1:", type="build")
         depends_on("fmt@9:")
         depends_on("hdf5@1.10:", when="+hdf5")

@@ -23,7 +23,7 @@ struct Outcome {
   double p_value = 1;
 };
 
-/// The Cholesky factor L of a = L L', by way of a unit diagonal; a zero row and column stay zero.
+/// The Cholesky factor L of a = L L', by scaling to a unit diagonal; a zero row and column stay zero.
 Matrix robust_cholesky(Matrix a) {
   const int n = a.rows();
   std::vector<double> scale;
@@ -201,9 +201,9 @@ class RandomEffectTest {
       }
     }
     std::vector<int> kept;
-    int place = 0;
+    int begin = 0;
     for (int i = 0; i < noisy.rows(); ++i) {
-      if (i == block.coef_begin) place = static_cast<int>(kept.size());
+      if (i == block.coef_begin) begin = static_cast<int>(kept.size());
       if (!random[static_cast<std::size_t>(i)]) kept.push_back(i);
     }
     const int count = static_cast<int>(kept.size());
@@ -213,7 +213,7 @@ class RandomEffectTest {
         part(i, j) = noisy(kept[static_cast<std::size_t>(i)], kept[static_cast<std::size_t>(j)]);
       }
     }
-    return submatrix(inverse_of(part), place, block.coef_size, place, block.coef_size);
+    return submatrix(inverse_of(part), begin, block.coef_size, begin, block.coef_size);
   }
 
   const RemlFit& fit_;

@@ -12,7 +12,7 @@ namespace tessera::gam {
 /// cuBLASLt, opened for one device.
 class BlasLt;
 
-/// Products on a tile's device by cuBLASLt; those too small to be worth the way there on the host. The same
+/// Products on a tile's device by cuBLASLt; those too small for the transfer to pay on the host. The same
 /// bits on devices of one kind. For the duration of a tile's function, on its thread.
 class DeviceAlgebra final : public Algebra {
  public:

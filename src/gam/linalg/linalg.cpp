@@ -18,7 +18,7 @@ namespace tessera::gam {
 namespace {
 
 /// What OpenBLAS takes of the address space at its first call, most of it never touched, with room for what
-/// it does by the way. Where `ulimit -v` does not leave its 128 MiB, it tries again for ever.
+/// it allocates beside. Where `ulimit -v` does not leave its 128 MiB, it retries for ever.
 constexpr std::size_t openblas_bytes = std::size_t{192} << 20;
 
 /// A blocked algorithm's bits depend on how many threads share it, so there is always one. Throws

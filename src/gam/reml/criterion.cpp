@@ -88,10 +88,10 @@ Matrix root_of(const ScaledPenalty& penalty, int rank) {
   return root;
 }
 
-/// Rank of the penalty that has this place among all.
-int penalty_rank(const std::vector<BlockBasis>& bases, int place) {
+/// Rank of the penalty with this index among those of all blocks.
+int penalty_rank(const std::vector<BlockBasis>& bases, int index) {
   for (const BlockBasis& basis : bases) {
-    const int own = place - basis.first_sp;
+    const int own = index - basis.first_sp;
     if (own < 0 || own >= basis.penalties()) continue;
     if (!basis.penalty->commutes()) return basis.penalty->set_ranks[std::size_t{1} << own];
     int rank = 0;
@@ -303,9 +303,9 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
     const ScaledPenalty& s = at->penalties[j];
     const std::vector<double> sb = s.times(at->coef);
     for (int i = 0; i < s.rank; ++i) {
-      const auto place = static_cast<std::size_t>(s.begin + i);
-      deviance_slope[j] += at->coef[place] * sb[static_cast<std::size_t>(i)];
-      penalised(s.begin + i, static_cast<int>(j)) = sb[static_cast<std::size_t>(i)] / at->scale[place];
+      const auto row = static_cast<std::size_t>(s.begin + i);
+      deviance_slope[j] += at->coef[row] * sb[static_cast<std::size_t>(i)];
+      penalised(s.begin + i, static_cast<int>(j)) = sb[static_cast<std::size_t>(i)] / at->scale[row];
     }
     products.push_back(s.after(inverse, algebra_));
   }
@@ -334,9 +334,9 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
                                    int coordinate) const {
   RemlProfile out;
-  const auto place = static_cast<std::size_t>(coordinate);
-  const ScaledPenalty& own = at.penalties[place];
-  out.log_sp = log_sp[place];
+  const auto index = static_cast<std::size_t>(coordinate);
+  const ScaledPenalty& own = at.penalties[index];
+  out.log_sp = log_sp[index];
   out.deviance = at.deviance;
   out.log_det = at.log_det;
   out.smallest_deviance = floor_;
@@ -352,7 +352,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
 
-  // The same of log|S|+: the sum of the block's penalties in place of X'WX + S.
+  // The same of log|S|+: the sum of the block's penalties instead of X'WX + S.
   if (own.dense.empty()) {
     out.penalty_share.assign(static_cast<std::size_t>(own.rank), 1.0);
     return out;

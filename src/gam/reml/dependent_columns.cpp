@@ -18,7 +18,7 @@ namespace {
 constexpr double tolerance = 1e-13;
 
 struct Column {
-  int place;
+  int index;
   const CoefBlock* block;
 };
 
@@ -36,7 +36,7 @@ std::vector<Column> unpenalised_columns(const Design& design, const std::vector<
 Matrix correlations(const Matrix& gram, const std::vector<Column>& columns) {
   std::vector<double> inverse_norms;
   for (const Column& column : columns) {
-    const double square = gram(column.place, column.place);
+    const double square = gram(column.index, column.index);
     inverse_norms.push_back(square > 0 ? 1 / std::sqrt(square) : 0.0);
   }
   const int count = static_cast<int>(columns.size());
@@ -45,7 +45,7 @@ Matrix correlations(const Matrix& gram, const std::vector<Column>& columns) {
     const auto b = static_cast<std::size_t>(j);
     for (int i = 0; i < count; ++i) {
       const auto a = static_cast<std::size_t>(i);
-      out(i, j) = gram(columns[a].place, columns[b].place) * inverse_norms[a] * inverse_norms[b];
+      out(i, j) = gram(columns[a].index, columns[b].index) * inverse_norms[a] * inverse_norms[b];
     }
   }
   return out;
@@ -87,7 +87,7 @@ void refuse_dependent_columns(const Matrix& gram, const Design& design,
                               const std::vector<BlockBasis>& bases) {
   const std::vector<Column> columns = unpenalised_columns(design, bases);
   for (const Column& column : columns) {
-    if (gram(column.place, column.place) > 0) continue;
+    if (gram(column.index, column.index) > 0) continue;
     throw Error(ErrorCode::input,
                 fmt::format("the term {} has an unpenalised column that is zero in every row: remove the "
                             "term, or the level or combination of levels that has no rows",

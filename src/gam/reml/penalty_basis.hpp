@@ -21,7 +21,7 @@ struct BlockBasis {
   int begin = 0;     ///< first coefficient of the block
   int size = 0;      ///< coefficients of the block
   int rank = 0;      ///< penalised coordinates
-  int first_sp = 0;  ///< place of the first penalty among all
+  int first_sp = 0;  ///< index of the first penalty among those of all blocks
   Matrix rotation;   ///< U, size x size; empty: the identity
   /// One penalty: its eigenvalues, the penalised part being diagonal. Several: empty.
   std::vector<double> diagonal;

@@ -19,11 +19,11 @@ constexpr double start_above = 10;
 constexpr double start_below = 20;
 
 std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<const double> start) {
-  std::vector<double> rho = criterion.default_start();
-  for (std::size_t j = 0; j < std::min(rho.size(), start.size()); ++j) {
-    rho[j] = std::clamp(start[j], rho[j] - start_below, rho[j] + start_above);
+  std::vector<double> log_sp = criterion.default_start();
+  for (std::size_t j = 0; j < std::min(log_sp.size(), start.size()); ++j) {
+    log_sp[j] = std::clamp(start[j], log_sp[j] - start_below, log_sp[j] + start_above);
   }
-  return rho;
+  return log_sp;
 }
 
 }  // namespace
@@ -31,15 +31,15 @@ std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<cons
 RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
                  bool scale_known, std::span<const double> start, const Algebra& algebra, Search search) {
   const RemlCriterion criterion(model, design, bases, scale_known, algebra);
-  std::vector<double> rho = bounded_start(criterion, start);
-  std::optional<RemlOptimum> best = descend(criterion, rho);
+  std::vector<double> log_sp = bounded_start(criterion, start);
+  std::optional<RemlOptimum> best = descend(criterion, log_sp);
   // Too little data for so little penalty: more penalty makes the crossproduct positive definite.
   for (int raise = 0; !best && raise < 4; ++raise) {
-    rho = criterion.default_start();
-    for (double& v : rho) v += 5 * raise;
-    best = descend(criterion, rho);
+    log_sp = criterion.default_start();
+    for (double& v : log_sp) v += 5 * raise;
+    best = descend(criterion, log_sp);
   }
-  if (!best) return criterion.solution(rho);  // throws, and says why
+  if (!best) return criterion.solution(log_sp);  // throws, and says why
   if (search == Search::global) *best = search_elsewhere(criterion, std::move(*best));
   RemlFit fit = criterion.solution(best->log_sp);
   fit.iterations = best->iterations;

@@ -11,19 +11,18 @@
 
 namespace tessera::gam {
 
-/// How far to look for the least V.
+/// Which minimum of V is wanted.
 enum class Search {
-  local,   ///< downhill from the start
-  global,  ///< then from elsewhere too, for a lower optimum
+  local,   ///< the one that a descent from the start ends at
+  global,  ///< the lowest that descents from other starts find as well
 };
 
 /// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if
 /// the scale is not known) by Newton's method with exact derivatives, from `start` (empty: a default
 /// from the diagonals). `bases` are `penalty_bases(design)`, which are worth keeping from step to step. Pure:
 /// the same bits for the same input and algebra, which does the larger part of the work. A smoothing
-/// parameter whose V is flat at infinity is left where its gradient vanishes; a start that far out is drawn
-/// back to within 10 above and 20 below the default, so that a flat V of an earlier step does not hold it
-/// there.
+/// parameter that tends to infinity stops where its gradient vanishes; a start is clamped to within 10 above
+/// and 20 below the default, since from where V is flat no descent returns.
 ///
 /// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, naming the block, or if
 /// there are no more rows than unpenalised coefficients; `Error(not_converged)` if X'WX + S stays singular.

@@ -59,12 +59,12 @@ std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
   std::vector<int> moving;
   std::vector<double> tails(at.gradient.size());
   for (std::size_t j = 0; j < at.gradient.size(); ++j) {
-    const int place = static_cast<int>(j);
-    const double curvature = at.hessian(place, place);
+    const int index = static_cast<int>(j);
+    const double curvature = at.hessian(index, index);
     tails[j] = tail_step(at.gradient[j], curvature);
     const bool flat =
         std::abs(at.gradient[j]) <= gradient_tolerance && std::abs(curvature) <= gradient_tolerance;
-    if (tails[j] == 0 && !flat) moving.push_back(place);
+    if (tails[j] == 0 && !flat) moving.push_back(index);
   }
   std::vector<double> step = newton_step(at, moving);
   for (std::size_t j = 0; j < step.size(); ++j) step[j] += tails[j];

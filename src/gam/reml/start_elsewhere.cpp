@@ -11,10 +11,10 @@
 namespace tessera::gam {
 namespace {
 
-/// A profile is looked at so far on either side of the default, in such steps.
-constexpr double reach = 20;
+/// A profile is evaluated this far on either side of the default, in steps of `spacing`.
+constexpr double range = 20;
 constexpr double spacing = 0.5;
-/// So far above the default nothing is left of a term.
+/// This far above the default a term is as good as gone.
 constexpr double infinity = 30;
 /// Starts well above and below the default.
 constexpr double all_above = 8;
@@ -59,32 +59,32 @@ std::vector<double> shifted(std::vector<double> log_sp, double by) {
 /// Starts along parameter j, along which V through `best` is `profile`.
 void add_along(std::vector<Start>& starts, const RemlOptimum& best, std::size_t j, const RemlProfile& profile,
                double centre) {
-  const int steps = static_cast<int>(2 * reach / spacing);
-  const auto place = [&](int i) { return centre - reach + spacing * i; };
+  const int steps = static_cast<int>(2 * range / spacing);
+  const auto point = [&](int i) { return centre - range + spacing * i; };
   std::vector<double> values;
-  for (int i = 0; i <= steps; ++i) values.push_back(profile.value(place(i)));
+  for (int i = 0; i <= steps; ++i) values.push_back(profile.value(point(i)));
   const auto at = [&](int i) {
     return i < 0 || i > steps ? std::numeric_limits<double>::infinity() : values[static_cast<std::size_t>(i)];
   };
   for (int i = 0; i <= steps; ++i) {
     const bool least = at(i) < at(i - 1) && at(i) <= at(i + 1);
-    if (!least || std::abs(place(i) - best.log_sp[j]) < 2 * spacing) continue;
-    starts.push_back({is_lower(at(i), best.at) ? 0 : 1, at(i), with(best.log_sp, j, place(i))});
+    if (!least || std::abs(point(i) - best.log_sp[j]) < 2 * spacing) continue;
+    starts.push_back({is_lower(at(i), best.at) ? 0 : 1, at(i), with(best.log_sp, j, point(i))});
   }
   if (is_flat(best.at, j)) {
     starts.push_back({1, profile.value(centre), with(best.log_sp, j, centre)});
   } else {
-    starts.push_back({2, profile.value(centre + reach), with(best.log_sp, j, centre + infinity)});
+    starts.push_back({2, profile.value(centre + range), with(best.log_sp, j, centre + infinity)});
   }
 }
 
-/// Starts along every parameter. Those that are at infinity are looked at from the default, one by one.
+/// Starts along every parameter. Profiles of those at infinity begin at the default, one by one.
 void add_along_each(std::vector<Start>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
                     int& evaluations) {
   const std::vector<double>& centre = criterion.default_start();
   std::vector<int> together;
   for (std::size_t j = 0; j < centre.size(); ++j) {
-    if (!is_flat(best.at, j) && std::abs(best.log_sp[j] - centre[j]) <= reach) {
+    if (!is_flat(best.at, j) && std::abs(best.log_sp[j] - centre[j]) <= range) {
       together.push_back(static_cast<int>(j));
       continue;
     }
@@ -112,14 +112,14 @@ std::vector<Start> starts_from(const RemlCriterion& criterion, const RemlOptimum
   return starts;
 }
 
-/// Whether the way leads back: all that matters is what it is at `best`, but for parameters on their way to
-/// where V is flat.
-bool is_back(const RemlOptimum& way, const RemlOptimum& best, const std::vector<double>& centre) {
-  if (is_lower(way.at.value, best.at)) return false;
+/// Whether a descent returns to `best`: every parameter is that of `best`, or tends to the infinity where
+/// that is.
+bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vector<double>& centre) {
+  if (is_lower(now.at.value, best.at)) return false;
   for (std::size_t j = 0; j < centre.size(); ++j) {
     const bool as_far =
-        is_flat(best.at, j) && best.log_sp[j] > centre[j] && way.log_sp[j] > centre[j] + all_above;
-    if (!as_far && std::abs(way.log_sp[j] - best.log_sp[j]) > same_within) return false;
+        is_flat(best.at, j) && best.log_sp[j] > centre[j] && now.log_sp[j] > centre[j] + all_above;
+    if (!as_far && std::abs(now.log_sp[j] - best.log_sp[j]) > same_within) return false;
   }
   return true;
 }
@@ -136,13 +136,13 @@ RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best) {
     lower = false;
     for (const Start& start : starts_from(criterion, best, evaluations)) {
       if (evaluations >= limit) return best;
-      auto other = descend(criterion, start.log_sp, [&](const RemlOptimum& way) {
-        if (is_lower(way.at.value, best.at)) return false;
-        return evaluations + way.evaluations >= limit || is_back(way, best, criterion.default_start());
+      auto other = descend(criterion, start.log_sp, [&](const RemlOptimum& now) {
+        if (is_lower(now.at.value, best.at)) return false;
+        return evaluations + now.evaluations >= limit || returns_to(now, best, criterion.default_start());
       });
       if (!other) continue;
       evaluations += other->evaluations;
-      // A lower place that Newton's method cannot end at is one of rounding.
+      // A lower V at which Newton's method does not converge is rounding.
       if (!is_lower(other->at.value, best.at) || (best.converged && !other->converged)) continue;
       best = std::move(*other);
       lower = true;

@@ -144,6 +144,13 @@ double smallest_sum_of_squares(const WorkingModel& model) {
 
 /// X'WX + S factored at one point, in the coordinates graded for it.
 struct RemlCriterion::Factored {
+  /// The working model in these coordinates.
+  struct Graded {
+    Matrix gram;
+    std::vector<double> gradient;
+    std::vector<double> base;
+  };
+
   std::vector<ScaledPenalty> penalties;
   std::vector<std::pair<int, Matrix>> turns;  ///< what graded the blocks of several penalties
   std::vector<double> scale;                  ///< D: X'WX + S = D L L' D, D the root of the diagonal
@@ -162,6 +169,13 @@ struct RemlCriterion::Factored {
     }
     return a;
   }
+
+  /// Finds the coordinates, and the penalties in them.
+  [[nodiscard]] Graded grade(const RemlCriterion& of, std::span<const double> log_sp);
+  /// False if X'WX + S is not positive definite.
+  [[nodiscard]] bool factor(const Matrix& gram, const Algebra& algebra);
+  /// False if the deviance is not finite.
+  [[nodiscard]] bool solve(const Graded& model, double residual, double least_deviance);
 };
 
 RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
@@ -194,75 +208,84 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
   floor_ = smallest_sum_of_squares(model);
 }
 
-std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
-  Factored at;
-  Matrix gram = gram_;
-  std::vector<double> gradient = gradient_;
-  std::vector<double> base = base_;
-
-  for (const BlockBasis& basis : bases_) {
+auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp) -> Graded {
+  Graded out{of.gram_, of.gradient_, of.base_};
+  for (const BlockBasis& basis : of.bases_) {
     std::vector<double> lambda;
     for (int j = 0; j < basis.penalties(); ++j) {
       lambda.push_back(std::exp(log_sp[static_cast<std::size_t>(basis.first_sp + j)]));
     }
     if (basis.dense.empty()) {
-      at.penalties.push_back({basis.begin, basis.rank, basis.diagonal, {}});
-      for (double& v : at.penalties.back().diagonal) v *= lambda[0];
+      penalties.push_back({basis.begin, basis.rank, basis.diagonal, {}});
+      for (double& v : penalties.back().diagonal) v *= lambda[0];
       continue;
     }
-    GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, algebra_);
-    turn_both(gram, basis.begin, graded.rotation, algebra_);
-    turn_vector(gradient, basis.begin, graded.rotation, true);
-    turn_vector(base, basis.begin, graded.rotation, true);
+    GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, of.algebra_);
+    turn_both(out.gram, basis.begin, graded.rotation, of.algebra_);
+    turn_vector(out.gradient, basis.begin, graded.rotation, true);
+    turn_vector(out.base, basis.begin, graded.rotation, true);
     for (int j = 0; j < basis.penalties(); ++j) {
       Matrix& s = graded.penalties[static_cast<std::size_t>(j)];
       for (double& v : s.values()) v *= lambda[static_cast<std::size_t>(j)];
-      at.penalties.push_back({basis.begin, basis.rank, {}, std::move(s)});
+      penalties.push_back({basis.begin, basis.rank, {}, std::move(s)});
     }
-    if (!graded.rotation.empty()) at.turns.emplace_back(basis.begin, std::move(graded.rotation));
+    if (!graded.rotation.empty()) turns.emplace_back(basis.begin, std::move(graded.rotation));
   }
+  return out;
+}
 
+bool RemlCriterion::Factored::factor(const Matrix& gram, const Algebra& algebra) {
   Matrix scaled = gram;
-  for (const ScaledPenalty& s : at.penalties) {
+  for (const ScaledPenalty& s : penalties) {
     for (int j = 0; j < s.rank; ++j) {
       for (int i = 0; i < s.rank; ++i) scaled(s.begin + i, s.begin + j) += s.at(i, j);
     }
   }
   const int p = scaled.rows();
   for (int i = 0; i < p; ++i) {
-    if (!(scaled(i, i) > 0) || !std::isfinite(scaled(i, i))) return std::nullopt;
-    at.scale.push_back(std::sqrt(scaled(i, i)));
-    at.log_det += 2 * std::log(at.scale.back());
+    if (!(scaled(i, i) > 0) || !std::isfinite(scaled(i, i))) return false;
+    scale.push_back(std::sqrt(scaled(i, i)));
+    log_det += 2 * std::log(scale.back());
   }
   for (int j = 0; j < p; ++j) {
     for (int i = 0; i < p; ++i) {
-      scaled(i, j) /= at.scale[static_cast<std::size_t>(i)] * at.scale[static_cast<std::size_t>(j)];
+      scaled(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
     }
   }
-  algebra_.go_on();
-  auto lower = cholesky(scaled);
-  if (!lower) return std::nullopt;
-  at.lower = std::move(*lower);
-  for (int i = 0; i < p; ++i) at.log_det += 2 * std::log(at.lower(i, i));
+  algebra.go_on();
+  auto factor = cholesky(scaled);
+  if (!factor) return false;
+  lower = std::move(*factor);
+  for (int i = 0; i < p; ++i) log_det += 2 * std::log(lower(i, i));
+  return true;
+}
 
+bool RemlCriterion::Factored::solve(const Graded& model, double residual, double least_deviance) {
   // b = base + d with (X'WX + S) d = X'W r - S base, and RSS from d alone.
-  std::vector<double> step = gradient;
-  for (const ScaledPenalty& s : at.penalties) {
-    const std::vector<double> part = s.times(base);
+  std::vector<double> step = model.gradient;
+  for (const ScaledPenalty& s : penalties) {
+    const std::vector<double> part = s.times(model.base);
     for (std::size_t i = 0; i < part.size(); ++i) step[static_cast<std::size_t>(s.begin) + i] -= part[i];
   }
-  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= at.scale[i];
-  step = cholesky_solve(at.lower, step);
-  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= at.scale[i];
-  at.coef = base;
-  for (std::size_t i = 0; i < step.size(); ++i) at.coef[i] += step[i];
-  at.deviance = std::max(floor_, model_.residual - 2 * dot(step, gradient) + dot(step, multiply(gram, step)));
-  for (const ScaledPenalty& s : at.penalties) {
+  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= scale[i];
+  step = cholesky_solve(lower, step);
+  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= scale[i];
+  coef = model.base;
+  for (std::size_t i = 0; i < step.size(); ++i) coef[i] += step[i];
+  deviance = std::max(least_deviance,
+                      residual - 2 * dot(step, model.gradient) + dot(step, multiply(model.gram, step)));
+  for (const ScaledPenalty& s : penalties) {
     const auto own =
-        std::span(at.coef).subspan(static_cast<std::size_t>(s.begin), static_cast<std::size_t>(s.rank));
-    at.deviance += dot(own, s.times(at.coef));
+        std::span(coef).subspan(static_cast<std::size_t>(s.begin), static_cast<std::size_t>(s.rank));
+    deviance += dot(own, s.times(coef));
   }
-  if (!std::isfinite(at.deviance)) return std::nullopt;
+  return std::isfinite(deviance);
+}
+
+std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
+  Factored at;
+  const Factored::Graded graded = at.grade(*this, log_sp);
+  if (!at.factor(graded.gram, algebra_) || !at.solve(graded, model_.residual, floor_)) return std::nullopt;
   return at;
 }
 

@@ -99,10 +99,9 @@ std::optional<BamRuns> run_bam(const SimulatedModel& model, std::int64_t rows, i
   std::ofstream(folder.file("bam.R")) << script;
   write_columns(model, rows, folder.file("columns"));
   // bam's own threads are what is asked for; a threaded BLAS beside them would only be in their way.
-  const Output output =
-      output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' '{}' {} {} {} {} {} 2>&1",
-                            folder.file("bam.R").string(), folder.file("columns").string(), rows,
-                            model.smooths, gam::family_name(model.family), threads, repeats));
+  const Output output = output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' '{}' {} {} {} {} {} 2>&1",
+                                              folder.file("bam.R").string(), folder.file("columns").string(),
+                                              rows, model.smooths, model.family.name(), threads, repeats));
   BamRuns runs;
   runs.version = version.text;
   std::istringstream lines(output.text);

@@ -41,8 +41,8 @@ double SimulatedModel::value(int variable, std::int64_t row) const {
     // One to three and a half periods, so that terms want different smoothing.
     eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + i) / (1 + 0.2 * i);
   }
-  if (family == gam::Family::binomial) {
-    return uniform(noise_stream, row) < gam::inverse_link(family, eta) ? 1 : 0;
+  if (family.two_levels()) {
+    return uniform(noise_stream, row) < family.mean(eta) ? 1 : 0;
   }
   const double radius = std::sqrt(-2 * std::log(uniform(noise_stream, row)));
   return eta + radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
@@ -67,9 +67,9 @@ gam::Frame SimulatedModel::frame(std::int64_t rows, Range range) const {
 }
 
 std::optional<SimulatedModel> simulated_model(std::string_view name) {
-  if (name == "G4") return SimulatedModel{"G4", gam::Family::gaussian, 4};
-  if (name == "G10") return SimulatedModel{"G10", gam::Family::gaussian, 10};
-  if (name == "B4") return SimulatedModel{"B4", gam::Family::binomial, 4};
+  if (name == "G4") return SimulatedModel{"G4", gam::Gaussian{}, 4};
+  if (name == "G10") return SimulatedModel{"G10", gam::Gaussian{}, 10};
+  if (name == "B4") return SimulatedModel{"B4", gam::Binomial{}, 4};
   return std::nullopt;
 }
 

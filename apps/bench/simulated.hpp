@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/binomial.hpp"
 #include "gam/family/family.hpp"
+#include "gam/family/gaussian.hpp"
 #include "gam/table/frame.hpp"
 
 #include <tessera/partition/plan.hpp>
@@ -17,7 +19,7 @@ namespace tessera::bench {
 /// 1. A row's numbers depend on the row alone, so that every rank can make its own part.
 struct SimulatedModel {
   std::string name;  ///< "G4": gaussian with 4 smooths; "G10"; "B4": binomial with 4
-  gam::Family family = gam::Family::gaussian;
+  gam::Family family = gam::Gaussian{};
   int smooths = 4;
 
   [[nodiscard]] std::string formula() const;

@@ -10,6 +10,7 @@
 #include "gam/table/shared_input.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -59,7 +60,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
   command
       ->add_option("--family", family,
-                   "gaussian, binomial, poisson, gamma, or @FILE: a family of your own in TOML")
+                   fmt::format("{}, or @FILE: a family of your own in TOML", fmt::join(family_names(), ", ")))
       ->type_name("FAMILY")
       ->capture_default_str();
   command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeat for another)")
@@ -113,8 +114,8 @@ int FitCommand::run(mpi::Session& session) const {
   const Formula parsed = parse_formula(formula);
   FitOptions options;
   together(session.world(), [&] { options.family = chosen_family(family); });
-  if (options.family.custom)
-    require_same_content(session.world(), family.substr(1), to_toml(*options.family.custom));
+  if (options.family.custom())
+    require_same_content(session.world(), family.substr(1), to_toml(*options.family.custom()));
   options.weights = weights;
   options.table = table.options();
   options.block_rows = block_rows;

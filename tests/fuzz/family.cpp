@@ -143,12 +143,12 @@ void check_family(std::string_view toml) {
   check_function(family.inverse_link, {"eta"});
   check_function(family.derivative, {"eta"});
   check_function(family.variance, {"mu"});
-  check_function(family.deviance, {"y", "mu"});
+  check_function(family.unit_deviance, {"y", "mu"});
 
   // Names and links are the user's text, and no part of the program.
   CustomFamily other = family;
   other.name = "other";
-  other.link = "other";
+  other.link_name = "other";
   require(family_device_source(other) == family_device_source(family),
           "the program has no text of the user's");
   static_cast<void>(predictor_of(family, 0.7));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/family/family.hpp"
+#include "gam/family/list.hpp"
 #include "gam/reml/reml.hpp"
 #include "support/dense_model.hpp"
 

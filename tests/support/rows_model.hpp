@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gam/family/list.hpp"
 #include "gam/rows/row_pass.hpp"
 
 /// A made-up model with every kind of term, and the sums over its rows by the definition: dense rows of R,
@@ -11,7 +12,7 @@
 namespace rows_test {
 
 struct ModelOptions {
-  tessera::gam::Family family = tessera::gam::Family::gaussian;
+  tessera::gam::Family family = tessera::gam::Gaussian{};
   std::int64_t rows = 600;
   std::uint64_t seed = 1;
   bool offsets = true;
@@ -25,7 +26,7 @@ struct Model {
   tessera::gam::Frame frame;  ///< all rows of the job
   tessera::gam::Design design;
   std::vector<double> raw_coef;
-  tessera::gam::Family family = tessera::gam::Family::gaussian;
+  tessera::gam::Family family = tessera::gam::Gaussian{};
   int response = 0;
   std::vector<int> offsets;
   int prior_weight = -1;

@@ -182,7 +182,7 @@ CustomFamily parse_custom_family(std::string_view toml, const std::string& origi
   if (name == nullptr || name->get().empty())
     throw Error(ErrorCode::usage, fmt::format(R"({}: the family has no name: write name = "…")", origin));
   family.name = name->get();
-  if (const auto* link = text_of(table, "link", origin)) family.link = link->get();
+  if (const auto* link = text_of(table, "link", origin)) family.link_name = link->get();
   if (const auto* scale = text_of(table, "scale", origin)) {
     if (scale->get() != "known" && scale->get() != "estimated")
       refuse(origin, scale->source(), R"(scale must be "known" (1 by definition) or "estimated")");
@@ -191,17 +191,17 @@ CustomFamily parse_custom_family(std::string_view toml, const std::string& origi
   family.inverse_link = function_of(table, "inverse_link", origin, {"eta"});
   family.derivative = function_of(table, "derivative", origin, {"eta"});
   family.variance = function_of(table, "variance", origin, {"mu"});
-  family.deviance = function_of(table, "deviance", origin, {"y", "mu"});
-  if (family.link.empty()) family.link = "inverse of " + family.inverse_link.text();
+  family.unit_deviance = function_of(table, "deviance", origin, {"y", "mu"});
+  if (family.link_name.empty()) family.link_name = "inverse of " + family.inverse_link.text();
   return family;
 }
 
 std::string to_toml(const CustomFamily& family) {
   return fmt::format(
       "name = {}\nlink = {}\nscale = {}\ninverse_link = {}\nderivative = {}\nvariance = {}\ndeviance = {}\n",
-      quoted(family.name), quoted(family.link), quoted(family.scale_is_known ? "known" : "estimated"),
+      quoted(family.name), quoted(family.link_name), quoted(family.scale_is_known ? "known" : "estimated"),
       quoted(family.inverse_link.text()), quoted(family.derivative.text()), quoted(family.variance.text()),
-      quoted(family.deviance.text()));
+      quoted(family.unit_deviance.text()));
 }
 
 std::optional<double> predictor_of(const CustomFamily& family, double mean) {
@@ -250,15 +250,20 @@ inline double custom_greatest(double a, double b) {
   return -custom_least(-a, -b);
 }
 )";
-  const auto member = [](std::string_view name, std::string_view arguments, const FamilyFunction& function) {
-    return fmt::format("  double {}({}) const {{ return {}; }}\n", name, arguments,
-                       function.device_expression());
-  };
-  return std::string(functions) + "struct OwnFamily {\n" +
-         member("inverse_link", "double eta", family.inverse_link) +
-         member("derivative", "double eta", family.derivative) +
-         member("variance", "double mu", family.variance) +
-         member("deviance", "double y, double mu", family.deviance) + "};\n";
+  return std::string(functions) +
+         fmt::format(R"(struct OwnFamily {{
+  static constexpr bool linear = {};
+  static constexpr Start start = Start({});
+  double mean(double eta) const {{ return {}; }}
+  double derivative(double eta) const {{ return {}; }}
+  double variance(double mu) const {{ return {}; }}
+  double weight(double prior, double mu, double slope) const {{ return prior * slope * slope / variance(mu); }}
+  double deviance(double y, double mu, double prior) const {{ return prior * {}; }}
+}};
+)",
+                     CustomFamily::linear, static_cast<int>(CustomFamily::start),
+                     family.inverse_link.device_expression(), family.derivative.device_expression(),
+                     family.variance.device_expression(), family.unit_deviance.device_expression());
 }
 
 }  // namespace tessera::gam

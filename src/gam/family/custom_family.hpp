@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/parts.hpp"
 #include "gam/formula/formula.hpp"
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,16 +53,38 @@ class FamilyFunction {
 /// the constant predictor whose mean is the response's; rows whose weight or deviance is not finite on
 /// the way stop it.
 struct CustomFamily {
+  static constexpr bool linear = false;
+  static constexpr Start start = Start::mean;
+  static constexpr Limits limits{};
+  static constexpr bool two_levels = false;
+  static constexpr char residuals[] = " Those of this family need not be close to normal.";
+
   std::string name;
-  std::string link;
+  std::string link_name;
   bool scale_is_known = false;
-  FamilyFunction inverse_link;  ///< of eta
-  FamilyFunction derivative;    ///< of eta
-  FamilyFunction variance;      ///< of mu
-  FamilyFunction deviance;      ///< of y and mu
+  FamilyFunction inverse_link;   ///< of eta
+  FamilyFunction derivative;     ///< of eta
+  FamilyFunction variance;       ///< of mu
+  FamilyFunction unit_deviance;  ///< of y and mu
+
+  [[nodiscard]] double mean(double eta) const { return inverse_link(eta); }
+  [[nodiscard]] double weight(double prior, double mu, double slope) const {
+    return prior * slope * slope / variance(mu);
+  }
+  [[nodiscard]] double deviance(double y, double mu, double prior) const {
+    return prior * unit_deviance(y, mu);
+  }
+  static const char* response_fault(double /*y*/) { return nullptr; }
+  static double aic_scale(double /*deviance*/, double /*rows*/, double /*scale*/) { return 1; }
+  /// The density is not known.
+  static double minus_two_log_likelihood(double /*y*/, double /*mu*/, double /*weight*/, double /*scale*/) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  static bool likelihood_rounds(double /*y*/, double /*weight*/) { return false; }
 
   friend bool operator==(const CustomFamily&, const CustomFamily&) = default;
 };
+static_assert(RowFamily<CustomFamily>);
 
 /// Reads a family from the text of a TOML file. Throws `Error(usage)` with `origin`, the line, and what to
 /// do: not TOML, a key that is missing, unknown or no text, an expression that cannot be read.
@@ -72,8 +96,8 @@ struct CustomFamily {
 /// The inverse link must be monotone where it is finite.
 [[nodiscard]] std::optional<double> predictor_of(const CustomFamily& family, double mean);
 
-/// The family as CUDA C++, compiled with everything on the device: a structure `OwnFamily` with the four
-/// functions as members, and the functions that those call.
+/// The family as CUDA C++, compiled with everything on the device: a `RowFamily` of the name `OwnFamily`, and
+/// the functions that it calls.
 [[nodiscard]] std::string family_device_source(const CustomFamily& family);
 
 }  // namespace tessera::gam

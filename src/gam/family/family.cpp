@@ -1,129 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/family/family.hpp"
 
+#include "gam/family/visit.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <limits>
-#include <numbers>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <type_traits>
+
+#include "base/listed.hpp"
+#include "files/input_file.hpp"
 
 namespace tessera::gam {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Of a file of a few expressions.
+constexpr std::int64_t most_family_bytes = std::int64_t{1} << 20;
 
-/// A count within R's tolerance of an integer.
-bool is_integer(double x) {
-  return std::abs(x - std::nearbyint(x)) <= 1e-7 * std::max(1.0, std::abs(x));
+std::string in_small_letters(std::string_view name) {
+  std::string small(name);
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return small;
 }
 
-/// std::lgamma, but for several threads: that one writes its sign to a variable of the process.
-double log_gamma(double x) {
-  int sign = 0;
-  return ::lgamma_r(x, &sign);
+template <class... F>
+std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
+  return {F::name...};
 }
 
-/// x log(p), 0 at x = 0 whatever p is.
-double x_log_p(double x, double p) {
-  return x == 0 ? 0.0 : x * std::log(p);
-}
-
-double log_binomial(double successes, double trials, double p) {
-  return log_gamma(trials + 1) - log_gamma(successes + 1) - log_gamma(trials - successes + 1) +
-         x_log_p(successes, p) + x_log_p(trials - successes, 1 - p);
-}
-
-double log_poisson(double count, double mean) {
-  if (!is_integer(count)) return -infinity;
-  const double whole = std::nearbyint(count);
-  return x_log_p(whole, mean) - mean - log_gamma(whole + 1);
-}
-
-double log_gamma_density(double y, double shape, double mean) {
-  const double scale = mean / shape;
-  return (shape - 1) * std::log(y / scale) - y / scale - log_gamma(shape) - std::log(scale);
+template <class... F>
+std::vector<Family> all_of(FamilyList<F...> /*list*/) {
+  return {Family(F{})...};
 }
 
 }  // namespace
 
-std::optional<Family> parse_family(std::string_view text) {
-  if (text == "gaussian") return Family::gaussian;
-  if (text == "binomial") return Family::binomial;
-  if (text == "poisson") return Family::poisson;
-  if (text == "gamma" || text == "Gamma") return Family::gamma;
-  return std::nullopt;
+std::string_view Family::name() const {
+  return visit(*this, [](const auto& family) -> std::string_view { return family.name; });
 }
 
-std::string_view family_name(Family family) {
-  switch (family) {
-    case Family::gaussian: return "gaussian";
-    case Family::binomial: return "binomial";
-    case Family::poisson: return "poisson";
-    case Family::gamma: return "Gamma";
-    case Family::custom: return "custom";
-  }
-  return "";
+std::string_view Family::link_name() const {
+  return visit(*this, [](const auto& family) -> std::string_view { return family.link_name; });
 }
 
-std::string_view link_name(Family family) {
-  switch (family) {
-    case Family::gaussian: return "identity";
-    case Family::binomial: return "logit";
-    default: return "log";
-  }
+std::string_view Family::residuals() const {
+  return visit(*this, [](const auto& family) -> std::string_view { return family.residuals; });
 }
 
-bool scale_is_known(Family family) {
-  return family == Family::binomial || family == Family::poisson;
+bool Family::scale_is_known() const {
+  return visit(*this, [](const auto& family) { return family.scale_is_known; });
 }
 
-std::optional<std::string_view> response_fault(Family family, double y) {
+bool Family::linear() const {
+  return visit(*this, [](const auto& family) { return family.linear; });
+}
+
+Start Family::start() const {
+  return visit(*this, [](const auto& family) { return family.start; });
+}
+
+Limits Family::limits() const {
+  return visit(*this, [](const auto& family) { return family.limits; });
+}
+
+bool Family::two_levels() const {
+  return visit(*this, [](const auto& family) { return family.two_levels; });
+}
+
+double Family::mean(double eta) const {
+  return visit(*this, [&](const auto& family) { return family.mean(eta); });
+}
+
+double Family::derivative(double eta) const {
+  return visit(*this, [&](const auto& family) { return family.derivative(eta); });
+}
+
+double Family::deviance(double y, double mu, double prior) const {
+  return visit(*this, [&](const auto& family) { return family.deviance(y, mu, prior); });
+}
+
+std::optional<double> Family::predictor(double mean) const {
+  return visit(*this, [&](const auto& family) -> std::optional<double> {
+    if constexpr (BuiltInFamily<std::decay_t<decltype(family)>>) {
+      return family.link(mean);
+    } else {
+      return predictor_of(family, mean);
+    }
+  });
+}
+
+std::optional<std::string_view> Family::response_fault(double y) const {
   if (!std::isfinite(y)) return "must be finite";
-  switch (family) {
-    case Family::gaussian: return std::nullopt;
-    case Family::binomial:
-      if (y < 0 || y > 1) return "must be between 0 and 1";
-      return std::nullopt;
-    case Family::poisson:
-      if (y < 0) return "must not be negative";
-      return std::nullopt;
-    case Family::gamma:
-      if (!(y > 0)) return "must be greater than 0";
-      return std::nullopt;
-    case Family::custom: return std::nullopt;
-  }
-  return std::nullopt;
+  const char* fault = visit(*this, [&](const auto& family) { return family.response_fault(y); });
+  return fault == nullptr ? std::nullopt : std::optional<std::string_view>(fault);
 }
 
-double link(Family family, double mu) {
-  switch (family) {
-    case Family::gaussian: return mu;
-    case Family::binomial: return std::log(mu / (1 - mu));
-    default: return std::log(mu);
-  }
-}
-
-double aic_scale(Family family, double deviance, double rows, double scale) {
-  switch (family) {
-    case Family::gaussian: return deviance / rows;
-    case Family::gamma: return scale;
-    default: return 1;
-  }
-}
-
-bool likelihood_rounds(Family family, double y, double weight) {
-  return family == Family::binomial && !(is_integer(weight) && is_integer(weight * y));
-}
-
-double minus_two_log_likelihood(Family family, double y, double mu, double weight, double scale) {
+double Family::minus_two_log_likelihood(double y, double mu, double weight, double scale) const {
   if (!(weight > 0)) return 0;
-  switch (family) {
-    case Family::gaussian:
-      return std::log(2 * std::numbers::pi * scale) + weight * (y - mu) * (y - mu) / scale - std::log(weight);
-    case Family::binomial: return -2 * log_binomial(std::nearbyint(weight * y), std::nearbyint(weight), mu);
-    case Family::poisson: return -2 * weight * log_poisson(y, mu);
-    case Family::gamma: return -2 * weight * log_gamma_density(y, 1 / scale, mu);
-    case Family::custom: return std::numeric_limits<double>::quiet_NaN();
+  return visit(*this,
+               [&](const auto& family) { return family.minus_two_log_likelihood(y, mu, weight, scale); });
+}
+
+bool Family::likelihood_rounds(double y, double weight) const {
+  return visit(*this, [&](const auto& family) { return family.likelihood_rounds(y, weight); });
+}
+
+double Family::aic_scale(double deviance, double rows, double scale) const {
+  return visit(*this, [&](const auto& family) { return family.aic_scale(deviance, rows, scale); });
+}
+
+std::string Family::device_source() const {
+  if (const CustomFamily* family = custom())
+    return family_device_source(*family) + "constexpr OwnFamily family{};\n";
+  return fmt::format("constexpr auto family = family_at<{}>(BuiltInFamilies{{}});\n", place_);
+}
+
+int Family::place_of(std::string_view name) {
+  const auto names = names_of(BuiltInFamilies{});
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw std::invalid_argument(std::string(name) + " is not in the list of families");
+  return static_cast<int>(found - names.begin());
+}
+
+std::vector<Family> built_in_families() {
+  return all_of(BuiltInFamilies{});
+}
+
+std::optional<Family> parse_family(std::string_view text) {
+  const auto families = built_in_families();
+  const auto found = std::find_if(families.begin(), families.end(), [&](const Family& family) {
+    return text == family.name() || text == in_small_letters(family.name());
+  });
+  return found == families.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const Family& family : built_in_families()) names.push_back(in_small_letters(family.name()));
+  return names;
+}
+
+Family chosen_family(const std::string& text) {
+  if (text.starts_with('@')) {
+    const std::string path = text.substr(1);
+    const std::string toml = files::read_text(path, most_family_bytes);
+    try {
+      return Family(parse_custom_family(toml, path));
+    } catch (const Error& fault) {
+      throw Error(ErrorCode::input, fault.what());  // of a file, and not of the command line
+    }
   }
-  return 0;
+  if (const auto known = parse_family(text)) return *known;
+  throw Error(ErrorCode::usage, fmt::format("--family: {} is not {}: write @FILE for a family of your own",
+                                            text, base::listed(family_names(), "or")));
 }
 
 }  // namespace tessera::gam

@@ -1,34 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/family/family_of_row.hpp"
+#include "gam/family/custom_family.hpp"
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-/// The exponential families of the fit, each with mgcv's default link (the Gamma with log). What they
-/// are to one row is in family_of_row.hpp.
 namespace tessera::gam {
 
+/// The family of a fit: one of the list, each with mgcv's default link (the Gamma with log), or a custom one.
+/// parts.hpp says what each part is; visit.hpp gives it as its own type.
+class Family {
+ public:
+  Family() = default;  ///< the first of the list
+  template <BuiltInFamily F>
+  Family(F /*family*/) : place_(place_of(F::name)) {}  // NOLINT(google-explicit-constructor): it is one
+  explicit Family(CustomFamily family) : custom_(std::make_shared<const CustomFamily>(std::move(family))) {}
+
+  /// Null for a built-in family.
+  [[nodiscard]] const CustomFamily* custom() const { return custom_.get(); }
+  /// In the list, where the family is built in.
+  [[nodiscard]] int place() const { return place_; }
+
+  [[nodiscard]] std::string_view name() const;
+  [[nodiscard]] std::string_view link_name() const;
+  [[nodiscard]] std::string_view residuals() const;
+  [[nodiscard]] bool scale_is_known() const;
+  [[nodiscard]] bool linear() const;
+  [[nodiscard]] Start start() const;
+  [[nodiscard]] Limits limits() const;
+  [[nodiscard]] bool two_levels() const;
+
+  [[nodiscard]] double mean(double eta) const;
+  [[nodiscard]] double derivative(double eta) const;
+  [[nodiscard]] double deviance(double y, double mu, double prior) const;
+  /// The predictor of a mean; nothing if a custom family does not reach it.
+  [[nodiscard]] std::optional<double> predictor(double mean) const;
+  /// Why `y` cannot be a response of the family; nothing if it can.
+  [[nodiscard]] std::optional<std::string_view> response_fault(double y) const;
+
+  /// aic's -2 log-likelihood part for one row at the given scale, as R's family()$aic adds it up. mgcv's
+  /// bam()$aic is the sum over the rows at `aic_scale`, plus 2 where the scale is estimated, plus twice the
+  /// total edf. 0 for a row without weight; NaN for a custom family, whose density is not known.
+  [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const;
+  /// Whether that is of other numbers than those of the deviance: a binomial row whose successes or trials R
+  /// rounds, so that its likelihood is not the saturated model's less its deviance.
+  [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
+  [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
+
+  /// CUDA C++ that defines `family`, an object with the parts of a `RowFamily`. It includes list.hpp.
+  [[nodiscard]] std::string device_source() const;
+
+ private:
+  static int place_of(std::string_view name);
+
+  int place_ = 0;
+  std::shared_ptr<const CustomFamily> custom_;
+};
+
+/// The list.
+[[nodiscard]] std::vector<Family> built_in_families();
+/// The built-in family of a name: R's, or that in small letters.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
-[[nodiscard]] std::string_view family_name(Family family);
-[[nodiscard]] std::string_view link_name(Family family);
-/// True where phi is 1 by definition (binomial, poisson).
-[[nodiscard]] bool scale_is_known(Family family);
-/// Why `y` cannot be a response of the family ("must be between 0 and 1"); nothing if it can.
-[[nodiscard]] std::optional<std::string_view> response_fault(Family family, double y);
-/// aic's -2 log-likelihood part for one row at the given scale, as R's family()$aic adds it up. mgcv's
-/// bam()$aic is the sum over the rows at `aic_scale`, plus 2 where the scale is estimated, plus twice the
-/// total edf. Infinite for a poisson count that is not whole, as in R; 0 for a row without weight; NaN for a
-/// custom family, whose density is not known.
-[[nodiscard]] double minus_two_log_likelihood(Family family, double y, double mu, double weight,
-                                              double scale);
-/// Whether that is of other numbers than those of the deviance: a binomial row whose successes or trials R
-/// rounds, so that its likelihood is not the saturated model's less its deviance.
-[[nodiscard]] bool likelihood_rounds(Family family, double y, double weight);
-/// The scale at which aic takes the likelihood: deviance / n (gaussian), the fit's own (Gamma), or 1.
-[[nodiscard]] double aic_scale(Family family, double deviance, double rows, double scale);
-/// Link of the mean, and its inverse's derivative for standard errors on the response scale.
-[[nodiscard]] double link(Family family, double mu);
+/// As `--family` has them: in small letters, in the order of the list.
+[[nodiscard]] std::vector<std::string> family_names();
+
+/// "poisson" as `parse_family` knows it, or "@FILE": a custom family. Throws `Error(usage)` for another name,
+/// `Error(input)` if the file cannot be read or is not as `parse_custom_family` has it.
+[[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace tessera::gam

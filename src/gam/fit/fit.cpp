@@ -187,7 +187,7 @@ FrameRequest request_for(const Formula& formula, const FitOptions& options) {
     }
   }
   for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
-  if (options.family.kind != Family::binomial) request.numeric.push_back(formula.response.text);
+  if (!options.family.two_levels()) request.numeric.push_back(formula.response.text);
   if (!options.weights.empty()) {
     request.variables.push_back(column_expression(options.weights));
     request.numeric.push_back(request.variables.back().text);

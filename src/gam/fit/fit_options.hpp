@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/family/any_family.hpp"
+#include "gam/family/family.hpp"
 #include "gam/table/frame.hpp"
 
 #include <tessera/job/stop_request.hpp>
@@ -16,7 +16,7 @@
 namespace tessera::gam {
 
 struct FitOptions {
-  AnyFamily family;
+  Family family;
   std::string weights;                               ///< column of prior weights; empty: none
   std::map<std::string, std::vector<double>> knots;  ///< supplied limits or knots, by variable
   TableOptions table;                                ///< how the fields of the table are read

@@ -113,11 +113,11 @@ Fingerprint fingerprint_of(const std::string& data, const Formula& formula, cons
   std::string knots;
   for (const auto& [variable, values] : options.knots)
     knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
-  const AnyFamily& family = options.family;
+  const Family& family = options.family;
   return {
       {"program", fmt::format("tessera-fit {}", tessera::version)},
       {"formula", formula.text},
-      {"family", family.custom ? to_toml(*family.custom) : std::string(family.name())},
+      {"family", family.custom() ? to_toml(*family.custom()) : std::string(family.name())},
       {"weights", options.weights},
       {"knots", knots},
       {"coordinates of the numbers", "centred and scaled"},

@@ -38,17 +38,16 @@ class SaturatedRow {
         response_(numbers(rows.response)),
         weights_(rows.prior_weight < 0 ? nullptr : numbers(rows.prior_weight)),
         raw_coef_(model.design.raw_coefficients(model.coef)),
-        scale_(aic_scale(rows.family.kind, model.deviance, static_cast<double>(model.rows), model.scale)) {}
+        scale_(rows.family.aic_scale(model.deviance, static_cast<double>(model.rows), model.scale)) {}
 
   [[nodiscard]] double scale() const noexcept { return scale_; }
   [[nodiscard]] double operator()(std::size_t row) const {
-    const Family family = rows_.family.kind;
+    const Family& family = rows_.family;
     const double y = response_[row];
     const double weight = weights_ == nullptr ? 1 : weights_[row];
-    if (!likelihood_rounds(family, y, weight)) return minus_two_log_likelihood(family, y, y, weight, scale_);
-    const double mu = inverse_link(family, linear_predictor(rows_, row, raw_coef_));
-    return minus_two_log_likelihood(family, y, mu, weight, scale_) -
-           row_deviance(family, y, mu, weight) / scale_;
+    if (!family.likelihood_rounds(y, weight)) return family.minus_two_log_likelihood(y, y, weight, scale_);
+    const double mu = family.mean(linear_predictor(rows_, row, raw_coef_));
+    return family.minus_two_log_likelihood(y, mu, weight, scale_) - family.deviance(y, mu, weight) / scale_;
   }
 
  private:

@@ -4,6 +4,7 @@
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/design/determined_columns.hpp"
 #include "gam/design/side_conditions.hpp"
+#include "gam/family/gaussian.hpp"
 #include "gam/fit/residual_sample.hpp"
 #include "gam/linalg/algebra.hpp"
 
@@ -91,7 +92,7 @@ Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design
   if (nested_smooths(design).empty()) return design;
   Rows unweighted = rows;
   unweighted.design = &design;
-  unweighted.family = AnyFamily();
+  unweighted.family = Gaussian{};
   unweighted.prior_weight = -1;
   unweighted.prior_factor = 1;
   unweighted.offsets.clear();

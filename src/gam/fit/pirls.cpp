@@ -73,7 +73,7 @@ void PirlsLoop::run(RawSums first) {
   end_.coef = first_coefficients(design_, rows_.family, mean_);
   const int done = resume();
   if (!is_finite(sums_)) throw diverged(sums_);
-  if (rows_.family.kind == Family::gaussian) return solve_gaussian();
+  if (rows_.family.linear()) return solve_gaussian();
   deviance_ = sums_.deviance;
   int iteration = done + 1;
   while (advance(iteration)) ++iteration;
@@ -149,7 +149,7 @@ bool PirlsLoop::solve_or_end(int iteration) {
 void PirlsLoop::solve(int iteration, Search search) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   const bool mixed =
-      iteration >= (may_separate(rows_.family.kind) ? first_mixed_where_separable : first_mixed_iteration);
+      iteration >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration);
   auto solution = solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
                                 mixed ? &course_.past : nullptr, search);
   fit_.require_no_fallback();
@@ -180,10 +180,10 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   }
 }
 
-/// A gamma solution that begins at the rows' own means can end further off than their common mean: of
+/// A solution that begins at the responses as means can end further off than their common mean: of
 /// responses near zero the logarithms say little of the mean. Then the iteration begins at that mean.
 void PirlsLoop::begin_again_if_worse_than_the_mean() {
-  if (rows_.family.kind != Family::gamma) return;
+  if (rows_.family.start() != Start::response) return;
   const auto mean = coefficients_of_mean(design_, rows_.family, mean_);
   if (!mean) return;
   const RawDeviance at_mean =
@@ -199,7 +199,7 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double worth_a_look = 1e-7;
   constexpr double still = 1e-7;         // of the other rows, while the iteration goes on
   constexpr double almost_still = 1e-3;  // and where it ends
-  if (!may_separate(rows_.family.kind) || !(change < worth_a_look) || last_step_.empty()) return false;
+  if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
   const auto reason = find_separation(fit_.job, rows_, design_.raw_coefficients(end_.coef),
                                       design_.raw_coefficients(last_step_), ends ? almost_still : still);
   if (!reason) return false;

@@ -23,27 +23,27 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-void make_numeric_response(Variable& response, const AnyFamily& family) {
+void make_numeric_response(Variable& response, const Family& family) {
   if (!response.factor) return;
   if (response.levels.size() == 1)
     throw Error(ErrorCode::input, fmt::format("the response '{}' is '{}' in every complete row: there is "
                                               "nothing to fit",
                                               response.name, response.levels[0]));
-  if (family.kind != Family::binomial || response.levels.size() != 2) {
-    throw Error(ErrorCode::input,
-                fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}",
-                            response.name, response.levels.size(), family.name(),
-                            family.kind == Family::binomial ? " or have two levels" : ""));
+  if (!family.two_levels() || response.levels.size() != 2) {
+    throw Error(
+        ErrorCode::input,
+        fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}", response.name,
+                    response.levels.size(), family.name(), family.two_levels() ? " or have two levels" : ""));
   }
   response.numbers.assign(response.codes.begin(), response.codes.end());
   response.codes.clear();
   response.factor = false;
 }
 
-void check_response(const Frame& frame, const Variable& response, const AnyFamily& family) {
+void check_response(const Frame& frame, const Variable& response, const Family& family) {
   for (std::size_t i = 0; i < frame.complete.size(); ++i) {
     if (frame.complete[i] == 0) continue;
-    if (const auto fault = response_fault(family.kind, response.numbers[i])) {
+    if (const auto fault = family.response_fault(response.numbers[i])) {
       throw Error(ErrorCode::input,
                   fmt::format("response '{}' is {} in data row {}: for the {} family it {}", response.name,
                               response.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1,
@@ -87,7 +87,7 @@ void choose_units(const tessera::mpi::Communicator& comm, Rows& rows) {
     if (rows.prior_weight >= 0) largest[1] = std::max(largest[1], number(rows.prior_weight, row));
   }
   comm.allreduce(std::span<double>(largest), mpi::Reduction::max);
-  if (rows.family.kind == Family::gaussian) rows.response_factor = power_of_two_for(largest[0]);
+  if (rows.family.linear()) rows.response_factor = power_of_two_for(largest[0]);
   if (rows.prior_weight >= 0) rows.prior_factor = power_of_two_for(largest[1]);
 }
 

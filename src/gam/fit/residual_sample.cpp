@@ -86,8 +86,7 @@ RowResidual residual_of(const Rows& rows, std::size_t row, std::span<const doubl
   const double y = rows.response_factor * number(rows.response);
   const double mu = rows.family.mean(eta);
   const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
-  const double deviance = rows.family.custom ? prior * rows.family.custom->deviance(y, mu)
-                                             : row_deviance(rows.family.kind, y, mu, prior);
+  const double deviance = rows.family.deviance(y, mu, prior);
   // Rounding leaves a saturated row's deviance a little below zero now and then.
   const double size = std::sqrt(std::max(0.0, deviance) / rows.prior_factor) / rows.response_factor;
   return {rounded(eta / rows.response_factor, 9), rounded(std::copysign(size, y - mu), 6)};

@@ -45,6 +45,7 @@ Extents extents_of(const tessera::mpi::Communicator& comm, const Rows& rows) {
   const auto numbers = [&](int variable) -> const std::vector<double>& {
     return frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
+  const bool starts_there = rows.family.start() == Start::response;
   Extents extents;
   for (std::size_t i = 0; i < frame.complete.size(); ++i) {
     if (frame.complete[i] == 0 || (rows.prior_weight >= 0 && !(numbers(rows.prior_weight)[i] > 0))) continue;
@@ -53,7 +54,7 @@ Extents extents_of(const tessera::mpi::Communicator& comm, const Rows& rows) {
     for (const int variable : rows.offsets) offset += numbers(variable)[i];
     extents.response.add(y);
     extents.offset.add(offset);
-    extents.difference.add((rows.family.kind == Family::gamma ? std::log(y) : y) - offset);
+    extents.difference.add((starts_there ? rows.family.predictor(y).value_or(y) : y) - offset);
   }
   std::array<double, 6> limits{-extents.response.min, extents.response.max,    -extents.offset.min,
                                extents.offset.max,    -extents.difference.min, extents.difference.max};
@@ -70,11 +71,6 @@ bool has_constant(const Formula& formula, const Frame& frame) {
          });
 }
 
-/// A mean that no finite linear predictor has.
-bool is_limit(Family family, double mean) {
-  return (family == Family::binomial && (mean == 0 || mean == 1)) || (family == Family::poisson && mean == 0);
-}
-
 }  // namespace
 
 void require_variation(const tessera::mpi::Communicator& comm, const Rows& rows, const Formula& formula) {
@@ -87,14 +83,12 @@ void require_variation(const tessera::mpi::Communicator& comm, const Rows& rows,
     throw Error(ErrorCode::input,
                 fmt::format("the weights '{}' are 0 in every complete row",
                             frame.variables[static_cast<std::size_t>(rows.prior_weight)].name));
-  const Family family = rows.family.kind;
   const bool constant = response.constant(response.size());
-  const bool limit = constant && is_limit(family, response.min);
+  const bool limit = constant && rows.family.limits().has(response.min);
   if (limit || (constant && offset.constant(offset.size()) && has_constant(formula, frame)))
     throw Error(ErrorCode::input, fmt::format("the response '{}' is {:g} {}: there is nothing to fit", name,
                                               response.min, where));
-  const bool starts_there = family == Family::gaussian || family == Family::gamma;
-  if (starts_there && !rows.offsets.empty() && has_constant(formula, frame) &&
+  if (rows.family.start() == Start::response && !rows.offsets.empty() && has_constant(formula, frame) &&
       difference.constant(std::max(offset.size(), response.size())))
     throw Error(
         ErrorCode::input,

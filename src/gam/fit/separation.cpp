@@ -40,10 +40,9 @@ bool counts(const Rows& rows, std::size_t row) {
 /// True if a row's response is a limit of means, its mean is near that, and `step` moves it there.
 bool runs_off(const Rows& rows, std::size_t row, std::span<const double> raw_coef, double step) {
   const double y = response(rows, row);
-  const Family family = rows.family.kind;
-  const bool upper = family == Family::binomial && y == 1;
-  if (!(y == 0 || upper) || (upper ? step < 0 : step > 0)) return false;
-  const double mean = inverse_link(family, linear_predictor(rows, row, raw_coef));
+  const Limits limits = rows.family.limits();
+  if (!limits.has(y) || (y == limits.lower ? step > 0 : step < 0)) return false;
+  const double mean = rows.family.mean(linear_predictor(rows, row, raw_coef));
   return std::abs(mean - y) < near_limit;
 }
 
@@ -161,19 +160,16 @@ std::string list(const std::vector<std::string>& names) {
 
 }  // namespace
 
-bool may_separate(Family family) {
-  return family == Family::binomial || family == Family::poisson;
-}
-
 std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
                                            std::span<const double> raw_coef, std::span<const double> raw_step,
                                            double still) {
   const Movement movement = movement_of(job, rows, raw_coef, raw_step, still);
   if (movement.running == 0 || movement.others > 0) return std::nullopt;
 
-  const bool binomial = rows.family.kind == Family::binomial;
+  const Limits limits = rows.family.limits();
   std::vector<std::string> reasons;
-  for (const double limit : binomial ? std::vector<double>{0, 1} : std::vector<double>{0}) {
+  for (const double limit : {limits.lower, limits.upper}) {
+    if (!limits.has(limit)) continue;
     std::vector<std::string> cells;
     for (const RawTerm& term : rows.design->terms) {
       if (!has_cells(term) || is_penalised(*rows.design, term)) continue;
@@ -185,8 +181,8 @@ std::optional<std::string> find_separation(const tessera::Job& job, const Rows& 
   if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, ", and "));
   const std::vector<std::string> terms = moving_terms(job, rows, raw_step);
   return fmt::format("{} separate{} responses of 0 from {}: the fitted means of {} rows run off to {}",
-                     list(terms), terms.size() == 1 ? "s" : "", binomial ? "those of 1" : "others",
-                     movement.running, binomial ? "0 or 1" : "0");
+                     list(terms), terms.size() == 1 ? "s" : "", limits.has_upper() ? "those of 1" : "others",
+                     movement.running, limits.has_upper() ? "0 or 1" : "0");
 }
 
 }  // namespace tessera::gam

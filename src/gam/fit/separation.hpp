@@ -11,15 +11,12 @@
 
 namespace tessera::gam {
 
-/// True for a family whose likelihood may rise for ever along a direction of the coefficients.
-[[nodiscard]] bool may_separate(Family family);
-
-/// *Collective.* Whether the last step of an iteration is along such a direction: the responses of some rows
-/// are at the limit of their means (0, or for the binomial 1), their fitted means are close to it and the
-/// step has moved them further there, while all other rows stand still within `still` of the linear
-/// predictor. The likelihood then has no maximum: coefficients grow by about one unit a step for ever, as the
-/// deviance falls by less and less. Returns one line that says which level or term it is, the same on every
-/// rank; nothing if the step is not of that kind.
+/// *Collective.* Whether the last step of an iteration is along a direction in which the likelihood rises for
+/// ever: the responses of some rows are at a limit of the means (`Limits`: 0, or for the binomial 1), their
+/// fitted means are close to it and the step has moved them further there, while all other rows stand still
+/// within `still` of the linear predictor. The likelihood then has no maximum: coefficients grow by about one
+/// unit a step for ever, as the deviance falls by less and less. Returns one line that says which level or
+/// term it is, the same on every rank; nothing if the step is not of that kind.
 ///
 /// A finite estimate is not taken for it, however extreme its means: near one, Newton's steps vanish.
 ///

@@ -10,11 +10,11 @@
 
 namespace tessera::gam {
 
-bool has_own_start(const AnyFamily& family) {
-  return family.kind != Family::gaussian && !family.custom;
+bool has_own_start(const Family& family) {
+  return !family.linear() && family.start() != Start::mean;
 }
 
-double predictor_of(const AnyFamily& family, double mean) {
+double predictor_of(const Family& family, double mean) {
   if (const auto found = family.predictor(mean)) return *found;
   throw Error(ErrorCode::input,
               fmt::format("the mean of the response, {:g}, is no mean of the family {}: its inverse link "
@@ -22,7 +22,7 @@ double predictor_of(const AnyFamily& family, double mean) {
                           mean, family.name()));
 }
 
-std::optional<std::vector<double>> coefficients_of_mean(const Design& design, const AnyFamily& family,
+std::optional<std::vector<double>> coefficients_of_mean(const Design& design, const Family& family,
                                                         double mean) {
   const auto intercept = std::ranges::find(design.blocks, "(Intercept)", &CoefBlock::label);
   if (intercept == design.blocks.end()) return std::nullopt;
@@ -31,10 +31,10 @@ std::optional<std::vector<double>> coefficients_of_mean(const Design& design, co
   return coef;
 }
 
-std::vector<double> first_coefficients(const Design& design, const AnyFamily& family, double mean) {
+std::vector<double> first_coefficients(const Design& design, const Family& family, double mean) {
   if (!has_own_start(family)) {
     if (auto coef = coefficients_of_mean(design, family, mean)) return *std::move(coef);
-    if (family.custom)
+    if (family.start() == Start::mean)
       throw Error(ErrorCode::usage, "a family of your own needs a formula with an intercept");
   }
   return std::vector<double>(static_cast<std::size_t>(design.coef_size));

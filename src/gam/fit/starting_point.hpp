@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/family/any_family.hpp"
+#include "gam/family/family.hpp"
 
 #include <optional>
 #include <vector>
@@ -13,18 +13,17 @@ namespace tessera::gam {
 /// Whether the first means are the family's own, made of the response, so that no coefficients are needed.
 /// Gaussian fits begin at the mean: residuals about it keep a large common level out of the sums of squares.
 /// A custom family has no other place to begin at.
-[[nodiscard]] bool has_own_start(const AnyFamily& family);
+[[nodiscard]] bool has_own_start(const Family& family);
 
 /// The linear predictor of a mean. Throws `Error(input)` if a custom family reaches that mean for none.
-[[nodiscard]] double predictor_of(const AnyFamily& family, double mean);
+[[nodiscard]] double predictor_of(const Family& family, double mean);
 
 /// The coefficients whose means are all `mean`; nothing in a model without an intercept.
 [[nodiscard]] std::optional<std::vector<double>> coefficients_of_mean(const Design& design,
-                                                                      const AnyFamily& family, double mean);
+                                                                      const Family& family, double mean);
 
 /// The first coefficients: those of the mean; zeros for a family with a start of its own, and in a gaussian
 /// model without an intercept. Throws `Error(usage)` for a custom family in a model without one.
-[[nodiscard]] std::vector<double> first_coefficients(const Design& design, const AnyFamily& family,
-                                                     double mean);
+[[nodiscard]] std::vector<double> first_coefficients(const Design& design, const Family& family, double mean);
 
 }  // namespace tessera::gam

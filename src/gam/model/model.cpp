@@ -114,8 +114,8 @@ Json to_json(const Model& model) {
             {"tessera", tessera::version},
             {"formula", model.formula},
             {"family", model.family.name()},
-            {"link", model.family.link_text()},
-            {"family_toml", model.family.custom ? Json(to_toml(*model.family.custom)) : Json()},
+            {"link", model.family.link_name()},
+            {"family_toml", model.family.custom() ? Json(to_toml(*model.family.custom())) : Json()},
             {"weights", model.weights.empty() ? Json() : Json(model.weights)},
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
@@ -302,16 +302,16 @@ Centring centring_from(const JsonField& field, const Design& design) {
   return centring;
 }
 
-AnyFamily family_from(const JsonField& json, const std::string& path) {
+Family family_from(const JsonField& json, const std::string& path) {
   if (const auto own = json.find("family_toml")) {
     try {
-      return AnyFamily(parse_custom_family(own->text(), "family_toml"));
+      return Family(parse_custom_family(own->text(), "family_toml"));
     } catch (const Error& fault) {
       own->refuse(fault.what());
     }
   }
   const auto family = parse_family(json.at("family").text());
-  if (!family || *family == Family::custom) refuse(path, "names a family that this version does not know");
+  if (!family) refuse(path, "names a family that this version does not know");
   return *family;
 }
 

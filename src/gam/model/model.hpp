@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/family/any_family.hpp"
+#include "gam/family/family.hpp"
 #include "gam/inference/summary_rows.hpp"
 #include "gam/linalg/matrix.hpp"
 #include "gam/model/data_outline.hpp"
@@ -39,7 +39,7 @@ struct PredictiveModel {
 /// A fitted model: all that predicting, summarising and plotting need. It does not hold a row of the data.
 struct Model {
   std::string formula;
-  AnyFamily family;
+  Family family;
   std::string weights;            ///< column of prior weights; empty: none
   std::int64_t rows = 0;          ///< n: complete rows
   std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
@@ -55,7 +55,7 @@ struct Model {
   double r_squared_adjusted = 0;
   double reml = 0;
   double edf_total = 0;
-  double aic = 0;  ///< NaN for a family of the user's own
+  double aic = 0;  ///< NaN for a custom family
   int iterations = 0;
   bool converged = false;
   std::string no_estimate;  ///< why there is no finite estimate (see separation.hpp); empty: there is one

@@ -106,7 +106,7 @@ class Page {
     }
     add("<dl>\n");
     fact("Family", std::string(model_.family.name()));
-    fact("Link function", std::string(model_.family.link_text()));
+    fact("Link function", std::string(model_.family.link_name()));
     fact("Rows", count_text(model_.rows));
     if (model_.rows_dropped > 0) fact("Left out, with missing values", count_text(model_.rows_dropped));
     if (!model_.weights.empty()) fact("Prior weights", model_.weights);
@@ -234,20 +234,6 @@ class Page {
     add("</section>\n");
   }
 
-  /// What may be expected of the residuals where the model is right.
-  static std::string_view how_normal(Family family) {
-    switch (family) {
-      case Family::gaussian: return "";
-      case Family::poisson: return " They are close to normal only where counts are large.";
-      case Family::binomial:
-        return " They are close to normal only where a row has many trials: residuals of single yes-or-no "
-               "answers fall on two curves.";
-      case Family::gamma: return " They are close to normal only where the spread is small beside the mean.";
-      case Family::custom: break;
-    }
-    return " Those of this family need not be close to normal.";
-  }
-
   void residuals() {
     add("<section aria-labelledby=\"residuals\">\n<h2 id=\"residuals\">Residuals</h2>\n");
     std::vector<double> predictors;
@@ -270,7 +256,7 @@ class Page {
         shown == model_.rows ? fmt::format("all {} rows", count_text(shown))
                              : fmt::format("{} of the {} rows, spread evenly over the table",
                                            count_text(shown), count_text(model_.rows)),
-        how_normal(model_.family.kind));
+        model_.family.residuals());
     figure(
         residual_quantiles_svg(residuals, model_.scale),
         "Sorted residuals against normal quantiles. The line is that of a normal response with the model's "

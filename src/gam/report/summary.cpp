@@ -109,7 +109,7 @@ std::string summary_text(const Model& model) {
   std::string out;
   auto to = std::back_inserter(out);
   fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", printable(model.family.name()),
-                 printable(model.family.link_text()), printable(model.formula));
+                 printable(model.family.link_name()), printable(model.formula));
 
   bool any_stars = false;
   const auto print = [&](const char* title, const TextTable& rows) {

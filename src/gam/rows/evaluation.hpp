@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/family/family_of_row.hpp"
+#include "gam/family/row_step.hpp"
 #include "gam/rows/tables.hpp"
 
 #include <cmath>
@@ -76,56 +76,22 @@ struct RowOutcome {
   double scalars[row_scalar_count];
 };
 
-/// The functions of one of mgcv's families, as `row_outcome` asks for them.
-struct BuiltInFunctions {
-  Family family;
-
-  [[nodiscard]] double level(double y, double offset) const {
-    return family == Family::gaussian ? y - offset : y;
-  }
-  [[nodiscard]] double first_predictor(double y, double prior) const {
-    const double mean = initial_mean(family, y, prior);
-    switch (family) {
-      case Family::gaussian: return mean;
-      case Family::binomial: return log(mean / (1 - mean));
-      default: return log(mean);
-    }
-  }
-  [[nodiscard]] double mean(double eta) const { return inverse_link(family, eta); }
-  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
-    return row_step(family, y, eta, prior);
-  }
-};
-
-/// The same for a family of the user's own, whose four functions are members of `Own`.
-template <class Own>
-struct CustomFunctions {
-  Own own;
-
-  [[nodiscard]] double level(double y, double) const { return y; }
-  /// Such a fit does not begin at the rows' own means: the rows that ask are bad.
-  [[nodiscard]] double first_predictor(double, double) const { return sqrt(-1.0); }
-  [[nodiscard]] double mean(double eta) const { return own.inverse_link(eta); }
-  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
-    const double mu = own.inverse_link(eta);
-    const double slope = own.derivative(eta);
-    return {prior * slope * slope / own.variance(mu), (y - mu) / slope, prior * own.deviance(y, mu)};
-  }
-};
-
 /// `eta` includes `offset`. A row without finite numbers is bad, and gives nothing else.
-template <class Functions>
-inline RowOutcome row_outcome(PassKind kind, const Functions& family, double y, double eta, double offset,
+template <RowFamily F>
+inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double eta, double offset,
                               double prior) {
-  if (kind == PassKind::moments) return {1, 1, {prior, prior * family.level(y, offset), 0, 0}};
+  if (kind == PassKind::moments) {
+    const double level = F::linear ? y - offset : y;
+    return {1, 1, {prior, prior * level, 0, 0}};
+  }
   double shift = 0;
   if (kind == PassKind::start) {
-    const double first = family.first_predictor(y, prior);
+    const double first = first_predictor(family, y, prior);
     // eta is a sum of zeros here, unless a variable is not finite.
     eta = first + 0 * eta;
     shift = first - offset;
   }
-  const RowStep step = family.step(y, eta, prior);
+  const RowStep step = row_step(family, y, eta, prior);
   const double residual = shift + step.residual;
   const double square = step.weight * residual * residual;
   // A difference with itself is 0 for finite numbers alone, and the square is one only if its factors

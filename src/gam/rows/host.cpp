@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/host.hpp"
 
+#include "gam/family/visit.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -26,21 +28,6 @@ struct Side {
 struct Meetings {
   const std::int64_t* lines;  ///< by nonzero of the row term
   const int* offsets;         ///< by nonzero of the column term
-};
-
-/// A family that the compiler knows, for loops without a branch on it.
-template <Family known>
-struct Known {
-  [[nodiscard]] double level(double y, double offset) const {
-    return BuiltInFunctions{known}.level(y, offset);
-  }
-  [[nodiscard]] double first_predictor(double y, double prior) const {
-    return BuiltInFunctions{known}.first_predictor(y, prior);
-  }
-  [[nodiscard]] double mean(double eta) const { return BuiltInFunctions{known}.mean(eta); }
-  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
-    return BuiltInFunctions{known}.step(y, eta, prior);
-  }
 };
 
 /// Two neighbouring doubles in one register of any 64-bit processor.
@@ -187,15 +174,7 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
       evaluate_term(term, chunk);
       if (kind != PassKind::moments) add_predictor(term, raw_coef, chunk);
     }
-    switch (rows_.family.kind) {
-      case Family::gaussian: finish_rows(kind, Known<Family::gaussian>{}, chunk, sums.data()); break;
-      case Family::binomial: finish_rows(kind, Known<Family::binomial>{}, chunk, sums.data()); break;
-      case Family::poisson: finish_rows(kind, Known<Family::poisson>{}, chunk, sums.data()); break;
-      case Family::gamma: finish_rows(kind, Known<Family::gamma>{}, chunk, sums.data()); break;
-      case Family::custom:
-        finish_rows(kind, CustomFunctions<const CustomFamily&>{*rows_.family.custom}, chunk, sums.data());
-        break;
-    }
+    visit(rows_.family, [&](const auto& family) { finish_rows(kind, family, chunk, sums.data()); });
     for (const Product& product : layout_.products(kind)) add_product(product, chunk, sums.data());
   }
 }
@@ -327,8 +306,8 @@ void HostRows::add_predictor(int term_index, std::span<const double> raw_coef, C
 }
 
 /// Weights and residuals from eta; adds the scalars to `sums`.
-template <class Functions>
-void HostRows::finish_rows(PassKind kind, const Functions& family, Chunk& chunk, double* sums) const {
+template <RowFamily F>
+void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const {
   double* residual = chunk.values_of(view_.terms[view_.term_count]);
   for (int r = 0; r < chunk.count; ++r) {
     const auto i = at(r);
@@ -339,8 +318,7 @@ void HostRows::finish_rows(PassKind kind, const Functions& family, Chunk& chunk,
     for (int k = 0; k < RowLayout::scalar_count; ++k) sums[k] += row.scalars[k];
     if (kind != PassKind::moments && row.scalars[2] != 0) clear_row(r, chunk);
   }
-  chunk.unit_weights =
-      kind == PassKind::moments || (rows_.family.kind == Family::gaussian && rows_.prior_weight < 0);
+  chunk.unit_weights = kind == PassKind::moments || (F::linear && rows_.prior_weight < 0);
   if (chunk.unit_weights || kind == PassKind::deviance) return;
   for (int term = 0; term <= view_.term_count; ++term) {
     const int nonzeros = view_.terms[term].nonzeros;

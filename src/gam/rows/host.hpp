@@ -39,8 +39,8 @@ class HostRows {
                           double* values) const;
   void evaluate_term(int term, Chunk& chunk) const;
   void add_predictor(int term, std::span<const double> raw_coef, Chunk& chunk) const;
-  template <class Functions>
-  void finish_rows(PassKind kind, const Functions& family, Chunk& chunk, double* sums) const;
+  template <RowFamily F>
+  void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
   void clear_row(int r, Chunk& chunk) const;
   void add_product(const Product& product, const Chunk& chunk, double* sums) const;
 

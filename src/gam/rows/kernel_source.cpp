@@ -72,6 +72,7 @@ std::string each_shape(const std::vector<Product>& products) {
 
 std::string constants(const Rows& rows, const RowLayout& layout) {
   std::string text = R"(#pragma once
+#include "gam/family/list.hpp"
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/wave.hpp"
 namespace tessera::gam::fixed {
@@ -83,13 +84,7 @@ struct Number {
   const auto number = [&text](const char* name, std::size_t value) {
     text += fmt::format("constexpr int {} = {};\n", name, static_cast<std::int64_t>(value));
   };
-  if (rows.family.custom) {
-    text += family_device_source(*rows.family.custom);
-    text += "constexpr CustomFunctions<OwnFamily> family{};\n";
-  } else {
-    text +=
-        fmt::format("constexpr BuiltInFunctions family{{Family({})}};\n", static_cast<int>(rows.family.kind));
-  }
+  text += rows.family.device_source();
   text += fmt::format("constexpr int response = {};\n", rows.response);
   text += fmt::format("constexpr int prior_weight = {};\n", rows.prior_weight);
   number("offset_count", rows.offsets.size());

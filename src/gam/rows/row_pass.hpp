@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/family/any_family.hpp"
+#include "gam/family/family.hpp"
 #include "gam/rows/row_sums.hpp"
 #include "gam/table/frame.hpp"
 
@@ -19,7 +19,7 @@ namespace tessera::gam {
 struct Rows {
   const Frame* frame = nullptr;
   const Design* design = nullptr;
-  AnyFamily family;
+  Family family;
   int response = 0;          ///< index into the frame
   std::vector<int> offsets;  ///< variables whose sum is the offset
   int prior_weight = -1;     ///< index into the frame; -1: all ones

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits whose whole steps turn back and forth for ever, or creep: gamma responses with many small effects.
+#include "gam/family/gamma.hpp"
 #include "gam/fit/fit.hpp"
 #include "gam/fit/fit_checkpoint.hpp"
 
@@ -69,7 +70,7 @@ Model fit(std::uint64_t seed, int most_iterations, const std::string& checkpoint
   Job job(world, job_options);
   const Plan plan = job.plan(rows, 16);
   FitOptions options;
-  options.family = Family::gamma;
+  options.family = Gamma{};
   options.max_iterations = most_iterations;
   options.residuals = false;
   Progress silent(false, stderr);

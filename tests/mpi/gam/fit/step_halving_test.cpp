@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that overshoot: counts that are zero but for four, which make the first steps too long.
 #include "gam/fit/step_halving.hpp"
+#include "gam/family/poisson.hpp"
 #include "gam/fit/fit.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +53,7 @@ double deviance_after(int iterations, const std::array<Count, 4>& counts) {
   Job job(world, job_options);
   const Plan plan = job.plan(rows, 16);
   FitOptions options;
-  options.family = Family::poisson;
+  options.family = Poisson{};
   options.max_iterations = iterations;
   Progress silent(false, stderr);
   std::vector<PhaseTime> phases;

@@ -31,13 +31,13 @@ CustomFamily family_with(const std::string& inverse_link, const std::string& der
 TEST(CustomFamily, EvaluatesItsFunctions) {
   const CustomFamily family = parse_custom_family(inverse_gaussian, "f.toml");
   EXPECT_EQ(family.name, "inverse.gaussian");
-  EXPECT_EQ(family.link, "1/mu^2");
+  EXPECT_EQ(family.link_name, "1/mu^2");
   EXPECT_FALSE(family.scale_is_known);
   EXPECT_EQ(family.inverse_link(4), 0.5);
   EXPECT_EQ(family.derivative(4), -0.0625);
   EXPECT_EQ(family.variance(2), 8);
-  EXPECT_EQ(family.deviance(1, 2), 0.25);
-  EXPECT_EQ(family.deviance(2, 1), 0.5);
+  EXPECT_EQ(family.deviance(1, 2, 1), 0.25);
+  EXPECT_EQ(family.deviance(2, 1, 1), 0.5);
 }
 
 TEST(CustomFamily, ArgumentsKeepTheirPlacesInWhateverOrderTheyAppear) {

@@ -24,7 +24,7 @@ using testing::smooths_of;
 TermTests tests_of(const DenseModel& model, const std::vector<double>& y, Family family) {
   const testing::DenseFit out = testing::performance_iteration(model, y, family);
   const double edf = std::accumulate(out.fit.edf.begin(), out.fit.edf.end(), 0.0);
-  return test_terms(model.design(), out.fit, out.gram, !scale_is_known(family),
+  return test_terms(model.design(), out.fit, out.gram, !family.scale_is_known(),
                     static_cast<double>(y.size()) - edf);
 }
 
@@ -46,7 +46,7 @@ std::vector<std::string> groups_of(std::size_t rows, std::size_t groups) {
 TEST(TermTests, GaussianSmooths) {
   const ReferenceCase data = load_reference_case("c02_gs1_gauss");
   const TermTests tests =
-      tests_of(smooths_of(data, {"x0", "x1", "x2", "x3"}, 20), data.numbers.at("y"), Family::gaussian);
+      tests_of(smooths_of(data, {"x0", "x1", "x2", "x3"}, 20), data.numbers.at("y"), Gaussian{});
   ASSERT_EQ(tests.coefficients.size(), 1U);
   EXPECT_NEAR(tests.coefficients[0].estimate, 7.77082038475, 1e-9);
   EXPECT_NEAR(tests.coefficients[0].standard_error, 0.0432196909272, 1e-8);
@@ -63,7 +63,7 @@ TEST(TermTests, GaussianSmooths) {
 TEST(TermTests, PoissonSmooths) {
   const ReferenceCase data = load_reference_case("c03_gs1_poisson");
   const TermTests tests =
-      tests_of(smooths_of(data, {"x0", "x1", "x2", "x3"}, 20), data.numbers.at("y"), Family::poisson);
+      tests_of(smooths_of(data, {"x0", "x1", "x2", "x3"}, 20), data.numbers.at("y"), Poisson{});
   EXPECT_NEAR(tests.coefficients[0].statistic, 62.5659334064, 1e-4);
   expect_smooth(tests.smooths[0], "s(x0)", 3.62365262955, 4.48106633174, 8.29396011312e-05);
   expect_smooth(tests.smooths[1], "s(x1)", 2.73948430811, 3.39589040708, 0);
@@ -74,7 +74,7 @@ TEST(TermTests, PoissonSmooths) {
 TEST(TermTests, BinomialSmooths) {
   const ReferenceCase data = load_reference_case("c04_gs1_binary");
   const TermTests tests =
-      tests_of(smooths_of(data, {"x0", "x1", "x2", "x3"}, 15), data.numbers.at("y"), Family::binomial);
+      tests_of(smooths_of(data, {"x0", "x1", "x2", "x3"}, 15), data.numbers.at("y"), Binomial{});
   EXPECT_NEAR(tests.coefficients[0].p_value, 1.15170539335e-119, 1e-3 * 1.15e-119);
   expect_smooth(tests.smooths[0], "s(x0)", 3.21551094821, 3.95462541440, 3.14807081930e-06);
   expect_smooth(tests.smooths[3], "s(x3)", 1.90525673857, 2.36676209077, 0.179674554539);
@@ -82,7 +82,7 @@ TEST(TermTests, BinomialSmooths) {
 
 TEST(TermTests, FactorByAndParametricTerms) {
   const ReferenceCase data = load_reference_case("c06_gs4_by_factor");
-  const TermTests tests = tests_of(testing::factor_by_model(data), data.numbers.at("y"), Family::gaussian);
+  const TermTests tests = tests_of(testing::factor_by_model(data), data.numbers.at("y"), Gaussian{});
   ASSERT_EQ(tests.coefficients.size(), 4U);
   EXPECT_NEAR(tests.coefficients[3].estimate, -0.081272159039, 1e-7);
   EXPECT_NEAR(tests.coefficients[3].standard_error, 0.177615403592, 1e-7);
@@ -96,7 +96,7 @@ TEST(TermTests, OneRandomEffectGaussian) {
   const ReferenceCase data = load_reference_case("c02_gs1_gauss");
   DenseModel model = smooths_of(data, {"x0", "x1", "x2"}, 20);
   model.add_re("s(g)", groups_of(data.fitted.size(), 23));
-  const TermTests tests = tests_of(model, data.numbers.at("y"), Family::gaussian);
+  const TermTests tests = tests_of(model, data.numbers.at("y"), Gaussian{});
   expect_smooth(tests.smooths[3], "s(g)", 7.69790838, 22, 0.05096704664);
   EXPECT_NEAR(tests.smooths[3].statistic, 0.5390065972, 1e-5);
 }
@@ -106,7 +106,7 @@ TEST(TermTests, TwoRandomEffectsGaussian) {
   DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
   model.add_re("s(g)", groups_of(data.fitted.size(), 23));
   model.add_re("s(h)", groups_of(data.fitted.size(), 11));
-  const TermTests tests = tests_of(model, data.numbers.at("y"), Family::gaussian);
+  const TermTests tests = tests_of(model, data.numbers.at("y"), Gaussian{});
   expect_smooth(tests.smooths[2], "s(g)", 5.040031417375, 22, 0.15899052724);
   expect_smooth(tests.smooths[3], "s(h)", 0.112594428733, 10, 0.42973643946);
   EXPECT_NEAR(tests.smooths[2].statistic, 0.2972209579541, 1e-5);
@@ -117,7 +117,7 @@ TEST(TermTests, TwoRandomEffectsPoisson) {
   DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
   model.add_re("s(g)", groups_of(data.fitted.size(), 23));
   model.add_re("s(h)", groups_of(data.fitted.size(), 29));
-  const TermTests tests = tests_of(model, data.numbers.at("y"), Family::poisson);
+  const TermTests tests = tests_of(model, data.numbers.at("y"), Poisson{});
   expect_smooth(tests.smooths[2], "s(g)", 10.10714359463, 22, 0.00922153082010);
   expect_smooth(tests.smooths[3], "s(h)", 12.31562096965, 28, 0.00739907567609);
   EXPECT_NEAR(tests.smooths[3].statistic, 21.7627773325, 1e-3);

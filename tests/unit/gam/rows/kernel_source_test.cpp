@@ -39,16 +39,16 @@ TEST(RowsSource, DoesNotDependOnTheData) {
 
 TEST(RowsSource, TellsModelsApart) {
   const ModuleSource all = source_of(make_model({}));
-  EXPECT_NE(source_of(make_model({.family = Family::gamma})).name, all.name);
+  EXPECT_NE(source_of(make_model({.family = Gamma{}})).name, all.name);
   EXPECT_NE(source_of(make_model({.weights = false})).name, all.name);
   EXPECT_NE(source_of(make_model({.offsets = false})).name, all.name);
   EXPECT_NE(source_of(make_model({.terms = 5})).name, all.name);
 }
 
 TEST(RowsSource, CompilesEveryFunctionOfAFamilyOfTheUsersOwn) {
-  const Model model = make_model({.family = Family::gamma});
+  const Model model = make_model({.family = Gamma{}});
   tessera::gam::Rows rows = model.rows_of(model.frame);
-  rows.family = tessera::gam::AnyFamily(tessera::gam::parse_custom_family(
+  rows.family = tessera::gam::Family(tessera::gam::parse_custom_family(
       "name = 'all'\ninverse_link = 'exp(pnorm(eta) - dnorm(-eta))'\nderivative = 'sqrt(abs(eta))^-1.5'\n"
       "variance = 'log1p(expm1(mu))'\ndeviance = 'pmin(y, 1e-300) + pmax(mu, 2) * log(y)^2'\n",
       "test"));
@@ -86,12 +86,12 @@ TEST_P(RowsKernels, Compile) {
 
 INSTANTIATE_TEST_SUITE_P(
     Layouts, RowsKernels,
-    ::testing::Values(Case{"every_term_gaussian_90", {.family = Family::gaussian}, "sm_90"},
-                      Case{"every_term_gamma_80", {.family = Family::gamma}, "sm_80"},
+    ::testing::Values(Case{"every_term_gaussian_90", {.family = Gaussian{}}, "sm_90"},
+                      Case{"every_term_gamma_80", {.family = Gamma{}}, "sm_80"},
                       Case{"intercept_binomial_90",
-                           {.family = Family::binomial, .offsets = false, .weights = false, .terms = 1},
+                           {.family = Binomial{}, .offsets = false, .weights = false, .terms = 1},
                            "sm_90"},
-                      Case{"some_terms_poisson_80", {.family = Family::poisson, .terms = 5}, "sm_80"}),
+                      Case{"some_terms_poisson_80", {.family = Poisson{}, .terms = 5}, "sm_80"}),
     [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

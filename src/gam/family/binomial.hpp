@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/parts.hpp"
+
+namespace tessera::gam {
+
+/// Proportions of successes, the prior weight being the number of trials: V(mu) = mu (1 - mu), with the logit
+/// link.
+struct Binomial {
+  static constexpr char name[] = "binomial";
+  static constexpr char link_name[] = "logit";
+  static constexpr bool scale_is_known = true;
+  static constexpr bool linear = false;
+  static constexpr Start start = Start::adjusted;
+  static constexpr Limits limits{0, 1};
+  static constexpr bool two_levels = true;
+  static constexpr char residuals[] =
+      " They are close to normal only where a row has many trials: residuals of single yes-or-no answers "
+      "fall "
+      "on two curves.";
+
+  static const char* response_fault(double y) { return y < 0 || y > 1 ? "must be between 0 and 1" : nullptr; }
+  static double link(double mu) { return log(mu / (1 - mu)); }
+  static double mean(double eta) {
+    // mgcv and R clamp eta so that mu stays off 0 and 1 by the machine epsilon.
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    const double e = eta < -30 ? epsilon : eta > 30 ? 1 / epsilon : exp(eta);
+    return e / (1 + e);
+  }
+  static double derivative(double eta) {
+    if (eta < -30 || eta > 30) return std::numeric_limits<double>::epsilon();
+    const double e = exp(eta);
+    return e / ((1 + e) * (1 + e));
+  }
+  static double weight(double prior, double mu, double slope) {
+    return prior * slope * slope / (mu * (1 - mu));
+  }
+  static double deviance(double y, double mu, double prior) {
+    return 2 * prior * (y_log_y(y, mu) + y_log_y(1 - y, 1 - mu));
+  }
+  static double first_mean(double y, double prior) { return (prior * y + 0.5) / (prior + 1); }
+  static double aic_scale(double, double, double) { return 1; }
+  static double minus_two_log_likelihood(double y, double mu, double weight, double) {
+    const double successes = nearbyint(weight * y);
+    const double trials = nearbyint(weight);
+    return -2 * (log_gamma(trials + 1) - log_gamma(successes + 1) - log_gamma(trials - successes + 1) +
+                 x_log_p(successes, mu) + x_log_p(trials - successes, 1 - mu));
+  }
+  static bool likelihood_rounds(double y, double weight) {
+    return !(is_integer(weight) && is_integer(weight * y));
+  }
+};
+
+}  // namespace tessera::gam

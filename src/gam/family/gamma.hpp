@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/parts.hpp"
+
+namespace tessera::gam {
+
+/// Positive responses whose spread grows with their mean: V(mu) = mu^2, with the log link.
+struct Gamma {
+  static constexpr char name[] = "Gamma";
+  static constexpr char link_name[] = "log";
+  static constexpr bool scale_is_known = false;
+  static constexpr bool linear = false;
+  static constexpr Start start = Start::response;
+  static constexpr Limits limits{};  // a response of 0 is refused
+  static constexpr bool two_levels = false;
+  static constexpr char residuals[] =
+      " They are close to normal only where the spread is small beside the mean.";
+
+  static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
+  static double link(double mu) { return log(mu); }
+  /// A mean has a unit: nothing is small for it but what is no number any more.
+  static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
+  static double derivative(double eta) { return mean(eta); }
+  /// The slope is the mean, and its square may be beyond all numbers.
+  static double weight(double prior, double, double) { return prior; }
+  static double deviance(double y, double mu, double prior) {
+    return -2 * prior * (log(y > 0 ? y / mu : 1.0) - (y - mu) / mu);
+  }
+  static double first_mean(double y, double) { return y; }
+  static double aic_scale(double, double, double scale) { return scale; }
+  static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
+    const double shape = 1 / scale;
+    const double unit = mu / shape;
+    return -2 * weight * ((shape - 1) * log(y / unit) - y / unit - log_gamma(shape) - log(unit));
+  }
+  static bool likelihood_rounds(double, double) { return false; }
+};
+
+}  // namespace tessera::gam

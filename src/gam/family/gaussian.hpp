@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/parts.hpp"
+
+namespace tessera::gam {
+
+/// Normal responses: V(mu) = 1, with the identity link.
+struct Gaussian {
+  static constexpr char name[] = "gaussian";
+  static constexpr char link_name[] = "identity";
+  static constexpr bool scale_is_known = false;
+  static constexpr bool linear = true;
+  static constexpr Start start = Start::response;
+  static constexpr Limits limits{};
+  static constexpr bool two_levels = false;
+  static constexpr char residuals[] = "";
+
+  static const char* response_fault(double) { return nullptr; }
+  static double link(double mu) { return mu; }
+  static double mean(double eta) { return eta; }
+  static double derivative(double) { return 1; }
+  static double weight(double prior, double, double) { return prior; }
+  static double deviance(double y, double mu, double prior) { return prior * (y - mu) * (y - mu); }
+  static double first_mean(double y, double) { return y; }
+  static double aic_scale(double deviance, double rows, double) { return deviance / rows; }
+  static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
+    constexpr double pi = 3.141592653589793;
+    return log(2 * pi * scale) + weight * (y - mu) * (y - mu) / scale - log(weight);
+  }
+  static bool likelihood_rounds(double, double) { return false; }
+};
+
+}  // namespace tessera::gam

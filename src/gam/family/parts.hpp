@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+/// What a family is made of. A family is one type in a file of its own, such as gaussian.hpp, whose functions
+/// are the same source on the host and in a kernel: of the library they may use what `standard_headers()`
+/// and the functions here have. One that lacks a part does not compile (`BuiltInFamily`).
+namespace tessera::gam {
+
+/// The means that a fit's first step starts from.
+enum class Start {
+  response,  ///< the rows' responses
+  adjusted,  ///< the responses, moved off the limits of the means
+  mean,      ///< the mean of all responses, by a constant predictor
+};
+
+/// Responses that are no mean of a finite predictor, so that a likelihood can rise towards them for ever.
+/// Infinite: there is none.
+struct Limits {
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] constexpr bool any() const { return has_lower() || has_upper(); }
+  [[nodiscard]] constexpr bool has_lower() const { return lower > -std::numeric_limits<double>::infinity(); }
+  [[nodiscard]] constexpr bool has_upper() const { return upper < std::numeric_limits<double>::infinity(); }
+  [[nodiscard]] constexpr bool has(double y) const {
+    return (has_lower() && y == lower) || (has_upper() && y == upper);
+  }
+};
+
+/// What a pass over the rows needs of a family, as an object of its type has it.
+template <class F>
+concept RowFamily = requires(const F family, double x) {
+  {+family.linear};             // bool: identity link and constant variance, so that one step is the answer
+  {Start(family.start)};        // Start
+  {+family.mean(x)};            // of a linear predictor
+  {+family.derivative(x)};      // of the mean, by the predictor
+  {+family.weight(x, x, x)};    // prior (dmu/deta)^2 / V(mu), of prior weight, mean and derivative
+  {+family.deviance(x, x, x)};  // of one row's response, mean and prior weight
+};
+
+/// And the rest of a family of this program.
+template <class F>
+concept BuiltInFamily = RowFamily<F> && requires(const F family, double x) {
+  {family.name[0]};              // as R has it; `--family` takes it in small letters, too
+  {family.link_name[0]};         // for reports
+  {+family.scale_is_known};      // bool: phi is 1 by definition
+  {Limits(family.limits)};       // Limits
+  {+family.two_levels};          // bool: a text of two levels is a response of 0 and 1
+  {family.residuals[0]};         // for reports: what residuals are like where the model is right; may be ""
+  {family.response_fault(x)};    // why a finite number is no response ("must not be negative"), or nullptr
+  {+family.link(x)};             // the predictor of a mean
+  {+family.first_mean(x, x)};    // of response and prior weight: see `Start`
+  {+family.aic_scale(x, x, x)};  // the scale at which AIC takes the likelihood, of deviance, rows and scale
+  {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, as family()$aic
+  {+family.likelihood_rounds(x, x)};  // bool: that takes response and weight as whole numbers they are not
+};
+
+/// The families that there are: list.hpp has it, of one line for each in CMakeLists.txt.
+template <BuiltInFamily... F>
+struct FamilyList {};
+
+/// The family at a place of the list.
+template <int place, class First, class... Rest>
+constexpr auto family_at(FamilyList<First, Rest...> /*list*/) {
+  if constexpr (place == 0) {
+    return First{};
+  } else {
+    return family_at<place - 1>(FamilyList<Rest...>{});
+  }
+}
+
+/// y log(y / mu), 0 at y = 0.
+inline double y_log_y(double y, double mu) {
+  return y > 0 ? y * log(y / mu) : 0;
+}
+
+/// x log(p), 0 at x = 0 whatever p is.
+inline double x_log_p(double x, double p) {
+  return x == 0 ? 0.0 : x * log(p);
+}
+
+/// A count within R's tolerance of an integer.
+inline bool is_integer(double x) {
+  const double size = fabs(x);
+  return fabs(x - nearbyint(x)) <= 1e-7 * (size > 1.0 ? size : 1.0);
+}
+
+/// log |gamma(x)|, for several threads: the host's lgamma writes its sign to a variable of the process.
+inline double log_gamma(double x) {
+#ifdef __CUDACC__
+  return lgamma(x);
+#else
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+#endif
+}
+
+/// exp(eta), but for what is too small to be a mean.
+inline double exp_at_least(double eta, double least) {
+  const double mu = exp(eta);
+  return mu > least ? mu : least;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/family.hpp"
+#include "gam/family/list.hpp"
+
+namespace tessera::gam {
+
+template <class Use, class First, class... Rest>
+decltype(auto) visit_place(int place, FamilyList<First, Rest...> /*list*/, Use& use) {
+  if constexpr (sizeof...(Rest) > 0) {
+    if (place > 0) return visit_place(place - 1, FamilyList<Rest...>{}, use);
+  }
+  return use(First{});
+}
+
+/// Calls `use` with the family as an object of its own type, so that the compiler makes a loop for each. What
+/// includes this is compiled anew for another list; other sources are not.
+template <class Use>
+decltype(auto) visit(const Family& family, Use&& use) {
+  if (const CustomFamily* custom = family.custom()) return use(*custom);
+  return visit_place(family.place(), BuiltInFamilies{}, use);
+}
+
+}  // namespace tessera::gam

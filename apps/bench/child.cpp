@@ -3,7 +3,6 @@
 
 #include "device_work.hpp"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include <tessera/topology/probe.hpp>
 #include <thread>
 
+#include "base/shared_library.hpp"
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
@@ -32,11 +32,10 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 void initialise_cuda() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (library == nullptr) throw Error(ErrorCode::device_absent, "there is no driver (libcuda.so.1)");
-  using Init = int(unsigned);
-  auto* init = reinterpret_cast<Init*>(dlsym(library, "cuInit"));
-  const int status = init == nullptr ? -1 : init(0);
+  const base::SharedLibrary library("libcuda.so.1", base::SharedLibrary::Opening::kept_open);
+  if (!library.is_open()) throw Error(ErrorCode::device_absent, "there is no driver (libcuda.so.1)");
+  int (*init)(unsigned) = nullptr;
+  const int status = library.find(init, "cuInit") ? init(0) : -1;
   if (status != 0) throw Error(ErrorCode::job_fault, fmt::format("cuInit gives error {}", status));
 }
 

@@ -8,28 +8,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/text.hpp"
 #include "files/input_file.hpp"
 
 namespace tessera::info {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
-  const auto first = text.find_first_not_of(blank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
-/// Splits at `separator`: a text without one is a single part.
-template <class Visit>
-void for_each_part(std::string_view text, char separator, Visit&& visit) {
-  while (true) {
-    const auto end = text.find(separator);
-    visit(text.substr(0, end));
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
-  }
-}
 
 std::optional<std::uint64_t> parse_score(std::string_view text) {
   std::uint64_t score = 0;
@@ -41,17 +24,17 @@ std::optional<std::uint64_t> parse_score(std::string_view text) {
 /// Adds one rank. `where` says which one in a complaint.
 template <class Where>
 void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& where) {
-  devices = trimmed(devices);
+  devices = base::trimmed(devices);
   if (!devices.empty()) {
-    for_each_part(devices, ',', [&](std::string_view part) {
-      const auto score = parse_score(trimmed(part));
+    for (const std::string_view part : base::split(devices, ',')) {
+      const auto score = parse_score(base::trimmed(part));
       if (!score)
         throw Error(code,
                     fmt::format("{}: cannot read the score '{}': give whole numbers from 0 to 2^64 - 1, "
                                 "separated by commas",
                                 where(), part.substr(0, 40)));
       scores.of_devices.push_back(*score);
-    });
+    }
   }
   scores.rank_offsets.push_back(static_cast<std::int64_t>(scores.of_devices.size()));
 }
@@ -62,13 +45,14 @@ constexpr std::int64_t most_score_bytes = std::int64_t{1} << 28;
 }  // namespace
 
 Scores parse_scores(std::string_view text) {
-  if (trimmed(text).empty()) throw Error(ErrorCode::usage, "--scores is empty: give scores as '100,50;75;0'");
+  if (base::trimmed(text).empty())
+    throw Error(ErrorCode::usage, "--scores is empty: give scores as '100,50;75;0'");
   Scores scores;
   int rank = 0;
-  for_each_part(text, ';', [&](std::string_view devices) {
+  for (const std::string_view devices : base::split(text, ';')) {
     add_rank(scores, devices, ErrorCode::usage, [&] { return fmt::format("--scores, rank {}", rank); });
     ++rank;
-  });
+  }
   return scores;
 }
 
@@ -80,10 +64,10 @@ Scores read_scores(const std::string& path) {
   if (lines.back() == '\n') lines.remove_suffix(1);  // ends the last line, begins none
   Scores scores;
   int line = 0;
-  for_each_part(lines, '\n', [&](std::string_view devices) {
+  for (const std::string_view devices : base::split(lines, '\n')) {
     ++line;
     add_rank(scores, devices, ErrorCode::input, [&] { return fmt::format("{}, line {}", path, line); });
-  });
+  }
   return scores;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/cuda_library.hpp>
 
-#include <dlfcn.h>
-#include <link.h>
+#include "base/shared_library.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -44,8 +43,9 @@ CudaLibrary::CudaLibrary(std::string_view name) {
   const std::vector<std::string> names = file_names(name);
   for (const std::string& folder : folders()) {
     for (const std::string& file : names) {
-      handle_ = dlopen((folder + file).c_str(), RTLD_LAZY | RTLD_LOCAL);
-      if (handle_ != nullptr) return;
+      library_ =
+          std::make_shared<base::SharedLibrary>(folder + file, base::SharedLibrary::Opening::kept_open);
+      if (library_->is_open()) return;
     }
   }
   why_not_ =
@@ -53,16 +53,18 @@ CudaLibrary::CudaLibrary(std::string_view name) {
       " is neither where libraries are looked for nor in lib64 of CUDA_HOME, CUDA_PATH or /usr/local/cuda";
 }
 
+bool CudaLibrary::found() const noexcept {
+  return library_->is_open();
+}
+
 std::string CudaLibrary::file() const {
-  link_map* map = nullptr;
-  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return {};
   std::error_code failed;
-  const std::filesystem::path file = std::filesystem::canonical(map->l_name, failed);
+  const std::filesystem::path file = std::filesystem::canonical(library_->file(), failed);
   return failed ? std::string() : file.string();
 }
 
 void* CudaLibrary::address_of(const char* symbol) const noexcept {
-  return handle_ != nullptr ? dlsym(handle_, symbol) : nullptr;
+  return library_->address_of(symbol);
 }
 
 }  // namespace tessera

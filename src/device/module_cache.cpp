@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/module_cache.hpp>
 
+#include "base/pack.hpp"
 #include "device/module_files.hpp"
 #include "device/module_format.hpp"
 #include "device/module_key.hpp"
@@ -47,11 +48,7 @@ std::vector<std::filesystem::path> default_module_directories() {
 
 std::string joined(const std::vector<std::string_view>& texts) {
   std::string all;
-  for (const std::string_view text : texts) {
-    all += std::to_string(text.size());
-    all += ':';
-    all += text;
-  }
+  for (const std::string_view text : texts) base::pack(all, text, base::tight);
   return all;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/module_files.hpp"
 
+#include "base/descriptor.hpp"
 #include "device/module_format.hpp"
 #include "device/module_shelf.hpp"
 #include "topology/private_folder.hpp"
@@ -23,28 +24,16 @@ namespace {
 /// Of a file: compiled code has some hundred kB.
 constexpr std::uintmax_t most_file_bytes = std::uintmax_t{1} << 28;
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 /// Writes `text` to a new file beside `path`, by a name that nobody else has, and renames it. Returns what
 /// went wrong.
 std::string write_and_rename(const std::filesystem::path& path, std::string_view text) {
   std::string name = path.string() + ".XXXXXX";
-  const int file = mkostemp(name.data(), O_CLOEXEC);
-  if (file < 0) return std::strerror(errno);
-  std::string problem;
-  if (!write_all(file, text)) problem = std::strerror(errno);
-  // A full disk may be told only now.
-  if (close(file) != 0 && problem.empty()) problem = std::strerror(errno);
-  if (problem.empty() && std::rename(name.c_str(), path.c_str()) != 0) problem = std::strerror(errno);
-  if (!problem.empty()) (void)unlink(name.c_str());
+  base::Descriptor file(mkostemp(name.data(), O_CLOEXEC));
+  if (!file.is_open()) return std::strerror(errno);
+  // A full disk may be told only as the file is closed.
+  if (file.write(text) && file.close() && std::rename(name.c_str(), path.c_str()) == 0) return {};
+  std::string problem = std::strerror(errno);
+  (void)unlink(name.c_str());
   return problem;
 }
 
@@ -63,31 +52,16 @@ struct StoredFile {
   timespec last_use{};
 };
 
-/// As much as there is of an open file, up to `size` bytes.
-std::string read_all(int file, std::size_t size) {
-  std::string content(size, '\0');
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t got = ::read(file, content.data() + done, size - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  content.resize(done);
-  return content;
-}
-
 StoredFile stored_file(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return {.content = {}, .refused = errno == ELOOP};
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.is_open()) return {.content = {}, .refused = errno == ELOOP};
   StoredFile stored;
-  struct stat status {};
   // What was opened is asked, and not the name, which may be another file's by now.
-  if (fstat(file, &status) == 0 && is_trusted_module_file(status))
-    stored.content = read_all(file, static_cast<std::size_t>(status.st_size));
-  stored.last_use = status.st_mtim;
+  if (const auto status = file.status(); status && is_trusted_module_file(*status)) {
+    stored.content = file.read_text(static_cast<std::size_t>(status->st_size)).value_or("");
+    stored.last_use = status->st_mtim;
+  }
   stored.refused = stored.content.empty();  // a file of ours is never empty
-  (void)close(file);
   return stored;
 }
 

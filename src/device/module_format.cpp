@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/module_format.hpp"
 
+#include "base/pack.hpp"
 #include "device/module_key.hpp"
 #include "device/sha256.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 namespace tessera {
 namespace {
@@ -15,24 +14,6 @@ namespace {
 constexpr std::string_view format = "tessera module 3\n";
 constexpr std::string_view extension = ".module";
 constexpr std::size_t digest_digits = 64;
-
-/// Takes a number and the character behind it off the front.
-std::optional<std::size_t> take_number(std::string_view& rest, char behind) {
-  std::size_t number = 0;
-  const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  if (failed != std::errc{} || end == rest.data() + rest.size() || *end != behind) return std::nullopt;
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
-  return number;
-}
-
-/// Takes one text of `joined` off the front.
-std::optional<std::string> take_text(std::string_view& rest) {
-  const auto size = take_number(rest, ':');
-  if (!size || *size > rest.size()) return std::nullopt;
-  std::string text(rest.substr(0, *size));
-  rest.remove_prefix(*size);
-  return text;
-}
 
 /// What follows the lines of format and digest.
 std::optional<std::string_view> body_of(std::string_view content) {
@@ -80,8 +61,8 @@ std::string pack_module(std::string_view key, std::string_view text) {
 std::optional<std::string> unpack_module(std::string_view content, std::string_view key) {
   // The size of the text is the one thing that is believed, and only where it leads back to the same file.
   auto rest = body_of(content);
-  if (!rest || !take_number(*rest, ' ')) return std::nullopt;
-  const auto size = take_number(*rest, '\n');
+  if (!rest || !base::unpack_number(*rest, ' ')) return std::nullopt;
+  const auto size = base::unpack_number(*rest, '\n');
   if (!size || *size > rest->size()) return std::nullopt;
   const std::string_view text = rest->substr(rest->size() - *size);
   if (pack_module(key, text) != content) return std::nullopt;
@@ -90,12 +71,12 @@ std::optional<std::string> unpack_module(std::string_view content, std::string_v
 
 std::optional<ModuleKey> read_module_head(std::string_view head) {
   auto rest = body_of(head);
-  if (!rest || !take_number(*rest, ' ') || !take_number(*rest, '\n')) return std::nullopt;
+  if (!rest || !base::unpack_number(*rest, ' ') || !base::unpack_number(*rest, '\n')) return std::nullopt;
   ModuleKey key;
   for (std::string* const text : {&key.capability, &key.compiler, &key.tessera, &key.source}) {
-    auto taken = take_text(*rest);
+    const auto taken = base::unpack(*rest, base::tight);
     if (!taken) return std::nullopt;
-    *text = std::move(*taken);
+    *text = *taken;
   }
   return key;
 }

@@ -43,17 +43,14 @@ auto order_of(const ShelvedModule& module) {
 
 ModuleShelf::ModuleShelf(const std::filesystem::path& folder)
     : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (folder_ < 0) problem_ = std::strerror(errno);
-}
-
-ModuleShelf::~ModuleShelf() {
-  if (folder_ >= 0) (void)close(folder_);
+  if (!folder_.is_open()) problem_ = std::strerror(errno);
 }
 
 std::vector<ShelvedModule> ModuleShelf::list() const {
   std::vector<ShelvedModule> all;
   // Its own descriptor, as reading moves on in it.
-  const int descriptor = folder_ < 0 ? -1 : openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor =
+      !folder_.is_open() ? -1 : openat(folder_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return all;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(descriptor), closedir);
   if (!entries) {
@@ -62,15 +59,15 @@ std::vector<ShelvedModule> ModuleShelf::list() const {
   }
   while (const dirent* entry = readdir(entries.get())) {
     if (!is_module_file_name(entry->d_name) && !is_unfinished_module_file_name(entry->d_name)) continue;
-    if (auto module = status_of(folder_, entry->d_name)) all.push_back(std::move(*module));
+    if (auto module = status_of(folder_.number(), entry->d_name)) all.push_back(std::move(*module));
   }
   std::ranges::sort(all, [](const auto& a, const auto& b) { return order_of(b) < order_of(a); });
   return all;
 }
 
 bool ModuleShelf::remove(const ShelvedModule& module) const {
-  const auto now = status_of(folder_, module.name.c_str());
-  return now && order_of(*now) == order_of(module) && unlinkat(folder_, module.name.c_str(), 0) == 0;
+  const auto now = status_of(folder_.number(), module.name.c_str());
+  return now && order_of(*now) == order_of(module) && unlinkat(folder_.number(), module.name.c_str(), 0) == 0;
 }
 
 void ModuleShelf::bound(std::int64_t most_bytes, std::string_view just_written) const {
@@ -90,17 +87,11 @@ void ModuleShelf::bound(std::int64_t most_bytes, std::string_view just_written) 
 }
 
 std::string ModuleShelf::head_of(const ShelvedModule& module, std::size_t most_bytes) const {
-  const int file = openat(folder_, module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return {};
-  struct stat status {};
-  std::string head;
-  if (fstat(file, &status) == 0 && is_trusted_module_file(status)) {
-    head.resize(most_bytes);
-    const ssize_t got = pread(file, head.data(), head.size(), 0);
-    head.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  }
-  (void)close(file);
-  return head;
+  const base::Descriptor file(
+      openat(folder_.number(), module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const auto status = file.status();
+  if (!status || !is_trusted_module_file(*status)) return {};
+  return file.read_text(most_bytes).value_or("");
 }
 
 ModuleCacheLimit module_cache_limit() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
@@ -26,9 +28,6 @@ class ModuleShelf {
  public:
   /// Opens the folder, if it is there.
   explicit ModuleShelf(const std::filesystem::path& folder);
-  ~ModuleShelf();
-  ModuleShelf(const ModuleShelf&) = delete;
-  ModuleShelf& operator=(const ModuleShelf&) = delete;
 
   /// Why it could not be opened; empty if it is open.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
@@ -44,7 +43,7 @@ class ModuleShelf {
   [[nodiscard]] std::string head_of(const ShelvedModule& module, std::size_t most_bytes) const;
 
  private:
-  int folder_ = -1;
+  base::Descriptor folder_;
   std::string problem_;
 };
 

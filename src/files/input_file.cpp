@@ -39,37 +39,21 @@ std::optional<FileState> state_of(int descriptor) {
 InputFile::InputFile(std::string path)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
-  if (descriptor_ < 0) fail(words_of(errno));
-  struct stat status {};
-  std::string problem;
-  if (::fstat(descriptor_, &status) != 0)
-    problem = words_of(errno);
-  else if (!S_ISREG(status.st_mode))
-    problem = S_ISDIR(status.st_mode) ? "it is a directory" : "it is no regular file";
-  if (problem.empty()) return;
-  ::close(descriptor_);
-  fail(problem);
-}
-
-InputFile::~InputFile() {
-  ::close(descriptor_);
+  if (!descriptor_.is_open()) fail(words_of(errno));
+  const auto status = descriptor_.status();
+  if (!status) fail(words_of(errno));
+  if (!S_ISREG(status->st_mode))
+    fail(S_ISDIR(status->st_mode) ? "it is a directory" : "it is no regular file");
 }
 
 std::size_t InputFile::read_at(std::int64_t offset, std::span<char> buffer) const {
-  std::size_t got = 0;
-  while (got < buffer.size()) {
-    const ssize_t count = ::pread(descriptor_, buffer.data() + got, buffer.size() - got,
-                                  offset + static_cast<std::int64_t>(got));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(words_of(errno));
-    if (count == 0) break;
-    got += static_cast<std::size_t>(count);
-  }
-  return got;
+  const auto got = descriptor_.read_at(offset, buffer);
+  if (!got) fail(words_of(errno));
+  return *got;
 }
 
 FileState InputFile::state() const {
-  const std::optional<FileState> state = state_of(descriptor_);
+  const std::optional<FileState> state = state_of(descriptor_.number());
   if (!state) fail(words_of(errno));
   return *state;
 }
@@ -82,23 +66,18 @@ void InputFile::fail(const std::string& reason) const {
   throw Error(ErrorCode::input, fmt::format("{}: cannot be read: {}", path_, reason));
 }
 
+std::string InputFile::text(std::int64_t most_bytes) const {
+  const auto most = static_cast<std::size_t>(most_bytes);
+  std::optional<std::string> text;
+  const bool fits = size() <= most_bytes;
+  if (fits) text = descriptor_.read_text(most + 1);
+  if (fits && !text) fail(words_of(errno));
+  if (!fits || text->size() > most) fail(fmt::format("it has more than {} bytes", most_bytes));
+  return *std::move(text);
+}
+
 std::string read_text(const std::string& path, std::int64_t most_bytes) {
-  const InputFile file(path);
-  // Read to its end, wherever that is: files of /proc say that they have no bytes, and others may grow.
-  std::string text;
-  const auto refuse_size = [&](std::int64_t bytes) {
-    if (bytes > most_bytes) file.fail(fmt::format("it has more than {} bytes", most_bytes));
-  };
-  refuse_size(file.size());
-  constexpr std::size_t step = std::size_t{1} << 16;
-  for (std::size_t got = step; got == step;) {
-    const std::size_t begin = text.size();
-    text.resize(begin + step);
-    got = file.read_at(static_cast<std::int64_t>(begin), std::span(text).subspan(begin));
-    text.resize(begin + got);
-    refuse_size(static_cast<std::int64_t>(text.size()));
-  }
-  return text;
+  return InputFile(path).text(most_bytes);
 }
 
 std::int64_t memory_left() {

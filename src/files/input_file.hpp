@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,13 +29,13 @@ class InputFile {
  public:
   /// Throws `Error(input)` if the file cannot be opened, or is no regular file.
   explicit InputFile(std::string path);
-  ~InputFile();
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
 
   /// Fills `buffer` from byte `offset` on; less than its size only at the end of the file. Throws
   /// `Error(input)`.
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
+
+  /// All of it, as `read_text` has it.
+  [[nodiscard]] std::string text(std::int64_t most_bytes) const;
 
   /// As the system tells them now. Throw `Error(input)`.
   [[nodiscard]] FileState state() const;
@@ -44,7 +46,7 @@ class InputFile {
 
  private:
   std::string path_;
-  int descriptor_;
+  base::Descriptor descriptor_;
 };
 
 /// The whole text of a file. Throws `Error(input)` if it cannot be opened, is no regular file, or has more

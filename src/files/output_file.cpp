@@ -56,32 +56,24 @@ void remove_abandoned(int folder, const std::function<bool(std::string_view)>& i
   while (const dirent* entry = ::readdir(entries.get())) {
     if (!is_stale(entry->d_name)) continue;
     // An exclusive lock on NFS is for those who may write.
-    const int file = ::openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) continue;
-    struct stat status {};
-    const bool own = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
-    if (own && ::flock(file, LOCK_EX | LOCK_NB) == 0 && may_remove()) ::unlinkat(folder, entry->d_name, 0);
-    ::close(file);
+    const base::Descriptor file(
+        ::openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const auto status = file.status();
+    const bool own = status && S_ISREG(status->st_mode) && status->st_uid == ::geteuid();
+    if (own && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0 && may_remove())
+      ::unlinkat(folder, entry->d_name, 0);
   }
-}
-
-/// Sees the bytes of a file, or the names of a folder, reach the disk; also where signals come.
-bool flushed(int file) {
-  int result = 0;
-  do result = ::fsync(file);
-  while (result != 0 && errno == EINTR);
-  return result == 0;
 }
 
 enum class Hold { held, lost, unknown };
 
 /// Whether a new temporary file is this process's to write: not where another has just taken it for
 /// abandoned. On a file system without locks nobody removes any. Unknown: with the reason in `errno`.
-Hold hold(int file) {
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
-  struct stat status {};
-  if (::fstat(file, &status) != 0) return Hold::unknown;
-  return status.st_nlink > 0 ? Hold::held : Hold::lost;
+Hold hold(const base::Descriptor& file) {
+  if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
+  const auto status = file.status();
+  if (!status) return Hold::unknown;
+  return status->st_nlink > 0 ? Hold::held : Hold::lost;
 }
 
 }  // namespace
@@ -97,19 +89,12 @@ OutputFile::OutputFile(const OutputFile& owner, std::string_view suffix)
 }
 
 void OutputFile::open() {
-  try {
-    find_place();
-    create_temporary();
-  } catch (...) {
-    if (folder_ >= 0) ::close(folder_);
-    throw;
-  }
+  find_place();
+  create_temporary();
 }
 
 OutputFile::~OutputFile() {
-  if (!committed_) ::unlinkat(folder_, temporary_.c_str(), 0);
-  ::close(descriptor_);
-  ::close(folder_);
+  if (!committed_) ::unlinkat(folder_.number(), temporary_.c_str(), 0);
 }
 
 std::string OutputFile::place() const {
@@ -142,28 +127,29 @@ void OutputFile::find_place() {
   }
   name_ = place.filename().string();
   folder_name_ = place.has_parent_path() ? place.parent_path().string() : ".";
-  folder_ = ::open(folder_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  folder_ = base::Descriptor(::open(folder_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // One may write into a folder that one may not list.
-  if (folder_ < 0 && errno == EACCES)
-    folder_ = ::open(folder_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder_ < 0 || name_.empty()) fail("cannot be created");
+  if (!folder_.is_open() && errno == EACCES)
+    folder_ = base::Descriptor(::open(folder_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_.is_open() || name_.empty()) fail("cannot be created");
 }
 
 void OutputFile::create_temporary() {
-  remove_abandoned(folder_, is_random_name, [] { return true; });
+  remove_abandoned(folder_.number(), is_random_name, [] { return true; });
   constexpr int tries = 100;
   for (int i = 0; i < tries; ++i) {
     temporary_ = random_name();
-    descriptor_ = ::openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                           replaced_ ? 0600 : 0666);
-    if (descriptor_ < 0 && errno == EEXIST) continue;
-    if (descriptor_ < 0) fail("cannot be created");
+    descriptor_ = base::Descriptor(::openat(folder_.number(), temporary_.c_str(),
+                                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                            replaced_ ? 0600 : 0666));
+    if (!descriptor_.is_open() && errno == EEXIST) continue;
+    if (!descriptor_.is_open()) fail("cannot be created");
     const Hold result = hold(descriptor_);
     if (result == Hold::held) return;
     const int reason = errno;
-    ::close(std::exchange(descriptor_, -1));
+    descriptor_ = {};
     if (result == Hold::lost) continue;
-    ::unlinkat(folder_, temporary_.c_str(), 0);
+    ::unlinkat(folder_.number(), temporary_.c_str(), 0);
     errno = reason;
     fail("cannot be created");
   }
@@ -178,59 +164,49 @@ void OutputFile::refuse(const char* why) const {
   throw Error(ErrorCode::input, fmt::format("{}: {}: give the name of a file", path_, why));
 }
 
-void OutputFile::write_bytes(const char* bytes, std::size_t count) {
-  while (count > 0) {
-    const ssize_t written = ::write(descriptor_, bytes, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("cannot be written");
-    bytes += written;
-    count -= static_cast<std::size_t>(written);
-  }
-}
-
 void OutputFile::write(std::string_view text) {
-  write_bytes(text.data(), text.size());
+  if (!descriptor_.write(text)) fail("cannot be written");
 }
 
 void OutputFile::write(std::span<const double> values) {
-  write_bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }
 
 void OutputFile::flush() {
   // Some file systems report a full disk only here.
-  if (!flushed(descriptor_) && errno != EINVAL) fail("cannot be written");
+  if (!descriptor_.flush()) fail("cannot be written");
 }
 
 void OutputFile::hand_on_access() const {
   if (!replaced_) return;
   mode_t permissions = replaced_->permissions;
   // What the old group might do is not for another group to do.
-  if (::fchown(descriptor_, static_cast<uid_t>(-1), replaced_->group) != 0)
+  if (::fchown(descriptor_.number(), static_cast<uid_t>(-1), replaced_->group) != 0)
     permissions &= ~static_cast<mode_t>(070) | (permissions & 07) << 3;
-  if (::fchmod(descriptor_, permissions) != 0) fail("cannot be written");
+  if (::fchmod(descriptor_.number(), permissions) != 0) fail("cannot be written");
 }
 
 void OutputFile::commit() {
   hand_on_access();
   flush();
-  if (::renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0) fail("cannot be written");
+  if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str()) != 0)
+    fail("cannot be written");
   committed_ = true;
   // The name is on the disk once the folder is. Some folders cannot be flushed, and say so; one that may not
   // be listed is flushed with all of its file system.
-  const bool named = flushed(folder_) || errno == EINVAL || (errno == EBADF && ::syncfs(descriptor_) == 0);
+  const bool named = folder_.flush() || (errno == EBADF && ::syncfs(descriptor_.number()) == 0);
   if (!named) fail("cannot be written");
 }
 
 void OutputFile::remove_beside(const std::function<bool(std::string_view name)>& is_stale) const {
-  remove_abandoned(folder_, is_stale, [this] { return in_place(); });
+  remove_abandoned(folder_.number(), is_stale, [this] { return in_place(); });
 }
 
 bool OutputFile::in_place() const {
-  struct stat mine {};
+  const auto mine = descriptor_.status();
   struct stat placed {};
-  return ::fstat(descriptor_, &mine) == 0 &&
-         ::fstatat(folder_, name_.c_str(), &placed, AT_SYMLINK_NOFOLLOW) == 0 &&
-         mine.st_dev == placed.st_dev && mine.st_ino == placed.st_ino;
+  return mine && ::fstatat(folder_.number(), name_.c_str(), &placed, AT_SYMLINK_NOFOLLOW) == 0 &&
+         mine->st_dev == placed.st_dev && mine->st_ino == placed.st_ino;
 }
 
 }  // namespace tessera::files

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <sys/types.h>
 
 #include <cstddef>
@@ -59,18 +61,17 @@ class OutputFile {
   void find_place();
   void create_temporary();
   void hand_on_access() const;
-  void write_bytes(const char* bytes, std::size_t count);
   [[noreturn]] void fail(const char* what) const;
   [[noreturn]] void refuse(const char* why) const;
 
   std::string path_;
-  int folder_ = -1;
+  base::Descriptor folder_;
   std::string folder_name_;
   std::string name_;       ///< in the folder
   std::string temporary_;  ///< likewise
   bool committed_ = false;
   std::optional<Access> replaced_;
-  int descriptor_ = -1;
+  base::Descriptor descriptor_;
 };
 
 }  // namespace tessera::files

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/checkpoint_files.hpp"
 
+#include "base/descriptor.hpp"
 #include "job/checkpoint_format.hpp"
 #include "mpi/fork.hpp"
 #include "topology/host_identity.hpp"
@@ -14,14 +15,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <random>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -35,47 +34,9 @@ constexpr int most_tries = 1000;
   throw std::system_error(errno, std::generic_category(), path + ": " + what);
 }
 
-/// A file descriptor that is closed.
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~Descriptor() { (void)close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
-  [[nodiscard]] bool write(std::string_view bytes) const noexcept {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(number_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return false;
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-  /// Some file systems have nothing to flush, and say so.
-  [[nodiscard]] bool flush() const noexcept {
-    int flushed = 0;
-    do flushed = ::fsync(number_);
-    while (flushed != 0 && errno == EINTR);
-    return flushed == 0 || errno == EINVAL;
-  }
-  [[nodiscard]] bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
-  [[nodiscard]] bool is_regular() const noexcept {
-    struct stat status {};
-    return ::fstat(number_, &status) == 0 && S_ISREG(status.st_mode);
-  }
-  [[nodiscard]] std::int64_t size() const noexcept {
-    struct stat status {};
-    return ::fstat(number_, &status) == 0 ? status.st_size : 0;
-  }
-  [[nodiscard]] ssize_t read(std::span<char> buffer) const noexcept {
-    return ::read(number_, buffer.data(), buffer.size());
-  }
-
- private:
-  int number_;
-};
+base::Descriptor opened(const std::string& path, int flags) {
+  return base::Descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+}
 
 std::string host_and_process() {
   return detail::this_hostname() + ", process " + std::to_string(::getpid());
@@ -92,7 +53,7 @@ std::string new_token() {
 
 std::optional<std::string> read_if_there(const std::string& path) {
   // The opening of a pipe would wait for a writer.
-  const Descriptor file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  const base::Descriptor file = opened(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   const auto refuse = [&] {
     throw Error(ErrorCode::input, path + ": cannot be read: " + std::generic_category().message(errno));
   };
@@ -100,22 +61,18 @@ std::optional<std::string> read_if_there(const std::string& path) {
     if (errno == ENOENT) return std::nullopt;
     refuse();
   }
-  if (!file.is_regular()) throw Error(ErrorCode::input, path + ": cannot be read: it is no regular file");
+  const auto status = file.status();
+  if (!status || !S_ISREG(status->st_mode))
+    throw Error(ErrorCode::input, path + ": cannot be read: it is no regular file");
   // A file may say that it has any size, and take no room for it.
   const HostLimits limits = host_limits();
   const MemoryLimit* const tightest = limits.tightest_memory();
-  if (tightest != nullptr && file.size() > tightest->free_bytes)
-    throw Error(ErrorCode::input, path + ": cannot be read: it has " + std::to_string(file.size()) +
+  if (tightest != nullptr && status->st_size > tightest->free_bytes)
+    throw Error(ErrorCode::input, path + ": cannot be read: it has " + std::to_string(status->st_size) +
                                       " bytes, more than there is memory for");
-  std::string text;
-  std::array<char, 65536> buffer{};
-  for (;;) {
-    const ssize_t got = file.read(buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse();
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
+  auto text = file.read_text();
+  if (!text) refuse();
+  return text;
 }
 
 CheckpointFiles::CheckpointFiles(std::string path)
@@ -194,7 +151,7 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       set_generation(next);
       const std::string& path = own_file_;
       step();
-      Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
+      base::Descriptor file = opened(path, O_WRONLY | O_CREAT | O_EXCL);
       if (!file.is_open() && errno == EEXIST) continue;  // another start was sooner
       const std::string text = host_and_process() + '\n' + token_ + '\n';
       step();
@@ -248,7 +205,7 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
   const std::string& path = temporary_;
   step();
   ::unlink(path.c_str());  // what a save that failed may have left
-  Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+  base::Descriptor file = opened(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (!file.is_open()) fail(path_, "cannot be written");
   if (faults_.hit(fault::Stage::checkpoint_write, std::nullopt, save)) {
     (void)file.write(bytes.substr(0, bytes.size() / 2));
@@ -284,7 +241,7 @@ void CheckpointFiles::put_in_place(bool keep_previous, int save) const {
   step();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, "cannot be written");
   step();
-  const Descriptor folder(folder_, O_RDONLY | O_DIRECTORY);
+  const base::Descriptor folder = opened(folder_, O_RDONLY | O_DIRECTORY);
   if (!folder.is_open() || !folder.flush()) fail(folder_, "cannot be written");
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/checkpoint_format.hpp"
 
-#include "device/module_key.hpp"
+#include "base/hash.hpp"
+#include "base/pack.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -14,32 +15,12 @@ namespace {
 constexpr std::string_view magic = "tessera checkpoint ";
 constexpr int version = 1;
 
-/// A text with its length before it, as "5 hello\n".
-void append(std::string& all, std::string_view text) {
-  all += std::to_string(text.size()) + ' ';
-  all += text;
-  all += '\n';
-}
-
-/// Takes such texts off the front; nothing if there is none that is whole.
-std::optional<std::string_view> take(std::string_view& rest) {
-  std::size_t size = 0;
-  const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
-  if (failed != std::errc{}) return std::nullopt;
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-  if (rest.size() < 2 || size > rest.size() - 2 || rest.front() != ' ' || rest[size + 1] != '\n')
-    return std::nullopt;
-  const std::string_view text = rest.substr(1, size);
-  rest.remove_prefix(size + 2);
-  return text;
-}
-
 std::string first_line() {
   return std::string(magic) + std::to_string(version) + '\n';
 }
 
 std::string checksum_line(std::string_view body) {
-  return hex(fnv1a(body, fnv1a(first_line()))) + '\n';
+  return base::hex(base::fnv1a(body, base::fnv1a(first_line()))) + '\n';
 }
 
 CheckpointRefusal torn() {
@@ -94,13 +75,14 @@ std::string difference(const Fingerprint& there, const Fingerprint& here) {
 
 std::string pack_checkpoint(const StoredState& stored, const Fingerprint& fingerprint) {
   std::string body;
-  append(body, std::to_string(stored.generation));
-  append(body, std::to_string(fingerprint.size()));
+  const auto append = [&body](std::string_view text) { base::pack(body, text, base::lines); };
+  append(std::to_string(stored.generation));
+  append(std::to_string(fingerprint.size()));
   for (const auto& [name, value] : fingerprint) {
-    append(body, name);
-    append(body, value);
+    append(name);
+    append(value);
   }
-  append(body, stored.state);
+  append(stored.state);
   return first_line() + checksum_line(body) + body;
 }
 
@@ -120,6 +102,7 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
     std::from_chars(text.data(), text.data() + text.size(), value);
     return value;
   };
+  const auto take = [](std::string_view& rest) { return base::unpack(rest, base::lines); };
   StoredState stored;
   Fingerprint found;
   const auto generation = take(bytes);

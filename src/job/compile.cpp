@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/hash.hpp"
 #include "device/module_key.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
@@ -60,8 +61,8 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
     });
   });
   const Ballot decided =
-      state.ballots.vote(attempt.ballot(), static_cast<std::int64_t>(fnv1a(key_of(source))), state.inventory,
-                         "the compilation of \"" + source.name + "\"",
+      state.ballots.vote(attempt.ballot(), static_cast<std::int64_t>(base::fnv1a(key_of(source))),
+                         state.inventory, "the compilation of \"" + source.name + "\"",
                          [&] { return "the compilation of \"" + source.name + "\""; });
   if (decided.outcome != Outcome::success)
     attempt.end(decided, "the compilation of \"" + source.name + "\"",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/fault.hpp"
 
+#include "base/text.hpp"
+
 #include <tessera/error.hpp>
 
 #include <algorithm>
@@ -66,12 +68,6 @@ std::optional<Point> parse_point(std::string_view text) {
   return text.empty() ? std::optional(point) : std::nullopt;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
 }  // namespace
 
 std::string_view to_string(Stage stage) {
@@ -80,19 +76,17 @@ std::string_view to_string(Stage stage) {
 
 std::vector<Point> parse(std::string_view text) {
   std::vector<Point> points;
-  if (trimmed(text).empty()) return points;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    const std::string_view entry = trimmed(text.substr(0, comma));
+  if (base::trimmed(text).empty()) return points;
+  for (const std::string_view part : base::split(text, ',')) {
+    const std::string_view entry = base::trimmed(part);
     const std::optional<Point> point = parse_point(entry);
     if (!point)
       throw Error(ErrorCode::usage, "TESSERA_FAULT: cannot read \"" + std::string(entry) +
                                         "\": an entry is stage@rankR[.deviceD][:passN], the stage one of " +
                                         names_of_stages());
     points.push_back(*point);
-    if (comma == std::string_view::npos) return points;
-    text.remove_prefix(comma + 1);
   }
+  return points;
 }
 
 Faults::Faults(std::vector<Point> points, int rank) : points_(std::move(points)) {

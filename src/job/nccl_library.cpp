@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/nccl_library.hpp"
 
+#include "base/shared_library.hpp"
+
 #include <tessera/error.hpp>
 
-#include <dlfcn.h>
 #include <nccl.h>
 
 #include <cstring>
@@ -35,8 +36,8 @@ cudaStream_t native(StreamView stream) {
 /// The functions of a library that was opened at run time.
 class OpenedLibrary final : public Library {
  public:
-  OpenedLibrary() : handle_(dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr) throw Error(ErrorCode::device_absent, std::string("NCCL: ") + dlerror());
+  OpenedLibrary() {
+    if (!library_.is_open()) throw Error(ErrorCode::device_absent, "NCCL: " + library_.why_not());
     find(get_version_, "ncclGetVersion");
     check(get_version_(&version_), "ncclGetVersion");
     if (version_ < oldest_version)
@@ -53,7 +54,6 @@ class OpenedLibrary final : public Library {
     find(all_reduce_, "ncclAllReduce");
     find(broadcast_, "ncclBroadcast");
   }
-  // The library stays open: it has threads and handlers of its own until the process ends.
 
   [[nodiscard]] int version() const noexcept override { return version_; }
 
@@ -99,9 +99,8 @@ class OpenedLibrary final : public Library {
 
  private:
   template <class Function>
-  void find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
-    if (function == nullptr)
+  void find(Function*& function, const char* name) {
+    if (!library_.find(function, name))
       throw Error(ErrorCode::device_absent, std::string("NCCL: libnccl.so.2 has no function ") + name);
   }
 
@@ -114,7 +113,7 @@ class OpenedLibrary final : public Library {
     throw Error(ErrorCode::job_fault, text);
   }
 
-  void* handle_;
+  base::SharedLibrary library_{"libnccl.so.2", base::SharedLibrary::Opening::kept_open};
   int version_ = 0;
   decltype(&ncclGetVersion) get_version_ = nullptr;
   decltype(&ncclGetErrorString) error_string_ = nullptr;

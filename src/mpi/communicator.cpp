@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/hash.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/family.hpp"
@@ -323,7 +324,7 @@ Communicator Communicator::split(int color) const {
 std::uint64_t Communicator::id_of_child(std::uint64_t which) const noexcept {
   std::uint64_t id = self_.id;
   for (const std::uint64_t value : {static_cast<std::uint64_t>(*self_.waits), which})
-    id = (id ^ value) * 0x100000001b3u + 0xcbf29ce484222325u;
+    id = base::fnv1a_step(id, value) + base::fnv1a_start;
   return id;
 }
 

@@ -2,6 +2,7 @@
 #include <tessera/error.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include "base/hash.hpp"
 #include "partition/apportion_into.hpp"
 #include "partition/device_order.hpp"
 
@@ -160,10 +161,10 @@ Plan Plan::over_hosts(std::int64_t units, std::span<const int> threads, std::int
 }
 
 void Plan::take_fingerprint() noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325u;
+  std::uint64_t hash = base::fnv1a_start;
   // FNV-1a of words in place of bytes: a large plan has millions. The shift brings high bits down, too.
   const auto add = [&hash](std::int64_t word) {
-    hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x100000001b3u;
+    hash = base::fnv1a_step(hash, static_cast<std::uint64_t>(word));
     hash ^= hash >> 32;
   };
   for (const std::int64_t word : {units_, block_, std::int64_t{on_devices_ ? 1 : 0}}) add(word);

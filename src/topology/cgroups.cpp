@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/cgroups.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -15,13 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool lists(std::string_view comma_separated, std::string_view word) {
-  while (!comma_separated.empty()) {
-    const auto comma = comma_separated.find(',');
-    if (comma_separated.substr(0, comma) == word) return true;
-    if (comma == std::string_view::npos) return false;
-    comma_separated.remove_prefix(comma + 1);
-  }
-  return false;
+  const std::vector<std::string_view> parts = base::split(comma_separated, ',');
+  return std::ranges::find(parts, word) != parts.end();
 }
 
 /// A hierarchy of cgroups that is mounted, or a part of one.

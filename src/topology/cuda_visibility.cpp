@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/cuda_visibility.hpp"
 
-#include <dlfcn.h>
+#include "base/shared_library.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -36,23 +35,15 @@ std::optional<std::string> variable_now() {
 }
 
 /// libcuda, if this process has loaded it.
-std::shared_ptr<void> loaded_cuda() {
-  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  return {library, [](void* loaded) { dlclose(loaded); }};
+base::SharedLibrary loaded_cuda() {
+  return base::SharedLibrary("libcuda.so.1", base::SharedLibrary::Opening::if_loaded);
 }
 
-template <class Function>
-Function* function_of(const std::shared_ptr<void>& library, const char* name) {
-  return reinterpret_cast<Function*>(dlsym(library.get(), name));
-}
-
-bool has_started(const std::shared_ptr<void>& cuda) {
+bool has_started(const base::SharedLibrary& cuda) {
   constexpr int not_initialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
-  if (!cuda) return false;
-  auto* get_current = function_of<int(void**)>(cuda, "cuCtxGetCurrent");
+  int (*get_current)(void**) = nullptr;
   void* context = nullptr;
-  return get_current != nullptr && get_current(&context) != not_initialised;
+  return cuda.find(get_current, "cuCtxGetCurrent") && get_current(&context) != not_initialised;
 }
 
 void set(Shown& all) {
@@ -133,11 +124,12 @@ std::optional<std::string> visible_devices_for_cuda() {
 std::optional<std::vector<Uuid>> devices_of_started_cuda() {
   const auto cuda = loaded_cuda();
   if (!has_started(cuda)) return std::nullopt;
-  auto* count_devices = function_of<int(int*)>(cuda, "cuDeviceGetCount");
-  auto* get_device = function_of<int(int*, int)>(cuda, "cuDeviceGet");
-  auto* get_uuid = function_of<int(std::uint8_t*, int)>(cuda, "cuDeviceGetUuid_v2");
+  int (*count_devices)(int*) = nullptr;
+  int (*get_device)(int*, int) = nullptr;
+  int (*get_uuid)(std::uint8_t*, int) = nullptr;
   int count = 0;
-  if (count_devices == nullptr || get_device == nullptr || get_uuid == nullptr || count_devices(&count) != 0)
+  if (!cuda.find(count_devices, "cuDeviceGetCount") || !cuda.find(get_device, "cuDeviceGet") ||
+      !cuda.find(get_uuid, "cuDeviceGetUuid_v2") || count_devices(&count) != 0)
     return std::nullopt;
   std::vector<Uuid> devices;
   for (int ordinal = 0; ordinal < count; ++ordinal) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
 #include <sys/sysinfo.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 
+#include "base/shared_library.hpp"
 #include "topology/architecture.hpp"
 #include "topology/nvml.hpp"
 #include "topology/survey.hpp"
@@ -16,36 +15,32 @@ namespace {
 using nvml::call;
 using nvml::Status;
 
-struct CloseLibrary {
-  void operator()(void* library) const noexcept { dlclose(library); }
-};
-
 /// NVML, opened and initialised for the life of this object.
 class Library {
  public:
-  Library() : handle_(dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL)) {
-    if (!handle_) return;
-    find(api_.init, "nvmlInit_v2");
-    find(api_.shutdown, "nvmlShutdown");
-    find(api_.error_string, "nvmlErrorString");
-    find(api_.cuda_driver_version, "nvmlSystemGetCudaDriverVersion_v2");
-    find(api_.device_count, "nvmlDeviceGetCount_v2");
-    find(api_.device_by_index, "nvmlDeviceGetHandleByIndex_v2");
-    find(api_.uuid, "nvmlDeviceGetUUID");
-    find(api_.name, "nvmlDeviceGetName");
-    find(api_.pci_info, "nvmlDeviceGetPciInfo_v3");
-    find(api_.compute_capability, "nvmlDeviceGetCudaComputeCapability");
-    find(api_.memory_info, "nvmlDeviceGetMemoryInfo");
-    find(api_.ecc_mode, "nvmlDeviceGetEccMode");
-    find(api_.max_clock, "nvmlDeviceGetMaxClockInfo");
-    find(api_.memory_bus_width, "nvmlDeviceGetMemoryBusWidth");
-    find(api_.core_count, "nvmlDeviceGetNumGpuCores");
-    find(api_.mig_mode, "nvmlDeviceGetMigMode");
-    find(api_.max_mig_devices, "nvmlDeviceGetMaxMigDeviceCount");
-    find(api_.mig_device_by_index, "nvmlDeviceGetMigDeviceHandleByIndex");
-    find(api_.attributes, "nvmlDeviceGetAttributes_v2");
-    find(api_.gpu_instance_id, "nvmlDeviceGetGpuInstanceId");
-    find(api_.compute_instance_id, "nvmlDeviceGetComputeInstanceId");
+  Library() {
+    if (!found()) return;
+    library_.find(api_.init, "nvmlInit_v2");
+    library_.find(api_.shutdown, "nvmlShutdown");
+    library_.find(api_.error_string, "nvmlErrorString");
+    library_.find(api_.cuda_driver_version, "nvmlSystemGetCudaDriverVersion_v2");
+    library_.find(api_.device_count, "nvmlDeviceGetCount_v2");
+    library_.find(api_.device_by_index, "nvmlDeviceGetHandleByIndex_v2");
+    library_.find(api_.uuid, "nvmlDeviceGetUUID");
+    library_.find(api_.name, "nvmlDeviceGetName");
+    library_.find(api_.pci_info, "nvmlDeviceGetPciInfo_v3");
+    library_.find(api_.compute_capability, "nvmlDeviceGetCudaComputeCapability");
+    library_.find(api_.memory_info, "nvmlDeviceGetMemoryInfo");
+    library_.find(api_.ecc_mode, "nvmlDeviceGetEccMode");
+    library_.find(api_.max_clock, "nvmlDeviceGetMaxClockInfo");
+    library_.find(api_.memory_bus_width, "nvmlDeviceGetMemoryBusWidth");
+    library_.find(api_.core_count, "nvmlDeviceGetNumGpuCores");
+    library_.find(api_.mig_mode, "nvmlDeviceGetMigMode");
+    library_.find(api_.max_mig_devices, "nvmlDeviceGetMaxMigDeviceCount");
+    library_.find(api_.mig_device_by_index, "nvmlDeviceGetMigDeviceHandleByIndex");
+    library_.find(api_.attributes, "nvmlDeviceGetAttributes_v2");
+    library_.find(api_.gpu_instance_id, "nvmlDeviceGetGpuInstanceId");
+    library_.find(api_.compute_instance_id, "nvmlDeviceGetComputeInstanceId");
     status_ = call(api_.init);
   }
   ~Library() {
@@ -54,7 +49,7 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  [[nodiscard]] bool found() const noexcept { return handle_ != nullptr; }
+  [[nodiscard]] bool found() const noexcept { return library_.is_open(); }
   [[nodiscard]] Status status() const noexcept { return status_; }
   [[nodiscard]] const nvml::Api& api() const noexcept { return api_; }
   [[nodiscard]] std::string describe(Status status) const {
@@ -63,12 +58,7 @@ class Library {
   }
 
  private:
-  template <class Function>
-  void find(Function*& entry, const char* name) {
-    entry = reinterpret_cast<Function*>(dlsym(handle_.get(), name));
-  }
-
-  std::unique_ptr<void, CloseLibrary> handle_;
+  base::SharedLibrary library_{"libnvidia-ml.so.1"};
   nvml::Api api_{};
   Status status_ = Status::library_not_found;
 };

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "base/hash.hpp"
+#include "base/text.hpp"
 #include "topology/host_identity.hpp"
 
 namespace tessera {
@@ -48,13 +50,6 @@ std::string quoted(std::string_view text) {
   throw Error(ErrorCode::usage, "TESSERA_SIMULATE: cannot read " + quoted(entry) + ": " + why);
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\n";
-  const auto begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
-}
-
 /// Cuts off and returns what comes before `separator`, or all that is left.
 std::string_view take_until(std::string_view& text, char separator) {
   const auto at = text.find(separator);
@@ -74,9 +69,9 @@ std::optional<int> parse_count(std::string_view text) {
 /// started from the first.
 Uuid uuid_of(std::string_view key) {
   Uuid uuid;
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  std::uint64_t hash = base::fnv1a_start;
   for (std::size_t half = 0; half < 2; ++half) {
-    for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    hash = base::fnv1a(key, hash);
     for (std::size_t i = 0; i < 8; ++i)
       uuid.bytes[8 * half + i] = static_cast<std::uint8_t>(hash >> (56 - 8 * i));
   }
@@ -117,11 +112,11 @@ struct Entry {
 Entry::Term parse_term(std::string_view entry, std::string_view text) {
   int count = 1;
   if (const auto x = text.find('x'); x != std::string_view::npos) {
-    const auto parsed = parse_count(trimmed(text.substr(0, x)));
+    const auto parsed = parse_count(base::trimmed(text.substr(0, x)));
     if (!parsed || *parsed < 1 || *parsed > most_devices)
       refuse(entry, "a count is a whole number from 1 to " + std::to_string(most_devices));
     count = *parsed;
-    text = trimmed(text.substr(x + 1));
+    text = base::trimmed(text.substr(x + 1));
   }
   const auto* model =
       std::find_if(models.begin(), models.end(), [&](const Model& known) { return known.name == text; });
@@ -133,19 +128,19 @@ Entry::Term parse_term(std::string_view entry, std::string_view text) {
 Entry parse_entry(std::string_view text) {
   Entry entry;
   std::string_view rest = text;
-  const auto whom = trimmed(take_until(rest, ':'));
+  const auto whom = base::trimmed(take_until(rest, ':'));
   if (whom != "*") {
     if (!whom.starts_with("rank") || !(entry.rank = parse_count(whom.substr(4))))
       refuse(text, "an entry begins with rankN: or *:");
   }
-  rest = trimmed(rest);
+  rest = base::trimmed(rest);
   if (constexpr std::string_view node = "@node"; rest.ends_with(node)) {
     entry.of_node = true;
     rest.remove_suffix(node.size());
   }
   for (bool more = true; more;) {
     more = rest.find('+') != std::string_view::npos;
-    entry.terms.push_back(parse_term(text, trimmed(take_until(rest, '+'))));
+    entry.terms.push_back(parse_term(text, base::trimmed(take_until(rest, '+'))));
   }
   return entry;
 }
@@ -157,7 +152,7 @@ std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
   std::optional<Entry> mine;
   std::string owner;
   for (int number = 0; !text.empty(); ++number) {
-    const auto part = trimmed(take_until(text, ';'));
+    const auto part = base::trimmed(take_until(text, ';'));
     if (part.empty()) continue;
     Entry entry = parse_entry(part);
     if (mine || (entry.rank && *entry.rank != rank)) continue;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
 #include "topology/architecture.hpp"
 
 namespace tessera::detail {
@@ -40,13 +41,6 @@ std::vector<const Gpu*> numbered(std::span<const Gpu> gpus, const CudaEnvironmen
   };
   std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return rate(a) > rate(b); });
   return order;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\n\r\v\f";
-  const auto begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
 }
 
 enum class Kind { index, gpu_uuid, mig_uuid };
@@ -119,12 +113,8 @@ std::optional<Candidate> named_by(std::string_view entry, Kind kind, std::span<c
 std::vector<Candidate> listed(std::string_view list, std::span<const Gpu* const> order) {
   std::vector<Candidate> named;
   std::optional<Kind> kind;
-  for (bool more = true; more;) {
-    const std::size_t comma = list.find(',');
-    more = comma != std::string_view::npos;
-    const std::string_view entry = trimmed(list.substr(0, comma));
-    if (more) list.remove_prefix(comma + 1);
-
+  for (const std::string_view part : base::split(list, ',')) {
+    const std::string_view entry = base::trimmed(part);
     if (!kind) kind = kind_of(entry);
     if (kind_of(entry) != *kind) break;
     const auto candidate = named_by(entry, *kind, order);

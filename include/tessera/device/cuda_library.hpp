@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace tessera {
+namespace base {
+class SharedLibrary;
+}
 
 /// One of the CUDA toolkit's libraries, opened at run time: a program that uses it this way starts, and says
 /// what it lacks, where there is no toolkit.
@@ -23,7 +27,7 @@ class CudaLibrary {
   /// `name` without "lib" and ".so". Does not throw for a library that is not there: see `found`.
   explicit CudaLibrary(std::string_view name);
 
-  [[nodiscard]] bool found() const noexcept { return handle_ != nullptr; }
+  [[nodiscard]] bool found() const noexcept;
   /// One line, if it was not found.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
 
@@ -41,7 +45,7 @@ class CudaLibrary {
  private:
   [[nodiscard]] void* address_of(const char* symbol) const noexcept;
 
-  void* handle_ = nullptr;
+  std::shared_ptr<const base::SharedLibrary> library_;
   std::string why_not_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/centred_columns.hpp"
 
+#include "base/at.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -18,9 +20,7 @@ using Sparse = std::map<int, double>;
 /// A chain of rewritings of one product is no longer than this: each takes one factor out or in.
 constexpr int rewriting_limit = 8;
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// The user's columns of one term.
 struct TermColumns {

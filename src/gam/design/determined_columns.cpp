@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/determined_columns.hpp"
 
+#include "base/at.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
@@ -21,9 +22,7 @@ namespace {
 constexpr double dependence_tolerance = 1e-13;
 constexpr double equality_tolerance = 1e-9;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// The unpenalised columns of X as a design of their own: a smooth's are its map times its null space.
 Design unpenalised_part(const Design& design) {

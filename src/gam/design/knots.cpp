@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/knots.hpp"
 
+#include "base/text.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/table/distinct.hpp"
 
@@ -138,25 +139,16 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
   };
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse_text("no '='");
-  const auto trimmed = [](std::string_view part) {
-    const std::size_t first = part.find_first_not_of(' ');
-    if (first == std::string_view::npos) return std::string_view{};
-    return part.substr(first, part.find_last_not_of(' ') - first + 1);
-  };
-  std::pair<std::string, std::vector<double>> knots{std::string(trimmed(text.substr(0, equals))), {}};
+  std::pair<std::string, std::vector<double>> knots{std::string(base::trimmed(text.substr(0, equals))), {}};
   if (knots.first.empty()) refuse_text("no variable before '='");
-  std::string_view rest = text.substr(equals + 1);
-  for (bool more = true; more;) {
-    const std::size_t comma = rest.find(',');
-    more = comma != std::string_view::npos;
-    const std::string_view number = trimmed(rest.substr(0, comma));
+  for (const std::string_view part : base::split(text.substr(equals + 1), ',')) {
+    const std::string_view number = base::trimmed(part);
     double value = 0;
     const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (fault != std::errc() || end != number.data() + number.size() || !std::isfinite(value)) {
       refuse_text(fmt::format("'{}' is not a number", number));
     }
     knots.second.push_back(value);
-    if (more) rest.remove_prefix(comma + 1);
   }
   if (knots.second.size() < 2) refuse_text("one value");
   std::sort(knots.second.begin(), knots.second.end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/standardise.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/parallel_blocks.hpp"
 
@@ -24,9 +25,7 @@ constexpr double dependent_share = 1e-14;
 /// An earlier variable that explains less than this, relative to what is left in the end, is not subtracted.
 constexpr double negligible = 1e-3;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// The variables to look at. Those that are parametric terms of their own come first, in their order.
 struct Chosen {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/centred_by.hpp"
 
+#include "base/at.hpp"
 #include "gam/design/basis.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
@@ -27,9 +28,7 @@ constexpr double exact = 1e-11;
 constexpr std::size_t most_variables = 6;
 constexpr int most_coefficients = 1000;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// Values of some variables.
 using Point = std::map<int, double>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/fit_state.hpp"
 
+#include "base/hash.hpp"
 #include "gam/family/custom_family.hpp"
 #include "gam/table/byte_source.hpp"
 
@@ -29,14 +30,13 @@ constexpr int most_iterations = std::numeric_limits<int>::max() / 2;
 /// FNV-1a over pieces of the file, all of it if it is small.
 std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   std::vector<char> buffer(static_cast<std::size_t>(sample_bytes));
-  std::uint64_t hash = 0xcbf29ce484222325u;
+  std::uint64_t hash = base::fnv1a_start;
   const std::int64_t last = std::max<std::int64_t>(0, file_bytes - sample_bytes);
   for (std::int64_t i = 0; i < samples; ++i) {
     // Without a product that a file of exabytes would overflow.
     source.seek(std::min(last, last / (samples - 1) * i + last % (samples - 1) * i / (samples - 1)));
     const std::size_t got = source.read(buffer);
-    for (std::size_t at = 0; at < got; ++at)
-      hash = (hash ^ static_cast<unsigned char>(buffer[at])) * 0x100000001b3u;
+    hash = base::fnv1a({buffer.data(), got}, hash);
     if (last == 0) break;
   }
   return hash;

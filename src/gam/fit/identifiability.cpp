@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/identifiability.hpp"
 
+#include "base/at.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/design/determined_columns.hpp"
 #include "gam/design/side_conditions.hpp"
@@ -24,9 +25,7 @@
 namespace tessera::gam {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// *Collective.* X of the rows of the job's sample on rank 0; nothing on the others.
 Matrix sampled_columns(const mpi::Communicator& comm, const Frame& frame, const Design& design) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/residual_sample.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/parallel_blocks.hpp"
 
 #include <algorithm>
@@ -16,9 +17,7 @@ constexpr int outline_parts = 60;
 /// Sampled rows that a thread takes in one go.
 constexpr std::int64_t rows_per_look = 256;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// A fixed number for each i that looks drawn. Source: Steele, Lea and Flood, OOPSLA 2014 (SplitMix64).
 std::uint64_t scrambled(std::uint64_t i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/user_coordinates.hpp"
 
+#include "base/at.hpp"
 #include "gam/inference/term_tests.hpp"
 
 #include <tessera/error.hpp>
@@ -14,9 +15,7 @@
 namespace tessera::gam {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 [[noreturn]] void out_of_range(const std::string& what) {
   throw Error(ErrorCode::input, fmt::format("{} is beyond the range of numbers: give the response or the "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/effects.hpp"
 
+#include "base/at.hpp"
 #include "gam/design/basis.hpp"
 
 #include <fmt/core.h>
@@ -14,9 +15,7 @@
 namespace tessera::gam {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 struct Nonzero {
   int place;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/term_plots.hpp"
 
+#include "base/at.hpp"
 #include "gam/report/contour.hpp"
 #include "gam/report/normal.hpp"
 #include "gam/report/plot.hpp"
@@ -16,9 +17,7 @@
 namespace tessera::gam {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// Colours of a filled plot.
 constexpr int colour_steps = 24;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/host.hpp"
 
+#include "base/at.hpp"
 #include "gam/family/visit.hpp"
 
 #include <algorithm>
@@ -14,9 +15,7 @@ namespace {
 /// the second. The bits do not depend on it.
 constexpr int chunk_rows = 256;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 /// One term of a product over the rows of a chunk.
 struct Side {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/layout.hpp"
 
+#include "base/at.hpp"
+
 #include <algorithm>
 #include <array>
 #include <tessera/error.hpp>
@@ -8,9 +10,7 @@
 namespace tessera::gam {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 bool left_out(std::uint64_t mask, int component) {
   return (mask >> component & 1) != 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/at.hpp"
 #include "gam/design/basis.hpp"
 #include "gam/rows/row_pass.hpp"
 
@@ -7,9 +8,7 @@
 namespace tessera::gam {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 double numeric_value(const Frame& frame, const Component& component, std::size_t row) {
   if (component.parts.empty()) return frame.variables[at(component.variable)].numbers[row];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/row_pass.hpp"
 
+#include "base/at.hpp"
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device.hpp"
 #include "gam/rows/host.hpp"
@@ -12,9 +13,7 @@
 namespace tessera::gam {
 namespace {
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
+using base::at;
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv_rows.hpp"
 
+#include "base/text.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
@@ -30,9 +32,7 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
 }  // namespace
 
 std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
+  return base::trimmed(text, " \t\r");
 }
 
 CsvRowReader::CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes,

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tessera::base {
+
+/// A file descriptor that is closed with its owner. What fails leaves its reason in `errno`.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  /// Takes over what `open` returned; negative: none.
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  ~Descriptor() { (void)close(); }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
+  [[nodiscard]] int number() const noexcept { return number_; }
+  /// False: some file systems tell only now of what could not be written.
+  [[nodiscard]] bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+
+  /// As the system tells it now.
+  [[nodiscard]] std::optional<struct stat> status() const noexcept {
+    struct stat status {};
+    return ::fstat(number_, &status) == 0 ? std::optional(status) : std::nullopt;
+  }
+
+  /// Writes all of it.
+  [[nodiscard]] bool write(std::string_view bytes) const noexcept {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(number_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+
+  /// Sees what was written reach the disk. Some file systems have nothing to flush, and say so.
+  [[nodiscard]] bool flush() const noexcept {
+    int flushed = 0;
+    do flushed = ::fsync(number_);
+    while (flushed != 0 && errno == EINTR);
+    return flushed == 0 || errno == EINVAL;
+  }
+
+  /// Fills `buffer` from byte `offset` on, and returns how much of it: less than all only at the end of the
+  /// file. Nothing if it cannot be read.
+  [[nodiscard]] std::optional<std::size_t> read_at(std::int64_t offset,
+                                                   std::span<char> buffer) const noexcept {
+    std::size_t got = 0;
+    while (got < buffer.size()) {
+      const ssize_t count =
+          ::pread(number_, buffer.data() + got, buffer.size() - got, offset + static_cast<std::int64_t>(got));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return std::nullopt;
+      if (count == 0) break;
+      got += static_cast<std::size_t>(count);
+    }
+    return got;
+  }
+
+  /// The file from its beginning to its end, wherever that is: files of /proc say that they have no bytes,
+  /// and others may grow. At most `most_bytes` of it. Nothing if it cannot be read.
+  [[nodiscard]] std::optional<std::string> read_text(
+      std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) const {
+    constexpr std::size_t step = std::size_t{1} << 16;
+    std::string text;
+    while (text.size() < most_bytes) {
+      const std::size_t begin = text.size();
+      const std::size_t wanted = std::min(step, most_bytes - begin);
+      text.resize(begin + wanted);
+      const auto got = read_at(static_cast<std::int64_t>(begin), std::span(text).subspan(begin));
+      if (!got) return std::nullopt;
+      text.resize(begin + *got);
+      if (*got < wanted) break;
+    }
+    return text;
+  }
+
+ private:
+  int number_ = -1;
+};
+
+}  // namespace tessera::base

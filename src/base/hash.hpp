@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tessera::base {
+
+/// FNV-1a of 64 bits (Fowler, Noll, Vo). It finds accidents; it is no defence against malice.
+inline constexpr std::uint64_t fnv1a_start = 0xcbf29ce484222325u;
+
+/// One step of it: a byte, or, where speed matters more than the published value, a word.
+[[nodiscard]] constexpr std::uint64_t fnv1a_step(std::uint64_t hash, std::uint64_t value) noexcept {
+  return (hash ^ value) * 0x100000001b3u;
+}
+
+/// Of all bytes, going on from `hash`.
+[[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view bytes,
+                                            std::uint64_t hash = fnv1a_start) noexcept {
+  for (const char c : bytes) hash = fnv1a_step(hash, static_cast<unsigned char>(c));
+  return hash;
+}
+
+/// Sixteen hexadecimal digits.
+[[nodiscard]] inline std::string hex(std::uint64_t value) {
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4)
+    *digit = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+}  // namespace tessera::base

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+/// Several texts as one, each with its length before it, so that no two lists of texts look the same.
+namespace tessera::base {
+
+/// What stands around a packed text.
+struct Packing {
+  char after_length;
+  std::string_view after_text;
+};
+inline constexpr Packing tight{':', ""};    ///< "5:hello"
+inline constexpr Packing lines{' ', "\n"};  ///< "5 hello\n"
+
+inline void pack(std::string& all, std::string_view text, Packing packing) {
+  all += std::to_string(text.size());
+  all += packing.after_length;
+  all += text;
+  all += packing.after_text;
+}
+
+/// Takes a number and the character behind it off the front; nothing for anything else.
+[[nodiscard]] inline std::optional<std::size_t> unpack_number(std::string_view& rest, char behind) {
+  std::size_t number = 0;
+  const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  if (failed != std::errc{} || end == rest.data() + rest.size() || *end != behind) return std::nullopt;
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
+  return number;
+}
+
+/// Takes a packed text off the front; nothing if there is none that is whole.
+[[nodiscard]] inline std::optional<std::string_view> unpack(std::string_view& rest, Packing packing) {
+  const auto size = unpack_number(rest, packing.after_length);
+  if (!size || *size > rest.size() || !rest.substr(*size).starts_with(packing.after_text))
+    return std::nullopt;
+  const std::string_view text = rest.substr(0, *size);
+  rest.remove_prefix(*size + packing.after_text.size());
+  return text;
+}
+
+}  // namespace tessera::base

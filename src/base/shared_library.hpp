@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <string>
+#include <utility>
+
+namespace tessera::base {
+
+/// A shared library that is opened at run time, so that a program starts where there is none.
+class SharedLibrary {
+ public:
+  enum class Opening {
+    closed_later,  ///< and closed with this object
+    kept_open,     ///< until the process ends: the library has threads or handlers of its own
+    if_loaded,     ///< only if this process has loaded it already
+  };
+
+  /// None.
+  SharedLibrary() = default;
+  /// Looks for a file, or for a name in the places where the system looks for libraries.
+  explicit SharedLibrary(const std::string& file, Opening opening = Opening::closed_later)
+      : handle_(dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL | flag_of(opening))) {
+    if (handle_ != nullptr) return;
+    const char* const reason = dlerror();
+    why_not_ = reason != nullptr ? reason : file + " is not loaded";
+  }
+  ~SharedLibrary() {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+  SharedLibrary(SharedLibrary&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), why_not_(std::move(other.why_not_)) {}
+  SharedLibrary& operator=(SharedLibrary&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    why_not_.swap(other.why_not_);
+    return *this;
+  }
+
+  [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
+  /// The system's reason, if it is not.
+  [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
+  /// As the system found it; empty if it did not.
+  [[nodiscard]] std::string file() const {
+    link_map* map = nullptr;
+    return is_open() && dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : std::string();
+  }
+
+  [[nodiscard]] void* address_of(const char* symbol) const noexcept {
+    return is_open() ? dlsym(handle_, symbol) : nullptr;
+  }
+  /// Sets `entry` to the address of `symbol`, whose type the caller vouches for; null, and false, if there is
+  /// none, or no library.
+  template <class Function>
+  bool find(Function*& entry, const char* symbol) const noexcept {
+    entry = reinterpret_cast<Function*>(address_of(symbol));
+    return entry != nullptr;
+  }
+
+ private:
+  static constexpr int flag_of(Opening opening) noexcept {
+    switch (opening) {
+      case Opening::closed_later: return 0;
+      case Opening::kept_open: return RTLD_NODELETE;
+      case Opening::if_loaded: return RTLD_NOLOAD;
+    }
+    return 0;
+  }
+
+  void* handle_ = nullptr;
+  std::string why_not_;
+};
+
+}  // namespace tessera::base

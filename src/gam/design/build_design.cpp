@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/build_design.hpp"
 
+#include "gam/basis/bases.hpp"
 #include "gam/design/centred_columns.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -109,7 +110,7 @@ class Drafter {
     for (const auto& entry : supplied_) {
       const std::string& name = entry.first;
       const auto in_spline = [&](const MarginSpec& margin) {
-        return margin.variable.text == name && margin.basis != "re";
+        return margin.variable.text == name && !is_random_effect(margin.basis);
       };
       const bool known =
           std::any_of(formula_.smooths.begin(), formula_.smooths.end(), [&](const SmoothSpec& smooth) {
@@ -192,7 +193,7 @@ class Drafter {
     draft.values = std::move(smooth.values);
     draft.log_det_values = smooth.log_det_values;
     draft.constrained = std::none_of(spec.margins.begin(), spec.margins.end(),
-                                     [](const MarginSpec& margin) { return margin.basis == "re"; });
+                                     [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
     return draft;
   }
 

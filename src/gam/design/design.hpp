@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/design/component_kind.hpp"
+#include "gam/basis/component.hpp"
 #include "gam/linalg/matrix.hpp"
 
 #include <array>
@@ -22,55 +22,6 @@
 namespace tessera::gam {
 
 struct Frame;
-
-/// A piecewise cubic basis of one variable: in each cell four consecutive raw values are not zero.
-///
-/// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw places
-/// `c * stride + 0 … 3` are v_a(t) = sum_i cells[c][4 a + i] t^i. Outside the breaks every v_a goes on
-/// linearly (value and slope at the end); a cyclic margin wraps x into the breaks instead.
-/// B-splines have stride 1. cr and cc have stride 2: value and second derivative at knot c, then at c + 1.
-struct Margin {
-  std::vector<double> breaks;  ///< cells + 1, increasing
-  bool uniform = false;        ///< equally spaced: the cell is found by one division
-  bool cyclic = false;
-  int stride = 1;
-  std::vector<std::array<double, 16>> cells;
-  [[nodiscard]] int cell_count() const noexcept { return static_cast<int>(cells.size()); }
-  [[nodiscard]] int raw_size() const noexcept { return (cell_count() - 1) * stride + 4; }
-};
-
-/// One variable's part in a numeric component: (x - centre) * factor.
-struct NumericPart {
-  int variable = 0;  ///< index into the Frame, and into `Design::variables`
-  double centre = 0;
-  double factor = 1;
-};
-
-/// One factor of a raw term.
-struct Component {
-  /// `levels` raw places for a factor, `margin.raw_size()` for a spline.
-  using Kind = ComponentKind;
-  Kind kind = Kind::numeric;
-  int variable = 0;  ///< index into the Frame, and into `Design::variables`
-  int levels = 0;
-  Margin margin;
-  /// What a numeric component is the sum of; empty: the variable itself. A fit centres and scales its numeric
-  /// columns in this way before any product is summed (see standardise.hpp).
-  std::vector<NumericPart> parts;
-  /// The least and the largest value of a spline's variable in the complete rows of the job. Of the fit's own
-  /// design alone: model.json has it as the outline.
-  std::array<double, 2> extent{};
-  [[nodiscard]] int raw_size() const noexcept {
-    return kind == Kind::numeric ? 1 : kind == Kind::factor ? levels : margin.raw_size();
-  }
-  [[nodiscard]] int nonzeros() const noexcept { return kind == Kind::spline ? 4 : 1; }
-  /// Calls `use(variable)` for the variables that it is computed from, by a reference that may change them.
-  template <class Self, class Use>
-  static void for_each_variable(Self& self, const Use& use) {
-    use(self.variable);
-    for (auto& part : self.parts) use(part.variable);
-  }
-};
 
 /// A run of raw columns: the Kronecker product of its components, the last one fastest. No components:
 /// the intercept, one raw column of ones.
@@ -107,7 +58,7 @@ struct Penalty {
 /// A run of coefficients made from a run of raw columns.
 struct CoefBlock {
   std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
-  std::string kind;                ///< "parametric", "ps", "cp", "cr", "cc", "re", "te"
+  std::string kind;                ///< "parametric", "te", or the name of a basis
   std::vector<std::string> names;  ///< one a coefficient, as R has them: "cutGood", "s(x).1", …
   int raw_begin = 0;
   int raw_size = 0;

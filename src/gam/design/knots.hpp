@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/design/basis.hpp"
+#include "gam/basis/basis.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/table/frame.hpp"
 

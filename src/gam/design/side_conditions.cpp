@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/side_conditions.hpp"
 
+#include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -305,7 +306,7 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
   std::vector<int> order;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     const CoefBlock& block = design.blocks[i];
-    if (block.penalty && block.kind != "re") order.push_back(static_cast<int>(i));
+    if (block.penalty && !is_random_effect(block.kind)) order.push_back(static_cast<int>(i));
   }
   const auto block_of = [&](int place) -> const CoefBlock& {
     return design.blocks[static_cast<std::size_t>(place)];

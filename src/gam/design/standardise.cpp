@@ -2,6 +2,7 @@
 #include "gam/design/standardise.hpp"
 
 #include "base/at.hpp"
+#include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/parallel_blocks.hpp"
 
@@ -51,7 +52,7 @@ Chosen choose(const Formula& formula, const Frame& frame) {
   for (const SmoothSpec& smooth : formula.smooths) {
     if (smooth.by) add(*smooth.by);
     for (const MarginSpec& margin : smooth.margins) {
-      if (margin.basis == "re") add(margin.variable);
+      if (is_random_effect(margin.basis)) add(margin.variable);
     }
   }
   return chosen;

@@ -2,7 +2,7 @@
 #include "gam/fit/centred_by.hpp"
 
 #include "base/at.hpp"
-#include "gam/design/basis.hpp"
+#include "gam/basis/basis.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/fit.hpp"
 
+#include "gam/basis/bases.hpp"
 #include "gam/design/build_design.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/centred_by.hpp"
@@ -183,7 +184,7 @@ FrameRequest request_for(const Formula& formula, const FitOptions& options) {
   request.variables = formula.variables();
   for (const SmoothSpec& smooth : formula.smooths) {
     for (const MarginSpec& margin : smooth.margins) {
-      if (margin.basis != "re") request.numeric.push_back(margin.variable.text);
+      if (!is_random_effect(margin.basis)) request.numeric.push_back(margin.variable.text);
     }
   }
   for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/fit_memory.hpp"
 
+#include "gam/basis/bases.hpp"
 #include "gam/rows/layout.hpp"
 
 #include <tessera/error.hpp>
@@ -58,17 +59,11 @@ MarginSize plain_margin(const Frame& frame, const std::string& name) {
   return margin;
 }
 
-/// The sizes that basis.hpp gives its bases.
 MarginSize margin_of(const MarginSpec& spec, const Frame& frame) {
-  if (spec.basis == "re") return plain_margin(frame, spec.variable.text);
-  MarginSize margin{{}, spec.k};
-  if (spec.basis == "ps") margin.component = spline_of(spec.k - 3, 1);
-  if (spec.basis == "cp") margin.component = spline_of(spec.k, 1);
-  if (spec.basis == "cr") margin.component = spline_of(spec.k - 1, 2);
-  if (spec.basis == "cc") {
-    margin.component = spline_of(spec.k - 1, 2);
-    margin.coef = spec.k - 1;
-  }
+  const BasisKind& basis = basis_of(spec.basis);
+  if (basis.random_effect) return plain_margin(frame, spec.variable.text);
+  const BasisSize size = basis.size(spec.k);
+  MarginSize margin{spline_of(size.cells, size.stride), size.coefficients};
   margin.component.variable = frame.index_of(spec.variable.text);
   return margin;
 }
@@ -93,7 +88,7 @@ class Measure {
     ModelSize::Blocks block;
     block.penalties = spec.tensor ? static_cast<std::int64_t>(spec.margins.size()) : 1;
     block.sparse = std::all_of(spec.margins.begin(), spec.margins.end(),
-                               [](const MarginSpec& margin) { return margin.basis == "re"; });
+                               [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
     std::vector<Component> components;
     for (const MarginSpec& one : spec.margins) {
       MarginSize margin = margin_of(one, frame_);
@@ -104,7 +99,7 @@ class Measure {
     }
     // Where a random effect is a margin there is no constraint, and seldom where a number is what it is by.
     bool constrained = std::none_of(spec.margins.begin(), spec.margins.end(),
-                                    [](const MarginSpec& margin) { return margin.basis == "re"; });
+                                    [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
     if (!spec.tensor && spec.margins.size() > 1) std::reverse(components.begin(), components.end());
     if (spec.by) {
       MarginSize by = plain_margin(frame_, spec.by->text);

@@ -2,6 +2,7 @@
 #include "gam/fit/predict.hpp"
 
 #include "files/output_file.hpp"
+#include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_pass.hpp"
 #include "gam/table/table_reader.hpp"
@@ -88,7 +89,7 @@ std::vector<std::string> factors_of_random_effects(const Design& design) {
           // The last variable is that of `by`, and a smooth by a factor is one of another kind for each
           // level.
           const bool by = !block.by_level.empty() && block.variables.back() == name;
-          return used != block.variables.end() && (block.kind != "re" || by);
+          return used != block.variables.end() && (!is_random_effect(block.kind) || by);
         });
     if (!elsewhere) random.push_back(name);
   }

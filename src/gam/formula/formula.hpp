@@ -58,7 +58,7 @@ struct Expression {
 /// One margin of a smooth.
 struct MarginSpec {
   Expression variable;
-  std::string basis = "ps";        ///< ps, cp, cr, cc or re
+  std::string basis = "ps";        ///< the name of one that there is
   int k = 10;                      ///< basis dimension before constraints
   std::array<int, 2> order{2, 2};  ///< m: spline order m[0] (2 is cubic) and difference order m[1]
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gam/basis/bases.hpp"
 #include "gam/formula/from_syntax.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 #include <initializer_list>
 #include <optional>
 #include <utility>
+
+#include "base/listed.hpp"
 
 namespace tessera::gam {
 namespace {
@@ -141,10 +144,9 @@ void check_basis(const std::string& basis, std::size_t position, const std::stri
     formula_error(position, fmt::format("{} is {} (bs=\"{}\"), which is not available; write {}", smooth,
                                         found->what, basis, of_one ? surface : found->instead));
   }
-  for (const std::string_view known : {"ps", "cp", "cr", "cc", "re"}) {
-    if (basis == known) return;
-  }
-  formula_error(position, fmt::format("bs=\"{}\" is no basis; there are ps, cp, cr, cc and re", basis));
+  if (find_basis(basis) != nullptr) return;
+  formula_error(position, fmt::format("bs=\"{}\" is no basis; there are {}", basis,
+                                      base::listed(basis_names(), "and")));
 }
 
 void set_basis(MarginSpec& margin, const Syntax* value, const Syntax& call, std::size_t variables) {
@@ -169,7 +171,7 @@ void set_order(MarginSpec& margin, const Syntax& value) {
     const Syntax& part = *parts[std::min(i, parts.size() - 1)];
     if (!is_missing(part)) order[i] = integer(part, "m");
   }
-  if (margin.basis != "ps" && margin.basis != "cp") {
+  if (!basis_of(margin.basis).has_orders) {
     if (order != std::array{2, 2})
       formula_error(value.position, fmt::format("m has no effect on bs=\"{}\"; leave it out", margin.basis));
     return;
@@ -184,11 +186,7 @@ void set_order(MarginSpec& margin, const Syntax& value) {
 
 /// The least k of a basis, as mgcv has it.
 int least_k(const MarginSpec& margin, bool tensor) {
-  int least = 3;
-  if (margin.basis == "ps") least = std::max(margin.order[0] + 2, margin.order[1] + 1);
-  if (margin.basis == "cp") least = std::max(margin.order[0] + 1, margin.order[1] + 1);
-  if (margin.basis == "cc") least = 4;
-  if (margin.basis == "re") least = 1;
+  const int least = basis_of(margin.basis).least_k(margin.order);
   return tensor ? std::max(least, 3) : least;
 }
 
@@ -231,7 +229,7 @@ namespace {
 /// s() of several variables: a random effect of each combination of levels, times the numbers among them.
 void check_several(const SmoothSpec& smooth, const Syntax& call) {
   const std::string& basis = smooth.margins[0].basis;
-  if (smooth.tensor || smooth.margins.size() == 1 || basis == "re") return;
+  if (smooth.tensor || smooth.margins.size() == 1 || is_random_effect(basis)) return;
   formula_error(call.position,
                 fmt::format("bs=\"{}\" is a smooth of one variable; write te(…, bs=\"{}\") for "
                             "several",

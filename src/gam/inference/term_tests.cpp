@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/inference/term_tests.hpp"
 
+#include "gam/basis/bases.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
@@ -149,7 +150,7 @@ class RandomEffectTest {
     bool others = false;
     std::vector<bool> random(static_cast<std::size_t>(gram_.rows()));
     for (const Smooth& smooth : smooths_) {
-      if (smooth.block->kind != "re" || smooth.block == &block) continue;
+      if (!is_random_effect(smooth.block->kind) || smooth.block == &block) continue;
       others = true;
       const int begin = smooth.block->coef_begin;
       const int size = smooth.block->coef_size;

@@ -2,7 +2,7 @@
 #include "gam/report/effects.hpp"
 
 #include "base/at.hpp"
-#include "gam/design/basis.hpp"
+#include "gam/basis/basis.hpp"
 
 #include <fmt/core.h>
 

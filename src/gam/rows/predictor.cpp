@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
-#include "gam/design/basis.hpp"
+#include "gam/basis/basis.hpp"
 #include "gam/rows/row_pass.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/design/component_kind.hpp"
+#include "gam/basis/component_kind.hpp"
 
 #include <cstdint>
 

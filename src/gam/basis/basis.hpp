@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/design/design.hpp"
+#include "gam/basis/component.hpp"
 #include "gam/linalg/matrix.hpp"
 
 #include <algorithm>
@@ -11,13 +11,14 @@
 #include <span>
 #include <vector>
 
-/// The bases of one variable, made from knots: a local piecewise cubic (`Margin`), the small map from its
-/// raw values to the basis' coefficients, and the penalty on the coefficients as mgcv has it before scaling.
+/// The basis of one variable, made from knots: a local piecewise cubic (`Margin`), the small map from its raw
+/// values to the basis' coefficients, and the penalty on the coefficients as mgcv has it before scaling.
 ///
-///     const auto basis = ps_basis(ps_knots(10, 0, 1, {}), 2);
+///     const auto basis = ps_basis(ps_knots(10, 0, 1), 2, true);
 ///     // basis.component.margin: 7 cells; basis.map: 10 x 10, the identity; basis.penalty: D'D, rank 8
 ///
-/// Everything here is pure and the same on every rank.
+/// Everything here is pure and the same on every rank. Each kind of basis has a file of its own; parts.hpp
+/// says what is in it.
 namespace tessera::gam {
 
 /// A basis whose coefficients would be its values at K points, as te has it, where that is so nearly singular
@@ -45,28 +46,8 @@ struct Basis {
 /// R's seq(from, to, length = count), to the bit; `count` of at least 2.
 [[nodiscard]] std::vector<double> sequence(double from, double to, int count);
 
-/// The K + 4 knots of a P-spline: equally spaced over [low, high] widened by a thousandth of it each side.
-[[nodiscard]] std::vector<double> ps_knots(int k, double low, double high);
-
-/// Cubic B-splines on K + 4 increasing knots with the squared differences of order 1 to 3 of neighbouring
-/// coefficients as penalty. `uniform` asserts that the knots are equally spaced.
-/// Source: Eilers and Marx, Statistical Science 11 (1996).
-[[nodiscard]] Basis ps_basis(std::span<const double> knots, int order, bool uniform);
-
-/// Cyclic cubic B-splines on K + 1 increasing knots, the last being the first one period on, with cyclic
-/// differences as penalty.
-[[nodiscard]] Basis cp_basis(std::span<const double> knots, int order, bool uniform);
-
-/// Cubic regression spline: coefficients are the values at K increasing knots, the penalty is the
-/// integral of the squared second derivative. Source: Wood, Generalized Additive Models (2017), sec. 5.3.1.
-[[nodiscard]] Basis cr_basis(std::span<const double> knots);
-
-/// Cyclic cubic regression spline on K increasing knots, K - 1 coefficients.
-/// Source: Wood (2017), sec. 5.3.2.
-[[nodiscard]] Basis cc_basis(std::span<const double> knots);
-
-/// A random effect: one coefficient a level (or one slope, for a number), all penalised alike.
-[[nodiscard]] Basis re_basis(bool factor, int levels);
+/// (A + A') / 2.
+[[nodiscard]] Matrix symmetrised(const Matrix& a);
 
 /// te's reparameterisation of a margin so that its coefficients are its values at K equally spaced points
 /// of [low, high]: map P and P'SP with P = B(points)^-1. False, with the basis as it was, where mgcv finds

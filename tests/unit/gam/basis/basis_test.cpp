@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bases of one variable: properties that hold whatever mgcv says.
-#include "gam/design/basis.hpp"
+#include "gam/basis/basis.hpp"
 
+#include "gam/basis/list.hpp"
 #include "gam/design/knots.hpp"
 #include "gam/design/smooth.hpp"
 #include "gam/linalg/linalg.hpp"

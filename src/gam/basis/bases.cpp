@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/basis/bases.hpp"
+
+#include "gam/basis/list.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tessera::gam {
+namespace {
+
+template <class... B>
+constexpr auto kinds_of(BasisList<B...> /*list*/) {
+  return std::array{BasisKind{B::name, B::random_effect, B::has_orders, &B::least_k, &B::size, &B::make}...};
+}
+
+constexpr auto kinds = kinds_of(Bases{});
+
+}  // namespace
+
+std::span<const BasisKind> bases() {
+  return kinds;
+}
+
+std::vector<std::string> basis_names() {
+  std::vector<std::string> names;
+  for (const BasisKind& kind : kinds) names.emplace_back(kind.name);
+  return names;
+}
+
+const BasisKind* find_basis(std::string_view name) {
+  const auto* const found =
+      std::find_if(kinds.begin(), kinds.end(), [&](const BasisKind& kind) { return kind.name == name; });
+  return found == kinds.end() ? nullptr : found;
+}
+
+const BasisKind& basis_of(std::string_view name) {
+  const BasisKind* const found = find_basis(name);
+  if (found == nullptr) throw std::invalid_argument("there is no basis " + std::string(name));
+  return *found;
+}
+
+bool is_random_effect(std::string_view name) {
+  const BasisKind* const found = find_basis(name);
+  return found != nullptr && found->random_effect;
+}
+
+}  // namespace tessera::gam

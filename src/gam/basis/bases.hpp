@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/parts.hpp"
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// A kind of basis by its name; parts.hpp says what each part is.
+struct BasisKind {
+  std::string_view name;
+  bool random_effect;
+  bool has_orders;
+  int (*least_k)(std::array<int, 2> order);
+  BasisSize (*size)(int k);
+  Basis (*make)(const MarginData& data);
+};
+
+/// The list.
+[[nodiscard]] std::span<const BasisKind> bases();
+[[nodiscard]] std::vector<std::string> basis_names();
+/// Null if there is none of the name.
+[[nodiscard]] const BasisKind* find_basis(std::string_view name);
+/// That of a margin whose formula was parsed.
+[[nodiscard]] const BasisKind& basis_of(std::string_view name);
+/// False for what names no basis, too, such as the kind of a block of te().
+[[nodiscard]] bool is_random_effect(std::string_view name);
+
+}  // namespace tessera::gam

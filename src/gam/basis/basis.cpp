@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/basis/basis.hpp"
+
+#include "gam/linalg/linalg.hpp"
+
+#include <limits>
+
+namespace tessera::gam {
+namespace {
+
+/// Between the smallest and the largest singular value of values at points.
+constexpr double nearly_singular = 1e-3;
+
+double largest_singular_value(const Matrix& a) {
+  return std::sqrt(symmetric_eigen(multiply_tn(a, a)).values.back());
+}
+
+}  // namespace
+
+std::vector<double> sequence(double from, double to, int count) {
+  std::vector<double> out(static_cast<std::size_t>(count));
+  const double by = (to - from) / (count - 1);
+  for (int i = 0; i < count; ++i) out[static_cast<std::size_t>(i)] = from + i * by;
+  out.back() = to;
+  return out;
+}
+
+Matrix symmetrised(const Matrix& a) {
+  Matrix out(a.rows(), a.cols());
+  for (int j = 0; j < a.cols(); ++j) {
+    for (int i = 0; i < a.rows(); ++i) out(i, j) = (a(i, j) + a(j, i)) / 2;
+  }
+  return out;
+}
+
+bool reparameterise_at_points(Basis& basis, double low, double high) {
+  const int size = basis.size();
+  const std::vector<double> points = sequence(low, high, size);
+  Matrix raw(size, basis.component.raw_size());
+  for (int i = 0; i < size; ++i) {
+    const LocalValues local = evaluate(basis.component.margin, points[static_cast<std::size_t>(i)]);
+    for (int a = 0; a < 4; ++a) raw(i, local.place + a) = local.values[static_cast<std::size_t>(a)];
+  }
+  const Matrix values = multiply(raw, basis.map);
+  const auto inverse = solve(values, identity(size));
+  if (!inverse) return false;
+  // The ratio of the extreme singular values, each found as a largest one so that squaring costs nothing.
+  const double ratio = 1 / (largest_singular_value(values) * largest_singular_value(*inverse));
+  if (!(ratio >= std::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
+  Matrix map = multiply(basis.map, *inverse);
+  Matrix penalty = symmetrised(multiply_tn(*inverse, multiply(basis.penalty, *inverse)));
+  basis.unit_rows = false;
+  if (ratio < nearly_singular) {
+    basis.points = PointValues{values, std::move(map), std::move(penalty)};
+    return true;
+  }
+  basis.map = std::move(map);
+  basis.penalty = std::move(penalty);
+  return true;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/basis/bspline.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tessera::gam {
+namespace {
+
+using Cell = std::array<double, 16>;
+
+/// The four cubic B-splines of a cell with equally spaced knots, in t.
+constexpr Cell uniform_cell = {1.0 / 6, -0.5, 0.5, -1.0 / 6,  // (1 - t)^3 / 6
+                               4.0 / 6, 0,    -1,  0.5,       // (3 t^3 - 6 t^2 + 4) / 6
+                               1.0 / 6, 0.5,  0.5, -0.5,      // (-3 t^3 + 3 t^2 + 3 t + 1) / 6
+                               0,       0,    0,   1.0 / 6};  // t^3 / 6
+
+using Cubic = std::array<double, 4>;
+
+/// (a + b t) p / scale, for p of degree below three.
+Cubic times_linear(const Cubic& p, double a, double b, double scale) {
+  Cubic out{};
+  for (std::size_t i = 0; i < 4; ++i) out[i] = (a * p[i] + (i > 0 ? b * p[i - 1] : 0)) / scale;
+  return out;
+}
+
+/// The four cubic B-splines that are not zero in [knots[2], knots[3]], in t, from the six knots that
+/// shape them there. Source: de Boor, A Practical Guide to Splines, ch. X, with polynomials for numbers.
+Cell general_cell(std::span<const double, 6> knots) {
+  const double begin = knots[2];
+  const double width = knots[3] - begin;
+  std::array<Cubic, 4> splines{};
+  splines[0][0] = 1;
+  for (std::size_t degree = 1; degree <= 3; ++degree) {
+    Cubic saved{};
+    for (std::size_t r = 0; r < degree; ++r) {
+      const double right = knots[3 + r];
+      const double left = knots[3 + r - degree];
+      const Cubic falling = times_linear(splines[r], right - begin, -width, right - left);
+      const Cubic rising = times_linear(splines[r], begin - left, width, right - left);
+      for (std::size_t i = 0; i < 4; ++i) {
+        splines[r][i] = saved[i] + falling[i];
+        saved[i] = rising[i];
+      }
+    }
+    splines[degree] = saved;
+  }
+  Cell cell{};
+  for (std::size_t a = 0; a < 4; ++a) std::copy(splines[a].begin(), splines[a].end(), cell.begin() + 4 * a);
+  return cell;
+}
+
+/// Binomial coefficients of the difference of order d with alternating signs, e.g. 1, -2, 1.
+std::vector<double> difference_weights(int order) {
+  std::vector<double> weights{1};
+  for (int d = 0; d < order; ++d) {
+    weights.push_back(0);
+    for (std::size_t i = weights.size() - 1; i > 0; --i) weights[i] -= weights[i - 1];
+  }
+  return weights;
+}
+
+}  // namespace
+
+Margin bspline_margin(std::span<const double> all, bool uniform) {
+  Margin margin;
+  margin.breaks.assign(all.begin() + 3, all.end() - 3);
+  margin.uniform = uniform;
+  for (std::size_t c = 0; c + 1 < margin.breaks.size(); ++c) {
+    margin.cells.push_back(uniform ? uniform_cell : general_cell(all.subspan(c + 1).first<6>()));
+  }
+  return margin;
+}
+
+Matrix difference_penalty(int size, int order, bool cyclic) {
+  const std::vector<double> weights = difference_weights(order);
+  Matrix penalty(size, size);
+  const int differences = cyclic ? size : size - order;
+  for (int i = 0; i < differences; ++i) {
+    for (int a = 0; a <= order; ++a) {
+      for (int b = 0; b <= order; ++b) {
+        penalty((i + a) % size, (i + b) % size) +=
+            weights[static_cast<std::size_t>(a)] * weights[static_cast<std::size_t>(b)];
+      }
+    }
+  }
+  return penalty;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/hermite.hpp"
+#include "gam/basis/parts.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace tessera::gam {
+
+/// Cyclic cubic regression spline on K increasing knots, K - 1 coefficients.
+/// Source: Wood (2017), sec. 5.3.2.
+[[nodiscard]] inline Basis cc_basis(std::span<const double> knots) {
+  const int size = static_cast<int>(knots.size()) - 1;
+  const double unit = unit_of(knots);
+  const auto width = [&](int i) {
+    const auto at = static_cast<std::size_t>((i + size) % size);
+    return (knots[at + 1] - knots[at]) / unit;
+  };
+  Matrix d(size, size);
+  Matrix b(size, size);
+  for (int i = 0; i < size; ++i) {
+    const int before = (i + size - 1) % size;
+    const int after = (i + 1) % size;
+    d(i, before) += 1 / width(i - 1);
+    d(i, i) -= 1 / width(i - 1) + 1 / width(i);
+    d(i, after) += 1 / width(i);
+    b(i, before) += width(i - 1) / 6;
+    b(i, i) += (width(i - 1) + width(i)) / 3;
+    b(i, after) += width(i) / 6;
+  }
+  const Matrix second = solve(b, d).value();
+  Basis basis;
+  basis.component.kind = Component::Kind::spline;
+  basis.component.margin = hermite_margin(knots, unit);
+  basis.component.margin.cyclic = true;
+  basis.map = hermite_map(second, size + 1);
+  basis.penalty = penalty_by_x(symmetrised(multiply_tn(d, second)), unit);
+  basis.rank = size - 1;
+  basis.knots.assign(knots.begin(), knots.end());
+  basis.nodal = true;
+  return basis;
+}
+
+/// bs="cc": a cyclic cubic regression spline.
+struct Cc {
+  static constexpr char name[] = "cc";
+  static constexpr bool random_effect = false;
+  static constexpr bool has_orders = false;
+  static int least_k(std::array<int, 2> /*order*/) { return 4; }
+  static BasisSize size(int k) { return {.cells = k - 1, .stride = 2, .coefficients = k - 1}; }
+
+  static Basis make(const MarginData& data) {
+    data.require_distinct(data.k - 1);
+    const auto& supplied = data.supplied;
+    if (static_cast<int>(supplied.size()) == data.k || !(supplied.empty() || data.has_limits())) {
+      data.require_knots(data.k, true);
+      return cc_basis(supplied);
+    }
+    // Limits beyond the data are distinct values too.
+    std::int64_t beyond = 0;
+    if (data.has_limits())
+      beyond = (supplied.front() < data.min ? 1 : 0) + (supplied.back() > data.max ? 1 : 0);
+    data.require_distinct(data.k, data.distinct + beyond);
+    return cc_basis(data.quantiles(supplied));
+  }
+};
+
+}  // namespace tessera::gam

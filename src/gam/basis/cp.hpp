@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/bspline.hpp"
+#include "gam/basis/parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Cyclic cubic B-splines on K + 1 increasing knots, the last being the first one period on, with cyclic
+/// differences as penalty.
+[[nodiscard]] inline Basis cp_basis(std::span<const double> knots, int order, bool uniform) {
+  Basis basis;
+  const int size = static_cast<int>(knots.size()) - 1;
+  const double period = knots.back() - knots.front();
+  std::vector<double> all(knots.begin(), knots.end());
+  all.insert(all.begin(), knots.end() - 4, knots.end() - 1);
+  for (std::size_t i = 0; i < 3; ++i) all[i] -= period;
+  for (std::size_t i = 1; i <= 3; ++i) all.push_back(knots[i] + period);
+
+  basis.component.kind = Component::Kind::spline;
+  basis.component.margin = bspline_margin(all, uniform);
+  basis.component.margin.cyclic = true;
+  basis.map = Matrix(size + 3, size);
+  for (int i = 0; i < size + 3; ++i) basis.map(i, i % size) = 1;
+  basis.penalty = difference_penalty(size, order, true);
+  basis.rank = size - 1;
+  basis.knots.assign(knots.begin(), knots.end());
+  basis.unit_rows = true;
+  return basis;
+}
+
+/// bs="cp": a cyclic P-spline.
+struct Cp {
+  static constexpr char name[] = "cp";
+  static constexpr bool random_effect = false;
+  static constexpr bool has_orders = true;
+  static int least_k(std::array<int, 2> order) { return std::max(order[0] + 1, order[1] + 1); }
+  static BasisSize size(int k) { return {.cells = k, .stride = 1, .coefficients = k}; }
+
+  static Basis make(const MarginData& data) {
+    data.require_distinct(data.k);
+    if (data.supplied.empty() || data.has_limits()) {
+      const auto [low, high] = data.limits();
+      return cp_basis(sequence(low, high, data.k + 1), data.order[1], true);
+    }
+    data.require_knots(data.k + 1, true);
+    data.require_covered(data.supplied.front(), data.supplied.back());
+    return cp_basis(data.supplied, data.order[1], false);
+  }
+};
+
+}  // namespace tessera::gam

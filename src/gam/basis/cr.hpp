@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/hermite.hpp"
+#include "gam/basis/parts.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <array>
+#include <span>
+
+namespace tessera::gam {
+
+/// Cubic regression spline: coefficients are the values at K increasing knots, the penalty is the
+/// integral of the squared second derivative. Source: Wood, Generalized Additive Models (2017), sec. 5.3.1.
+[[nodiscard]] inline Basis cr_basis(std::span<const double> knots) {
+  const int size = static_cast<int>(knots.size());
+  const int inner = size - 2;
+  const double unit = unit_of(knots);
+  const auto width = [&](int i) {
+    return (knots[static_cast<std::size_t>(i) + 1] - knots[static_cast<std::size_t>(i)]) / unit;
+  };
+  // B gamma = D beta ties the inner second derivatives to the values; the outer ones are zero.
+  Matrix d(inner, size);
+  Matrix b(inner, inner);
+  for (int i = 0; i < inner; ++i) {
+    d(i, i) = 1 / width(i);
+    d(i, i + 1) = -1 / width(i) - 1 / width(i + 1);
+    d(i, i + 2) = 1 / width(i + 1);
+    b(i, i) = (width(i) + width(i + 1)) / 3;
+    if (i + 1 < inner) b(i, i + 1) = b(i + 1, i) = width(i + 1) / 6;
+  }
+  // B is diagonally dominant, so it has an inverse.
+  const Matrix gamma = solve(b, d).value();
+  Matrix second(size, size);
+  for (int j = 0; j < size; ++j) {
+    for (int i = 0; i < inner; ++i) second(i + 1, j) = gamma(i, j);
+  }
+  Basis basis;
+  basis.component.kind = Component::Kind::spline;
+  basis.component.margin = hermite_margin(knots, unit);
+  basis.map = hermite_map(second, size);
+  basis.penalty = penalty_by_x(symmetrised(multiply_tn(d, gamma)), unit);
+  basis.rank = size - 2;
+  basis.knots.assign(knots.begin(), knots.end());
+  basis.nodal = true;
+  return basis;
+}
+
+/// bs="cr": a cubic regression spline.
+struct Cr {
+  static constexpr char name[] = "cr";
+  static constexpr bool random_effect = false;
+  static constexpr bool has_orders = false;
+  static int least_k(std::array<int, 2> /*order*/) { return 3; }
+  static BasisSize size(int k) { return {.cells = k - 1, .stride = 2, .coefficients = k}; }
+
+  static Basis make(const MarginData& data) {
+    data.require_distinct(data.k);
+    if (data.supplied.empty()) return cr_basis(data.quantiles({}));
+    data.require_knots(data.k, false);
+    return cr_basis(data.supplied);
+  }
+};
+
+}  // namespace tessera::gam

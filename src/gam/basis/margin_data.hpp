@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+
+/// What a basis is made from: the margin of the formula, and what is known of its variable. Members that
+/// check throw the same `Error` on every rank, with the smooth's label and what to do.
+struct MarginData {
+  std::string label;     ///< the smooth's, for messages
+  std::string variable;  ///< its name
+  int k = 0;
+  std::array<int, 2> order{2, 2};
+
+  bool factor = false;  ///< only where the basis is a random effect
+  int levels = 0;       ///< of a factor
+
+  std::int64_t distinct = 0;  ///< values in the complete rows of the job, or more than k
+  double min = 0;
+  double max = 0;
+  std::vector<double> supplied;  ///< knots, ascending; two: limits; empty: none
+  /// *Collective.* k quantiles of the distinct values, and of the limits if there are two.
+  std::function<std::vector<double>(std::span<const double> limits)> quantiles;
+
+  [[nodiscard]] bool has_limits() const { return supplied.size() == 2; }
+  /// Those supplied, or those of the data. Throws where data lie outside.
+  [[nodiscard]] std::pair<double, double> limits() const;
+
+  /// Throws `Error(input)` where there are fewer distinct values than `needed`.
+  void require_distinct(std::int64_t needed) const { require_distinct(needed, distinct); }
+  void require_distinct(std::int64_t needed, std::int64_t available) const;
+  /// Throws `Error(usage)` unless `all` knots are supplied, no two of them equal. `or_limits`: the message
+  /// offers limits as well.
+  void require_knots(int all, bool or_limits) const;
+  /// Throws `Error(input)` where data lie outside.
+  void require_covered(double low, double high) const;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/basis.hpp"
+#include "gam/basis/margin_data.hpp"
+
+#include <array>
+
+/// What a kind of basis is made of. A basis is one type in a file of its own, such as cr.hpp; one that lacks
+/// a part does not compile (`BasisType`).
+namespace tessera::gam {
+
+/// How large a basis of k is, before it is made: what `Basis` then has. `cells` is 0 where the raw columns
+/// are the levels of a factor, or a number.
+struct BasisSize {
+  int cells = 0;
+  int stride = 1;        ///< of `Margin`
+  int coefficients = 0;  ///< before constraints
+};
+
+template <class B>
+concept BasisType = requires(const MarginData& data, std::array<int, 2> order, int k) {
+  {B::name[0]};          // as bs= has it
+  {+B::random_effect};   // bool: a coefficient for each level, or one for a number, without constraint
+  {+B::has_orders};      // bool: m= means something
+  {+B::least_k(order)};  // the least k of s(), as mgcv has it, by m=
+  {BasisSize(B::size(k))};
+  {Basis(B::make(data))};  // *Collective.* Throws on every rank alike, see knots.hpp
+};
+
+/// The bases that there are: list.hpp has it, of one line for each in CMakeLists.txt.
+template <BasisType... B>
+struct BasisList {};
+
+}  // namespace tessera::gam

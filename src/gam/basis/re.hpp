@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/parts.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <array>
+
+namespace tessera::gam {
+
+/// A random effect: one coefficient a level (or one slope, for a number), all penalised alike.
+[[nodiscard]] inline Basis re_basis(bool factor, int levels) {
+  Basis basis;
+  basis.component.kind = factor ? Component::Kind::factor : Component::Kind::numeric;
+  basis.component.levels = factor ? levels : 0;
+  basis.map = identity(basis.component.raw_size());
+  basis.penalty = identity(basis.component.raw_size());
+  basis.rank = basis.component.raw_size();
+  basis.unit_rows = factor;
+  basis.nodal = true;
+  return basis;
+}
+
+/// bs="re": a random effect.
+struct Re {
+  static constexpr char name[] = "re";
+  static constexpr bool random_effect = true;
+  static constexpr bool has_orders = false;
+  static int least_k(std::array<int, 2> /*order*/) { return 1; }
+  static BasisSize size(int /*k*/) { return {}; }
+
+  static Basis make(const MarginData& data) { return re_basis(data.factor, data.levels); }
+};
+
+}  // namespace tessera::gam

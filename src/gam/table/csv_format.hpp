@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/csv_table.hpp"
+#include "gam/table/table_format.hpp"
+
+namespace tessera::gam {
+
+/// Comma-separated values: any file that is nothing else.
+struct CsvFormat {
+  static bool recognises(ByteSource& /*bytes*/) { return true; }
+  static std::unique_ptr<TableReader> open(const mpi::Communicator& comm, const std::string& path,
+                                           const BetweenReads& between) {
+    CsvOptions options;
+    options.between = between;
+    return open_csv(comm, path, options);
+  }
+};
+
+}  // namespace tessera::gam

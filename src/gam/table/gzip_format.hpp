@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/csv_table.hpp"
+#include "gam/table/table_format.hpp"
+
+namespace tessera::gam {
+
+/// Comma-separated values, compressed by gzip.
+struct GzipFormat {
+  static bool recognises(ByteSource& bytes) { return has_signature(bytes, 0, "\x1f\x8b"); }
+  static std::unique_ptr<TableReader> open(const mpi::Communicator& comm, const std::string& path,
+                                           const BetweenReads& between) {
+    CsvOptions options;
+    options.between = between;
+    options.gzip = true;
+    return open_csv(comm, path, options);
+  }
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/bspline.hpp"
+#include "gam/basis/parts.hpp"
+
+#include <array>
+
+namespace tessera::gam {
+
+/// bs="pl": straight pieces between k equally spaced knots, with squared differences of neighbours as
+/// penalty.
+struct Pl {
+  static constexpr char name[] = "pl";
+  static constexpr bool random_effect = false;
+  static constexpr bool has_orders = false;
+  static int least_k(std::array<int, 2> /*order*/) { return 3; }
+  static BasisSize size(int k) { return {.cells = k - 1, .stride = 1, .coefficients = k}; }
+
+  static Basis make(const MarginData& data) {
+    data.require_distinct(data.k);
+    const auto [low, high] = data.limits();
+    Basis basis;
+    basis.knots = sequence(low, high, data.k);
+    basis.component.kind = ComponentKind::spline;
+    Margin& margin = basis.component.margin;
+    margin.breaks = basis.knots;
+    margin.uniform = true;
+    margin.cells.assign(static_cast<std::size_t>(data.k) - 1, {1, -1, 0, 0, 0, 1});
+    // Two of a cell's four raw columns are zero.
+    basis.map = Matrix(margin.raw_size(), data.k);
+    for (int i = 0; i < data.k; ++i) basis.map(i, i) = 1;
+    basis.penalty = difference_penalty(data.k, 1, false);
+    basis.rank = data.k - 1;
+    basis.unit_rows = true;
+    basis.nodal = true;
+    return basis;
+  }
+};
+
+}  // namespace tessera::gam

@@ -25,7 +25,7 @@ function(tessera_add_test)
   # A test runs for seconds; compiling all of them is what takes long.
   target_compile_options(${arg_NAME} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
   if(arg_RANKS)
-    target_sources(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)
+    target_sources(${arg_NAME} PRIVATE $<TARGET_OBJECTS:tessera_test_main>)
     target_link_libraries(${arg_NAME} PRIVATE GTest::gtest)
     foreach(ranks IN LISTS arg_RANKS)
       add_test(NAME ${arg_NAME}.np${ranks}

@@ -6,8 +6,8 @@
 #include "mpi/time_limit.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
-#include <exception>
 #include <functional>
 
 namespace tessera {
@@ -15,24 +15,11 @@ namespace {
 
 /// Does `work` on rank 0 and gives its text to every rank, or throws its error on every rank.
 std::string on_root(const mpi::Communicator& comm, const std::function<std::string()>& work) {
-  constexpr std::int32_t well = -1;
-  std::int32_t code = well;
   std::string text;
-  if (comm.rank() == 0) {
-    try {
-      text = work();
-    } catch (const Error& error) {
-      code = static_cast<std::int32_t>(error.code());
-      text = error.what();
-    } catch (const std::exception& error) {
-      code = static_cast<std::int32_t>(ErrorCode::job_fault);
-      text = error.what();
-    }
-  }
-  comm.broadcast(std::span(&code, 1), 0);
-  text = comm.broadcast_text(text, 0);
-  if (code != well) throw Error(static_cast<ErrorCode>(code), text);
-  return text;
+  together(comm, [&] {
+    if (comm.rank() == 0) text = work();
+  });
+  return comm.broadcast_text(text, 0);
 }
 
 }  // namespace

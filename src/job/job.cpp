@@ -101,6 +101,9 @@ ModuleCache& Job::modules() {
 int Job::threads() const {
   return state().threads.count;
 }
+HostTeam& Job::host_team() const {
+  return state().team();
+}
 const HostThreads& Job::host_threads() const {
   return state().threads;
 }

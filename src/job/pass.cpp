@@ -60,9 +60,9 @@ void Job::State::require_thread() const {
   (void)mpi::detail::usable(comm);
 }
 
-WorkerThreads& Job::State::workers() {
-  if (!host_workers) host_workers.emplace(static_cast<std::size_t>(std::max(threads.count, 1)));
-  return *host_workers;
+HostTeam& Job::State::team() {
+  if (!host_team) host_team.emplace(threads.count, [this] { attend(); });
+  return *host_team;
 }
 
 void Job::State::attend() const {
@@ -188,20 +188,7 @@ void Job::run_alive(const std::function<void()>& work) {
   if (!work) refuse("Job::run_alive was given no function");
   // Work that ends before this thread next looks would pass by a request that is there already.
   if (its.options.stop != nullptr) its.options.stop->look();
-  std::exception_ptr thrown;
-  bool ended_thread = true;
-  const std::function<void(int)> call = [&](int) {
-    try {
-      work();
-    } catch (...) {
-      thrown = std::current_exception();
-      if (!thrown) throw;  // the thread is being unwound, to its end
-    }
-    ended_thread = false;
-  };
-  its.workers().run(std::array{0}, call, [&] { its.attend(); });
-  if (thrown) std::rethrow_exception(thrown);
-  if (ended_thread) throw Misuse(thread_was_ended);
+  its.team().for_each_block({0, 1}, 1, [&](int, Range) { work(); });
 }
 
 void Job::run(const Plan& plan, const Pass& pass) {
@@ -242,8 +229,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
 
   attempt.run([&] {
     const TraceRange host("host");
-    if (!compute_on_host(local_range(plan), plan.block(), state.workers(), pass.on_host, state.options.stop,
-                         [&] { state.attend(); }))
+    if (!compute_on_host(local_range(plan), plan.block(), state.team(), pass.on_host, state.options.stop))
       attempt.cut_short();
   });
   attempt.run(pass.finish);

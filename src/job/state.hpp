@@ -63,7 +63,7 @@ struct Job::State {
   std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
   std::optional<WorkerThreads> device_threads;  ///< one for each of them
   HostThreads threads;
-  std::optional<WorkerThreads> host_workers;  ///< as many; from their first work on
+  std::optional<HostTeam> host_team;  ///< as many; from their first work on
   std::vector<int> threads_of_ranks;
   bool plans_for_hosts = false;          ///< the job had no device to use from the beginning
   int number = 1;                        ///< tells jobs of one program apart, in messages
@@ -79,7 +79,7 @@ struct Job::State {
   /// Throws `Error(usage)` on a thread that may make no collective call: inside a function of a pass.
   void require_thread() const;
   /// The threads of the host's work.
-  [[nodiscard]] WorkerThreads& workers();
+  [[nodiscard]] HostTeam& team();
   /// What the thread that calls MPI does while others work: answers the other ranks, and looks after a stop.
   void attend() const;
 

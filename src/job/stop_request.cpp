@@ -2,16 +2,14 @@
 #include <tessera/job/stop_request.hpp>
 
 #include "job/alarm.hpp"
-#include "job/attempt.hpp"
 #include "job/signal_handlers.hpp"
 #include "mpi/check.hpp"
-#include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -46,20 +44,10 @@ struct StopRequest::State {
 
   /// *Collective.* Takes the options and the signals; a rank that cannot does not leave the others behind.
   void begin(const StopOptions& chosen) {
-    std::exception_ptr thrown;
-    try {
+    together(comm, "the making of the stop request", [&] {
       options = checked(chosen);
       handlers.emplace(options.signals);
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-    const mpi::Purpose purpose(comm, "the making of the stop request");
-    const int first = comm.allreduce<std::int32_t>(thrown ? comm.rank() : comm.size(), mpi::Reduction::min);
-    if (first == comm.size()) return;
-    const std::string reason = comm.broadcast_text(thrown ? reason_of(thrown) : std::string(), first);
-    if (thrown) std::rethrow_exception(thrown);
-    throw Error(ErrorCode::job_fault,
-                "rank " + std::to_string(first) + " failed in the making of the stop request: " + reason);
+    });
   }
 
   /// Why this rank itself was asked; empty if it was not.

@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace tessera {
 
@@ -33,6 +34,11 @@ void together(const mpi::Communicator& comm, const std::function<void()>& work) 
   if (first == nobody) return;
   comm.broadcast(std::span(&code, 1), first);
   throw Error(code, comm.broadcast_text(message, first));
+}
+
+void together(const mpi::Communicator& comm, std::string purpose, const std::function<void()>& work) {
+  const mpi::Purpose here(comm, std::move(purpose));
+  together(comm, work);
 }
 
 }  // namespace tessera

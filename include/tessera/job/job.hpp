@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/device/pool.hpp>
+#include <tessera/job/host_team.hpp>
 #include <tessera/job/host_threads.hpp>
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/tile.hpp>
@@ -149,6 +150,10 @@ class Job {
   [[nodiscard]] int threads() const;
   /// The same, and why so many.
   [[nodiscard]] const HostThreads& host_threads() const;
+  /// These threads, free between passes, for what is too little for a pass and too much for one thread. While
+  /// it waits for them, the calling thread answers other ranks. To be used by the thread that makes the job's
+  /// collective calls. Valid as long as the job.
+  [[nodiscard]] HostTeam& host_team() const;
 
   /// This rank's kernels: the cache of its devices too.
   [[nodiscard]] ModuleCache& modules();

@@ -4,6 +4,7 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <functional>
+#include <string>
 
 namespace tessera {
 
@@ -17,5 +18,7 @@ namespace tessera {
 /// rank. `work` may make collective calls of its own only where all ranks reach them. Cost: one allreduce of
 /// an integer.
 void together(const mpi::Communicator& comm, const std::function<void()>& work);
+/// The same of what has a name: "rank 1 waits in an allreduce, in the opening of the checkpoint".
+void together(const mpi::Communicator& comm, std::string purpose, const std::function<void()>& work);
 
 }  // namespace tessera

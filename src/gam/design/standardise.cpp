@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/linalg/parallel_blocks.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
 
@@ -61,8 +60,8 @@ Chosen choose(const Formula& formula, const Frame& frame) {
 class Measurer {
  public:
   Measurer(const Communicator& comm, const Frame& frame, std::vector<int> variables, std::int64_t block,
-           int threads)
-      : comm_(comm), frame_(frame), variables_(std::move(variables)), block_(block), threads_(threads) {
+           HostTeam& team)
+      : comm_(comm), frame_(frame), variables_(std::move(variables)), block_(block), team_(team) {
     measure_extents();
     measure_means();
   }
@@ -128,8 +127,8 @@ class Measurer {
   /// The sums over the complete rows of the job of what `add` gives for each. *Collective.*
   template <class Add>
   [[nodiscard]] std::vector<double> summed(std::size_t width, const Add& add) const {
-    std::vector<ReproducibleSum> sums(at(threads_), ReproducibleSum(width));
-    for_each_block(frame_.rows, block_, threads_, [&](int thread, Range block) {
+    std::vector<ReproducibleSum> sums(at(team_.size()), ReproducibleSum(width));
+    team_.for_each_block(frame_.rows, block_, [&](int thread, Range block) {
       std::vector<double> partial(width);
       for (std::int64_t unit = block.begin; unit < block.end; ++unit) {
         const std::size_t row = at(unit - frame_.rows.begin);
@@ -234,7 +233,7 @@ class Measurer {
   const Frame& frame_;
   std::vector<int> variables_;
   std::int64_t block_;
-  int threads_;
+  HostTeam& team_;
   std::vector<double> lows_, highs_, centres_;
   std::vector<double> factors_;  ///< of the half of what a variable spans
   std::vector<double> sizes_;    ///< standard deviations, times `factors_`
@@ -250,10 +249,10 @@ double power_of_two_for(double size) {
 }
 
 Standards standards_of(const Communicator& comm, const Formula& formula, const Frame& frame,
-                       std::int64_t block, int threads) {
+                       std::int64_t block, HostTeam& team) {
   Chosen chosen = choose(formula, frame);
   if (chosen.variables.empty()) return {};
-  return Measurer(comm, frame, std::move(chosen.variables), block, threads).run(chosen.alone);
+  return Measurer(comm, frame, std::move(chosen.variables), block, team).run(chosen.alone);
 }
 
 }  // namespace tessera::gam

@@ -5,6 +5,7 @@
 #include "gam/formula/formula.hpp"
 #include "gam/table/frame.hpp"
 
+#include <tessera/job/host_team.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 #include <cstdint>
@@ -37,6 +38,6 @@ using Standards = std::vector<Standard>;
 /// rank's part of the table begins with a whole one. Cost: three passes over those variables, and two for
 /// each that is nearly a combination of earlier ones.
 [[nodiscard]] Standards standards_of(const tessera::mpi::Communicator& comm, const Formula& formula,
-                                     const Frame& frame, std::int64_t block, int threads);
+                                     const Frame& frame, std::int64_t block, HostTeam& team);
 
 }  // namespace tessera::gam

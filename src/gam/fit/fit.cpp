@@ -75,7 +75,7 @@ class FitRun {
   RawMoments prepare_design() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
     fit_.progress.now("finding knots and constraints");
-    standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.threads());
+    standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
     const DesignDraft draft =
         draft_design(fit_.job.comm(), fit_.formula, frame_, fit_.options.knots, standards_);
     model_.design = draft.design;
@@ -139,8 +139,7 @@ class FitRun {
   }
   DataOutline outline() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "outline", "the outline of the data");
-    return outline_of(fit_.job.comm(), fit_.job.threads(), rows_, model_.design.raw_coefficients(model_.coef),
-                      fit_.options.residuals);
+    return outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
   }
 
   void return_from_centred() {

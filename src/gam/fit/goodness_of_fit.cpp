@@ -3,7 +3,6 @@
 
 #include "gam/fit/prepare_rows.hpp"
 #include "gam/fit/starting_point.hpp"
-#include "gam/linalg/parallel_blocks.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
 
@@ -81,7 +80,7 @@ double akaike(const FitContext& fit, const Rows& rows, const Model& model) {
   const SaturatedRow saturated(rows, model);
   const Frame& frame = *rows.frame;
   std::vector<ReproducibleSum> sums(static_cast<std::size_t>(fit.job.threads()), ReproducibleSum(1));
-  for_each_block(frame.rows, fit.plan.block(), fit.job.threads(), [&](int thread, Range block) {
+  fit.job.host_team().for_each_block(frame.rows, fit.plan.block(), [&](int thread, Range block) {
     double partial = 0;
     for (std::int64_t unit = block.begin; unit < block.end; ++unit) {
       const auto row = static_cast<std::size_t>(unit - frame.rows.begin);

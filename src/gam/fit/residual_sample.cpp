@@ -2,7 +2,6 @@
 #include "gam/fit/residual_sample.hpp"
 
 #include "base/at.hpp"
-#include "gam/linalg/parallel_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -138,19 +137,20 @@ std::vector<std::int64_t> local_sample(const mpi::Communicator& comm, const Fram
   return rows;
 }
 
-DataOutline outline_of(const mpi::Communicator& comm, int threads, const Rows& rows,
-                       std::span<const double> raw_coef, bool residuals) {
+DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
+                       bool residuals) {
+  const mpi::Communicator& comm = job.comm();
   const std::vector<std::int64_t> sample = local_sample(comm, *rows.frame);
   DataOutline outline;
   outline.variables = variable_outlines(comm, rows, sample);
   if (!residuals) return outline;
 
   std::vector<RowResidual> mine(sample.size());
-  for_each_block({0, static_cast<std::int64_t>(sample.size())}, rows_per_look, threads,
-                 [&](int, Range block) {
-                   for (std::int64_t i = block.begin; i < block.end; ++i)
-                     mine[at(i)] = residual_of(rows, at(sample[at(i)]), raw_coef);
-                 });
+  job.host_team().for_each_block({0, static_cast<std::int64_t>(sample.size())}, rows_per_look,
+                                 [&](int, Range block) {
+                                   for (std::int64_t i = block.begin; i < block.end; ++i)
+                                     mine[at(i)] = residual_of(rows, at(sample[at(i)]), raw_coef);
+                                 });
   std::vector<std::size_t> counts(at(comm.size()));
   counts[0] = mine.size();
   for (const RowResidual& one : comm.alltoallv(std::span<const RowResidual>(mine), counts)) {

@@ -4,6 +4,7 @@
 #include "gam/model/data_outline.hpp"
 #include "gam/rows/row_pass.hpp"
 
+#include <tessera/job/job.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 #include <cstdint>
@@ -29,8 +30,8 @@ inline constexpr std::int64_t largest_sample = 4096;
 /// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
 /// ranks get the variables alone. `residuals` false leaves linear predictors and residuals out. A row is
 /// computed by the rank that has it, on its host. Cost: a count of the complete rows, and a sample's rows on
-/// `threads` threads.
-[[nodiscard]] DataOutline outline_of(const tessera::mpi::Communicator& comm, int threads, const Rows& rows,
+/// the job's host threads.
+[[nodiscard]] DataOutline outline_of(const tessera::Job& job, const Rows& rows,
                                      std::span<const double> raw_coef, bool residuals);
 
 }  // namespace tessera::gam

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/separation.hpp"
 
-#include "gam/linalg/parallel_blocks.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +54,7 @@ Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const 
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
   std::vector<Movement> by_thread(static_cast<std::size_t>(job.threads()));
-  for_each_block(frame.rows, block_rows, job.threads(), [&](int thread, Range block) {
+  job.host_team().for_each_block(frame.rows, block_rows, [&](int thread, Range block) {
     Movement& movement = by_thread[static_cast<std::size_t>(thread)];
     for (std::int64_t unit = block.begin; unit < block.end; ++unit) {
       const auto row = static_cast<std::size_t>(unit - frame.rows.begin);

@@ -2,7 +2,6 @@
 #include "gam/linalg/algebra.hpp"
 
 #include "gam/linalg/linalg.hpp"
-#include "gam/linalg/parallel_blocks.hpp"
 
 namespace tessera::gam {
 namespace {
@@ -16,7 +15,7 @@ constexpr std::int64_t columns_at_once = 64;
 Matrix HostAlgebra::multiply(const Matrix& a, const Matrix& b) const {
   go_on();
   Matrix product(a.rows(), b.cols());
-  for_each_block({0, b.cols()}, columns_at_once, threads_, [&](int, Range columns) {
+  team_.for_each_block({0, b.cols()}, columns_at_once, [&](int, Range columns) {
     multiply_columns(a, b, static_cast<int>(columns.begin), static_cast<int>(columns.end), product);
   });
   return product;

@@ -4,6 +4,7 @@
 #include "gam/linalg/matrix.hpp"
 
 #include <functional>
+#include <tessera/job/host_team.hpp>
 #include <utility>
 
 namespace tessera::gam {
@@ -25,14 +26,14 @@ class HostAlgebra final : public Algebra {
  public:
   /// `check` is called, on the calling thread, before each product: what it throws leaves the algebra.
   explicit HostAlgebra(int threads = 1, std::function<void()> check = {})
-      : threads_(threads), check_(std::move(check)) {}
+      : team_(threads), check_(std::move(check)) {}
   [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
   void go_on() const override {
     if (check_) check_();
   }
 
  private:
-  int threads_;
+  mutable HostTeam team_;
   std::function<void()> check_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
 #include "job/attempt.hpp"
+#include "job/earliest_failure.hpp"
 #include "unit/job/no_new_threads.hpp"
 
 #include <tessera/error.hpp>
@@ -22,6 +23,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,8 +32,8 @@ namespace {
 
 /// On threads of their own.
 bool compute(Range range, std::int64_t block, int threads, const std::function<void(const HostTile&)>& work) {
-  WorkerThreads workers(static_cast<std::size_t>(threads));
-  return compute_on_host(range, block, workers, work);
+  HostTeam team(threads, [] {});
+  return compute_on_host(range, block, team, work);
 }
 
 /// Every part that was given out, in order of its first unit.
@@ -69,6 +71,33 @@ TEST(HostPass, CoversTheRangeInWholeBlocks) {
 
 TEST(HostPass, OneThreadGetsAllAtOnce) {
   EXPECT_EQ(parts_of({10, 5000}, 10, 1), (std::vector<Range>{{10, 5000}}));
+}
+
+TEST(HostTeam, GivesOutEveryBlockOnce) {
+  for (const int threads : {1, 4}) {
+    HostTeam team(threads);
+    EXPECT_EQ(team.size(), threads);
+    for (const Range range : {Range{5, 5}, Range{5, 6}, Range{5, 105}}) {
+      std::vector<std::atomic<int>> times(105);
+      EXPECT_TRUE(team.for_each_block(range, 7, [&](int thread, Range block) {
+        EXPECT_TRUE(thread >= 0 && thread < threads);
+        EXPECT_EQ((block.begin - range.begin) % 7, 0);
+        EXPECT_TRUE(block.size() == 7 || block.end == range.end);
+        for (std::int64_t unit = block.begin; unit < block.end; ++unit)
+          ++times[static_cast<std::size_t>(unit)];
+      }));
+      for (std::int64_t unit = 0; unit < 105; ++unit)
+        EXPECT_EQ(times[static_cast<std::size_t>(unit)], unit >= range.begin && unit < range.end ? 1 : 0);
+    }
+  }
+}
+
+TEST(HostTeam, OfOneThreadThatNobodyNeedsIsTheCaller) {
+  std::thread::id where;
+  HostTeam(1).for_each_block({0, 1}, 1, [&](int, Range) { where = std::this_thread::get_id(); });
+  EXPECT_EQ(where, std::this_thread::get_id());
+  HostTeam(1, [] {}).for_each_block({0, 1}, 1, [&](int, Range) { where = std::this_thread::get_id(); });
+  EXPECT_NE(where, std::this_thread::get_id());
 }
 
 TEST(HostPass, AnEmptyRangeHasNoPart) {
@@ -146,9 +175,9 @@ TEST(HostPass, NoPartIsBegunAfterAFailure) {
 
 TEST(HostPass, APartThatEndsItsThreadIsMisuse) {
   for (const int threads : {1, 3}) {
-    WorkerThreads workers(static_cast<std::size_t>(threads));
+    HostTeam team(threads, [] {});
     const auto pass = [&](std::int64_t last) {
-      return compute_on_host({0, 100}, 1, workers, [&](const HostTile& tile) {
+      return compute_on_host({0, 100}, 1, team, [&](const HostTile& tile) {
         if (tile.range.end > last) pthread_exit(nullptr);
       });
     };
@@ -175,9 +204,9 @@ TEST(HostPass, TheEarliestExceptionIsTheOneForAnyNumberOfThreads) {
 }
 
 TEST(HostPass, RefusesWhereTheSystemGrantsNoThread) {
-  WorkerThreads workers(2);
+  HostTeam team(2);
   int calls = 0;
-  const auto pass = [&] { return compute_on_host({0, 4}, 4, workers, [&](const HostTile&) { ++calls; }); };
+  const auto pass = [&] { return compute_on_host({0, 4}, 4, team, [&](const HostTile&) { ++calls; }); };
   {
     const testing::NoNewThreads none;
     try {

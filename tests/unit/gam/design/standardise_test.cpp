@@ -53,7 +53,8 @@ Frame far_table() {
 
 Design standardised(const std::string& formula, const Frame& frame) {
   const Formula parsed = parse_formula(formula);
-  const Standards standards = standards_of(world(), parsed, frame, 32, 2);
+  HostTeam team(2);
+  const Standards standards = standards_of(world(), parsed, frame, 32, team);
   const DesignDraft draft = draft_design(world(), parsed, frame, {}, standards);
   return finish_design(draft, std::vector<double>(static_cast<std::size_t>(draft.design.raw_size)),
                        frame.complete_rows);
@@ -145,7 +146,8 @@ TEST(Standards, LeaveAVariableThatOthersDetermineAlone) {
   copy.name = "m";
   for (double& value : copy.numbers) value = 2 * value;
   frame.variables.push_back(copy);
-  const Standards standards = standards_of(world(), parse_formula("y ~ n + m"), frame, 32, 2);
+  HostTeam team(2);
+  const Standards standards = standards_of(world(), parse_formula("y ~ n + m"), frame, 32, team);
   EXPECT_TRUE(standards.back().orthogonal.empty());
 }
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+namespace tessera {
+
+/// Of what parts that fail on several threads throw, that of the earliest part: the same for any number of
+/// threads. Thread-safe.
+class EarliestFailure {
+ public:
+  void add(std::int64_t part, std::exception_ptr thrown) {
+    const std::lock_guard lock(mutex_);
+    if (part < part_) {
+      part_ = part;
+      std::swap(thrown_, thrown);
+    }
+    any_ = true;
+  }
+  [[nodiscard]] bool there_is() const noexcept { return any_.load(std::memory_order_relaxed); }
+  /// Throws it if there is one. When all threads are done.
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> any_ = false;
+  std::int64_t part_ = std::numeric_limits<std::int64_t>::max();
+  std::exception_ptr thrown_;
+};
+
+}  // namespace tessera

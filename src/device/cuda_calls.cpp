@@ -2,7 +2,7 @@
 #include "device/cuda_calls.hpp"
 
 #include "device/cuda_support.hpp"
-#include "topology/cuda_visibility.hpp"
+#include "topology/driver/cuda_visibility.hpp"
 
 #include <tessera/error.hpp>
 

@@ -4,7 +4,7 @@
 #include "base/descriptor.hpp"
 #include "device/module_format.hpp"
 #include "device/module_shelf.hpp"
-#include "topology/private_folder.hpp"
+#include "topology/linux/private_folder.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

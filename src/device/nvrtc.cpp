@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/nvrtc.hpp"
 
-#include "topology/architecture.hpp"
+#include "topology/driver/architecture.hpp"
 
 #include <tessera/device/cuda_library.hpp>
 #include <tessera/device/kernel_compiler.hpp>

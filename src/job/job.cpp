@@ -77,7 +77,7 @@ DevicePool& Job::devices() {
   // Those of the pool stay open: what an application keeps on them is still to be given up in order.
   return state().lost ? state().no_devices : state().pool;
 }
-BufferPools& Job::buffers() {
+DeviceBufferPools& Job::buffers() {
   return state().buffers;
 }
 DeviceCollectives Job::collectives() {

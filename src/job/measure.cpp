@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/measure.hpp"
 
-#include "job/device_threads.hpp"
 #include "job/state.hpp"
-#include "job/worker_threads.hpp"
+#include "job/threads/device_threads.hpp"
+#include "job/threads/worker_threads.hpp"
 #include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>

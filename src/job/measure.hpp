@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "job/attempt.hpp"
-#include "job/fault.hpp"
+#include "job/consensus/attempt.hpp"
+#include "job/fault/fault.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/mpi/communicator.hpp>

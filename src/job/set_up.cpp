@@ -4,7 +4,7 @@
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
 #include "mpi/time_limit.hpp"
-#include "topology/host_identity.hpp"
+#include "topology/linux/host_identity.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
@@ -54,8 +54,8 @@ Absence give_up(Attempt& attempt, const char* stage, int device, std::string uui
 }
 
 /// What this rank sees under its policy.
-Probe look_around(const mpi::Communicator& comm, Policy policy, const fault::Faults& faults,
-                  Attempt& attempt) {
+Probe probe_rank(const mpi::Communicator& comm, Policy policy, const fault::Faults& faults,
+                 Attempt& attempt) {
   const TraceRange range("probe");
   const mpi::detail::TimeLimit limit(comm, "the discovery of the hardware");
   Probe here;
@@ -77,14 +77,14 @@ Probe look_around(const mpi::Communicator& comm, Policy policy, const fault::Fau
   return here;
 }
 
-Claim agree_who_drives(const mpi::Communicator& comm, const Probe& here, bool allow_sharing) {
+Claim claim_devices(const mpi::Communicator& comm, const Probe& here, bool allow_sharing) {
   const TraceRange range("claim");
   const mpi::Purpose purpose(comm, "the claim of devices");
   return claim(comm, here, allow_sharing);
 }
 
-Inventory take_stock(const mpi::Communicator& comm, const Probe& here, const Claim& mine,
-                     std::span<const std::uint64_t> scores) {
+Inventory share_inventory(const mpi::Communicator& comm, const Probe& here, const Claim& mine,
+                          std::span<const std::uint64_t> scores) {
   const TraceRange range("inventory");
   const mpi::Purpose purpose(comm, "the inventory");
   return gather_inventory(comm, here, mine, scores);
@@ -97,9 +97,9 @@ Ordinal ordinal_of(const DeviceInfo& device, int claim_index, const detail::Cuda
 }
 
 /// The claimed devices as this process reaches them, without scores. Drops them all if one is out of reach.
-std::vector<DevicePool::Entry> reach(const mpi::Communicator& comm, Claim& mine,
-                                     std::optional<detail::CudaVisibility>& visibility,
-                                     const fault::Faults& faults, Attempt& attempt) {
+std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim& mine,
+                                            std::optional<detail::CudaVisibility>& visibility,
+                                            const fault::Faults& faults, Attempt& attempt) {
   const mpi::detail::TimeLimit limit(comm, "the search for its devices");
   std::vector<DevicePool::Entry> entries;
   int device = 0;
@@ -125,9 +125,9 @@ std::vector<DevicePool::Entry> reach(const mpi::Communicator& comm, Claim& mine,
 }
 
 /// A score for each claimed device. *Collective.*
-std::vector<std::uint64_t> judge(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options,
-                                 const fault::Faults& faults, Attempt& attempt,
-                                 const std::function<void()>& meanwhile) {
+std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Claim& mine,
+                                         const JobOptions& options, const fault::Faults& faults,
+                                         Attempt& attempt, const std::function<void()>& meanwhile) {
   // Whether all ranks want the same is known after the vote alone, and timed runs begin together.
   const Measurable can = measurable(comm, mine.devices, options);
   if (can == Measurable::yes) return measure(comm, mine.devices, options, faults, attempt, meanwhile);
@@ -184,11 +184,11 @@ void Job::State::set_up() {
     check(options, comm);
     faults = fault::Faults::from_environment(comm.rank());
   });
-  const Probe here = look_around(comm, options.policy, faults, attempt);
-  Claim mine = agree_who_drives(comm, here, options.allow_sharing);
-  auto entries = reach(comm, mine, visibility, faults, attempt);
-  const auto scores = judge(comm, mine, options, faults, attempt, [this] { attend(); });
-  inventory = take_stock(comm, here, mine, scores);
+  const Probe here = probe_rank(comm, options.policy, faults, attempt);
+  Claim mine = claim_devices(comm, here, options.allow_sharing);
+  auto entries = find_claimed(comm, mine, visibility, faults, attempt);
+  const auto scores = score_devices(comm, mine, options, faults, attempt, [this] { attend(); });
+  inventory = share_inventory(comm, here, mine, scores);
 
   const TraceRange range("vote");
   const Ballot decided =
@@ -222,7 +222,7 @@ void Job::State::set_up() {
     }
     driving = std::move(mine.held);
     pool = DevicePool(std::move(entries), modules);
-    buffers = BufferPools(pool);
+    buffers = DeviceBufferPools(pool);
     driven.resize(pool.size());
     device_threads.emplace(pool.size());
     verdict = verdict_of_devices(static_cast<int>(inventory.devices().size()));

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "job/attempt.hpp"
-#include "job/device_collectives_state.hpp"
-#include "job/device_threads.hpp"
-#include "job/fault.hpp"
-#include "job/vote.hpp"
-#include "job/worker_threads.hpp"
-#include "topology/cuda_visibility.hpp"
+#include "job/collectives/device_collectives_state.hpp"
+#include "job/consensus/attempt.hpp"
+#include "job/consensus/vote.hpp"
+#include "job/fault/fault.hpp"
+#include "job/threads/device_threads.hpp"
+#include "job/threads/worker_threads.hpp"
+#include "topology/driver/cuda_visibility.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/memory/arena.hpp>
-#include <tessera/memory/buffer_pools.hpp>
+#include <tessera/memory/device_buffer_pools.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 
 #include <memory>
@@ -59,7 +59,7 @@ struct Job::State {
   std::shared_ptr<const void> driving;  ///< tells other jobs of this rank's devices; outlives their contexts
   DevicePool pool;
   DevicePool no_devices;  ///< what is left of it to see after a fallback
-  BufferPools buffers{pool};
+  DeviceBufferPools buffers{pool};
   std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
   std::optional<WorkerThreads> device_threads;  ///< one for each of them
   HostThreads threads;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/memory/buffer_pool.hpp>
 
-#include "memory/stream_cache.hpp"
+#include "memory/block_cache.hpp"
 
 #include <tessera/error.hpp>
 
@@ -10,13 +10,13 @@
 
 namespace tessera {
 
-using memory::StreamCache;
+using memory::BlockCache;
 
 BufferPool::BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options) {
   if (!(options.slack >= 0))
     throw Error(ErrorCode::usage, "buffer pool: the slack is " + std::to_string(options.slack) +
                                       ", but it must not be negative");
-  cache_.reset(new StreamCache(
+  cache_.reset(new BlockCache(
       std::move(upstream), memory::fine_classes, "buffer pool",
       {.slack = options.slack, .floor_bytes = options.floor_bytes, .reserved_bytes = options.limit_bytes}));
 }
@@ -25,7 +25,7 @@ BufferPool::~BufferPool() = default;
 BufferPool::BufferPool(BufferPool&&) noexcept = default;
 BufferPool& BufferPool::operator=(BufferPool&&) noexcept = default;
 
-void BufferPool::Closer::operator()(StreamCache* cache) const noexcept {
+void BufferPool::Closer::operator()(BlockCache* cache) const noexcept {
   cache->close();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/memory/lease.hpp>
 
-#include "memory/stream_cache.hpp"
+#include "memory/block_cache.hpp"
 
 #include <tessera/error.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/memory/workspace_pool.hpp>
 
-#include "memory/stream_cache.hpp"
+#include "memory/block_cache.hpp"
 
 #include <tessera/error.hpp>
 
@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-using memory::StreamCache;
+using memory::BlockCache;
 
 memory::CacheLimits limits_of(const WorkspacePoolOptions& options) {
   if (options.slabs_per_class < 1)
@@ -21,14 +21,14 @@ memory::CacheLimits limits_of(const WorkspacePoolOptions& options) {
 }  // namespace
 
 WorkspacePool::WorkspacePool(std::unique_ptr<MemoryUpstream> upstream, WorkspacePoolOptions options)
-    : cache_(new StreamCache(std::move(upstream), memory::power_classes, "workspace pool",
-                             limits_of(options))) {}
+    : cache_(
+          new BlockCache(std::move(upstream), memory::power_classes, "workspace pool", limits_of(options))) {}
 
 WorkspacePool::~WorkspacePool() = default;
 WorkspacePool::WorkspacePool(WorkspacePool&&) noexcept = default;
 WorkspacePool& WorkspacePool::operator=(WorkspacePool&&) noexcept = default;
 
-void WorkspacePool::Closer::operator()(StreamCache* cache) const noexcept {
+void WorkspacePool::Closer::operator()(BlockCache* cache) const noexcept {
   cache->close();
 }
 

@@ -2,9 +2,9 @@
 #include "base/hash.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
-#include "mpi/family.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/pause.hpp"
+#include "mpi/rank_group.hpp"
 #include "mpi/request.hpp"
 #include "mpi/roll_call.hpp"
 
@@ -116,7 +116,7 @@ MPI_Comm usable(const Communicator& comm) {
   if (comm.native() == MPI_COMM_NULL)
     throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
   if (is_forked_child()) throw ForkedChild();
-  if (comm.self_.family->thread() != std::this_thread::get_id()) throw WrongThread();
+  if (comm.self_.group->thread() != std::this_thread::get_id()) throw WrongThread();
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) throw Error(ErrorCode::usage, mpi_is_over);
@@ -124,8 +124,8 @@ MPI_Comm usable(const Communicator& comm) {
 }
 
 std::string name_of_rank(const Communicator& comm) {
-  const Family& family = *comm.self_.family;
-  return family.name_of(family.rank());
+  const RankGroup& group = *comm.self_.group;
+  return group.name_of(group.rank());
 }
 
 void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose) {
@@ -259,25 +259,25 @@ void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::s
 
 }  // namespace detail
 
-Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
+Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::RankGroup> group, std::uint64_t id,
                            std::chrono::milliseconds timeout)
     : self_{.comm = owned,
-            .family = std::move(family),
+            .group = std::move(group),
             .id = id,
             .timeout = detail::within_clocks(timeout),
             .waits = nullptr} {
   check(MPI_Comm_set_errhandler(owned, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(owned, &self_.rank), "MPI_Comm_rank");
   check(MPI_Comm_size(owned, &self_.size), "MPI_Comm_size");
-  self_.waits = &detail::collective_counts().of(id, {self_.rank, self_.size, self_.family->is_countable()});
+  self_.waits = &detail::collective_counts().of(id, {self_.rank, self_.size, self_.group->is_countable()});
 }
 
 Communicator Communicator::duplicate_of(MPI_Comm other) {
   require_duplicable(other);
-  auto family = detail::make_family(other);
-  const MPI_Comm duplicate = family->duplicate_for_collectives();
-  const std::uint64_t id = family->id();
-  return {duplicate, std::move(family), id, std::chrono::milliseconds::zero()};
+  auto group = detail::make_rank_group(other);
+  const MPI_Comm duplicate = group->duplicate_for_collectives();
+  const std::uint64_t id = group->id();
+  return {duplicate, std::move(group), id, std::chrono::milliseconds::zero()};
 }
 
 Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {
@@ -285,7 +285,7 @@ Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Comm_idup(detail::usable(*this), &duplicate, &request), "MPI_Comm_idup");
   wait(request, "a duplication", 0, detail::within_clocks(timeout));
-  return {duplicate, self_.family, id_of_child(0), timeout};
+  return {duplicate, self_.group, id_of_child(0), timeout};
 }
 
 Communicator::Communicator(Communicator&& other) noexcept : self_(std::exchange(other.self_, {})) {}
@@ -318,7 +318,7 @@ Communicator Communicator::split(int color) const {
                                       "negative); a rank that needs none takes a color of its own");
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(native(), color, rank(), &part), "MPI_Comm_split");
-  return {part, self_.family, id_of_child(color + std::uint64_t{1}), timeout()};
+  return {part, self_.group, id_of_child(color + std::uint64_t{1}), timeout()};
 }
 
 std::uint64_t Communicator::id_of_child(std::uint64_t which) const noexcept {
@@ -345,13 +345,13 @@ void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::strin
   const detail::UnderWay under_way;
   // MPI moves a large transfer on only while it is looked at: at 500 MB/s it is over when naps begin.
   Pause pause(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
-  const auto here = [&] { return detail::Place(self_.id, number, kind, self_.family->purpose()); };
-  if (is_time_to_attend(pause.start())) detail::Family::attend_all(here());
+  const auto here = [&] { return detail::Place(self_.id, number, kind, self_.group->purpose()); };
+  if (is_time_to_attend(pause.start())) detail::RankGroup::attend_all(here());
   std::optional<detail::RollCall> roll_call;
   while (!detail::is_complete(request, kind, size())) {
     if (pause.is_long()) {
       if (!roll_call)
-        roll_call.emplace(*self_.family, comm, here(), detail::Patience{.timeout = timeout}, pause.start());
+        roll_call.emplace(*self_.group, comm, here(), detail::Patience{.timeout = timeout}, pause.start());
       roll_call->step();
       if (self_.meanwhile) self_.meanwhile();
     }
@@ -361,7 +361,7 @@ void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::strin
 
 void Communicator::alive() const {
   (void)detail::usable(*this);
-  detail::Family::attend_all(detail::Place(0, 0, "work", self_.family->purpose()));
+  detail::RankGroup::attend_all(detail::Place(0, 0, "work", self_.group->purpose()));
 }
 
 std::vector<std::string> Communicator::allgather_text(std::string_view mine) const {
@@ -390,13 +390,13 @@ std::int64_t Communicator::exclusive_sum(std::int64_t value) const {
   return rank() == 0 ? 0 : below;  // MPI leaves rank 0's result undefined
 }
 
-Purpose::Purpose(const Communicator& comm, std::string what) : family_(comm.self_.family) {
-  if (family_) (void)detail::usable(comm);
-  if (family_) family_->purposes.push_back(std::move(what));
+Purpose::Purpose(const Communicator& comm, std::string what) : group_(comm.self_.group) {
+  if (group_) (void)detail::usable(comm);
+  if (group_) group_->purposes.push_back(std::move(what));
 }
 
 Purpose::~Purpose() {
-  if (family_) family_->purposes.pop_back();
+  if (group_) group_->purposes.pop_back();
 }
 
 }  // namespace tessera::mpi

@@ -26,16 +26,16 @@ using Count = CollectiveCounts::Count;
 /// The collectives of one end, each of which all ranks come to.
 class Meeting {
  public:
-  Meeting(Family& family, WayOut way, const Patience& patience)
-      : family_(family), patience_(patience), purpose_("the end of the program") {
+  Meeting(RankGroup& group, WayOut way, const Patience& patience)
+      : group_(group), patience_(patience), purpose_("the end of the program") {
     if (way == WayOut::exception)
-      purpose_ += ", to which " + family.name_of(family.rank()) + " came by an exception";
+      purpose_ += ", to which " + group.name_of(group.rank()) + " came by an exception";
   }
 
   void sum(std::span<std::uint64_t> values) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T, MPI_SUM,
-                         family_.channel(), &request),
+                         group_.channel(), &request),
           "MPI_Iallreduce");
     wait(request, "an allreduce");
   }
@@ -43,16 +43,16 @@ class Meeting {
   /// Of every rank, in rank order.
   [[nodiscard]] std::vector<std::vector<Count>> gather(const std::vector<Count>& mine) {
     const int bytes = static_cast<int>(mine.size() * sizeof(Count));
-    std::vector<int> all_bytes(static_cast<std::size_t>(family_.size()));
+    std::vector<int> all_bytes(static_cast<std::size_t>(group_.size()));
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallgather(&bytes, 1, MPI_INT, all_bytes.data(), 1, MPI_INT, family_.channel(), &request),
+    check(MPI_Iallgather(&bytes, 1, MPI_INT, all_bytes.data(), 1, MPI_INT, group_.channel(), &request),
           "MPI_Iallgather");
     wait(request, "an allgather");
     std::vector<int> offsets(all_bytes.size());
     std::exclusive_scan(all_bytes.begin(), all_bytes.end(), offsets.begin(), 0);
     std::vector<Count> all(static_cast<std::size_t>(offsets.back() + all_bytes.back()) / sizeof(Count));
     check(MPI_Iallgatherv(mine.data(), bytes, MPI_BYTE, all.data(), all_bytes.data(), offsets.data(),
-                          MPI_BYTE, family_.channel(), &request),
+                          MPI_BYTE, group_.channel(), &request),
           "MPI_Iallgatherv");
     wait(request, "an allgather");
     std::vector<std::vector<Count>> by_rank;
@@ -66,20 +66,20 @@ class Meeting {
  private:
   void wait(MPI_Request& request, const char* kind) {
     const UnderWay under_way;
-    // Not the number of a communicator: of the end of this family, whose own number that is.
-    const Place here(~family_.id(), ++family_.ends, kind, purpose_);
+    // Not the number of a communicator: of the end of this group, whose own number that is.
+    const Place here(~group_.id(), ++group_.ends, kind, purpose_);
     Pause pause;
     std::optional<RollCall> roll_call;
-    while (!is_complete(request, kind, family_.size())) {
+    while (!is_complete(request, kind, group_.size())) {
       if (pause.is_long()) {
-        if (!roll_call) roll_call.emplace(family_, family_.channel(), here, patience_, pause.start());
+        if (!roll_call) roll_call.emplace(group_, group_.channel(), here, patience_, pause.start());
         roll_call->step();
       }
       pause();
     }
   }
 
-  Family& family_;
+  RankGroup& group_;
   Patience patience_;
   std::string purpose_;
 };
@@ -115,20 +115,20 @@ Patience patience_at_end(WayOut way, std::chrono::milliseconds timeout) {
   return {.timeout = 30min, .notice = 1min, .only_silence = true};
 }
 
-void meet_at_end(Family& family, WayOut way, const Patience& patience) {
-  Meeting meeting(family, way, patience);
+void meet_at_end(RankGroup& group, WayOut way, const Patience& patience) {
+  Meeting meeting(group, way, patience);
   // The sums over less than the world would not be 0.
-  const std::uint64_t imbalance = family.is_the_world() ? collective_counts().imbalance() : 0;
+  const std::uint64_t imbalance = group.is_the_world() ? collective_counts().imbalance() : 0;
   std::array<std::uint64_t, 2> sums = {way == WayOut::exception ? 1u : 0u, imbalance};
   meeting.sum(sums);
   if (sums[0] > 0) collective_counts().excuse();
   if (sums[0] > 0 || sums[1] == 0) return;
   const auto counts = meeting.gather(collective_counts().all());
   const auto difference = difference_of(counts);
-  if (difference && family.rank() == 0)
-    abort_job(family.name_of(difference->rank) + " came to the end of the program after " +
+  if (difference && group.rank() == 0)
+    abort_job(group.name_of(difference->rank) + " came to the end of the program after " +
                   std::to_string(difference->count.number) + " collective calls of a communicator of " +
-                  std::to_string(difference->count.ranks) + " ranks, " + family.name_of(difference->other) +
+                  std::to_string(difference->count.ranks) + " ranks, " + group.name_of(difference->other) +
                   " after " + std::to_string(difference->its_count.number) +
                   ": every rank must make the same collective calls in the same order; the job is ended",
               exit_status(ErrorCode::job_fault));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "mpi/family.hpp"
+#include "mpi/rank_group.hpp"
 #include "mpi/roll_call.hpp"
 
 #include <chrono>
@@ -12,9 +12,9 @@ namespace tessera::mpi::detail {
 /// the program has chosen, or 0.
 [[nodiscard]] Patience patience_at_end(WayOut way, std::chrono::milliseconds timeout);
 
-/// *Collective.* Waits for all ranks of the family, which this one has left. Unless one comes by an
+/// *Collective.* Waits for all ranks of the group, which this one has left. Unless one comes by an
 /// exception, all must have made as many collective calls of each communicator: one that missed the last of
 /// them may have kept nobody waiting, and yet have no result. If they have not, the job ends.
-void meet_at_end(Family& family, WayOut way, const Patience& patience);
+void meet_at_end(RankGroup& group, WayOut way, const Patience& patience);
 
 }  // namespace tessera::mpi::detail

@@ -4,8 +4,8 @@
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/ending.hpp"
-#include "mpi/family.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/rank_group.hpp"
 
 #include <exception>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 struct Finalisation {
   bool watched = false;
   std::vector<const AtFinalize*> works;
-  std::vector<std::shared_ptr<Family>> families;
+  std::vector<std::shared_ptr<RankGroup>> groups;
 };
 
 /// Never destroyed: MPI_Finalize may be called by the destructor of a static object.
@@ -31,16 +31,16 @@ int before_finalize(MPI_Comm, int, void*, void*) {
   if (is_forked_child()) return MPI_SUCCESS;
   const std::vector<const AtFinalize*> works = finalisation().works;
   for (auto work = works.rbegin(); work != works.rend(); ++work) (**work)();
-  const auto families = std::exchange(finalisation().families, {});
+  const auto groups = std::exchange(finalisation().groups, {});
   try {
-    for (const auto& family : families) family->leave(WayOut::finalize);
+    for (const auto& group : groups) group->leave(WayOut::finalize);
     const Patience patience = patience_at_end(WayOut::finalize, std::chrono::milliseconds(0));
-    for (const auto& family : families) meet_at_end(*family, WayOut::finalize, patience);
+    for (const auto& group : groups) meet_at_end(*group, WayOut::finalize, patience);
   } catch (const std::exception& fault) {
     say("in MPI_Finalize: ", fault.what());
   }
   // MPI releases their communicators: a free inside of its own release of attributes may wait for itself.
-  for (const auto& family : families) family->give_up_channel();
+  for (const auto& group : groups) group->give_up_channel();
   return MPI_SUCCESS;
 }
 
@@ -63,8 +63,8 @@ AtFinalize::~AtFinalize() {
   std::erase(finalisation().works, this);
 }
 
-void keep_until_finalize(std::shared_ptr<Family> family) {
-  finalisation().families.push_back(std::move(family));
+void keep_until_finalize(std::shared_ptr<RankGroup> group) {
+  finalisation().groups.push_back(std::move(group));
 }
 
 }  // namespace tessera::mpi::detail

@@ -6,7 +6,7 @@
 
 namespace tessera::mpi::detail {
 
-class Family;
+class RankGroup;
 
 /// Sees to it that MPI_Finalize, whoever calls it, first brings to their end what `AtFinalize` and
 /// `keep_until_finalize` name: a rank that comes to it early is then noticed as one that leaves `main`.
@@ -26,7 +26,7 @@ class AtFinalize {
   std::function<void()> work_;
 };
 
-/// Its ranks meet there, in the order in which families are given, which is the same on all their ranks.
-void keep_until_finalize(std::shared_ptr<Family> family);
+/// Its ranks meet there, in the order in which groups are given, which is the same on all their ranks.
+void keep_until_finalize(std::shared_ptr<RankGroup> group);
 
 }  // namespace tessera::mpi::detail

@@ -28,9 +28,9 @@ std::string listed(const std::vector<int>& ranks, NameOf&& name_of) {
 
 }  // namespace
 
-RollCall::RollCall(Family& family, MPI_Comm comm, const Place& here, const Patience& patience,
+RollCall::RollCall(RankGroup& group, MPI_Comm comm, const Place& here, const Patience& patience,
                    Clock::time_point start)
-    : family_(family),
+    : group_(group),
       comm_(comm),
       here_(std::make_shared<Letter>(Letter{0, here})),
       patience_(patience),
@@ -43,7 +43,7 @@ std::chrono::milliseconds RollCall::span() const noexcept {
 }
 
 RollCall::Clock::time_point RollCall::time_is_up(Clock::time_point start) const {
-  return start + span() + lateness_of(family_.rank());
+  return start + span() + lateness_of(group_.rank());
 }
 
 void RollCall::wait_on(Clock::time_point start) {
@@ -53,10 +53,10 @@ void RollCall::wait_on(Clock::time_point start) {
 
 void RollCall::step() {
   const auto now = Clock::now();
-  const Family::Mail mail = family_.attend(here_->place);
-  Family::attend_all(here_->place, &family_);
+  const RankGroup::Mail mail = group_.attend(here_->place);
+  RankGroup::attend_all(here_->place, &group_);
   for (const int rank : mail.askers) asked_by(rank, now);
-  if (now - start_ > tells_after) Family::tell_the_departed(here_->place, comm_);
+  if (now - start_ > tells_after) RankGroup::tell_the_departed(here_->place, comm_);
   if (began_) {
     for (const auto& [from, letter] : mail.replies) {
       if (letter.call == here_->call) where_[static_cast<std::size_t>(from)] = letter.place;
@@ -68,7 +68,7 @@ void RollCall::step() {
 }
 
 void RollCall::asked_by(int rank, Clock::time_point now) {
-  if (began_ && rank > family_.rank()) return;
+  if (began_ && rank > group_.rank()) return;
   // That rank ends the job at most two graces after it asked, or has heard that another works.
   const auto after_it = now + 3 * grace;
   if (has_noticed_) {
@@ -82,11 +82,11 @@ void RollCall::asked_by(int rank, Clock::time_point now) {
 
 void RollCall::begin(Clock::time_point now) {
   began_ = now;
-  members_ = family_.ranks_of(comm_);
-  std::erase(members_, family_.rank());
-  where_.assign(static_cast<std::size_t>(family_.size()), std::nullopt);
-  here_ = std::make_shared<Letter>(Letter{family_.next_call(), here_->place});
-  for (const int rank : members_) family_.send(rank, Subject::question, here_);
+  members_ = group_.ranks_of(comm_);
+  std::erase(members_, group_.rank());
+  where_.assign(static_cast<std::size_t>(group_.size()), std::nullopt);
+  here_ = std::make_shared<Letter>(Letter{group_.next_call(), here_->place});
+  for (const int rank : members_) group_.send(rank, Subject::question, here_);
 }
 
 void RollCall::judge(Clock::time_point now) {
@@ -103,10 +103,10 @@ void RollCall::judge(Clock::time_point now) {
 
   const auto missing = not_there([&](int rank) { return !place_of(rank); });
   if (!missing.empty()) {
-    const std::string names = listed(missing, [&](int rank) { return family_.name_of(rank); });
+    const std::string names = listed(missing, [&](int rank) { return group_.name_of(rank); });
     if (has_noticed_)
       end(names + " did not come to " + here.name() + " within " + seconds(patience_.timeout) + ": ");
-    say(family_.name_of(family_.rank()) + " waits at " + here.name() + ", and has heard nothing of " + names +
+    say(group_.name_of(group_.rank()) + " waits at " + here.name() + ", and has heard nothing of " + names +
         " for " + seconds(patience_.notice) + ": the job is ended if that lasts for another " +
         seconds(patience_.timeout) +
         "; if it is at work, it can call Communicator::alive, or the program Session::set_timeout");
@@ -131,8 +131,8 @@ void RollCall::judge(Clock::time_point now) {
   const auto elsewhere = not_there([&](int rank) { return !place_of(rank)->is(here); });
   if (!elsewhere.empty())
     end(listed(elsewhere,
-               [&](int rank) { return family_.name_of(rank) + " is in " + told_apart(*place_of(rank)); }) +
-        ", but " + family_.name_of(family_.rank()) + " has waited " + seconds(patience_.timeout) + " for " +
+               [&](int rank) { return group_.name_of(rank) + " is in " + told_apart(*place_of(rank)); }) +
+        ", but " + group_.name_of(group_.rank()) + " has waited " + seconds(patience_.timeout) + " for " +
         here.full_name() + ": every rank must make the same collective calls in the same order; ");
 
   // Everybody is here, so the collective is about to complete, unless MPI has lost a message of it.

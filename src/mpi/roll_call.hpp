@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "mpi/family.hpp"
+#include "mpi/rank_group.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -41,7 +41,7 @@ class RollCall {
   static constexpr std::chrono::seconds grace{2};
 
   /// `start`: when this rank came to the collective at `here`.
-  RollCall(Family& family, MPI_Comm comm, const Place& here, const Patience& patience,
+  RollCall(RankGroup& group, MPI_Comm comm, const Place& here, const Patience& patience,
            Clock::time_point start);
 
   /// Asks, answers, or ends the job, as the time demands. Does not block.
@@ -59,7 +59,7 @@ class RollCall {
   [[nodiscard]] std::chrono::milliseconds span() const noexcept;
   [[noreturn]] void end(const std::string& what_is_wrong) const;
 
-  Family& family_;
+  RankGroup& group_;
   MPI_Comm comm_;
   std::shared_ptr<const Letter> here_;
   Patience patience_;
@@ -67,8 +67,8 @@ class RollCall {
   Clock::time_point start_;
   Clock::time_point deadline_;
   std::optional<Clock::time_point> began_;   // this rank asks
-  std::vector<int> members_;                 // that it asks, by their rank of the family
-  std::vector<std::optional<Place>> where_;  // the answers, by rank of the family
+  std::vector<int> members_;                 // that it asks, by their rank of the group
+  std::vector<std::optional<Place>> where_;  // the answers, by rank of the group
 };
 
 }  // namespace tessera::mpi::detail

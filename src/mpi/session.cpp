@@ -2,9 +2,9 @@
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/ending.hpp"
-#include "mpi/family.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/rank_group.hpp"
 #include "mpi/reason.hpp"
 #include "mpi/time_limit.hpp"
 
@@ -74,8 +74,8 @@ class Session::Exits {
   static void at_exit() {
     Session* const session = session_;
     if (session == nullptr || detail::is_forked_child()) return;
-    const detail::Family& family = *session->world_.self_.family;
-    if (family.thread() != std::this_thread::get_id())
+    const detail::RankGroup& group = *session->world_.self_.group;
+    if (group.thread() != std::this_thread::get_id())
       end_job(*session, " called std::exit on another thread than the main one");
     if (detail::is_in_a_collective()) end_job(*session, " called std::exit inside a collective");
     session->end(detail::WayOut::plain);
@@ -143,7 +143,7 @@ void Session::refuse_together(const std::string& problem) {
   const int first = world_.allreduce(mine, Reduction::min);
   if (first == world_.size()) return;
   std::string message = world_.allgather_text(problem).at(static_cast<std::size_t>(first));
-  if (first != 0) message = world_.self_.family->name_of(first) + ": " + message;
+  if (first != 0) message = world_.self_.group->name_of(first) + ": " + message;
   const int rank = world_.rank();
   std::shared_ptr<void> finalise;
   if (std::exchange(owns_mpi_, false)) finalise = {nullptr, [](void*) { MPI_Finalize(); }};
@@ -155,21 +155,21 @@ void Session::refuse_together(const std::string& problem) {
 void Session::meet(detail::WayOut way) noexcept {
   if (std::exchange(has_met_, true)) return;
   try {
-    detail::Family& family = *world_.self_.family;
-    family.leave(way);
-    detail::meet_at_end(family, way, detail::patience_at_end(way, world_.timeout()));
-    family.all_have_left();
+    detail::RankGroup& group = *world_.self_.group;
+    group.leave(way);
+    detail::meet_at_end(group, way, detail::patience_at_end(way, world_.timeout()));
+    group.all_have_left();
   } catch (const std::exception& fault) {
     detail::say("at the end of the program: ", fault.what());
   }
 }
 
 std::string Session::name() const {
-  return world_.self_.family->name_of(world_.rank());
+  return world_.self_.group->name_of(world_.rank());
 }
 
 const char* Session::host() const noexcept {
-  return world_.self_.family->host_of(world_.rank()).c_str();
+  return world_.self_.group->host_of(world_.rank()).c_str();
 }
 
 void Session::end(detail::WayOut way) noexcept {

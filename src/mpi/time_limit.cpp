@@ -2,7 +2,7 @@
 #include "mpi/time_limit.hpp"
 
 #include "mpi/abort.hpp"
-#include "mpi/family.hpp"
+#include "mpi/rank_group.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>

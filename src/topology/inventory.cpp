@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "topology/share_cores.hpp"
+#include "topology/hwloc/share_cores.hpp"
 
 namespace tessera {
 namespace {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "topology/host_identity.hpp"
-#include "topology/nodes.hpp"
+#include "topology/claim/nodes.hpp"
+#include "topology/linux/host_identity.hpp"
 #include "topology/worst_shortage.hpp"
 
 namespace tessera {

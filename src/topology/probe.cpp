@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "topology/cuda_visibility.hpp"
-#include "topology/find_devices.hpp"
-#include "topology/host_topology.hpp"
+#include "topology/driver/cuda_visibility.hpp"
+#include "topology/driver/find_devices.hpp"
+#include "topology/hwloc/host_topology.hpp"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "topology/architecture.hpp"
+#include "topology/driver/architecture.hpp"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "topology/host_identity.hpp"
+#include "topology/linux/host_identity.hpp"
 
 namespace tessera {
 namespace {

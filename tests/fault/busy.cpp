@@ -8,7 +8,7 @@
 //   silent   in a host function, and is stopped there (SIGSTOP)
 //   claim    rank 0 waits for a claim of GPUs that does not end, and says so after ten seconds
 #include "mpi/roll_call.hpp"
-#include "topology/device_locks.hpp"
+#include "topology/claim/device_locks.hpp"
 
 #include <tessera/tessera.hpp>
 

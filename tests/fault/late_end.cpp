@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   const auto part = world.split(world.rank() == 1 ? 1 : 0);
   constexpr mpi::detail::Patience patience{.timeout = 300ms, .notice = 200ms, .only_silence = true};
   {
-    mpi::detail::Family family(MPI_COMM_WORLD);
+    mpi::detail::RankGroup group(MPI_COMM_WORLD);
     world.barrier();
     if (!alive && world.rank() == 0) MPI_Barrier(MPI_COMM_WORLD);
     if (alive && world.rank() != 1) {
@@ -30,9 +30,9 @@ int main(int argc, char** argv) {
         on = part.allreduce(std::chrono::steady_clock::now() < start + longer ? 1 : 0, mpi::Reduction::max) >
              0;
     }
-    family.leave(mpi::detail::WayOut::plain);
-    meet_at_end(family, mpi::detail::WayOut::plain, patience);
-    family.all_have_left();
+    group.leave(mpi::detail::WayOut::plain);
+    meet_at_end(group, mpi::detail::WayOut::plain, patience);
+    group.all_have_left();
   }
   if (session.is_root()) std::puts("all ranks have met");
   return 0;

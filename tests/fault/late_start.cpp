@@ -7,7 +7,7 @@
 //   none   nothing
 #include <tessera/tessera.hpp>
 
-#include "job/alarm.hpp"
+#include "job/consensus/alarm.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 // Checkpoints: their files, what is in them, and the state of a fit, each of which anyone may have written.
 #include "fuzz_target.hpp"
 #include "gam/fit/fit_state.hpp"
-#include "job/checkpoint_files.hpp"
-#include "job/checkpoint_format.hpp"
+#include "job/checkpoint/checkpoint_files.hpp"
+#include "job/checkpoint/checkpoint_format.hpp"
 
 #include <filesystem>
 #include <variant>

@@ -6,9 +6,9 @@
 #include "fuzz_target.hpp"
 #include "gam/design/knots.hpp"
 #include "info/scores.hpp"
-#include "job/fault.hpp"
-#include "topology/device_locks.hpp"
-#include "topology/visible_devices.hpp"
+#include "job/fault/fault.hpp"
+#include "topology/claim/device_locks.hpp"
+#include "topology/driver/visible_devices.hpp"
 #include "unit/topology/fake_gpus.hpp"
 
 #include <tessera/job/host_threads.hpp>

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <thread>
 
-#include "topology/cgroups.hpp"
+#include "topology/linux/cgroups.hpp"
 
 namespace tessera {
 

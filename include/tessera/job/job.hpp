@@ -7,7 +7,7 @@
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/tile.hpp>
 #include <tessera/job/verdict.hpp>
-#include <tessera/memory/buffer_pools.hpp>
+#include <tessera/memory/device_buffer_pools.hpp>
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/topology/inventory.hpp>
 
@@ -145,7 +145,7 @@ class Job {
   /// The buffer pools of `devices()`, by index there: to read their figures, and to empty them between
   /// phases. Tiles reach theirs by `Tile::buffers`. After a fallback they are still there, for what is left
   /// in them.
-  [[nodiscard]] BufferPools& buffers();
+  [[nodiscard]] DeviceBufferPools& buffers();
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const;
   /// The same, and why so many.

@@ -105,9 +105,9 @@ class BufferPool {
 
  private:
   struct Closer {
-    void operator()(memory::StreamCache* cache) const noexcept;
+    void operator()(memory::BlockCache* cache) const noexcept;
   };
-  std::unique_ptr<memory::StreamCache, Closer> cache_;
+  std::unique_ptr<memory::BlockCache, Closer> cache_;
 };
 
 }  // namespace tessera

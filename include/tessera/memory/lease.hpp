@@ -11,7 +11,7 @@ namespace tessera {
 
 namespace memory {
 struct Block;
-class StreamCache;
+class BlockCache;
 }  // namespace memory
 
 /// Memory borrowed from a pool by one stream, returned when this object goes. Move-only.
@@ -57,7 +57,7 @@ class MemoryLease {
   }
 
  private:
-  friend class memory::StreamCache;
+  friend class memory::BlockCache;
   MemoryLease(memory::Block* block, void* data, std::size_t size_bytes) noexcept
       : block_(block), data_(data), size_bytes_(size_bytes) {}
   void give_back() noexcept;

@@ -53,9 +53,9 @@ class WorkspacePool {
 
  private:
   struct Closer {
-    void operator()(memory::StreamCache* cache) const noexcept;
+    void operator()(memory::BlockCache* cache) const noexcept;
   };
-  std::unique_ptr<memory::StreamCache, Closer> cache_;
+  std::unique_ptr<memory::BlockCache, Closer> cache_;
 };
 
 }  // namespace tessera

@@ -35,13 +35,13 @@ enum class Reduction { sum, min, max };
 class Communicator;
 
 namespace detail {
-class Family;
+class RankGroup;
 
 /// The communicator for MPI. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
 /// thread is not the one that made it.
 MPI_Comm usable(const Communicator& comm);
 
-/// "rank 3 (node7)", of the calling rank as the family of `comm` counts.
+/// "rank 3 (node7)", of the calling rank as the group of `comm` counts.
 [[nodiscard]] std::string name_of_rank(const Communicator& comm);
 
 /// Receives an empty message that rank `from` has sent, watched as a collective is.
@@ -258,7 +258,7 @@ class Communicator {
   friend std::string detail::name_of_rank(const Communicator& comm);
   friend void detail::receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 
-  Communicator(MPI_Comm owned, std::shared_ptr<detail::Family> family, std::uint64_t id,
+  Communicator(MPI_Comm owned, std::shared_ptr<detail::RankGroup> group, std::uint64_t id,
                std::chrono::milliseconds timeout);
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
             std::chrono::milliseconds timeout) const;
@@ -271,8 +271,8 @@ class Communicator {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     int size = 1;
-    std::shared_ptr<detail::Family> family;  // of all that descend from the same
-    std::uint64_t id = 0;                    // among them, the same on every rank
+    std::shared_ptr<detail::RankGroup> group;  // of all that descend from the same
+    std::uint64_t id = 0;                      // among them, the same on every rank
     std::chrono::milliseconds timeout{};
     std::function<void()> meanwhile{};
     std::int64_t* waits = nullptr;  // numbers the collectives
@@ -295,7 +295,7 @@ class Purpose {
   Purpose& operator=(const Purpose&) = delete;
 
  private:
-  std::shared_ptr<detail::Family> family_;
+  std::shared_ptr<detail::RankGroup> group_;
 };
 
 /// Ends the whole job at once with `message` on standard error and exit status `status`. For faults

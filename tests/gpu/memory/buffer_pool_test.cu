@@ -3,7 +3,7 @@
 #include "gpu_memory.cuh"
 
 #include <tessera/error.hpp>
-#include <tessera/memory/buffer_pools.hpp>
+#include <tessera/memory/device_buffer_pools.hpp>
 
 #include <algorithm>
 #include <array>
@@ -245,7 +245,7 @@ TEST_F(RealMemory, DevicesHavePoolsOfTheirOwn) {
                        .score = 1,
                        .claim_index = static_cast<int>(i)});
   DevicePool all(std::move(entries));
-  BufferPools pools(all);
+  DeviceBufferPools pools(all);
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probe against the driver: what nvidia-smi prints, and what CUDA enumerates.
-#include "topology/cuda_visibility.hpp"
+#include "topology/driver/cuda_visibility.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/device_collectives_state.hpp"
+#include "job/collectives/device_collectives_state.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "mpi/roll_call.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/vote.hpp"
+#include "job/consensus/vote.hpp"
 
 #include <tessera/job/stop_request.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "topology/architecture.hpp"
+#include "topology/driver/architecture.hpp"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/checkpoint_files.hpp"
+#include "job/checkpoint/checkpoint_files.hpp"
 
-#include "job/checkpoint_format.hpp"
+#include "job/checkpoint/checkpoint_format.hpp"
 #include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/fault.hpp"
+#include "job/fault/fault.hpp"
 
 #include <tessera/error.hpp>
 

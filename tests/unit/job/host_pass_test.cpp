@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
-#include "job/attempt.hpp"
-#include "job/earliest_failure.hpp"
+#include "job/consensus/attempt.hpp"
+#include "job/threads/earliest_failure.hpp"
 #include "unit/job/no_new_threads.hpp"
 
 #include <tessera/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/worker_threads.hpp"
+#include "job/threads/worker_threads.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/cuda_visibility.hpp"
+#include "topology/driver/cuda_visibility.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

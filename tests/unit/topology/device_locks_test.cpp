@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/device_locks.hpp"
+#include "topology/claim/device_locks.hpp"
 #include "temporary_folder.hpp"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/survey.hpp"
+#include "topology/driver/survey.hpp"
 
 namespace tessera::testing {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "topology/nvml.hpp"
+#include "topology/driver/nvml.hpp"
 
 namespace tessera::testing {
 

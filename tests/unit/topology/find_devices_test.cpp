@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/find_devices.hpp"
+#include "topology/driver/find_devices.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/host_topology.hpp"
+#include "topology/hwloc/host_topology.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fake_nvml.hpp"
-#include "topology/survey.hpp"
+#include "topology/driver/survey.hpp"
 
 namespace tessera::detail {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/share_cores.hpp"
+#include "topology/hwloc/share_cores.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/visible_devices.hpp"
+#include "topology/driver/visible_devices.hpp"
 
 #include <gtest/gtest.h>
 

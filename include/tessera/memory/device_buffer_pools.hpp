@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/pool.hpp>
+#include <tessera/memory/buffer_pool.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace tessera {
+
+/// A buffer pool for each of a rank's devices, by the device's index in its `DevicePool`, made at first use.
+///
+///     DeviceBufferPools pools(devices);
+///     auto sums = pools.pool_at(0).take<double>(1024, devices.context_at(0).stream());
+///
+/// What is done to one pool changes no figure of another. All members are thread-safe; different devices'
+/// pools are made in parallel.
+class DeviceBufferPools {
+ public:
+  /// `devices` must outlive this object.
+  explicit DeviceBufferPools(DevicePool& devices, BufferPoolOptions options = {},
+                             UpstreamKind kind = UpstreamKind::cuda_malloc_async);
+  ~DeviceBufferPools();
+  DeviceBufferPools(DeviceBufferPools&&) noexcept;
+  DeviceBufferPools& operator=(DeviceBufferPools&&) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept;
+  /// Opens the device if it is not open, which blocks, and then makes it current on the calling thread.
+  /// Throws `Error(usage)` for an index that the device pool does not have and `Error(job_fault)` if the
+  /// device fails; the next call tries again.
+  [[nodiscard]] BufferPool& pool_at(std::size_t index);
+  /// Empties the cache of one device; nothing to do if its pool was never asked for. Throws `Error(usage)`.
+  void empty_cache(std::size_t index);
+  void empty_cache_all() noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tessera

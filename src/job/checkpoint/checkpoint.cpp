@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/checkpoint.hpp>
+
+#include "job/checkpoint/checkpoint_files.hpp"
+#include "job/checkpoint/checkpoint_format.hpp"
+#include "mpi/time_limit.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <functional>
+
+namespace tessera {
+namespace {
+
+/// Does `work` on rank 0 and gives its text to every rank, or throws its error on every rank.
+std::string on_root(const mpi::Communicator& comm, const std::function<std::string()>& work) {
+  std::string text;
+  together(comm, [&] {
+    if (comm.rank() == 0) text = work();
+  });
+  return comm.broadcast_text(text, 0);
+}
+
+}  // namespace
+
+struct Checkpoint::State {
+  State(const mpi::Communicator& from, std::string path, Fingerprint print)
+      : comm(from.duplicate()), files(std::move(path)), fingerprint(std::move(print)) {
+    files.set_faults(fault::Faults::from_environment(comm.rank()));
+  }
+
+  /// Looks at both files and chooses: sets `found`, `remarks` and `keep_previous`. Throws `Error(input)`.
+  void choose();
+  /// What the file `path` holds, if it serves; else says why in `remarks`.
+  [[nodiscard]] std::optional<StoredState> look_at(const std::string& path);
+
+  mpi::Communicator comm;
+  CheckpointFiles files;
+  Fingerprint fingerprint;
+  std::optional<std::string> found;
+  std::int64_t found_generation = 0;
+  std::vector<std::string> remarks;
+  std::string refusal;  // the first that is no accident
+  bool keep_previous = true;
+  int saves = 0;
+};
+
+std::optional<StoredState> Checkpoint::State::look_at(const std::string& path) {
+  const auto bytes = read_if_there(path);
+  if (!bytes) return std::nullopt;
+  auto unpacked = unpack_checkpoint(*bytes, fingerprint);
+  if (auto* stored = std::get_if<StoredState>(&unpacked)) return std::move(*stored);
+  const auto& refused = std::get<CheckpointRefusal>(unpacked);
+  remarks.push_back(path + ' ' + refused.why);
+  if (refused.kind != CheckpointRefusal::Kind::torn && refusal.empty()) refusal = remarks.back();
+  return std::nullopt;
+}
+
+void Checkpoint::State::choose() {
+  remarks.clear();
+  refusal.clear();
+  auto stored = look_at(files.path());
+  // What is not a state must not take the place of one.
+  keep_previous = stored.has_value();
+  if (!stored) {
+    stored = look_at(files.previous_path());
+    if (stored) remarks.push_back(files.previous_path() + " is used in its place");
+  }
+  if (!stored && !refusal.empty()) throw Error(ErrorCode::input, refusal);
+  if (stored) found_generation = stored->generation;
+  found.reset();
+  if (stored) found = std::move(stored->state);
+}
+
+Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerprint fingerprint)
+    : state_(std::make_unique<State>(comm, std::move(path), std::move(fingerprint))) {
+  State& state = *state_;
+  const mpi::Purpose purpose(state.comm, "the opening of the checkpoint");
+  const bool root = state.comm.rank() == 0;
+  std::int64_t generation = 0;
+  const std::string found = on_root(state.comm, [&] {
+    const mpi::detail::TimeLimit limit(state.comm, "the files of the checkpoint");
+    // What is refused is left alone, also by taking no generation from a job that may be using it.
+    state.choose();
+    state.files.take_generation(state.found_generation + 1);
+    state.choose();
+    state.files.forget_older();
+    generation = state.files.generation();
+    return state.found.value_or("");
+  });
+  std::int64_t numbers[] = {generation, state.found ? 1 : 0, static_cast<std::int64_t>(state.remarks.size())};
+  state.comm.broadcast(std::span<std::int64_t>(numbers), 0);
+  state.found_generation = numbers[0];
+  state.remarks.resize(static_cast<std::size_t>(numbers[2]));
+  for (std::string& remark : state.remarks) remark = state.comm.broadcast_text(remark, 0);
+  if (!root && numbers[1] != 0) state.found = found;
+}
+
+Checkpoint::~Checkpoint() = default;
+
+const std::optional<std::string>& Checkpoint::state() const noexcept {
+  return state_->found;
+}
+std::span<const std::string> Checkpoint::remarks() const noexcept {
+  return state_->remarks;
+}
+std::int64_t Checkpoint::generation() const noexcept {
+  return state_->found_generation;
+}
+const std::string& Checkpoint::path() const noexcept {
+  return state_->files.path();
+}
+
+std::string Checkpoint::save(std::string_view state) {
+  State& own = *state_;
+  ++own.saves;
+  const mpi::Purpose purpose(own.comm, "the saving of the checkpoint");
+  return on_root(own.comm, [&] {
+    const std::string packed = pack_checkpoint({own.files.generation(), std::string(state)}, own.fingerprint);
+    std::string problem = own.files.write(packed, own.keep_previous, own.saves);
+    if (problem.empty()) own.keep_previous = true;
+    return problem;
+  });
+}
+
+void Checkpoint::remove() noexcept {
+  if (state_->comm.rank() == 0) state_->files.remove();
+}
+
+}  // namespace tessera

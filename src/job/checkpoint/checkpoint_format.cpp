@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/checkpoint/checkpoint_format.hpp"
+
+#include "base/hash.hpp"
+#include "base/pack.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace tessera {
+namespace {
+
+/// The first line is this and the format's version, in every version to come.
+constexpr std::string_view magic = "tessera checkpoint ";
+constexpr int version = 1;
+
+std::string first_line() {
+  return std::string(magic) + std::to_string(version) + '\n';
+}
+
+std::string checksum_line(std::string_view body) {
+  return base::hex(base::fnv1a(body, base::fnv1a(first_line()))) + '\n';
+}
+
+CheckpointRefusal torn() {
+  return {CheckpointRefusal::Kind::torn, "is torn: it is not as it was written"};
+}
+
+/// What a file is that does not begin with this version's first line.
+CheckpointRefusal other_beginning(std::string_view bytes) {
+  if (first_line().starts_with(bytes)) return torn();
+  if (!bytes.starts_with(magic))
+    return {CheckpointRefusal::Kind::foreign, "is no checkpoint: give the name of another file"};
+  int found = 0;
+  bytes.remove_prefix(magic.size());
+  const auto [end, failed] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), found);
+  if (failed != std::errc{} || end == bytes.data() + bytes.size() || *end != '\n' || found <= version)
+    return torn();
+  return {CheckpointRefusal::Kind::newer,
+          "is of format " + std::to_string(found) + ", which is newer than this program's, " +
+              std::to_string(version) + ": use the program that wrote it, or remove the file"};
+}
+
+/// A value in a message: on one line, and not too much of it.
+std::string in_quotes(std::string_view value) {
+  constexpr std::size_t shown = 120;
+  std::string text(value.substr(0, shown));
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return '"' + text + (value.size() > shown ? "…\"" : "\"");
+}
+
+/// What differs, one name after the other.
+std::string difference(const Fingerprint& there, const Fingerprint& here) {
+  const auto value_in = [](const Fingerprint& all, const std::string& name) {
+    const auto found = std::ranges::find(all, name, &Fingerprint::value_type::first);
+    return found == all.end() ? std::string("not given") : in_quotes(found->second);
+  };
+  std::string text;
+  const auto add = [&](const std::string& name) {
+    if (!text.empty()) text += ", ";
+    text += name + " is " + value_in(there, name) + " there and " + value_in(here, name) + " here";
+  };
+  for (const auto& [name, value] : here) {
+    if (value_in(there, name) != value_in(here, name)) add(name);
+  }
+  for (const auto& [name, value] : there) {
+    if (std::ranges::find(here, name, &Fingerprint::value_type::first) == here.end()) add(name);
+  }
+  return text.empty() ? "the order of what it belongs to" : text;
+}
+
+}  // namespace
+
+std::string pack_checkpoint(const StoredState& stored, const Fingerprint& fingerprint) {
+  std::string body;
+  const auto append = [&body](std::string_view text) { base::pack(body, text, base::lines); };
+  append(std::to_string(stored.generation));
+  append(std::to_string(fingerprint.size()));
+  for (const auto& [name, value] : fingerprint) {
+    append(name);
+    append(value);
+  }
+  append(stored.state);
+  return first_line() + checksum_line(body) + body;
+}
+
+std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view bytes,
+                                                               const Fingerprint& expected) {
+  if (!bytes.starts_with(first_line())) return other_beginning(bytes);
+  bytes.remove_prefix(first_line().size());
+  const std::size_t line = bytes.find('\n');
+  if (line == std::string_view::npos) return torn();
+  const std::string_view checksum = bytes.substr(0, line + 1);
+  bytes.remove_prefix(line + 1);
+  if (checksum != checksum_line(bytes)) return torn();
+
+  // A checksum is no signature: what a forged file says is held against what is there.
+  const auto number = [](std::string_view text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  const auto take = [](std::string_view& rest) { return base::unpack(rest, base::lines); };
+  StoredState stored;
+  Fingerprint found;
+  const auto generation = take(bytes);
+  const auto names = take(bytes);
+  if (!generation || !names) return torn();
+  stored.generation = number(*generation);
+  if (stored.generation < 0 || stored.generation > last_generation) return torn();
+  for (std::int64_t i = 0; i < number(*names); ++i) {
+    const auto name = take(bytes);
+    const auto value = take(bytes);
+    if (!name || !value) return torn();
+    found.emplace_back(*name, *value);
+  }
+  if (found != expected)
+    return CheckpointRefusal{CheckpointRefusal::Kind::foreign,
+                             "belongs to something else: " + difference(found, expected) +
+                                 "; give the name of another file, or remove this one"};
+  const auto state = take(bytes);
+  if (!state || !bytes.empty()) return torn();
+  stored.state = *state;
+  return stored;
+}
+
+}  // namespace tessera

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/collectives/device_collectives_state.hpp"
+
+#include "device/cuda_calls.hpp"
+#include "job/consensus/attempt.hpp"
+
+#include <tessera/device/trace.hpp>
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace tessera {
+namespace {
+
+/// Between host memory and an array of the device, which is current; a simulated device's is on the host.
+void copy(DeviceContext& context, void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;  // there may be no array at all
+  if (context.info().simulated)
+    std::memcpy(to, from, bytes);
+  else
+    cuda::copy(to, from, bytes, context.stream());
+  context.synchronize();
+}
+
+void add(std::span<double> total, std::span<const double> part) {
+  for (std::size_t i = 0; i < total.size(); ++i) total[i] += part[i];
+}
+void add(std::span<std::int64_t> total, std::span<const std::int64_t> part) {
+  // As NCCL and MPI do it: modulo 2^64.
+  for (std::size_t i = 0; i < total.size(); ++i)
+    total[i] =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(total[i]) + static_cast<std::uint64_t>(part[i]));
+}
+
+}  // namespace
+
+std::string DeviceCollectives::State::why_not_nccl() const {
+  const auto devices = parts.inventory->devices();
+  if (devices.empty()) return "the job has no device";
+  const auto shared = std::ranges::find_if(devices, [](const auto& device) { return device.sharers > 1; });
+  if (shared != devices.end())
+    return "ranks share the device " + to_string(shared->uuid) + ", which NCCL does not allow";
+  if (!parts.nccl_for_simulated && std::ranges::any_of(devices, &InventoryDevice::simulated))
+    return "devices are simulated";
+  return {};
+}
+
+DeviceCollectives::Path DeviceCollectives::State::open(Path wanted) {
+  if (path) return *path;
+  begin("the opening of the device collectives", static_cast<std::int64_t>(wanted), [] {});
+  reason = wanted == Path::hosts ? "the caller chose the hosts" : why_not_nccl();
+  if (reason.empty()) reason = nccl_.emplace(parts, *ballots).reason();
+  if (!reason.empty()) nccl_.reset();
+  path = reason.empty() ? Path::nccl : Path::hosts;
+  return *path;
+}
+
+void DeviceCollectives::State::close() noexcept {
+  closed_ = true;
+  nccl_.reset();
+  path = Path::hosts;
+  reason = "the job has fallen back to the CPU";
+}
+
+void DeviceCollectives::State::check(std::size_t arrays, bool all_there) const {
+  const int rank = parts.comm->rank();
+  const std::size_t devices = closed_ ? 0 : parts.inventory->devices_of(rank).size();
+  if (arrays != devices)
+    throw Error(ErrorCode::usage, "rank " + std::to_string(rank) + " brings " + std::to_string(arrays) +
+                                      " arrays, but it has " + std::to_string(devices) +
+                                      " devices: bring one for each, by Tile::device_index");
+  if (!all_there)
+    throw Error(ErrorCode::usage,
+                "rank " + std::to_string(rank) + " brings a null array: every device needs one");
+}
+
+void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
+                                     const std::function<void()>& prepare) {
+  (void)mpi::detail::usable(*parts.comm);
+  if (!ballots) ballots.emplace(*parts.comm);
+  Attempt attempt;
+  attempt.run(prepare);
+  const Ballot decided =
+      ballots->vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory, what,
+                    [&] { return std::string(what) + "\ncall " + std::to_string(calls_); });
+  if (decided.outcome != Outcome::success)
+    attempt.end(
+        decided, what,
+        "the ranks do not make the same call of the device collectives: every rank must make the same "
+        "ones in the same order, with the same length and root");
+}
+
+void DeviceCollectives::State::end(const char* what, const std::optional<Verdict::Failure>& mine) {
+  Attempt attempt;
+  if (mine) attempt.device_failed(*mine);
+  const Ballot decided = ballots->vote(attempt.ballot(), 0, *parts.inventory,
+                                       std::string("the end of a ") + what + " over devices");
+  if (decided.outcome != Outcome::success) throw Error(ErrorCode::job_fault, to_string(decided.failure));
+}
+
+void DeviceCollectives::State::run_over_nccl(const char* what, const NcclPath::Begin& operation) {
+  const auto failure = nccl_->run(what, operation);
+  if (!failure) return;
+  reason = nccl_->reason();
+  path = Path::hosts;
+  nccl_.reset();
+  throw Error(ErrorCode::job_fault, to_string(*failure));
+}
+
+template <class T>
+void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count) {
+  constexpr bool is_double = std::is_same_v<T, double>;
+  const TraceRange range("sum over devices", static_cast<std::int64_t>(count));
+  const bool on_hosts = open() == Path::hosts;
+  std::shared_ptr<void> kept;
+  std::vector<T> total;
+  std::vector<T> part;
+  begin("a sum over devices", signature_of({is_double ? 1 : 2, static_cast<std::int64_t>(count)}), [&] {
+    check(arrays.size(), count == 0 || std::ranges::find(arrays, nullptr) == arrays.end());
+    kept = keep_current(parts);
+    if (!on_hosts) return;
+    total.resize(count);
+    part.resize(count);
+  });
+  if (closed_ || parts.inventory->devices().empty()) return;
+  if (!on_hosts) {
+    run_over_nccl("sum", [&](nccl::Library& library, nccl::Member member, int device, StreamView stream) {
+      library.begin_sum(member, arrays[static_cast<std::size_t>(device)], count,
+                        is_double ? nccl::Type::float64 : nccl::Type::int64, stream);
+    });
+    return;
+  }
+  const std::size_t bytes = count * sizeof(T);
+  std::optional<Verdict::Failure> failure;
+  on_each_device(parts, "sum", failure, [&](int device, DeviceContext& context) {
+    copy(context, part.data(), arrays[static_cast<std::size_t>(device)], bytes);
+    add(total, part);
+  });
+  // Also after a failure: the other ranks are in this call, or will be.
+  parts.comm->allreduce(std::span(total), mpi::Reduction::sum);
+  on_each_device(parts, "sum", failure, [&](int device, DeviceContext& context) {
+    copy(context, arrays[static_cast<std::size_t>(device)], total.data(), bytes);
+  });
+  end("sum", failure);
+}
+
+void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank,
+                                         int root_index) {
+  const TraceRange range("broadcast over devices", static_cast<std::int64_t>(bytes));
+  const auto all = parts.inventory->devices();
+  const auto root = std::ranges::find_if(all, [&](const InventoryDevice& device) {
+    return device.rank == root_rank && device.index == root_index;
+  });
+  const bool on_hosts = open() == Path::hosts;
+  std::shared_ptr<void> kept;
+  std::vector<std::byte> values;
+  begin("a broadcast over devices",
+        signature_of({3, static_cast<std::int64_t>(bytes), root_rank, root_index}), [&] {
+          check(arrays.size(), bytes == 0 || std::ranges::find(arrays, nullptr) == arrays.end());
+          if (closed_ || all.empty()) return;
+          if (root == all.end())
+            throw Error(ErrorCode::usage, "a broadcast from device " + std::to_string(root_index) +
+                                              " of rank " + std::to_string(root_rank) +
+                                              ": the job has no such device");
+          kept = keep_current(parts);
+          if (on_hosts) values.resize(bytes);
+        });
+  if (closed_ || all.empty()) return;
+  if (!on_hosts) {
+    const auto number = static_cast<int>(root - all.begin());
+    run_over_nccl(
+        "broadcast", [&](nccl::Library& library, nccl::Member member, int device, StreamView stream) {
+          library.begin_broadcast(member, arrays[static_cast<std::size_t>(device)], bytes, number, stream);
+        });
+    return;
+  }
+  std::optional<Verdict::Failure> failure;
+  on_each_device(parts, "broadcast", failure, [&](int device, DeviceContext& context) {
+    if (parts.comm->rank() == root_rank && device == root_index)
+      copy(context, values.data(), arrays[static_cast<std::size_t>(device)], bytes);
+  });
+  parts.comm->broadcast(std::span(values), root_rank);
+  on_each_device(parts, "broadcast", failure, [&](int device, DeviceContext& context) {
+    copy(context, arrays[static_cast<std::size_t>(device)], values.data(), bytes);
+  });
+  end("broadcast", failure);
+}
+
+void DeviceCollectives::sum(std::span<double* const> arrays, std::size_t count) {
+  state_->sum(arrays, count);
+}
+void DeviceCollectives::sum(std::span<std::int64_t* const> arrays, std::size_t count) {
+  state_->sum(arrays, count);
+}
+void DeviceCollectives::broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank,
+                                  int root_index) {
+  state_->broadcast(arrays, bytes, root_rank, root_index);
+}
+DeviceCollectives::Path DeviceCollectives::open(Path wanted) {
+  return state_->open(wanted);
+}
+std::optional<DeviceCollectives::Path> DeviceCollectives::path() const noexcept {
+  return state_->path;
+}
+const std::string& DeviceCollectives::reason() const noexcept {
+  return state_->reason;
+}
+
+std::string_view to_string(DeviceCollectives::Path path) {
+  return path == DeviceCollectives::Path::nccl ? "NCCL" : "the hosts";
+}
+
+}  // namespace tessera

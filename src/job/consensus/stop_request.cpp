@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/stop_request.hpp>
+
+#include "job/consensus/alarm.hpp"
+#include "job/consensus/signal_handlers.hpp"
+#include "mpi/check.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How often it is seen to that signals are still caught: so that its system calls cost nothing that shows.
+constexpr std::chrono::milliseconds between_keepings{10};
+
+std::string seconds(std::chrono::milliseconds time) {
+  const auto ms = time.count();
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+
+StopOptions checked(StopOptions options) {
+  if (options.time_limit.count() < 0)
+    throw Error(ErrorCode::usage, "StopOptions::time_limit is negative: give a time, or 0 for no limit");
+  options.time_limit = mpi::detail::within_clocks(options.time_limit);
+  return options;
+}
+
+}  // namespace
+
+struct StopRequest::State {
+  State(const mpi::Communicator& from, const StopOptions& chosen)
+      : comm(from.duplicate()), waiting(from.duplicate()), alarm(comm) {
+    begin(chosen);
+  }
+
+  /// *Collective.* Takes the options and the signals; a rank that cannot does not leave the others behind.
+  void begin(const StopOptions& chosen) {
+    together(comm, "the making of the stop request", [&] {
+      options = checked(chosen);
+      handlers.emplace(options.signals);
+    });
+  }
+
+  /// Why this rank itself was asked; empty if it was not.
+  [[nodiscard]] std::string own_cause() const {
+    const std::string here = " on rank " + std::to_string(comm.rank());
+    if (const int signal = handlers->caught(); signal != 0) return name_of_signal(signal) + here;
+    {
+      const std::lock_guard lock(mutex);
+      if (!requested.empty()) return requested + here;
+    }
+    return time_is_up() ? "the time limit of " + seconds(options.time_limit) : std::string();
+  }
+  /// Sees to the signals, from time to time.
+  void keep_signals() {
+    const auto now = Clock::now();
+    if (now < next_keeping) return;
+    next_keeping = now + between_keepings;
+    handlers->keep(comm.rank());
+  }
+  [[nodiscard]] bool time_is_up() const noexcept {
+    return options.time_limit.count() > 0 && Clock::now() - start >= options.time_limit;
+  }
+
+  StopOptions options;
+  mpi::Communicator comm;
+  mpi::Communicator waiting;  // of `wait_for_all`, whose ranks look while they wait
+  Alarm alarm;
+  std::optional<SignalHandlers> handlers;
+  Clock::time_point start = Clock::now();
+  Clock::time_point next_keeping = start;
+  mutable std::mutex mutex;
+  std::string requested;  // by the application; under the mutex
+  mutable std::atomic<bool> made = false;
+  bool spread = false;  // this rank has told the others, or another has told it
+  bool agreed = false;
+  std::string cause;
+};
+
+StopRequest::StopRequest(const mpi::Communicator& comm, const StopOptions& options)
+    : state_(std::make_unique<State>(comm, options)) {
+  state_->waiting.set_meanwhile([this] { look(); });
+}
+StopRequest::~StopRequest() = default;
+
+void StopRequest::request(std::string cause) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->requested.empty()) state_->requested = cause.empty() ? "the application" : std::move(cause);
+  }
+  state_->made = true;
+}
+
+bool StopRequest::made() const noexcept {
+  const State& state = *state_;
+  if (state.made.load(std::memory_order_relaxed)) return true;
+  if (state.handlers->caught() == 0 && !state.time_is_up()) return false;
+  state.made = true;
+  return true;
+}
+
+void StopRequest::look() {
+  State& state = *state_;
+  (void)mpi::detail::usable(state.comm);
+  state.keep_signals();
+  if (state.spread || state.agreed) return;
+  // Who has been told need not tell: the rank that did tells everybody.
+  if (state.alarm.rang()) {
+    state.made = true;
+    state.spread = true;
+  } else if (made()) {
+    state.alarm.raise();
+    state.spread = true;
+  }
+}
+
+void StopRequest::wait_for_all() {
+  state_->waiting.barrier();
+}
+
+bool StopRequest::agree() {
+  State& state = *state_;
+  if (state.agreed) return true;
+  (void)mpi::detail::usable(state.comm);
+  state.handlers->keep(state.comm.rank());
+  const auto& comm = state.comm;
+  const mpi::Purpose purpose(comm, "the agreement to stop");
+  if (comm.allreduce<std::int32_t>(made() ? 1 : 0, mpi::Reduction::max) == 0) return false;
+  state.made = true;
+  state.agreed = true;
+  state.alarm.reset();
+  const std::string mine = state.own_cause();
+  const int first =
+      comm.allreduce<std::int32_t>(mine.empty() ? comm.size() : comm.rank(), mpi::Reduction::min);
+  state.cause = comm.broadcast_text(mine, std::min(first, comm.size() - 1));
+  return true;
+}
+
+bool StopRequest::agreed() const noexcept {
+  return state_->agreed;
+}
+const std::string& StopRequest::cause() const noexcept {
+  return state_->cause;
+}
+bool StopRequest::is_over(const mpi::Communicator& comm) const {
+  int how_alike = MPI_UNEQUAL;
+  mpi::detail::check(
+      MPI_Comm_compare(mpi::detail::usable(state_->comm), mpi::detail::usable(comm), &how_alike),
+      "MPI_Comm_compare");
+  return how_alike != MPI_UNEQUAL;
+}
+
+}  // namespace tessera

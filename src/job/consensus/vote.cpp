@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/consensus/vote.hpp"
+
+#include <tessera/job/stop_request.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <sstream>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+/// The order of ballots: the graver outcome first, then the lower rank.
+std::int64_t key_of(Outcome outcome, int rank) {
+  if (outcome == Outcome::success) return std::numeric_limits<std::int64_t>::max();
+  return (static_cast<std::int64_t>(outcome) << 32) | rank;
+}
+
+/// The texts of a failure are lines of their own when it travels, so they must be lines.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+std::string packed(const Verdict::Failure& failure) {
+  return std::to_string(failure.device) + '\n' + one_line(failure.uuid) + '\n' + one_line(failure.stage) +
+         '\n' + one_line(failure.reason);
+}
+
+/// The same; a failure without its texts where there is no memory for them.
+std::string packed_in_any_case(const Verdict::Failure& failure) noexcept {
+  try {
+    return packed(failure);
+  } catch (...) {
+    return "0\n\n\nno memory";  // short enough for a string to hold it in itself
+  }
+}
+
+Verdict::Failure unpacked(const std::string& text) {
+  Verdict::Failure failure;
+  std::istringstream lines(text);
+  std::string device;
+  std::getline(lines, device);
+  failure.device = std::stoi(device);
+  std::getline(lines, failure.uuid);
+  std::getline(lines, failure.stage);
+  std::getline(lines, failure.reason);
+  return failure;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// What the first rank says that the other does not, and the other way round.
+std::string lines_apart(const std::string& text, const std::string& other) {
+  const auto others = lines_of(other);
+  std::string apart;
+  for (const std::string& line : lines_of(text)) {
+    if (std::ranges::find(others, line) == others.end()) apart += (apart.empty() ? "" : ", ") + line;
+  }
+  return apart.empty() ? "nothing else" : apart;
+}
+
+/// "rank 0 (node6) has verb map; rank 2 (node7) has verb scatter", of the first rank that is unlike rank 0.
+std::string difference_of(const std::vector<std::string>& texts, const Inventory& inventory) {
+  const auto other = std::ranges::find_if(texts, [&](const auto& text) { return text != texts.front(); });
+  if (other == texts.end()) return "they differ in what has no name";
+  const auto rank = static_cast<std::size_t>(other - texts.begin());
+  const auto says = [&](std::size_t who, const std::string& what) {
+    return "rank " + std::to_string(who) + " (" + inventory.ranks()[who].hostname + ") has " + what;
+  };
+  return says(0, lines_apart(texts.front(), *other)) + "; " + says(rank, lines_apart(*other, texts.front()));
+}
+
+}  // namespace
+
+std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
+  // Each step is one to one in the value and in the state (the finaliser of SplitMix64).
+  std::uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (const std::int64_t value : values) {
+    hash = (hash ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+    hash ^= hash >> 31;
+  }
+  return static_cast<std::int64_t>(hash);
+}
+
+BallotBox::BallotBox(const mpi::Communicator& comm, StopRequest* stop) : comm_(comm.duplicate()) {
+  if (stop != nullptr) comm_.set_meanwhile([stop] { stop->look(); });
+}
+
+Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
+                       const std::string& what, const std::function<std::string()>& describe) {
+  const mpi::Purpose purpose(comm_, what);
+  // The least of a number and of its complement are its bounds over all ranks.
+  std::array<std::int64_t, 3> least = {key_of(mine.outcome, comm_.rank()), signature, ~signature};
+  comm_.allreduce(std::span<std::int64_t>(least), mpi::Reduction::min);
+
+  Ballot decided;
+  if (least[1] != ~least[2]) {
+    decided.outcome = Outcome::disagreement;
+    decided.failure.reason = difference_of(comm_.allgather_text(describe ? describe() : what), inventory);
+    return decided;
+  }
+  if (least[0] == key_of(Outcome::success, 0)) return decided;
+  decided.outcome = static_cast<Outcome>(least[0] >> 32);
+  const int rank = static_cast<int>(least[0] & 0xffffffff);
+  decided.failure = unpacked(comm_.broadcast_text(packed_in_any_case(mine.failure), rank));
+  decided.failure.rank = rank;
+  decided.failure.hostname = inventory.ranks()[static_cast<std::size_t>(rank)].hostname;
+  return decided;
+}
+
+}  // namespace tessera

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/threads/device_threads.hpp"
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace tessera {
+
+void bind_this_thread_near(const DeviceInfo& device) {
+  if (!bind_thread_near(device.near_cpuset))
+    throw Error(ErrorCode::job_fault,
+                "the thread cannot be bound to the cores near the device (" + device.near_cpuset + ")");
+}
+
+std::size_t pool_index_of_claimed(const DevicePool& pool, int device) {
+  const auto entries = pool.entries();
+  const auto at = std::ranges::find(entries, device, &DevicePool::Entry::claim_index);
+  return static_cast<std::size_t>(at - entries.begin());
+}
+
+void drain(const DeviceContext& context) noexcept {
+  try {
+    context.synchronize();
+  } catch (const Error&) {
+    // The device has failed already, for the reason that counts.
+  }
+}
+
+}  // namespace tessera

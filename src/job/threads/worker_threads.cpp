@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/threads/worker_threads.hpp"
+
+#include <tessera/error.hpp>
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <system_error>
+
+namespace tessera {
+namespace {
+
+/// How often the thread that waits looks after other ranks: a hundredth of what they allow it for an answer.
+constexpr std::chrono::milliseconds between_looks{20};
+
+/// Looks at the count before it goes to sleep: most work of a short pass is done in some microseconds.
+constexpr int looks_awake = 200;
+
+}  // namespace
+
+/// On cache lines of its own: its caller writes `turn` while other threads poll theirs.
+struct alignas(64) WorkerThreads::Worker {
+  std::atomic<std::uint32_t> turn = 0;  ///< counts the runs that it took part in, and its end
+  std::size_t place = 0;                ///< in the run that begins with the next turn
+  bool ending = false;
+  bool has_ended = false;  ///< its work has ended its thread
+  std::jthread thread;
+};
+
+/// Reports the end of a worker's part in a run, also if the thread is unwound by pthread_exit.
+class WorkerThreads::Turn {
+ public:
+  Turn(WorkerThreads& threads, Worker& worker) : threads_(threads), worker_(worker) {}
+  ~Turn() {
+    worker_.has_ended = !is_over_;
+    if (threads_.running_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    const std::lock_guard lock(threads_.mutex_);
+    threads_.all_done_.notify_one();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  void is_over() noexcept { is_over_ = true; }
+
+ private:
+  WorkerThreads& threads_;
+  Worker& worker_;
+  bool is_over_ = false;
+};
+
+WorkerThreads::WorkerThreads(std::size_t workers) : workers_(workers) {}
+
+WorkerThreads::~WorkerThreads() {
+  for (const auto& worker : workers_) {
+    if (!worker) continue;
+    worker->ending = true;
+    worker->turn.fetch_add(1, std::memory_order_release);
+    worker->turn.notify_one();
+  }
+}
+
+void WorkerThreads::start(int worker) {
+  auto& its = workers_[static_cast<std::size_t>(worker)];
+  if (its && !its->has_ended) return;
+  its.reset();
+  auto started = std::make_unique<Worker>();
+  Worker& begun = *started;
+  its = std::move(started);
+  try {
+    begun.thread = std::jthread([this, worker] { serve(worker); });
+  } catch (const std::system_error& refusal) {
+    its.reset();
+    throw Error(
+        ErrorCode::job_fault,
+        std::string("the system grants no thread to compute on (") + refusal.what() +
+            "): raise the limits of processes and memory (ulimit -u, ulimit -v, the cgroup's pids.max)");
+  }
+}
+
+std::size_t WorkerThreads::start_first(std::size_t wanted) {
+  for (std::size_t worker = 0; worker < wanted; ++worker) {
+    try {
+      start(static_cast<int>(worker));
+    } catch (const Error&) {
+      if (worker == 0) throw;
+      return worker;
+    }
+  }
+  return wanted;
+}
+
+void WorkerThreads::wake(std::size_t place) {
+  if (place >= called_.size()) return;
+  Worker& worker = *workers_[static_cast<std::size_t>(called_[place])];
+  worker.turn.fetch_add(1, std::memory_order_release);
+  worker.turn.notify_one();
+}
+
+void WorkerThreads::serve(int worker) {
+  Worker& me = *workers_[static_cast<std::size_t>(worker)];
+  for (std::uint32_t seen = 0;; ++seen) {
+    me.turn.wait(seen, std::memory_order_acquire);
+    if (me.ending) return;
+    Turn turn(*this, me);
+    wake(2 * me.place + 1);
+    wake(2 * me.place + 2);
+    (*work_)(worker);
+    turn.is_over();
+  }
+}
+
+bool WorkerThreads::is_done_soon() const {
+  for (int look = 0; look < looks_awake; ++look) {
+    if (running_.load(std::memory_order_acquire) == 0) return true;
+  }
+  return false;
+}
+
+void WorkerThreads::run(std::span<const int> workers, const std::function<void(int)>& work,
+                        const std::function<void()>& meanwhile) {
+  if (workers.empty()) return;
+  for (const int worker : workers) start(worker);
+  for (std::size_t place = 0; place < workers.size(); ++place)
+    workers_[static_cast<std::size_t>(workers[place])]->place = place;
+  called_ = workers;
+  work_ = &work;
+  running_.store(static_cast<std::uint32_t>(workers.size()), std::memory_order_release);
+  wake(0);
+  if (is_done_soon()) return;
+  std::exception_ptr thrown;
+  std::unique_lock lock(mutex_);
+  while (!all_done_.wait_for(lock, between_looks,
+                             [&] { return running_.load(std::memory_order_acquire) == 0; })) {
+    if (!meanwhile || thrown) continue;
+    lock.unlock();
+    try {
+      meanwhile();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    lock.lock();
+  }
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+}  // namespace tessera

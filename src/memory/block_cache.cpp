@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/block_cache.hpp"
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tessera::memory {
+
+BlockCache::BlockCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,
+                       CacheLimits limits)
+    : limits_(limits), kept_(classes), upstream_(std::move(upstream)), pool_(pool) {}
+
+BlockCache::~BlockCache() {
+  for (const auto& queue : queues_) {
+    if (queue->mark.native() != nullptr) upstream_->destroy_event(queue->mark);
+  }
+  for (const EventView event : spare_events_) upstream_->destroy_event(event);
+}
+
+void BlockCache::close() noexcept {
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    while (cached_.oldest() != nullptr) evict(*cached_.oldest());
+    closed_ = true;
+    last = leases_ == 0;
+  }
+  if (last) delete this;
+}
+
+MemoryLease BlockCache::take(std::size_t bytes, SizeClass size, StreamView stream) {
+  const std::lock_guard lock(mutex_);
+  StreamQueue& queue = queue_of(stream);
+  Block* block = queue.bins[size.index].newest();
+  // What the stream itself returned is in order without any event, unless others used it too.
+  if (block == nullptr || !block->guests.empty()) block = find(queue, size.index);
+  if (block != nullptr) {
+    take_from_cache(*block);
+    ++statistics_.hits;
+  } else {
+    block = &allocate(size, queue, bytes);
+    ++statistics_.misses;
+  }
+  block->queue = &queue;
+  block->leased = true;
+  ++queue.leases;
+  ++leases_;
+  statistics_.in_use_bytes += size.bytes;
+  mark_bytes_ = std::max(mark_bytes_, statistics_.in_use_bytes);
+  statistics_.high_water_bytes = std::max(statistics_.high_water_bytes, statistics_.in_use_bytes);
+  statistics_.reserved_high_water_bytes =
+      std::max(statistics_.reserved_high_water_bytes, statistics_.reserved_bytes());
+  return {block, block->data, bytes};
+}
+
+void BlockCache::refuse(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  run_out(bytes, statistics_.cached_bytes, "no pool has blocks of that size");
+}
+
+void BlockCache::give_back(Block& block) noexcept {
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    StreamQueue& queue = *block.queue;
+    block.returned = ++queue.returns;
+    block.leased = false;
+    --queue.leases;
+    ++statistics_.returns;
+    statistics_.in_use_bytes -= block.size.bytes;
+    if (!block.guests.empty()) record_guests(block);
+    put_in_cache(block);
+    if (kept_[block.size.index] > limits_.blocks_per_class) evict(block);
+    while (statistics_.cached_bytes > limits_.cached_bytes) evict(*cached_.oldest());
+    if (closed_ && cached_.oldest() != nullptr) evict(*cached_.oldest());
+    last = --leases_ == 0 && closed_;
+  }
+  if (last) delete this;
+}
+
+void BlockCache::record_stream(Block& block, StreamView other) {
+  const std::lock_guard lock(mutex_);
+  if (other == block.queue->stream) return;
+  upstream_->check_stream(other);
+  const auto is_other = [&](const Guest& guest) { return guest.stream == other && !guest.recorded; };
+  if (std::ranges::any_of(block.guests, is_other)) return;
+  block.guests.reserve(block.guests.size() + 1);
+  block.guests.push_back({other, spare_event()});
+}
+
+void BlockCache::fill_zero(const MemoryLease& lease) {
+  const std::lock_guard lock(mutex_);
+  upstream_->fill_zero(lease.data(), lease.size_bytes(), lease.block_->queue->stream);
+}
+
+StreamQueue& BlockCache::queue_of(StreamView stream) {
+  if (last_queue_ != nullptr && last_queue_->stream == stream) return *last_queue_;
+  const auto known = std::ranges::find(queues_, stream, [](const auto& queue) { return queue->stream; });
+  if (known != queues_.end()) {
+    last_queue_ = known->get();
+  } else {
+    upstream_->check_stream(stream);
+    queues_.push_back(std::make_unique<StreamQueue>(stream, kept_.size()));
+    last_queue_ = queues_.back().get();
+  }
+  return *last_queue_;
+}
+
+/// A cached block of the class that work on `queue`'s stream may use from now on; null if none is cached. One
+/// that nothing has to wait for is preferred, and of these the stream's own. Of other streams' blocks the
+/// oldest are asked for: they are the likeliest to be done with.
+Block* BlockCache::find(StreamQueue& queue, std::uint32_t size_class) {
+  Block* waiting = nullptr;
+  const auto look_at = [&](Block* block) {
+    if (block == nullptr) return false;
+    if (is_complete(*block, queue)) return true;
+    if (waiting == nullptr) waiting = block;
+    return false;
+  };
+  if (Block* own = queue.bins[size_class].newest(); look_at(own)) return own;
+  for (const auto& other : queues_) {
+    if (other.get() == &queue) continue;
+    if (Block* block = other->bins[size_class].oldest(); look_at(block)) return block;
+  }
+  if (waiting != nullptr) {
+    order_before(*waiting, queue);
+    ++statistics_.waits;
+  }
+  return waiting;
+}
+
+/// Whether all work on the block is complete or, being on the taker's own stream, in order.
+bool BlockCache::is_complete(Block& block, const StreamQueue& taker) {
+  StreamQueue& owner = *block.queue;
+  if (&owner != &taker && block.returned > owner.complete) {
+    if (block.returned > owner.marked || !upstream_->ready(owner.mark)) return false;
+    owner.complete = owner.marked;
+  }
+  for (const Guest& guest : block.guests) {
+    if (guest.stream != taker.stream && !upstream_->ready(guest.event)) return false;
+  }
+  forget_guests(block);
+  return true;
+}
+
+/// Makes the taker's stream wait for all work on the block.
+void BlockCache::order_before(Block& block, const StreamQueue& taker) {
+  StreamQueue& owner = *block.queue;
+  if (&owner != &taker && block.returned > owner.complete) {
+    if (block.returned > owner.marked) {
+      if (owner.mark.native() == nullptr) owner.mark = spare_event();
+      upstream_->record(owner.mark, owner.stream);
+      owner.marked = owner.returns;
+    }
+    upstream_->hold(taker.stream, owner.mark);
+  }
+  for (const Guest& guest : block.guests) {
+    if (guest.stream != taker.stream) upstream_->hold(taker.stream, guest.event);
+  }
+  forget_guests(block);
+}
+
+Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_t requested) {
+  const std::size_t cached_before = statistics_.cached_bytes;
+  if (size.bytes > limits_.reserved_bytes - std::min(limits_.reserved_bytes, statistics_.in_use_bytes))
+    run_out(requested, cached_before, "the pool's limit does not allow it");
+  if (spare_blocks_.empty()) {
+    blocks_.emplace_back().cache = this;
+    spare_blocks_.reserve(blocks_.size());  // so that no return has to
+    spare_blocks_.push_back(&blocks_.back());
+  }
+  make_room(size.bytes);
+  void* data = upstream_->allocate(size.bytes, queue.stream);
+  if (data == nullptr) {
+    while (cached_.oldest() != nullptr) evict(*cached_.oldest());
+    wait_for_all();
+    upstream_->trim();
+    data = upstream_->allocate(size.bytes, queue.stream);
+    if (data == nullptr) run_out(requested, cached_before, "device memory has run out");
+  }
+  Block& block = *spare_blocks_.back();
+  spare_blocks_.pop_back();
+  block.data = data;
+  block.size = size;
+  return block;
+}
+
+/// Gives cached blocks back until `bytes` more may be reserved. That those in use are not too many for the
+/// limit has been seen to; the slack always lets them be.
+void BlockCache::make_room(std::size_t bytes) noexcept {
+  const std::size_t needed = statistics_.in_use_bytes + bytes;
+  const double marked = static_cast<double>(std::max(mark_bytes_, needed)) * (1.0 + limits_.slack);
+  const double floor = std::max(marked, static_cast<double>(limits_.floor_bytes));
+  const auto most = floor < static_cast<double>(limits_.reserved_bytes)
+                        ? std::max(needed, static_cast<std::size_t>(floor))
+                        : limits_.reserved_bytes;
+  while (statistics_.cached_bytes > most - needed) evict(*cached_.oldest());
+}
+
+void BlockCache::wait_for_all() {
+  for (const auto& queue : queues_) {
+    if (queue->mark.native() == nullptr) queue->mark = spare_event();
+    upstream_->record(queue->mark, queue->stream);
+    queue->marked = queue->returns;
+    upstream_->synchronize(queue->mark);
+    queue->complete = queue->returns;
+  }
+}
+
+void BlockCache::run_out(std::size_t requested, std::size_t cached_before, const char* why) const {
+  const MemoryUpstream::Figures device = upstream_->figures();
+  const auto figure = [](std::size_t bytes) { return std::to_string(bytes); };
+  std::string message = std::string(pool_) + ": " + figure(requested) + " bytes were asked for, but " + why +
+                        ": " + figure(statistics_.in_use_bytes) + " bytes in use, " + figure(cached_before) +
+                        " cached";
+  if (statistics_.cached_bytes < cached_before) message += " (freed)";
+  message += "; the device has " + figure(device.free_bytes) + " free of " + figure(device.total_bytes);
+  if (limits_.reserved_bytes != CacheLimits{}.reserved_bytes)
+    message += "; the pool's limit is " + figure(limits_.reserved_bytes);
+  throw Error(ErrorCode::job_fault, message);
+}
+
+void BlockCache::put_in_cache(Block& block) noexcept {
+  auto& bin = block.queue->bins[block.size.index];
+  // One that others still use comes last, so that the newest is one that can be had at once.
+  block.guests.empty() ? bin.push_newest(block) : bin.push_oldest(block);
+  cached_.push_newest(block);
+  ++kept_[block.size.index];
+  ++statistics_.cached_blocks;
+  statistics_.cached_bytes += block.size.bytes;
+}
+
+void BlockCache::take_from_cache(Block& block) noexcept {
+  block.queue->bins[block.size.index].remove(block);
+  cached_.remove(block);
+  --kept_[block.size.index];
+  --statistics_.cached_blocks;
+  statistics_.cached_bytes -= block.size.bytes;
+}
+
+void BlockCache::evict(Block& block) noexcept {
+  take_from_cache(block);
+  ++statistics_.given_back;
+  try {
+    order_before(block, *block.queue);
+  } catch (const Error&) {
+    // Only a device that is lost cannot make a stream wait; its memory is out of use.
+    forget_guests(block);
+  }
+  upstream_->deallocate(block.data, block.size.bytes, block.queue->stream);
+  block.data = nullptr;
+  block.queue = nullptr;
+  spare_blocks_.push_back(&block);
+}
+
+EventView BlockCache::spare_event() {
+  if (spare_events_.empty()) {
+    spare_events_.reserve(events_ + 1);  // so that giving one back never has to
+    const EventView event = upstream_->create_event();
+    ++events_;
+    return event;
+  }
+  const EventView event = spare_events_.back();
+  spare_events_.pop_back();
+  return event;
+}
+
+void BlockCache::record_guests(Block& block) noexcept {
+  for (Guest& guest : block.guests) {
+    if (guest.recorded) continue;
+    try {
+      upstream_->record(guest.event, guest.stream);
+    } catch (const Error&) {
+      // Only a device that is lost cannot record an event. The next call that may throw tells.
+    }
+    guest.recorded = true;
+  }
+}
+
+void BlockCache::forget_guests(Block& block) noexcept {
+  for (const Guest& guest : block.guests) spare_events_.push_back(guest.event);
+  block.guests.clear();
+}
+
+void BlockCache::release_stream(StreamView stream) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find(queues_, stream, [](const auto& queue) { return queue->stream; });
+  if (known != queues_.end() && (*known)->leases > 0)
+    throw Error(ErrorCode::usage, std::string(pool_) + ": a stream is released while " +
+                                      std::to_string((*known)->leases) +
+                                      " leases are bound to it: return them first");
+  // What it does with others' blocks is told by events from now on.
+  for (Block& block : blocks_) {
+    for (Guest& guest : block.guests) {
+      if (guest.stream != stream) continue;
+      if (!guest.recorded) upstream_->record(guest.event, stream);
+      guest.recorded = true;
+      guest.stream = {};
+    }
+  }
+  if (known == queues_.end()) return;
+  StreamQueue& queue = **known;
+  for (auto& bin : queue.bins) {
+    while (bin.oldest() != nullptr) evict(*bin.oldest());
+  }
+  if (queue.mark.native() != nullptr) spare_events_.push_back(queue.mark);
+  if (last_queue_ == &queue) last_queue_ = nullptr;
+  queues_.erase(known);
+}
+
+void BlockCache::empty() noexcept {
+  const std::lock_guard lock(mutex_);
+  while (cached_.oldest() != nullptr) evict(*cached_.oldest());
+  mark_bytes_ = statistics_.in_use_bytes;
+  upstream_->trim();
+}
+
+void BlockCache::evict_to(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  while (statistics_.cached_bytes > bytes) evict(*cached_.oldest());
+}
+
+void BlockCache::set_limits(CacheLimits limits) noexcept {
+  const std::lock_guard lock(mutex_);
+  limits_ = limits;
+  for (Block* block = cached_.oldest(); block != nullptr;) {
+    Block& looked_at = *std::exchange(block, block->in_cache.newer);
+    if (kept_[looked_at.size.index] > limits_.blocks_per_class) evict(looked_at);
+  }
+  while (statistics_.cached_bytes > limits_.cached_bytes) evict(*cached_.oldest());
+}
+
+PoolStatistics BlockCache::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+void BlockCache::reset_stats() noexcept {
+  const std::lock_guard lock(mutex_);
+  const PoolStatistics now = statistics_;
+  statistics_ = {};
+  statistics_.in_use_bytes = statistics_.high_water_bytes = now.in_use_bytes;
+  statistics_.cached_bytes = now.cached_bytes;
+  statistics_.cached_blocks = now.cached_blocks;
+  statistics_.reserved_high_water_bytes = now.reserved_bytes();
+}
+
+MemoryUpstream::Figures BlockCache::memory() const {
+  const std::lock_guard lock(mutex_);
+  return upstream_->figures();
+}
+
+}  // namespace tessera::memory

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "memory/size_classes.hpp"
+
+#include <tessera/memory/lease.hpp>
+#include <tessera/memory/upstream.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+/// The machinery under the pools: blocks of device memory that are leased to streams and, once returned,
+/// kept by stream and size class.
+namespace tessera::memory {
+
+struct Link {
+  Block* newer = nullptr;
+  Block* older = nullptr;
+};
+
+/// Blocks in the order of their return; `link` is where a block keeps its neighbours.
+template <Link Block::*link>
+class BlockList {
+ public:
+  [[nodiscard]] Block* newest() const noexcept { return newest_; }
+  [[nodiscard]] Block* oldest() const noexcept { return oldest_; }
+  void push_newest(Block& block) noexcept {
+    (block.*link) = {nullptr, newest_};
+    (newest_ != nullptr ? (newest_->*link).newer : oldest_) = &block;
+    newest_ = &block;
+  }
+  void push_oldest(Block& block) noexcept {
+    (block.*link) = {oldest_, nullptr};
+    (oldest_ != nullptr ? (oldest_->*link).older : newest_) = &block;
+    oldest_ = &block;
+  }
+  void remove(Block& block) noexcept {
+    const Link at = block.*link;
+    (at.newer != nullptr ? (at.newer->*link).older : newest_) = at.older;
+    (at.older != nullptr ? (at.older->*link).newer : oldest_) = at.newer;
+  }
+
+ private:
+  Block* newest_ = nullptr;
+  Block* oldest_ = nullptr;
+};
+
+struct StreamQueue;
+
+/// What a hit writes to has cache lines of its own, two as they are fetched, so that threads on pools of
+/// their own do not slow each other.
+inline constexpr std::size_t apart_bytes = 128;
+
+/// The use of a block by a stream that is not its own.
+struct Guest {
+  StreamView stream;
+  EventView event;
+  bool recorded = false;  ///< once the block is returned, or the stream released: `event` ends that use
+};
+
+struct alignas(apart_bytes) Block {
+  void* data = nullptr;
+  SizeClass size;
+  BlockCache* cache = nullptr;
+  StreamQueue* queue = nullptr;  ///< of the stream that it is leased to, or was last; null: not in use at all
+  bool leased = false;
+  std::uint64_t returned = 0;  ///< which of its stream's returns the last one was
+  std::vector<Guest> guests;
+  Link in_bin;
+  Link in_cache;
+};
+
+/// One stream's cached blocks, and how far its work is known to have come. An event is recorded only when
+/// another stream wants a block; recorded late, it stands for all returns before it.
+struct alignas(apart_bytes) StreamQueue {
+  StreamQueue(StreamView of, std::size_t classes) : stream(of), bins(classes) {}
+
+  StreamView stream;
+  std::vector<BlockList<&Block::in_bin>> bins;  ///< by size class
+  std::size_t leases = 0;
+  std::uint64_t returns = 0;
+  std::uint64_t complete = 0;  ///< work before this many returns is known to be complete
+  std::uint64_t marked = 0;    ///< and `mark` stands for the work before this many
+  EventView mark;
+};
+
+struct CacheLimits {
+  double slack = std::numeric_limits<double>::infinity();  ///< see BufferPoolOptions
+  std::size_t floor_bytes = 0;
+  std::size_t reserved_bytes = std::numeric_limits<std::size_t>::max();
+  std::size_t cached_bytes =
+      std::numeric_limits<std::size_t>::max();  ///< a return beyond it frees the oldest
+  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< a return beyond it frees
+};
+
+/// Thread-safe. It lives until it is closed and the last lease is back; the pool that owns it closes it.
+class alignas(apart_bytes) BlockCache {
+ public:
+  /// `classes`: how many size classes there are. `pool` begins its messages: "buffer pool".
+  BlockCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,
+             CacheLimits limits);
+  BlockCache(const BlockCache&) = delete;
+  BlockCache& operator=(const BlockCache&) = delete;
+
+  /// `bytes` of a block of class `size`. See `BufferPool`.
+  [[nodiscard]] MemoryLease take(std::size_t bytes, SizeClass size, StreamView stream);
+  /// The same for a request that no class holds: throws as when memory has run out.
+  [[noreturn]] void refuse(std::size_t bytes);
+  void give_back(Block& block) noexcept;
+  void record_stream(Block& block, StreamView other);
+  void fill_zero(const MemoryLease& lease);
+
+  void release_stream(StreamView stream);
+  void empty() noexcept;
+  /// Gives cached blocks back, the oldest first, until at most `bytes` are cached.
+  void evict_to(std::size_t bytes) noexcept;
+  /// Applies at once to what is cached, but for the slack.
+  void set_limits(CacheLimits limits) noexcept;
+  void close() noexcept;
+
+  [[nodiscard]] PoolStatistics statistics() const;
+  void reset_stats() noexcept;
+  [[nodiscard]] MemoryUpstream::Figures memory() const;
+
+ private:
+  ~BlockCache();
+
+  [[nodiscard]] StreamQueue& queue_of(StreamView stream);
+  [[nodiscard]] Block* find(StreamQueue& queue, std::uint32_t size_class);
+  [[nodiscard]] bool is_complete(Block& block, const StreamQueue& taker);
+  void order_before(Block& block, const StreamQueue& taker);
+  [[nodiscard]] Block& allocate(SizeClass size, const StreamQueue& queue, std::size_t requested);
+  void make_room(std::size_t bytes) noexcept;
+  void wait_for_all();
+  [[noreturn]] void run_out(std::size_t requested, std::size_t cached_before, const char* why) const;
+
+  void put_in_cache(Block& block) noexcept;
+  void take_from_cache(Block& block) noexcept;
+  void evict(Block& block) noexcept;
+  void deallocate(Block& block) noexcept;
+  [[nodiscard]] EventView spare_event();
+  void record_guests(Block& block) noexcept;
+  void forget_guests(Block& block) noexcept;
+
+  mutable std::mutex mutex_;
+  StreamQueue* last_queue_ = nullptr;
+  CacheLimits limits_;
+  PoolStatistics statistics_;
+  BlockList<&Block::in_cache> cached_;
+  std::vector<std::size_t> kept_;  ///< cached blocks by size class
+  std::size_t leases_ = 0;
+  std::size_t mark_bytes_ = 0;  ///< highest bytes in use since the cache was last emptied: what slack is of
+  bool closed_ = false;
+  std::vector<std::unique_ptr<StreamQueue>> queues_;
+  std::deque<Block> blocks_;          ///< all records ever made
+  std::vector<Block*> spare_blocks_;  ///< records without memory
+  std::vector<EventView> spare_events_;
+  std::size_t events_ = 0;  ///< all events that are not destroyed
+  std::unique_ptr<MemoryUpstream> upstream_;
+  const char* pool_;
+};
+
+}  // namespace tessera::memory

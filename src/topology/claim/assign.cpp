@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/topology/claim.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+
+#include "topology/claim/matching.hpp"
+
+namespace tessera {
+namespace {
+
+/// Ranks and devices as row and column numbers, in ascending order, so that the order of the sightings
+/// is forgotten here and "lower" means the same to ranks, UUIDs and the matching.
+class Sights {
+ public:
+  explicit Sights(std::span<const Sighting> sightings) {
+    for (const Sighting& s : sightings) {
+      ranks_.push_back(s.rank);
+      uuids_.push_back(s.uuid);
+    }
+    sort_unique(ranks_);
+    sort_unique(uuids_);
+    for (const Sighting& s : sightings) {
+      const std::size_t device = place(uuids_, s.uuid);
+      const auto [at, first] = distance_.try_emplace({device, place(ranks_, s.rank)}, s.distance);
+      if (!first) at->second = std::min(at->second, s.distance);
+      elsewhere_.resize(uuids_.size(), 0);
+      elsewhere_[device] = std::max(elsewhere_[device], s.drivers_elsewhere);
+    }
+  }
+
+  [[nodiscard]] std::size_t ranks() const { return ranks_.size(); }
+  [[nodiscard]] std::size_t devices() const { return uuids_.size(); }
+  [[nodiscard]] int rank(std::size_t row) const { return ranks_[row]; }
+  [[nodiscard]] const Uuid& uuid(std::size_t device) const { return uuids_[device]; }
+  /// (device, row) to distance, by device and then row.
+  [[nodiscard]] const auto& distances() const { return distance_; }
+  /// By device: its drivers in other jobs.
+  [[nodiscard]] const std::vector<int>& elsewhere() const { return elsewhere_; }
+  [[nodiscard]] bool is_free(std::size_t device) const { return elsewhere_[device] == 0; }
+
+ private:
+  template <class T>
+  static void sort_unique(std::vector<T>& values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+  }
+  template <class T>
+  static std::size_t place(const std::vector<T>& values, const T& value) {
+    return static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), value) - values.begin());
+  }
+
+  std::vector<int> ranks_;
+  std::vector<Uuid> uuids_;
+  std::map<std::pair<std::size_t, std::size_t>, int> distance_;
+  std::vector<int> elsewhere_;
+};
+
+struct Drive {
+  std::size_t row;
+  int distance;
+  std::size_t device;
+  friend auto operator<=>(const Drive&, const Drive&) = default;
+};
+
+/// At most one free device to each rank, by the best matching.
+std::vector<Drive> match_one_each(const Sights& sights) {
+  std::vector<detail::Edge> edges;
+  int nearest = 0;  // a matching wants costs that are not negative
+  for (const auto& [seen, distance] : sights.distances()) nearest = std::min(nearest, distance);
+  for (const auto& [seen, distance] : sights.distances())
+    if (sights.is_free(seen.first))
+      edges.push_back({seen.second, seen.first, std::int64_t{distance} - nearest});
+  const auto matched = detail::best_matching(sights.ranks(), sights.devices(), edges);
+  std::vector<Drive> drives;
+  for (std::size_t row = 0; row < matched.size(); ++row)
+    if (matched[row]) drives.push_back({row, sights.distances().at({*matched[row], row}), *matched[row]});
+  return drives;
+}
+
+/// The free devices that no rank drives yet, lowest UUID first: each to the nearest rank that sees it, then
+/// the one with fewer devices, then the lower.
+void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
+  std::vector<std::size_t> held(sights.ranks(), 0);
+  std::vector<char> driven(sights.devices(), 0);
+  for (const Drive& drive : drives) {
+    ++held[drive.row];
+    driven[drive.device] = 1;
+  }
+  for (auto seen = sights.distances().begin(); seen != sights.distances().end();) {
+    const std::size_t device = seen->first.first;
+    std::tuple best(seen->second, held[seen->first.second], seen->first.second);
+    for (; seen != sights.distances().end() && seen->first.first == device; ++seen)
+      best = std::min(best, std::tuple(seen->second, held[seen->first.second], seen->first.second));
+    if (driven[device] != 0 || !sights.is_free(device)) continue;
+    const auto& [distance, count, row] = best;
+    drives.push_back({row, distance, device});
+    ++held[row];
+  }
+}
+
+/// The ranks that drive nothing, lowest first: each joins the device that is least shared, then nearest.
+void share(const Sights& sights, std::vector<Drive>& drives) {
+  std::vector<char> busy(sights.ranks(), 0);
+  std::vector<int> sharers = sights.elsewhere();
+  for (const Drive& drive : drives) {
+    busy[drive.row] = 1;
+    ++sharers[drive.device];
+  }
+  for (std::size_t row = 0; row < sights.ranks(); ++row) {
+    if (busy[row] != 0) continue;
+    // Every rank here has a sighting, so there is a device to join.
+    std::optional<std::tuple<int, int, std::size_t>> best;
+    for (std::size_t device = 0; device < sights.devices(); ++device) {
+      const auto seen = sights.distances().find({device, row});
+      if (seen == sights.distances().end()) continue;
+      const std::tuple join(sharers[device], seen->second, device);
+      best = best ? std::min(*best, join) : join;
+    }
+    const auto& [count, distance, device] = *best;
+    drives.push_back({row, distance, device});
+    ++sharers[device];
+  }
+}
+
+}  // namespace
+
+std::vector<Assignment> assign_devices(std::span<const Sighting> sightings, bool allow_sharing) {
+  const Sights sights(sightings);
+  auto drives = match_one_each(sights);
+  hand_out_rest(sights, drives);
+  if (allow_sharing) share(sights, drives);
+
+  std::vector<int> sharers = sights.elsewhere();
+  for (const Drive& drive : drives) ++sharers[drive.device];
+  std::sort(drives.begin(), drives.end());
+  std::vector<Assignment> assignments;
+  assignments.reserve(drives.size());
+  for (const Drive& drive : drives)
+    assignments.push_back({sights.rank(drive.row), sights.uuid(drive.device), sharers[drive.device]});
+  return assignments;
+}
+
+}  // namespace tessera

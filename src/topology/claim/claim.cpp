@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+#include <tessera/topology/claim.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <type_traits>
+
+#include "mpi/time_limit.hpp"
+#include "topology/claim/device_locks.hpp"
+#include "topology/claim/nodes.hpp"
+#include "topology/linux/host_identity.hpp"
+
+namespace tessera {
+namespace {
+
+/// A rank whose probe was ended early stands where it does all the same.
+std::string boot_id_of(const HostInfo& host) {
+  return host.boot_id.empty() ? detail::this_boot_id() : host.boot_id;
+}
+std::string hostname_of(const HostInfo& host) {
+  return host.hostname.empty() ? detail::this_hostname() : host.hostname;
+}
+
+/// A sighting on its way between ranks; whose it is follows from where it stands.
+struct SightingRecord {
+  Uuid uuid;
+  std::int32_t distance = 0;
+  std::int32_t simulated = 0;
+  std::int32_t process = 0;  ///< the one that a simulated device belongs to, or 0
+  std::int64_t total_memory_bytes = 0;
+};
+static_assert(std::is_trivially_copyable_v<SightingRecord>);
+
+/// What a rank of the node is given.
+struct Grant {
+  Uuid uuid;
+  std::int32_t rank = 0;
+  std::int32_t slot = -1;  ///< of the device's lock file; -1 where there is none
+  std::int32_t sharers = 0;
+  std::int32_t sharers_elsewhere = 0;
+  std::int64_t reserved_elsewhere_bytes = 0;
+};
+static_assert(std::is_trivially_copyable_v<Grant>);
+
+/// What the ranks of a node see of their devices.
+struct NodeView {
+  std::vector<Sighting> sightings;
+  std::map<Uuid, DeviceInfo> devices;  ///< what a lock goes by
+  std::map<Uuid, int> processes;       ///< that have simulated devices of their own
+  std::string launch;                  ///< the leader's name for this mpirun
+  std::string node;
+
+  [[nodiscard]] std::string lock_name(const Uuid& uuid) const {
+    // Ranks of different jobs may go by the same number, and have the same names for devices of their own.
+    return detail::lock_name(devices.at(uuid), std::to_string(processes.at(uuid)) + '.' + launch, node);
+  }
+};
+
+/// What the leader of a node has decided for its ranks.
+struct Decision {
+  std::vector<Grant> grants;
+  std::map<Uuid, std::string> taken;  ///< by other jobs, and by which
+  std::string unguarded;
+};
+
+NodeView gather_view(const mpi::Communicator& node, const Probe& probe) {
+  std::vector<SightingRecord> mine;
+  for (const auto& device : probe.devices)
+    mine.push_back({device.info.uuid, device.distance, device.info.simulated ? 1 : 0,
+                    device.info.simulated_for_rank ? static_cast<std::int32_t>(getpid()) : 0,
+                    device.info.total_memory_bytes});
+  std::vector<std::size_t> offsets;
+  const auto records = node.allgatherv(std::span<const SightingRecord>(mine), &offsets);
+  NodeView view;
+  for (std::size_t rank = 0; rank + 1 < offsets.size(); ++rank) {
+    for (std::size_t i = offsets[rank]; i < offsets[rank + 1]; ++i) {
+      const SightingRecord& record = records[i];
+      view.sightings.push_back({static_cast<int>(rank), record.uuid, record.distance});
+      DeviceInfo& known = view.devices[record.uuid];
+      known.uuid = record.uuid;
+      known.simulated = record.simulated != 0;
+      view.processes[record.uuid] = record.process;
+      known.total_memory_bytes = record.total_memory_bytes;
+    }
+  }
+  view.launch = node.broadcast_text(detail::this_launch(), 0);
+  view.node = boot_id_of(probe.host) + '-' + hostname_of(probe.host);
+  return view;
+}
+
+std::string joined(const std::vector<detail::DeviceUser>& users) {
+  std::vector<std::string> names;
+  for (const auto& user : users) {
+    const std::string name = to_string(user);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// Decides for the ranks of a node, beside what other jobs drive there, and keeps the slots for them.
+class Leader {
+ public:
+  /// Calls `meanwhile` as long as it waits for another claim.
+  Decision decide(NodeView view, bool allow_sharing, const std::function<void()>& meanwhile) {
+    Decision decision;
+    try {
+      const detail::ClaimLock lock(detail::lock_folder(), meanwhile);
+      leave_out_taken(view, lock, allow_sharing, decision);
+      grant(view, allow_sharing, decision);
+      for (Grant& granted : decision.grants) {
+        reserved_.push_back(
+            lock.reserve(view.lock_name(granted.uuid), as_user(granted, view, allow_sharing)));
+        granted.slot = reserved_.back().slot;
+      }
+    } catch (const detail::ClaimInProgress& other) {
+      // The devices may be the other's in a moment.
+      decision = {};
+      for (const auto& [uuid, device] : view.devices) decision.taken[uuid] = other.what();
+    } catch (const std::exception& problem) {
+      decision.unguarded = problem.what();
+      if (decision.grants.empty()) grant(view, allow_sharing, decision);
+    }
+    return decision;
+  }
+
+  /// To be called once the ranks have taken theirs.
+  void let_go() { reserved_.clear(); }
+
+ private:
+  /// Takes the devices that other jobs drive alone off the view, and notes who shares the others.
+  void leave_out_taken(NodeView& view, const detail::ClaimLock& lock, bool allow_sharing,
+                       Decision& decision) {
+    for (const auto& [uuid, device] : view.devices) {
+      const auto users = lock.users_of(view.lock_name(uuid));
+      if (users.empty()) continue;
+      const bool may_join = allow_sharing && std::ranges::all_of(users, &detail::DeviceUser::shared);
+      if (!may_join) {
+        decision.taken[uuid] = joined(users);
+        std::erase_if(view.sightings,
+                      [&taken = uuid](const Sighting& sighting) { return sighting.uuid == taken; });
+        continue;
+      }
+      for (Sighting& sighting : view.sightings)
+        if (sighting.uuid == uuid) sighting.drivers_elsewhere = static_cast<int>(users.size());
+      std::int64_t& reserved = reserved_bytes_[uuid];
+      for (const auto& user : users) reserved += user.budget_bytes;
+    }
+  }
+
+  void grant(const NodeView& view, bool allow_sharing, Decision& decision) {
+    for (const Assignment& assigned : assign_devices(view.sightings, allow_sharing)) {
+      const auto sighting = std::ranges::find(view.sightings, assigned.uuid, &Sighting::uuid);
+      decision.grants.push_back({assigned.uuid, assigned.rank, -1, assigned.sharers,
+                                 sighting->drivers_elsewhere, reserved_bytes_[assigned.uuid]});
+    }
+  }
+
+  /// The rank until it speaks for itself.
+  static detail::DeviceUser as_user(const Grant& granted, const NodeView& view, bool allow_sharing) {
+    ClaimedDevice device{view.devices.at(granted.uuid), granted.sharers, granted.sharers_elsewhere,
+                         granted.reserved_elsewhere_bytes};
+    device.info.free_memory_bytes = device.info.total_memory_bytes;
+    return detail::this_user(allow_sharing, device.memory_budget_bytes());
+  }
+
+  std::map<Uuid, std::int64_t> reserved_bytes_;
+  std::vector<detail::ReservedSlot> reserved_;
+};
+
+/// Every rank of the node gets what its leader, rank 0, has decided.
+Decision broadcast(const mpi::Communicator& node, Decision decision) {
+  std::array<std::int64_t, 1> count{static_cast<std::int64_t>(decision.grants.size())};
+  node.broadcast(std::span<std::int64_t>(count), 0);
+  decision.grants.resize(static_cast<std::size_t>(count[0]));
+  node.broadcast(std::span<Grant>(decision.grants), 0);
+
+  // The first line, and two for each device that is taken.
+  std::string text = decision.unguarded;
+  std::ranges::replace(text, '\n', ' ');
+  for (const auto& [uuid, who] : decision.taken) text += '\n' + to_string(uuid) + '\n' + who;
+  std::istringstream lines(node.broadcast_text(text, 0));
+  std::getline(lines, decision.unguarded);
+  for (std::string uuid, who; std::getline(lines, uuid) && std::getline(lines, who);)
+    decision.taken[*parse_uuid(uuid)] = who;
+  return decision;
+}
+
+/// Locks what this rank is given, and leaves out what it cannot have after all.
+void take_granted(const NodeView& view, bool allow_sharing, Decision& decision, int rank, const Probe& probe,
+                  Claim& claim) {
+  auto held = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  for (const Grant& granted : decision.grants) {
+    if (granted.rank != rank) continue;
+    const auto seen = std::ranges::find(probe.devices, granted.uuid,
+                                        [](const ProbedDevice& device) { return device.info.uuid; });
+    const ClaimedDevice device{seen->info, granted.sharers, granted.sharers_elsewhere,
+                               granted.reserved_elsewhere_bytes};
+    if (granted.slot >= 0) {
+      try {
+        auto slot = detail::take_slot(detail::lock_folder(), view.lock_name(granted.uuid), granted.slot,
+                                      detail::this_user(allow_sharing, device.memory_budget_bytes()));
+        if (slot == nullptr) {
+          decision.taken[granted.uuid] = "it is locked";
+          continue;
+        }
+        held->push_back(std::move(slot));
+      } catch (const std::exception& problem) {
+        claim.unguarded = problem.what();
+      }
+    }
+    claim.devices.push_back(device);
+  }
+  if (!held->empty()) claim.held = std::move(held);
+}
+
+Absence nothing_left(const Probe& probe, int ranks_of_node, const std::map<Uuid, std::string>& taken) {
+  if (probe.absence) return *probe.absence;
+  if (probe.devices.empty()) return {Absence::Reason::no_device, "this rank sees no GPU"};
+  std::vector<std::string> others;
+  std::size_t taken_here = 0;
+  for (const ProbedDevice& device : probe.devices) {
+    const auto by = taken.find(device.info.uuid);
+    if (by == taken.end()) continue;
+    ++taken_here;
+    if (std::ranges::find(others, by->second) == others.end()) others.push_back(by->second);
+  }
+  std::string who;
+  for (const auto& other : others) who += (who.empty() ? "" : ", ") + other;
+
+  const auto seen = probe.devices.size();
+  const std::string what = (seen == 1 ? "the one GPU" : "all " + std::to_string(seen) + " GPUs") +
+                           std::string(" that this rank sees");
+  if (taken_here == seen)
+    return {Absence::Reason::driven, "other jobs on " + probe.host.hostname + " drive " + what + " (" + who +
+                                         "): wait for their end, or allow sharing in all of them"};
+  return {Absence::Reason::none_left, "the other ranks of " + probe.host.hostname + " (" +
+                                          std::to_string(ranks_of_node) + " in all)" +
+                                          (who.empty() ? "" : " and other jobs (" + who + ")") + " drive " +
+                                          what + ": start fewer ranks or allow sharing"};
+}
+
+}  // namespace
+
+Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharing) {
+  const auto nodes = detail::nodes_of_ranks(comm, boot_id_of(probe.host), hostname_of(probe.host));
+  Claim claim;
+  claim.node = nodes[static_cast<std::size_t>(comm.rank())];
+  claim.nodes = 1 + *std::max_element(nodes.begin(), nodes.end());
+
+  const auto node = comm.split(claim.node);
+  const NodeView view = gather_view(node, probe);
+  // One decides, and waits for nobody while it keeps other claims of the machine waiting. While one of those
+  // keeps it waiting, it answers the ranks that wait for it.
+  Leader leader;
+  Decision decision;
+  if (node.rank() == 0) {
+    mpi::detail::TimeLimit limit(comm, "the files that tell which job drives which GPU");
+    decision = leader.decide(view, allow_sharing, [&] {
+      comm.alive();
+      limit.restart();
+    });
+  }
+  decision = broadcast(node, std::move(decision));
+  claim.unguarded = decision.unguarded;
+  {
+    const mpi::detail::TimeLimit limit(comm, "the files that tell which job drives which GPU");
+    take_granted(view, allow_sharing, decision, node.rank(), probe, claim);
+  }
+  node.barrier();
+  leader.let_go();
+  if (claim.devices.empty()) claim.absence = nothing_left(probe, node.size(), decision.taken);
+  return claim;
+}
+
+}  // namespace tessera

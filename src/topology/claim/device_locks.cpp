@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/claim/device_locks.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include "topology/linux/linux_files.hpp"
+#include "topology/linux/private_folder.hpp"
+
+namespace tessera::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view claims_file = "claims";
+constexpr std::string_view simulated_prefix = "sim-";
+constexpr int most_slots = 1024;
+
+/// What a slot says of its driver.
+struct SlotRecord {
+  std::int32_t pid;
+  std::int32_t shared;
+  std::int64_t budget_bytes;
+  std::array<char, 48> program;
+};
+static_assert(std::is_trivially_copyable_v<SlotRecord>);
+
+constexpr off_t reserved_byte(int slot) {
+  return 2 * off_t{slot};
+}
+constexpr off_t driver_byte(int slot) {
+  return 2 * off_t{slot} + 1;
+}
+
+[[noreturn]] void fail(const fs::path& file, const char* what) {
+  throw Error(ErrorCode::job_fault, file.string() + " cannot be " + what + ": " + std::strerror(errno));
+}
+
+HeldLock open_file(const fs::path& file) {
+  const int opened = open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (opened < 0) fail(file, "opened");
+  return HeldLock(opened);
+}
+
+/// Of a lock: all that follow the first.
+constexpr off_t all_bytes = 0;
+
+/// True if that is done.
+bool set_lock(int file, short type, off_t begin, off_t bytes) noexcept {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = begin;
+  lock.l_len = bytes;
+  return fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+/// Locks one byte, unless another open file has locked it.
+bool try_lock(int file, off_t byte, const fs::path& name) {
+  if (set_lock(file, F_WRLCK, byte, 1)) return true;
+  if (errno != EAGAIN && errno != EACCES) fail(name, "locked");
+  return false;
+}
+
+/// Whether another open file has locked one of `bytes` bytes.
+bool is_locked(int file, off_t begin, off_t bytes, const fs::path& name) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = begin;
+  lock.l_len = bytes;
+  if (fcntl(file, F_OFD_GETLK, &lock) != 0) fail(name, "asked for its locks");
+  return lock.l_type != F_UNLCK;
+}
+
+void write_record(int file, int slot, const DeviceUser& user, const fs::path& name) {
+  SlotRecord record{user.pid, user.shared ? 1 : 0, user.budget_bytes, {}};
+  std::copy_n(user.program.begin(), std::min(user.program.size(), record.program.size() - 1),
+              record.program.begin());
+  if (pwrite(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record)) !=
+      static_cast<ssize_t>(sizeof record))
+    fail(name, "written");
+}
+
+DeviceUser read_record(int file, int slot) {
+  SlotRecord record{};
+  // What cannot be read is somebody who lets nobody join.
+  if (pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record)) !=
+      static_cast<ssize_t>(sizeof record))
+    return {};
+  record.program.back() = '\0';
+  return {record.shared != 0, record.budget_bytes, record.pid, record.program.data()};
+}
+
+/// Removes the file unless somebody drives by it. Only under the claim lock: nobody reserves meanwhile.
+void remove_if_free(const fs::path& file) noexcept {
+  try {
+    const int opened = open(file.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (opened < 0) return;
+    const HeldLock held(opened);
+    if (!is_locked(opened, 0, all_bytes, file)) (void)unlink(file.c_str());
+  } catch (const Error&) {
+    // It stays, and is in nobody's way.
+  }
+}
+
+void remove_free_simulated(const fs::path& folder) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed))
+    if (entry.path().filename().string().starts_with(simulated_prefix)) remove_if_free(entry.path());
+}
+
+/// What makes a folder usable; empty, and the folder is there, if nothing is missing.
+std::string prepare_public(const fs::path& folder) {
+  (void)mkdir(folder.c_str(), S_IRWXU);  // what comes of it is looked at
+  std::string problem = problem_of_private_folder(folder);
+  if (problem.empty() && access(folder.c_str(), W_OK | X_OK) != 0) problem = std::strerror(errno);
+  return problem;
+}
+
+/// As a part of a file's name.
+std::string as_name(std::string_view text) {
+  constexpr std::size_t longest = 64;
+  std::string name(text.substr(0, longest));
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+  };
+  std::ranges::replace_if(
+      name, [&](char c) { return !is_plain(c); }, '_');
+  return name;
+}
+
+/// A slot that is held: the file of a simulated device goes with its last driver.
+struct Slot {
+  Slot(HeldLock taken, fs::path of, bool goes) : lock(std::move(taken)), file(std::move(of)), removes(goes) {}
+  ~Slot() {
+    const bool was_own = lock.is_own();
+    lock.let_go();
+    if (!removes || !was_own) return;
+    try {
+      const fs::path claims = file.parent_path() / claims_file;
+      const HeldLock claim = open_file(claims);
+      // Whoever claims just now removes it.
+      if (try_lock(claim.file(), 0, claims)) remove_if_free(file);
+    } catch (...) {
+      // The folder is gone, and the file with it.
+    }
+  }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  HeldLock lock;
+  fs::path file;
+  bool removes;
+};
+
+}  // namespace
+
+std::string to_string(const DeviceUser& user) {
+  if (user.pid == getpid()) return "another job of this process";
+  return "pid " + std::to_string(user.pid) + (user.program.empty() ? "" : " (" + user.program + ")");
+}
+
+DeviceUser this_user(bool shared, std::int64_t budget_bytes) {
+  return {shared, budget_bytes, static_cast<std::int32_t>(getpid()), first_line("/proc/self/comm")};
+}
+
+fs::path lock_folder() {
+  if (const char* own = std::getenv("TESSERA_LOCK_DIR"); own != nullptr && *own != '\0') {
+    std::error_code failed;
+    fs::create_directories(own, failed);
+    if (failed)
+      throw Error(ErrorCode::job_fault,
+                  "TESSERA_LOCK_DIR=\"" + std::string(own) + "\" cannot be made: " + failed.message());
+    return own;
+  }
+  std::string problems;
+  for (const char* base : {"/dev/shm", "/tmp"}) {
+    fs::path folder = fs::path(base) / ("tessera-" + std::to_string(geteuid()));
+    const std::string problem = prepare_public(folder);
+    if (problem.empty()) return folder;
+    problems += (problems.empty() ? "" : "; ") + folder.string() + ": " + problem;
+  }
+  throw Error(ErrorCode::job_fault, "there is no folder for the locks of GPUs: " + problems);
+}
+
+std::string lock_name(const DeviceInfo& device, std::string_view launch, std::string_view node) {
+  const std::string uuid = to_string(device.uuid);
+  return device.simulated ? std::string(simulated_prefix) + as_name(launch) + '-' + as_name(node) + '-' + uuid
+                          : uuid;
+}
+
+std::string this_launch() {
+  const auto variable = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string(text != nullptr ? text : "");
+  };
+  if (auto name = variable("PMIX_NAMESPACE"); !name.empty()) return name;
+  if (auto step = variable("SLURM_STEP_ID"); !step.empty()) return variable("SLURM_JOB_ID") + '.' + step;
+  // Ranks of one launcher on one machine have one parent; who was not launched is alone.
+  const bool launched = !variable("PMI_RANK").empty() || !variable("OMPI_COMM_WORLD_RANK").empty();
+  return std::to_string(launched ? getppid() : getpid());
+}
+
+HeldLock::HeldLock(int file) : file_(file), process_(static_cast<std::int32_t>(getpid())) {}
+HeldLock::HeldLock(HeldLock&& other) noexcept
+    : file_(std::exchange(other.file_, -1)), process_(other.process_) {}
+HeldLock& HeldLock::operator=(HeldLock&& other) noexcept {
+  if (this != &other) {
+    let_go();
+    file_ = std::exchange(other.file_, -1);
+    process_ = other.process_;
+  }
+  return *this;
+}
+HeldLock::~HeldLock() {
+  let_go();
+}
+bool HeldLock::is_own() const noexcept {
+  return process_ == static_cast<std::int32_t>(getpid());
+}
+void HeldLock::let_go() noexcept {
+  if (file_ < 0) return;
+  // A process that was forked may have the file open for long: to close it here alone would end no lock.
+  if (is_own()) (void)set_lock(file_, F_UNLCK, 0, all_bytes);
+  (void)close(std::exchange(file_, -1));
+}
+
+ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& meanwhile, std::chrono::seconds patience)
+    : folder_(std::move(folder)) {
+  const fs::path file = folder_ / claims_file;
+  lock_ = open_file(file);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!try_lock(lock_.file(), 0, file)) {
+    if (std::chrono::steady_clock::now() > end)
+      throw ClaimInProgress(to_string(read_record(lock_.file(), 0)) + " has been claiming GPUs for " +
+                            std::to_string(patience.count()) + " s: is it stopped?");
+    if (meanwhile) meanwhile();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  write_record(lock_.file(), 0, this_user(false, 0), file);
+  remove_free_simulated(folder_);
+}
+
+std::vector<DeviceUser> ClaimLock::users_of(const std::string& name) const {
+  const fs::path path = folder_ / name;
+  const HeldLock file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (file.file() < 0 && errno != ENOENT) fail(path, "opened");
+  std::vector<DeviceUser> users;
+  if (file.file() < 0) return users;
+  for (int slot = 0; slot < most_slots; ++slot) {
+    if (!is_locked(file.file(), reserved_byte(slot), all_bytes, path))
+      break;  // neither this one nor any later
+    if (is_locked(file.file(), reserved_byte(slot), 2, path)) users.push_back(read_record(file.file(), slot));
+  }
+  return users;
+}
+
+ReservedSlot ClaimLock::reserve(const std::string& name, const DeviceUser& user) const {
+  const fs::path path = folder_ / name;
+  HeldLock file = open_file(path);
+  for (int slot = 0; slot < most_slots; ++slot) {
+    if (is_locked(file.file(), reserved_byte(slot), 2, path)) continue;
+    if (!try_lock(file.file(), reserved_byte(slot), path)) continue;
+    write_record(file.file(), slot, user, path);
+    return {slot, std::move(file)};
+  }
+  throw Error(ErrorCode::job_fault, std::to_string(most_slots) + " ranks drive " + name + " already");
+}
+
+std::shared_ptr<const void> take_slot(const fs::path& folder, const std::string& name, int slot,
+                                      const DeviceUser& user) {
+  const fs::path path = folder / name;
+  HeldLock file = open_file(path);
+  if (!try_lock(file.file(), driver_byte(slot), path)) return nullptr;
+  write_record(file.file(), slot, user, path);
+  return std::make_shared<const Slot>(std::move(file), path, name.starts_with(simulated_prefix));
+}
+
+}  // namespace tessera::detail

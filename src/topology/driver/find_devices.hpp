@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "topology/driver/survey.hpp"
+#include "topology/driver/visible_devices.hpp"
+
+namespace tessera::detail {
+
+struct FoundDevices {
+  std::vector<DeviceInfo> devices;  ///< in the order CUDA would number them
+  std::optional<Absence> absence;   ///< present exactly when `devices` is empty
+};
+
+/// The devices of a survey that this program can use, or why there are none. `built_with` is the CUDA
+/// version of the build, 1000 x major + 10 x minor: a driver of an older major version cannot run it
+/// (CUDA Compatibility, "minor version compatibility"), and a device older than its compiler's
+/// oldest target cannot either. Pure.
+[[nodiscard]] FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int built_with);
+
+/// Leaves out what CUDA, which has started in this process with the devices `started_with`, cannot reach.
+/// Pure.
+void leave_only(std::span<const Uuid> started_with, FoundDevices& found);
+
+}  // namespace tessera::detail

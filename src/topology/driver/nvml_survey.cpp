@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/shared_library.hpp"
+#include "topology/driver/architecture.hpp"
+#include "topology/driver/nvml.hpp"
+#include "topology/driver/survey.hpp"
+
+namespace tessera::detail {
+namespace {
+
+using nvml::call;
+using nvml::Status;
+
+/// NVML, opened and initialised for the life of this object.
+class Library {
+ public:
+  Library() {
+    if (!found()) return;
+    library_.find(api_.init, "nvmlInit_v2");
+    library_.find(api_.shutdown, "nvmlShutdown");
+    library_.find(api_.error_string, "nvmlErrorString");
+    library_.find(api_.cuda_driver_version, "nvmlSystemGetCudaDriverVersion_v2");
+    library_.find(api_.device_count, "nvmlDeviceGetCount_v2");
+    library_.find(api_.device_by_index, "nvmlDeviceGetHandleByIndex_v2");
+    library_.find(api_.uuid, "nvmlDeviceGetUUID");
+    library_.find(api_.name, "nvmlDeviceGetName");
+    library_.find(api_.pci_info, "nvmlDeviceGetPciInfo_v3");
+    library_.find(api_.compute_capability, "nvmlDeviceGetCudaComputeCapability");
+    library_.find(api_.memory_info, "nvmlDeviceGetMemoryInfo");
+    library_.find(api_.ecc_mode, "nvmlDeviceGetEccMode");
+    library_.find(api_.max_clock, "nvmlDeviceGetMaxClockInfo");
+    library_.find(api_.memory_bus_width, "nvmlDeviceGetMemoryBusWidth");
+    library_.find(api_.core_count, "nvmlDeviceGetNumGpuCores");
+    library_.find(api_.mig_mode, "nvmlDeviceGetMigMode");
+    library_.find(api_.max_mig_devices, "nvmlDeviceGetMaxMigDeviceCount");
+    library_.find(api_.mig_device_by_index, "nvmlDeviceGetMigDeviceHandleByIndex");
+    library_.find(api_.attributes, "nvmlDeviceGetAttributes_v2");
+    library_.find(api_.gpu_instance_id, "nvmlDeviceGetGpuInstanceId");
+    library_.find(api_.compute_instance_id, "nvmlDeviceGetComputeInstanceId");
+    status_ = call(api_.init);
+  }
+  ~Library() {
+    if (status_ == Status::success) call(api_.shutdown);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  [[nodiscard]] bool found() const noexcept { return library_.is_open(); }
+  [[nodiscard]] Status status() const noexcept { return status_; }
+  [[nodiscard]] const nvml::Api& api() const noexcept { return api_; }
+  [[nodiscard]] std::string describe(Status status) const {
+    if (api_.error_string != nullptr) return api_.error_string(status);
+    return "NVML error " + std::to_string(static_cast<int>(status));
+  }
+
+ private:
+  base::SharedLibrary library_{"libnvidia-ml.so.1"};
+  nvml::Api api_{};
+  Status status_ = Status::library_not_found;
+};
+
+template <class Function>
+std::string read_text(Function* function, nvml::Device device) {
+  std::array<char, nvml::text_length> text{};
+  if (call(function, device, text.data(), nvml::text_length) != Status::success) return {};
+  text.back() = '\0';
+  return text.data();
+}
+
+void read_memory(const nvml::Api& api, nvml::Device device, DeviceInfo& info) {
+  nvml::Memory memory{};
+  if (call(api.memory_info, device, &memory) == Status::success) {
+    info.total_memory_bytes = static_cast<std::int64_t>(memory.total);
+    info.free_memory_bytes = static_cast<std::int64_t>(memory.free);
+    return;
+  }
+  // A GPU that shares the host's memory has none of its own to tell of.
+  struct sysinfo host {};
+  if (info.integrated && sysinfo(&host) == 0) {
+    info.total_memory_bytes = static_cast<std::int64_t>(host.totalram) * host.mem_unit;
+    info.free_memory_bytes = static_cast<std::int64_t>(host.freeram) * host.mem_unit;
+  }
+}
+
+int read_clock(const nvml::Api& api, nvml::Device device, nvml::Clock clock) {
+  unsigned mhz = 0;
+  return call(api.max_clock, device, clock, &mhz) == Status::success ? static_cast<int>(mhz) : 0;
+}
+
+/// The instances of a GPU in MIG mode. What the driver tells only of the whole GPU is inherited; the
+/// memory bus is shared out in proportion to memory, as the hardware's slices are.
+std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, const DeviceInfo& whole) {
+  std::vector<MigInstance> instances;
+  unsigned places = 0;
+  if (call(api.max_mig_devices, gpu, &places) != Status::success) return instances;
+  for (unsigned place = 0; place < places; ++place) {
+    nvml::Device handle = nullptr;
+    if (call(api.mig_device_by_index, gpu, place, &handle) != Status::success) continue;  // an empty place
+    const auto uuid = parse_uuid(read_text(api.uuid, handle));
+    if (!uuid) continue;
+    MigInstance instance;
+    instance.info = whole;
+    instance.info.uuid = *uuid;
+    if (auto name = read_text(api.name, handle); !name.empty()) instance.info.name = std::move(name);
+    call(api.gpu_instance_id, handle, &instance.gpu_instance);
+    call(api.compute_instance_id, handle, &instance.compute_instance);
+    read_memory(api, handle, instance.info);
+    nvml::Attributes attributes{};
+    if (call(api.attributes, handle, &attributes) == Status::success)
+      instance.info.multiprocessors = static_cast<int>(attributes.multiprocessors);
+    if (whole.total_memory_bytes > 0)
+      instance.info.memory_bus_bits =
+          static_cast<int>(whole.memory_bus_bits * (instance.info.total_memory_bytes >> 20) /
+                           (whole.total_memory_bytes >> 20));
+    instances.push_back(std::move(instance));
+  }
+  return instances;
+}
+
+/// Everything about one GPU, or the status of the first call without which it cannot be used.
+Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu) {
+  nvml::Device device = nullptr;
+  if (const auto status = call(api.device_by_index, index, &device); status != Status::success) return status;
+  DeviceInfo& info = gpu.info;
+  const auto uuid = parse_uuid(read_text(api.uuid, device));
+  if (!uuid) return Status::not_found;
+  info.uuid = *uuid;
+  nvml::PciInfo pci{};
+  if (const auto status = call(api.pci_info, device, &pci); status != Status::success) return status;
+  info.pci = {pci.domain, pci.bus, pci.device};
+  if (const auto status =
+          call(api.compute_capability, device, &info.capability.major, &info.capability.minor);
+      status != Status::success)
+    return status;
+
+  info.name = read_text(api.name, device);
+  info.integrated = shares_host_memory(info.capability);
+  read_memory(api, device, info);
+  info.sm_clock_mhz = read_clock(api, device, nvml::Clock::sm);
+  info.memory_clock_mhz = read_clock(api, device, nvml::Clock::memory);
+  unsigned value = 0;
+  unsigned pending = 0;
+  if (call(api.core_count, device, &value) == Status::success)
+    info.multiprocessors = static_cast<int>(value) / cores_per_multiprocessor(info.capability);
+  if (call(api.memory_bus_width, device, &value) == Status::success)
+    info.memory_bus_bits = static_cast<int>(value);
+  if (call(api.ecc_mode, device, &value, &pending) == Status::success) info.ecc = value != 0;
+  if (call(api.mig_mode, device, &value, &pending) == Status::success && value != 0) {
+    gpu.mig_mode = true;
+    gpu.instances = read_instances(api, device, info);
+  }
+  return Status::success;
+}
+
+Survey absent(Absence::Reason reason, std::string message) {
+  Survey survey;
+  survey.absence = Absence{reason, std::move(message)};
+  return survey;
+}
+
+}  // namespace
+
+Survey survey_nvml() {
+  const Library library;
+  if (!library.found())
+    return absent(Absence::Reason::no_driver,
+                  "no NVIDIA driver is installed (libnvidia-ml.so.1 is not there)");
+  if (library.status() == Status::driver_not_loaded)
+    return absent(Absence::Reason::no_driver,
+                  "the NVIDIA driver is installed but its kernel module is not loaded");
+  if (library.status() != Status::success)
+    return absent(Absence::Reason::driver_error,
+                  "the NVIDIA driver does not start: " + library.describe(library.status()));
+
+  const nvml::Api& api = library.api();
+  Survey survey;
+  if (const auto status = call(api.cuda_driver_version, &survey.cuda_version); status != Status::success)
+    return absent(Absence::Reason::no_driver,
+                  "the NVIDIA driver has no CUDA library (libcuda.so.1): " + library.describe(status));
+  unsigned count = 0;
+  if (const auto status = call(api.device_count, &count); status != Status::success)
+    return absent(Absence::Reason::driver_error,
+                  "the NVIDIA driver does not count its GPUs: " + library.describe(status));
+  for (unsigned index = 0; index < count; ++index) {
+    Gpu gpu;
+    const auto status = read_gpu(api, index, gpu);
+    if (status == Status::success)
+      survey.gpus.push_back(std::move(gpu));
+    else
+      survey.unreadable.push_back("GPU " + std::to_string(index) + ": " + library.describe(status));
+  }
+  return survey;
+}
+
+}  // namespace tessera::detail

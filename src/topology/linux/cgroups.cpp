@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/linux/cgroups.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace tessera::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool lists(std::string_view comma_separated, std::string_view word) {
+  const std::vector<std::string_view> parts = base::split(comma_separated, ',');
+  return std::ranges::find(parts, word) != parts.end();
+}
+
+/// A hierarchy of cgroups that is mounted, or a part of one.
+struct Mount {
+  int version = 2;
+  std::string options;  ///< of version 1: its controllers among them
+  fs::path root;        ///< the cgroup that is mounted
+  fs::path point;       ///< where
+};
+
+/// The kernel writes a blank in a path as \040, and so on.
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const char* const digits = text.data() + i + 1;
+    if (text[i] == '\\' && text.size() - i > 3 &&
+        std::from_chars(digits, digits + 3, byte, 8).ptr == digits + 3) {
+      out += static_cast<char>(byte);
+      i += 3;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+/// From /proc/self/mountinfo: "31 23 0:28 ROOT POINT rw,… [tag:…]… - TYPE SOURCE OPTIONS".
+std::vector<Mount> mounts(const fs::path& root) {
+  std::vector<Mount> found;
+  std::ifstream file(root / "proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string skipped;
+    std::string mount_root;
+    std::string point;
+    std::string type;
+    std::string options;
+    fields >> skipped >> skipped >> skipped >> mount_root >> point;
+    while (fields >> skipped && skipped != "-") {
+    }
+    if (!(fields >> type >> skipped >> options) || (type != "cgroup" && type != "cgroup2")) continue;
+    found.push_back({type == "cgroup" ? 1 : 2, std::move(options), unescaped(mount_root), unescaped(point)});
+  }
+  return found;
+}
+
+/// The path of this process in its hierarchy. From /proc/self/cgroup: "4:memory:/job" or, of version 2,
+/// "0::/job".
+std::optional<fs::path> path_in(const fs::path& root, int version, std::string_view controller) {
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const auto first = line.find(':');
+    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
+    if (version == 2 ? line.starts_with("0::") : lists(controllers, controller))
+      return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
+/// `path` from `mount_root` on; nothing if it is not below it, or outside the namespace ("/../job").
+std::optional<fs::path> below(const fs::path& path, const fs::path& mount_root) {
+  const fs::path rest = path.lexically_relative(mount_root);
+  const bool leads_out =
+      std::ranges::find(rest, "..") != rest.end() || std::ranges::find(path, "..") != path.end();
+  if (rest.empty() || leads_out) return std::nullopt;
+  return rest == "." ? fs::path() : rest;
+}
+
+void append(std::vector<Cgroup>& all, const fs::path& root, int version, std::string_view controller) {
+  const auto path = path_in(root, version, controller);
+  if (!path) return;
+  // Of several mounts the one that shows most.
+  std::optional<fs::path> longest;
+  fs::path point;
+  for (const Mount& mount : mounts(root)) {
+    if (mount.version != version || (version == 1 && !lists(mount.options, controller))) continue;
+    const auto rest = below(*path, mount.root);
+    if (!rest || (longest && rest->native().size() <= longest->native().size())) continue;
+    longest = rest;
+    point = mount.point;
+  }
+  if (!longest) return;
+  for (fs::path rest = *longest; !rest.empty(); rest = rest.parent_path())
+    all.push_back({point / rest, version});
+  all.push_back({point, version});
+}
+
+}  // namespace
+
+std::vector<Cgroup> cgroups_of_this_process(const fs::path& root, std::string_view controller) {
+  std::vector<Cgroup> all;
+  append(all, root, 1, controller);
+  append(all, root, 2, controller);
+  return all;
+}
+
+}  // namespace tessera::detail

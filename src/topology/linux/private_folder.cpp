@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/linux/private_folder.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tessera::detail {
+
+std::string problem_of_private_folder(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (lstat(folder.c_str(), &status) != 0) return std::strerror(errno);
+  if (!S_ISDIR(status.st_mode)) return "it is no folder";
+  if (status.st_uid != geteuid()) return "it is another user's";
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "it is open to other users";
+  return {};
+}
+
+}  // namespace tessera::detail

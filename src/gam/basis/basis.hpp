@@ -2,9 +2,9 @@
 #pragma once
 
 #include "gam/basis/component.hpp"
+#include "gam/basis/spline.hpp"
 #include "gam/linalg/matrix.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -67,15 +67,10 @@ struct LocalValues {
 [[nodiscard]] inline LocalValues evaluate(const Margin& margin, double x) {
   const double first = margin.breaks.front();
   const double last = margin.breaks.back();
-  if (margin.cyclic && (x < first || x > last)) {
-    const double period = last - first;
-    x -= period * std::floor((x - first) / period);
-  }
+  if (margin.cyclic) x = within_period(x, first, last);
   const int cells = margin.cell_count();
-  const double guess =
-      margin.uniform ? (x - first) / (last - first) * cells
-                     : static_cast<double>(std::upper_bound(margin.breaks.begin(), margin.breaks.end(), x) -
-                                           margin.breaks.begin() - 1);
+  const double guess = margin.uniform ? (x - first) / (last - first) * cells
+                                      : breaks_up_to(margin.breaks.data(), cells + 1, x) - 1;
   // What is no number has no cell, and a conversion of it no value: it goes to the first.
   const int cell = static_cast<int>(std::fmin(std::fmax(guess, 0.0), static_cast<double>(cells - 1)));
   const auto at = static_cast<std::size_t>(cell);
@@ -87,7 +82,7 @@ struct LocalValues {
   for (std::size_t a = 0; a < 4; ++a) {
     const double* c = margin.cells[at].data() + 4 * a;
     const double s = outside ? end : t;
-    double value = c[0] + s * (c[1] + s * (c[2] + s * c[3]));
+    double value = cubic(c, 1, s);
     if (outside) value += (c[1] + s * (2 * c[2] + s * 3 * c[3])) * (t - end);
     local.values[a] = value;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/basis/spline.hpp"
 #include "gam/family/row_step.hpp"
 #include "gam/rows/tables.hpp"
 
@@ -22,10 +23,7 @@ struct Located {
 };
 
 inline Located locate(const MarginTable& margin, const double* numbers, double x) {
-  if (margin.cyclic && (x < margin.begin || x > margin.end)) {
-    const double period = margin.end - margin.begin;
-    x -= period * floor((x - margin.begin) / period);
-  }
+  if (margin.cyclic) x = within_period(x, margin.begin, margin.end);
   int slot;
   if (margin.uniform) {
     const double u = (x - margin.begin) * margin.inverse_step;
@@ -33,19 +31,7 @@ inline Located locate(const MarginTable& margin, const double* numbers, double x
     // Truncation is the floor here, since nothing below -1 is left; a NaN goes to slot 0.
     slot = static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
   } else {
-    // The number of breaks that are not above x.
-    const double* breaks = numbers + margin.breaks;
-    int low = 0;
-    int high = margin.cells + 1;
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (breaks[middle] <= x) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    slot = low;
+    slot = breaks_up_to(numbers + margin.breaks, margin.cells + 1, x);
   }
   const int cell = slot < 1 ? 0 : slot > margin.cells ? margin.cells - 1 : slot - 1;
   return {slot, cell * margin.stride,
@@ -56,7 +42,7 @@ inline Located locate(const MarginTable& margin, const double* numbers, double x
 inline void local_values(const MarginTable& margin, const double* numbers, const Located& at,
                          double* values) {
   const double* c = numbers + margin.cubics + 16 * at.slot;
-  for (int a = 0; a < 4; ++a) values[a] = ((c[12 + a] * at.t + c[8 + a]) * at.t + c[4 + a]) * at.t + c[a];
+  for (int a = 0; a < 4; ++a) values[a] = cubic(c + a, 4, at.t);
 }
 
 /// The Kronecker product of `count` values and four more, whose index varies fastest, in place.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+
+/// How a margin is evaluated (see `Margin`), by the same source on the host and in a kernel. `evaluate` has
+/// it for a margin itself, and rows/evaluation.hpp for one among the tables of a pass, where widths are
+/// inverted and the continuations are cells of their own.
+namespace tessera::gam {
+
+/// x brought into a period from `first` to `last`.
+inline double within_period(double x, double first, double last) {
+  if (!(x < first || x > last)) return x;
+  const double period = last - first;
+  return x - period * floor((x - first) / period);
+}
+
+/// How many of `count` increasing breaks are not above x; 0 for what is no number.
+inline int breaks_up_to(const double* breaks, int count, double x) {
+  int low = 0;
+  int high = count;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (breaks[middle] <= x) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// The cubic at t whose coefficients, from the constant on, are `step` apart.
+inline double cubic(const double* c, int step, double t) {
+  return ((c[3 * step] * t + c[2 * step]) * t + c[step]) * t + c[0];
+}
+
+}  // namespace tessera::gam

@@ -2,7 +2,7 @@
 #include "fit_suite.hpp"
 
 #include "bam.hpp"
-#include "gam/fit/fit.hpp"
+#include "gam/fit/fit_frame.hpp"
 #include "simulated.hpp"
 
 #include <fmt/core.h>
@@ -53,16 +53,16 @@ class Case {
 void time_one_fit(Job& job, const SimulatedModel& model, const FitSuite& suite, Case& out) {
   const mpi::Communicator& comm = job.comm();
   gam::FitOptions options;
-  options.family = model.family;
-  options.block_rows = suite.block_rows;
-  const gam::Formula formula = gam::parse_formula(model.formula());
+  options.family = gam::family(std::string(model.family.name()));
+  const gam::FormulaTerms formula = gam::parse_terms(model.formula());
   const Plan plan = job.plan(suite.rows, suite.block_rows);
   gam::Frame frame = model.frame(suite.rows, job.local_range(plan));
-  gam::Progress quiet(false, stderr);
+  gam::FitObserver silent;
   std::vector<gam::PhaseTime> phases;
   comm.barrier();
   const auto start = Clock::now();
-  const gam::Model fitted = gam::fit_frame(job, plan, std::move(frame), formula, options, quiet, phases);
+  const gam::FittedModel fitted =
+      gam::fit_frame({job, plan, formula, options, silent, phases}, std::move(frame));
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   if (!fitted.converged) {
     throw Error(ErrorCode::not_converged, fmt::format("the fit of {} did not converge", model.name));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/fit/fit.hpp"
 #include "table_arguments.hpp"
 
+#include <tessera/gam/fit.hpp>
+#include <tessera/job/job.hpp>
+#include <tessera/job/stop_request.hpp>
 #include <tessera/mpi/session.hpp>
 
 #include <cstdint>
@@ -33,7 +35,7 @@ struct FitCommand {
   std::string score_model = "throughput";
   bool allow_sharing = false;
   int threads = 0;
-  std::int64_t block_rows = FitOptions{}.block_rows;
+  std::int64_t block_rows = TableOptions{}.block_rows;
   bool no_residuals = false;
   std::string out = "model.json";
   std::string run_report;
@@ -44,6 +46,14 @@ struct FitCommand {
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session) const;
+
+ private:
+  [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world) const;
+  [[nodiscard]] JobOptions job_options(StopRequest& stop) const;
+  /// A place that cannot be written is better found before the work than after it.
+  void check_places(const mpi::Communicator& world) const;
+  /// The summary, and what a person must know beside it. On rank 0.
+  void show(const FitResult& result) const;
 };
 
 /// `tessera-fit predict`

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
 #include "files/output_file.hpp"
-#include "gam/design/build_design.hpp"
-#include "gam/fit/fit_checkpoint.hpp"
-#include "gam/model/model.hpp"
+#include "gam/design/knots.hpp"
 #include "gam/model/overwrite.hpp"
-#include "gam/report/run_report.hpp"
-#include "gam/report/summary.hpp"
-#include "gam/table/shared_input.hpp"
+#include "progress.hpp"
+
+#include <tessera/gam/gam.hpp>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -27,6 +25,7 @@ namespace tessera::gam {
 namespace {
 
 using base::counted;
+using Clock = std::chrono::steady_clock;
 
 /// A non-convergence is an answer with a warning: the model is there, and the status says so.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
@@ -49,6 +48,10 @@ std::string planned(const Job& job) {
     case Verdict::Ran::none: return to_string(known);
   }
   return {};
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 }  // namespace
@@ -103,33 +106,74 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
 
 int FitCommand::run(mpi::Session& session) const {
   session.set_timeout(collective_timeout.value());
-  const bool root = session.is_root();
-  Progress progress(root, stderr);
-  const auto start = std::chrono::steady_clock::now();
+  const mpi::Communicator& world = session.world();
+  Progress progress(session.is_root(), stderr);
+  const Clock::time_point start = Clock::now();
   StopOptions stop_options;
   if (!is_ignored(SIGINT)) stop_options.signals.push_back(SIGINT);
   stop_options.time_limit = apps::from_seconds(time_limit);
-  StopRequest stop(session.world(), stop_options);
+  StopRequest stop(world, stop_options);
 
   const Formula parsed = parse_formula(formula);
+  const FitOptions options = fit_options(world);
+  check_places(world);
+  Job job(world, job_options(stop));
+  const PhaseTime hardware{"hardware", seconds_since(start), 0};
+  progress.note(fmt::format("{} on {}; {}", counted(world.size(), "rank"),
+                            counted(job.inventory().nodes(), "node"), planned(job)));
+  if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
+
+  TableFile file{data, table.options()};
+  file.options.block_rows = block_rows;
+  FitResult result = gam::fit(job, parsed, file, options, &progress);
+  result.phases.insert(result.phases.begin(), hardware);
+
+  const mpi::Purpose purpose(world, "the writing of the model");
+  together(world, [&] {
+    if (!session.is_root()) return;
+    const std::string checksum = save_model(result.model, out);
+    if (!run_report.empty()) save_run_report(job, result, checksum, run_report, progress.problem());
+  });
+  // More iterations would not find an estimate where there is none.
+  const bool answered = result.model.converged() || !result.model.no_estimate().empty();
+  if (result.checkpoint && answered) result.checkpoint->remove();
+  if (session.is_root()) {
+    progress.note(fmt::format("{}; {} rows, {}, {:.2f} s", result.model.verdict(), result.model.rows(),
+                              counted(result.model.iterations(), "iteration"), seconds_since(start)));
+    show(result);
+  }
+  return result.model.converged() ? EXIT_SUCCESS : status_not_converged;
+}
+
+FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   FitOptions options;
-  together(session.world(), [&] { options.family = chosen_family(family); });
-  if (options.family.custom())
-    require_same_content(session.world(), family.substr(1), to_toml(*options.family.custom()));
+  together(world, [&] { options.family = gam::family(family); });
   options.weights = weights;
-  options.table = table.options();
-  options.block_rows = block_rows;
   options.residuals = !no_residuals;
   options.max_iterations = max_iterations;
+  options.checkpoint = checkpoint;
   for (const std::string& text : knots) {
     const auto [given, first] = options.knots.insert(parse_knots(text));
     if (!first)
       throw Error(ErrorCode::usage, fmt::format("--knots '{}': {} has knots already", text, given->first));
   }
+  return options;
+}
 
-  // A place that cannot be written is better found before the work than after it.
-  together(session.world(), [&] {
-    if (!root) return;
+JobOptions FitCommand::job_options(StopRequest& stop) const {
+  JobOptions options;
+  options.policy = device == "cpu" ? Policy::cpu : device == "gpu" ? Policy::gpu : Policy::automatic;
+  options.score_model = score_model == "spec" ? ScoreModel::spec : ScoreModel::throughput;
+  options.allow_sharing = allow_sharing;
+  options.threads = threads;
+  options.collective_timeout = collective_timeout.value();
+  options.stop = &stop;
+  return options;
+}
+
+void FitCommand::check_places(const mpi::Communicator& world) const {
+  together(world, [&] {
+    if (world.rank() != 0) return;
     refuse_to_overwrite({{"--out", out},
                          {"--run-report", run_report},
                          {"--checkpoint", checkpoint},
@@ -138,75 +182,24 @@ int FitCommand::run(mpi::Session& session) const {
     files::OutputFile model_place(out);
     if (!run_report.empty()) files::OutputFile report_place(run_report);
   });
+}
 
-  JobOptions job_options;
-  job_options.policy = device == "cpu" ? Policy::cpu : device == "gpu" ? Policy::gpu : Policy::automatic;
-  job_options.score_model = score_model == "spec" ? ScoreModel::spec : ScoreModel::throughput;
-  job_options.allow_sharing = allow_sharing;
-  job_options.threads = threads;
-  job_options.collective_timeout = collective_timeout.value();
-  job_options.stop = &stop;
-
-  std::vector<PhaseTime> phases;
-  Job job(session.world(), job_options);
-  phases.push_back(
-      {"hardware", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0});
-  progress.note(fmt::format("{} on {}; {}", counted(session.world().size(), "rank"),
-                            counted(job.inventory().nodes(), "node"), planned(job)));
-  if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
-  Fingerprint fingerprint;
-  files::FileState table_file;
-  together(session.world(), [&] {
-    if (root && !checkpoint.empty()) fingerprint = fingerprint_of(data, parsed, options, &table_file);
-  });
-  FitCheckpoint fit_checkpoint(job, checkpoint, fingerprint, device == "gpu", progress);
-  Plan plan;
-  const Model model = [&] {
-    try {
-      return fit_file(job, data, parsed, options, progress, phases, plan,
-                      {&fit_checkpoint, &stop, checkpoint.empty() ? nullptr : &table_file});
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::interrupted) throw;
-    }
-    (void)stop.agree();
-    fit_checkpoint.stop(stop.cause());
-  }();
-
-  const mpi::Purpose purpose(session.world(), "the writing of the model");
-  together(session.world(), [&] {
-    if (!root) return;
-    const std::string checksum = save_model(model, out);
-    if (run_report.empty()) return;
-    RunEnd end{.converged = model.converged,
-               .iterations = model.iterations,
-               .resumed_from = {},
-               .log_problem = progress.problem()};
-    if (fit_checkpoint.resumed() && fit_checkpoint.resumed()->iteration > 0)
-      end.resumed_from = fit_checkpoint.resumed()->iteration;
-    save_run_report(job, plan, phases, end, checksum, run_report);
-  });
-  // More iterations would not find an estimate where there is none.
-  if (model.converged || !model.no_estimate.empty()) fit_checkpoint.answered();
-  if (root) {
-    progress.note(fmt::format(
-        "{}; {} rows, {}, {:.2f} s", model.verdict, model.rows, counted(model.iterations, "iteration"),
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
-    // The model is written: a full disk behind standard output does not fail the fit. Flushed at once, as
-    // mpirun may drop the last output of a rank that ends with another status than 0.
-    files::say(fmt::format("{}\nModel written to {}\n", summary_text(model), out), stdout);
-    if (!model.no_estimate.empty()) {
-      files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}",
-                                   model.no_estimate, out)});
-    } else if (!model.converged) {
-      files::say_line({fmt::format(
-          "tessera-fit: not converged after {}: the last state is in {}{}",
-          counted(model.iterations, "iteration"), out,
-          fit_checkpoint.kept() && model.iterations == max_iterations
-              ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
-              : std::string())});
-    }
+void FitCommand::show(const FitResult& result) const {
+  const Model& model = result.model;
+  // The model is written: a full disk behind standard output does not fail the fit. Flushed at once, as
+  // mpirun may drop the last output of a rank that ends with another status than 0.
+  files::say(fmt::format("{}\nModel written to {}\n", summary(model), out), stdout);
+  if (!model.no_estimate().empty()) {
+    files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}",
+                                 model.no_estimate(), out)});
+  } else if (!model.converged()) {
+    files::say_line({fmt::format(
+        "tessera-fit: not converged after {}: the last state is in {}{}",
+        counted(model.iterations(), "iteration"), out,
+        result.kept && model.iterations() == max_iterations
+            ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
+            : std::string())});
   }
-  return model.converged ? EXIT_SUCCESS : status_not_converged;
 }
 
 }  // namespace tessera::gam

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "gam/fit/predict.hpp"
-#include "gam/model/model.hpp"
+#include "files/output_file.hpp"
 #include "gam/model/overwrite.hpp"
-#include "gam/table/shared_input.hpp"
+#include "predictions_file.hpp"
+#include "progress.hpp"
+
+#include <tessera/gam/predict.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <tessera/tessera.hpp>
 
 #include "common/file_name.hpp"
+#include "files/standard_error.hpp"
 
 namespace tessera::gam {
 
@@ -33,24 +38,28 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
 
 int PredictCommand::run(mpi::Session& session) const {
   session.set_timeout(collective_timeout.value());
-  Progress progress(session.is_root(), stderr);
-  Model fitted;
+  const bool root = session.is_root();
+  Progress progress(root, stderr);
+  std::optional<Model> fitted;
+  std::optional<files::OutputFile> file;
   together(session.world(), [&] {
-    if (session.is_root()) refuse_to_overwrite({{"--out", out}}, {model, data}, model);
+    if (root) refuse_to_overwrite({{"--out", out}}, {model, data}, model);
     fitted = load_model(model);
+    // A place that cannot be written is better found before the work than after it.
+    if (root && !out.empty()) file.emplace(out);
   });
-  require_same_content(session.world(), model, fitted.checksum);
   JobOptions job_options;
   job_options.policy = Policy::cpu;
   job_options.threads = threads;
   job_options.collective_timeout = collective_timeout.value();
   Job job(session.world(), job_options);
-  PredictOptions options;
-  options.response = type == "response";
-  options.standard_errors = standard_errors;
-  options.out = out;
-  options.table = table.options();
-  predict_file(job, fitted, data, options, progress);
+  const Predictions predictions =
+      gam::predict(job, *fitted, TableFile{data, table.options()},
+                   {.response = type == "response", .standard_errors = standard_errors}, &progress);
+  for (const std::string& remark : predictions.remarks) {
+    if (root) files::say_line({"tessera-fit: ", remark});
+  }
+  write_predictions(job.comm(), predictions, standard_errors, file ? &*file : nullptr);
   return EXIT_SUCCESS;
 }
 

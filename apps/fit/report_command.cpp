@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
 #include "files/output_file.hpp"
-#include "gam/model/model.hpp"
 #include "gam/model/overwrite.hpp"
-#include "gam/report/page.hpp"
 
+#include <tessera/gam/report.hpp>
 #include <tessera/job/together.hpp>
-
-#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -35,19 +32,7 @@ int ReportCommand::run(const mpi::Session& session) const {
     if (!session.is_root()) return;
     refuse_to_overwrite({{"--out", out}}, {model, run_report}, model);
     files::OutputFile file(out);
-    const Model fitted = load_model(model);
-    PageOptions options;
-    options.same_y_scale = y_scale == "same";
-    if (!run_report.empty()) {
-      options.run = load_run_record(run_report);
-      if (options.run->model != fitted.checksum)
-        throw Error(
-            ErrorCode::input,
-            fmt::format("{}: is the run report of another model than {}, or of one that was changed since: "
-                        "give the two files of one fit",
-                        run_report, model));
-    }
-    file.write(report_page(fitted, options));
+    file.write(report_html(load_model(model), {.same_y_scale = y_scale == "same", .run_report = run_report}));
     file.commit();
     files::say_line({"Report written to ", out});
   });

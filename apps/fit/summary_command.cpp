@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "gam/model/model.hpp"
-#include "gam/model/overwrite.hpp"
-#include "gam/report/summary.hpp"
 
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/report.hpp>
 #include <tessera/job/together.hpp>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +21,7 @@ CLI::App* SummaryCommand::add_to(CLI::App& program) {
 int SummaryCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    files::write_output(summary_text(load_model(model)));
+    files::write_output(gam::summary(load_model(model)));
     files::flush_output();
   });
   return EXIT_SUCCESS;

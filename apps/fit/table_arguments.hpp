@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/frame.hpp"
+#include <tessera/gam/table_options.hpp>
 
 #include <string>
 #include <vector>

@@ -70,6 +70,9 @@ Job& Job::operator=(Job&& other) noexcept {
 const mpi::Communicator& Job::comm() const {
   return state().comm;
 }
+const JobOptions& Job::options() const {
+  return state().options;
+}
 const Inventory& Job::inventory() const {
   return state().inventory;
 }

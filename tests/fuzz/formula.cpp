@@ -48,11 +48,11 @@ void check_variable(const Expression& variable) {
 }
 
 void check_formula(std::string_view text) {
-  Formula formula;
-  if (refusal([&] { formula = parse_formula(text); }, {ErrorCode::usage})) return;
+  FormulaTerms formula;
+  if (refusal([&] { formula = parse_terms(text); }, {ErrorCode::usage})) return;
   const auto refused = refusal(
       [&] {
-        const Formula again = parse_formula(formula.text);
+        const FormulaTerms again = parse_terms(formula.text);
         require(again.text == formula.text && again.response == formula.response &&
                     again.intercept == formula.intercept && again.parametric == formula.parametric &&
                     again.smooths == formula.smooths && again.offsets == formula.offsets,

@@ -37,11 +37,11 @@ std::string text_of_file(const std::string& name) {
 }
 
 /// A model that was read has one file, whatever it was read from.
-void check_written(const gam::Model& model, int inline_limit) {
+void check_written(const gam::FittedModel& model, int inline_limit) {
   static_cast<void>(gam::save_model(model, folder() / "first.json", inline_limit));
   const auto refused = refusal(
       [&] {
-        const gam::Model again = gam::load_model(folder() / "first.json");
+        const gam::FittedModel again = gam::read_model(folder() / "first.json");
         static_cast<void>(gam::save_model(again, folder() / "second.json", inline_limit));
       },
       {ErrorCode::input});
@@ -50,7 +50,7 @@ void check_written(const gam::Model& model, int inline_limit) {
           "a model that is read and written again is the same");
 }
 
-void check_texts(const gam::Model& model) {
+void check_texts(const gam::FittedModel& model) {
   static_cast<void>(gam::summary_text(model));
   static_cast<void>(model.predictive());
   std::string page;
@@ -69,8 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   folder().write("model.json", with_checksum(std::string(input.substr(0, end)), covariance));
   for (const char* name : {"model.json.cov", "model.json.cov-00000000"}) folder().write(name, covariance);
 
-  gam::Model model;
-  if (refusal([&] { model = gam::load_model(folder() / "model.json"); }, {ErrorCode::input})) return 0;
+  gam::FittedModel model;
+  if (refusal([&] { model = gam::read_model(folder() / "model.json"); }, {ErrorCode::input})) return 0;
   check_texts(model);
   check_written(model, covariance.empty() ? 512 : 0);
   return 0;

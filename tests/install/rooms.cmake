@@ -56,9 +56,9 @@ foreach(source IN LISTS sources)
     if(other STREQUAL "common")
       set(other apps/common)
     endif()
-    # What stands above the library uses its public headers, whichever, and none of its own. A room in a room
-    # may use the public headers of the outer one.
-    if(public STREQUAL "<tessera/" AND (NOT outer IN_LIST library_rooms OR other STREQUAL outer))
+    # What stands above the library, as the rooms of the engine do, uses its public headers, whichever, and none of
+    # its own. A room in a room may use the public headers of the outer one.
+    if(public STREQUAL "<tessera/" AND (NOT outer IN_LIST library_rooms OR other STREQUAL outer OR room MATCHES "^gam/"))
       continue()
     endif()
     if(NOT other IN_LIST may AND NOT (other STREQUAL "apps/common" AND "common" IN_LIST may))
@@ -79,7 +79,7 @@ foreach(room IN LISTS rooms)
   endif()
 endforeach()
 file(GLOB folders RELATIVE ${ROOT}/include/tessera LIST_DIRECTORIES ON ${ROOT}/include/tessera/*)
-list(FILTER folders EXCLUDE REGEX "[.]|^gam$")
+list(FILTER folders EXCLUDE REGEX "[.]")
 list(SORT library_rooms)
 if(NOT library_rooms STREQUAL folders)
   message(FATAL_ERROR "docs/design.md tells what ${library_rooms} may include; the rooms are ${folders}")

@@ -8,8 +8,8 @@
 namespace tessera::gam::testing {
 
 /// The mean of some numbers: one coefficient.
-inline Model mean_of(double mean, double variance) {
-  Model model;
+inline FittedModel mean_of(double mean, double variance) {
+  FittedModel model;
   model.formula = "y ~ 1";
   CoefBlock intercept;
   intercept.label = "(Intercept)";

@@ -136,6 +136,8 @@ class Job {
 
   /// The job's own duplicate of the communicator that it was made with.
   [[nodiscard]] const mpi::Communicator& comm() const;
+  /// What it was made with.
+  [[nodiscard]] const JobOptions& options() const;
   [[nodiscard]] const Inventory& inventory() const;
   /// This rank's own devices. Empty on a rank that drives none, and after a fallback.
   [[nodiscard]] DevicePool& devices();

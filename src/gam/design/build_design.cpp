@@ -87,8 +87,8 @@ void keep_one_penalty(SmoothBasis& smooth) {
 
 class Drafter {
  public:
-  Drafter(const Communicator& comm, const Formula& formula, const Frame& frame, const SuppliedKnots& supplied,
-          const Standards& standards)
+  Drafter(const Communicator& comm, const FormulaTerms& formula, const Frame& frame,
+          const SuppliedKnots& supplied, const Standards& standards)
       : comm_(comm), formula_(formula), frame_(frame), supplied_(supplied), standards_(standards) {}
 
   DesignDraft run() {
@@ -277,7 +277,7 @@ class Drafter {
   }
 
   const Communicator& comm_;
-  const Formula& formula_;
+  const FormulaTerms& formula_;
   const Frame& frame_;
   const SuppliedKnots& supplied_;
   const Standards& standards_;
@@ -302,7 +302,7 @@ std::vector<double> column_means(const DraftBlock& draft, std::span<const double
 
 }  // namespace
 
-DesignDraft draft_design(const Communicator& comm, const Formula& formula, const Frame& frame,
+DesignDraft draft_design(const Communicator& comm, const FormulaTerms& formula, const Frame& frame,
                          const SuppliedKnots& supplied, const Standards& standards) {
   return Drafter(comm, formula, frame, supplied, standards).run();
 }

@@ -22,7 +22,7 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 [[nodiscard]] std::pair<std::string, std::vector<double>> parse_knots(std::string_view text);
 
 /// *Collective.* The basis of one margin over the complete rows of the job: finds the range and the
-/// quantiles that its knots need, or takes the knots supplied. `spec` is one that `parse_formula` gave, so
+/// quantiles that its knots need, or takes the knots supplied. `spec` is one that `parse_terms` gave, so
 /// that its k and order are those that the basis can have. Sets `component.variable` and
 /// `component.extent`.
 ///

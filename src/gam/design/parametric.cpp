@@ -17,7 +17,7 @@ bool contains(const ParametricTerm& term, const Expression& variable) {
 }
 
 /// True if `formula.parametric[term]` without its variable `skipped` is empty or part of an earlier term.
-bool is_marginal(const Formula& formula, std::size_t term, std::size_t skipped) {
+bool is_marginal(const FormulaTerms& formula, std::size_t term, std::size_t skipped) {
   const std::vector<Expression>& variables = formula.parametric[term].variables;
   if (variables.size() == 1) return true;
   return std::any_of(formula.parametric.begin(),
@@ -67,7 +67,7 @@ Coding product(const Coding& left, const Coding& right) {
 
 }  // namespace
 
-std::vector<ParametricColumns> parametric_columns(const Formula& formula, const Frame& frame) {
+std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, const Frame& frame) {
   std::vector<ParametricColumns> terms;
   if (formula.intercept) terms.push_back({"(Intercept)", {}, Matrix(1, 1), {"(Intercept)"}, {}});
   if (formula.intercept) terms[0].map(0, 0) = 1;

@@ -25,6 +25,7 @@ struct ParametricColumns {
 ///
 /// Throws `Error(input)` for a factor of fewer than two levels.
 /// Source: Chambers and Hastie, Statistical Models in S (1992), sec. 2.4.1; R's TermCode.
-[[nodiscard]] std::vector<ParametricColumns> parametric_columns(const Formula& formula, const Frame& frame);
+[[nodiscard]] std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula,
+                                                                const Frame& frame);
 
 }  // namespace tessera::gam

@@ -33,7 +33,7 @@ struct Chosen {
   std::size_t alone = 0;
 };
 
-Chosen choose(const Formula& formula, const Frame& frame) {
+Chosen choose(const FormulaTerms& formula, const Frame& frame) {
   Chosen chosen;
   const auto add = [&](const Expression& expression) {
     const int place = frame.index_of(expression.text);
@@ -248,7 +248,7 @@ double power_of_two_for(double size) {
   return std::ldexp(1.0, std::clamp(-std::ilogb(size), -1000, 1000));
 }
 
-Standards standards_of(const Communicator& comm, const Formula& formula, const Frame& frame,
+Standards standards_of(const Communicator& comm, const FormulaTerms& formula, const Frame& frame,
                        std::int64_t block, HostTeam& team) {
   Chosen chosen = choose(formula, frame);
   if (chosen.variables.empty()) return {};

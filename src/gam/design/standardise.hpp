@@ -37,7 +37,7 @@ using Standards = std::vector<Standard>;
 /// bits for any number of ranks and threads. `block`: rows whose sums are added in one order, of which a
 /// rank's part of the table begins with a whole one. Cost: three passes over those variables, and two for
 /// each that is nearly a combination of earlier ones.
-[[nodiscard]] Standards standards_of(const tessera::mpi::Communicator& comm, const Formula& formula,
+[[nodiscard]] Standards standards_of(const tessera::mpi::Communicator& comm, const FormulaTerms& formula,
                                      const Frame& frame, std::int64_t block, HostTeam& team);
 
 }  // namespace tessera::gam

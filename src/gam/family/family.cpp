@@ -4,6 +4,7 @@
 #include "gam/family/visit.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/gam/family.hpp>
 
 #include <fmt/format.h>
 

@@ -66,8 +66,6 @@ class Family {
 [[nodiscard]] std::vector<Family> built_in_families();
 /// The built-in family of a name: R's, or that in small letters.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
-/// As `--family` has them: in small letters, in the order of the list.
-[[nodiscard]] std::vector<std::string> family_names();
 
 /// "poisson" as `parse_family` knows it, or "@FILE": a custom family. Throws `Error(usage)` for another name,
 /// `Error(input)` if the file cannot be read or is not as `parse_custom_family` has it.

@@ -1,193 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/fit.hpp"
-
-#include "gam/basis/bases.hpp"
-#include "gam/design/build_design.hpp"
-#include "gam/design/standardise.hpp"
-#include "gam/fit/centred_by.hpp"
+// From a table to a model, and back to the table when a device has failed.
+#include "gam/family/family.hpp"
 #include "gam/fit/fit_checkpoint.hpp"
-#include "gam/fit/fit_memory.hpp"
-#include "gam/fit/goodness_of_fit.hpp"
-#include "gam/fit/identifiability.hpp"
-#include "gam/fit/pirls.hpp"
-#include "gam/fit/prepare_rows.hpp"
-#include "gam/fit/residual_sample.hpp"
-#include "gam/fit/user_coordinates.hpp"
-#include "gam/inference/term_tests.hpp"
-#include "gam/linalg/linalg.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/fit/fit_frame.hpp"
+#include "gam/table/shared_input.hpp"
+#include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/gam/fit.hpp>
+#include <tessera/job/stop_request.hpp>
 #include <tessera/job/together.hpp>
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <optional>
-#include <span>
 #include <utility>
 
 namespace tessera::gam {
 namespace {
 
-/// Names as a list that does not fill the screen.
-std::string text_of(std::span<const std::string> names) {
-  constexpr std::size_t most = 12;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
-  return text;
-}
-
-/// Throws once this rank was asked to stop, or has heard that another was. On the thread that calls MPI.
-void stop_if_asked(StopRequest* stop) {
-  if (stop == nullptr) return;
-  stop->look();
-  if (stop->made()) throw Error(ErrorCode::interrupted, "asked to stop");
-}
-
-/// From rows that are in memory to a model.
-class FitRun {
- public:
-  FitRun(const FitContext& fit, Frame frame) : fit_(fit), frame_(std::move(frame)) {}
-
-  Model run() {
-    rows_ = prepare_rows(fit_.job.comm(), frame_, fit_.formula, fit_.options);
-    rows_.design = &model_.design;
-    require_memory(fit_, frame_);
-    const RawMoments moments = prepare_design();
-    RawSums first = settle_design(moments.mean_response());
-    PirlsLoop loop(fit_, *pass_, rows_, moments);
-    loop.run(std::move(first));
-    describe();
-    take(loop.end());
-    loop.solver().bring_to_root(model_.coef);
-    if (centred_) return_from_centred();
-    if (fit_.job.comm().rank() == 0) conclude(loop.solver());
-    together(fit_.job.comm(),
-             [&] { to_user_coordinates(model_, rows_, !fit_.options.family.scale_is_known()); });
-    return std::move(model_);
-  }
-
- private:
-  /// The design with its constraints and side conditions, but for what the first working model leaves out.
-  RawMoments prepare_design() {
-    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
-    fit_.progress.now("finding knots and constraints");
-    standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
-    const DesignDraft draft =
-        draft_design(fit_.job.comm(), fit_.formula, frame_, fit_.options.knots, standards_);
-    model_.design = draft.design;
-    pass_.emplace(fit_.job, fit_.plan, rows_);
-    const RawMoments moments = pass_->moments();
-    fit_.require_no_fallback();
-    together(fit_.job.comm(),
-             [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
-    model_.design = with_side_conditions(fit_.job, fit_.plan, rows_, std::move(model_.design), moments);
-    fit_.require_no_fallback();
-    clock.add_bytes(pass_->bytes_per_pass());
-    return moments;
-  }
-
-  /// Leaves out the columns that others determine, as the first working model tells, which is the same for
-  /// a fit that another run began; and centres smooths by numbers. Returns that model's sums.
-  RawSums settle_design(double mean) {
-    RawSums sums = first_sums(fit_, *pass_, rows_, mean);
-    if (is_finite(sums)) leave_out_determined(sums.gram);
-    if (centre_smooths()) sums = first_sums(fit_, *pass_, rows_, mean);
-    return sums;
-  }
-  void leave_out_determined(const Matrix& raw_gram) {
-    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
-    model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram);
-    const std::string list = text_of(model_.design.left_out);
-    if (!list.empty()) fit_.progress.note("left out, as other terms determine it: " + list);
-  }
-  /// Whether the design is another one from here to the end of the iteration.
-  bool centre_smooths() {
-    centred_ = centre_by(model_.design, standards_);
-    if (!centred_) return false;
-    std::swap(model_.design, centred_->design);
-    pass_.emplace(fit_.job, fit_.plan, rows_);
-    return true;
-  }
-
-  void describe() {
-    model_.formula = fit_.formula.text;
-    model_.family = fit_.options.family;
-    model_.weights = fit_.options.weights;
-    model_.rows = frame_.complete_rows;
-    model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
-  }
-
-  /// What every rank has of the model, in the design of the iteration.
-  void take(const PirlsEnd& end) {
-    model_.coef = end.coef;
-    model_.converged = end.converged;
-    model_.iterations = end.iterations;
-    model_.no_estimate = end.no_estimate;
-    model_.scale = end.solution.scale * deviance_unit(rows_);
-    model_.edf_total = end.solution.edf_total;
-    model_.log_sp = end.solution.log_sp;
-    measure_deviance(fit_, *pass_, rows_, model_);
-    model_.aic = akaike(fit_, rows_, model_);
-    model_.outline = outline();
-    model_.verdict = to_string(fit_.job.last_verdict());
-    if (fit_.control.checkpoint != nullptr && !fit_.control.checkpoint->fallback().empty())
-      model_.verdict = fit_.control.checkpoint->fallback();
-  }
-  DataOutline outline() {
-    PhaseClock clock(fit_.job.comm(), fit_.phases, "outline", "the outline of the data");
-    return outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
-  }
-
-  void return_from_centred() {
-    std::swap(model_.design, centred_->design);
-    model_.coef = multiply(centred_->to_formula, model_.coef);
-  }
-
-  /// What rank 0 alone has of the model.
-  void conclude(const WorkingSolver& solver) {
-    if (!centred_) return conclude(solver.fit(), solver.gram());
-    RemlFit fit = solver.fit();
-    Matrix gram = solver.gram();
-    centred_->turn(fit, gram);
-    conclude(fit, gram);
-  }
-  void conclude(const RemlFit& fit, const Matrix& gram) {
-    model_.reml = fit.score;
-    model_.edf = fit.edf;
-    model_.covariance = fit.inverse;
-    for (double& value : model_.covariance.values()) value *= fit.scale;
-    TermTests tests =
-        test_terms(model_.design, fit, gram, !fit_.options.family.scale_is_known(), model_.residual_df());
-    model_.coefficient_tests = std::move(tests.coefficients);
-    model_.smooth_tests = std::move(tests.smooths);
-  }
-
-  const FitContext& fit_;
-  Frame frame_;
-  Rows rows_;
-  std::optional<RowPass> pass_;
-  Standards standards_;
-  std::optional<CentredBy> centred_;  ///< its `design` is the formula's while the iteration has the other
-  Model model_;
-};
-
-}  // namespace
-
-FrameRequest request_for(const Formula& formula, const FitOptions& options) {
+/// What a fit reads of a table: the formula's variables, and the weights. Numbers it must have for smooths
+/// other than re, offsets, weights, and a response that is not binomial: what else is text is a factor.
+FrameRequest request_for(const FormulaTerms& formula, const FitOptions& options, const TableOptions& table) {
   FrameRequest request;
-  request.options = options.table;
+  request.options = table;
   request.variables = formula.variables();
-  for (const SmoothSpec& smooth : formula.smooths) {
-    for (const MarginSpec& margin : smooth.margins) {
-      if (!is_random_effect(margin.basis)) request.numeric.push_back(margin.variable.text);
-    }
-  }
-  for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
-  if (!options.family.two_levels()) request.numeric.push_back(formula.response.text);
+  request.numeric = formula.numeric_variables();
+  if (!options.family.definition().two_levels()) request.numeric.push_back(formula.response.text);
   if (!options.weights.empty()) {
     request.variables.push_back(column_expression(options.weights));
     request.numeric.push_back(request.variables.back().text);
@@ -195,51 +34,108 @@ FrameRequest request_for(const Formula& formula, const FitOptions& options) {
   return request;
 }
 
-Model fit_frame(Job& job, const Plan& plan, Frame frame, const Formula& formula, const FitOptions& options,
-                Progress& progress, std::vector<PhaseTime>& phases, const FitControl& control) {
-  const FitContext fit{job, plan, formula, options, progress, phases, control};
-  return FitRun(fit, std::move(frame)).run();
-}
+class TableFit {
+ public:
+  TableFit(Job& job, const Formula& formula, const TableSource& source, const FitOptions& options,
+           FitObserver* observer)
+      : job_(job),
+        formula_(formula.terms()),
+        source_(source),
+        options_(options),
+        observer_(observer != nullptr ? *observer : silent_) {}
 
-namespace {
+  /// `print`: what a state belongs to; on rank 0.
+  FitResult run(const Fingerprint& print) {
+    if (const CustomFamily* custom = options_.family.definition().custom())
+      require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
+    // A table in memory lies by its plan, which may be one for devices.
+    const bool may_stay_on_cpu = job_.options().policy != Policy::gpu && !source_.plan;
+    FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu, observer_);
+    StopRequest* stop = job_.options().stop;
+    try {
+      FittedModel model = fit_until_it_stays(checkpoint);
+      return result(std::move(model), checkpoint);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::interrupted || stop == nullptr) throw;
+    }
+    static_cast<void>(stop->agree());
+    checkpoint.stop(stop->cause());
+  }
 
-/// A table that came into the place of the one whose states are kept is not to be fitted with them.
-/// *Collective.*
-void require_table(const mpi::Communicator& comm, const TableReader& table, const std::string& path,
-                   const files::FileState& expected) {
-  together(comm, [&] {
-    if (comm.rank() == 0 && table.opened() != expected)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: was replaced or written to while the job started: start it again", path));
-  });
-}
+ private:
+  /// Where a device fails, once more on the CPU.
+  FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
+    for (;;) {
+      Frame frame = read(checkpoint);
+      try {
+        return fit_frame({job_, plan_, formula_, options_, observer_, phases_, &checkpoint},
+                         std::move(frame));
+      } catch (const FellBack&) {
+        observer_.note(to_string(job_.last_verdict()) + "; starting over on the CPU");
+        checkpoint.keep_fallback();
+      }
+    }
+  }
+
+  Frame read(const FitCheckpoint& checkpoint) {
+    PhaseClock clock(job_.comm(), phases_, "read", "the reading of the table");
+    observer_.now("counting the rows of " + source_.name);
+    const auto table = open_source(job_.comm(), source_, job_.options().stop);
+    const std::int64_t block = source_.options.block_rows;
+    plan_ = source_.plan                                       ? *source_.plan
+            : job_.on_host() || !checkpoint.fallback().empty() ? job_.plan_for_hosts(table->rows(), block)
+                                                               : job_.plan(table->rows(), block);
+    observer_.now(fmt::format("reading {} rows of {}", table->rows(), source_.name));
+    Frame frame =
+        table->read(job_.comm(), request_for(formula_, options_, source_.options), job_.local_range(plan_));
+    for (const ColumnReading& column : frame.columns) observer_.note(to_string(column));
+    clock.add_bytes(job_.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
+    return frame;
+  }
+
+  FitResult result(FittedModel model, const FitCheckpoint& checkpoint) {
+    FitResult out{.model = Model(std::make_shared<const FittedModel>(std::move(model))),
+                  .plan = std::move(plan_),
+                  .phases = std::move(phases_),
+                  .resumed_from = {},
+                  .checkpoint = checkpoint.files(),
+                  .kept = checkpoint.kept()};
+    if (checkpoint.resumed() && checkpoint.resumed()->iteration > 0)
+      out.resumed_from = checkpoint.resumed()->iteration;
+    return out;
+  }
+
+  Job& job_;
+  const FormulaTerms& formula_;
+  const TableSource& source_;
+  const FitOptions& options_;
+  FitObserver silent_;
+  FitObserver& observer_;
+  Plan plan_;
+  std::vector<PhaseTime> phases_;
+};
 
 }  // namespace
 
-Model fit_file(Job& job, const std::string& path, const Formula& formula, const FitOptions& options,
-               Progress& progress, std::vector<PhaseTime>& phases, Plan& plan, const FitControl& control) {
-  for (;;) {
-    Frame frame;
-    {
-      PhaseClock clock(job.comm(), phases, "read", "the reading of the table");
-      progress.now("counting the rows of " + path);
-      const auto table = open_table(job.comm(), path, [&] { stop_if_asked(control.stop); });
-      if (control.table != nullptr) require_table(job.comm(), *table, path, *control.table);
-      const bool stays_on_host = control.checkpoint != nullptr && !control.checkpoint->fallback().empty();
-      plan = stays_on_host || job.on_host() ? job.plan_for_hosts(table->rows(), options.block_rows)
-                                            : job.plan(table->rows(), options.block_rows);
-      progress.now(fmt::format("reading {} rows of {}", table->rows(), path));
-      frame = table->read(job.comm(), request_for(formula, options), job.local_range(plan));
-      for (const ColumnReading& column : frame.columns) progress.note(to_string(column));
-      clock.add_bytes(job.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
-    }
-    try {
-      return fit_frame(job, plan, std::move(frame), formula, options, progress, phases, control);
-    } catch (const FellBack&) {
-      progress.note(to_string(job.last_verdict()) + "; starting over on the CPU");
-      if (control.checkpoint != nullptr) control.checkpoint->keep_fallback();
-    }
+FitResult fit(Job& job, const Formula& formula, const Table& table, const FitOptions& options,
+              FitObserver* observer) {
+  Fingerprint print;
+  if (!options.checkpoint.empty()) print = fingerprint_of(job.comm(), table, formula.terms(), options);
+  const TableSource source = source_of(table);
+  return TableFit(job, formula, source, options, observer).run(print);
+}
+
+FitResult fit(Job& job, const Formula& formula, const TableFile& file, const FitOptions& options,
+              FitObserver* observer) {
+  TableSource source = source_of(file);
+  Fingerprint print;
+  if (!options.checkpoint.empty()) {
+    source.expected.emplace();
+    together(job.comm(), [&] {
+      if (job.comm().rank() == 0) print = fingerprint_of(file, formula.terms(), options, &*source.expected);
+    });
   }
+  return TableFit(job, formula, source, options, observer).run(print);
 }
 
 }  // namespace tessera::gam

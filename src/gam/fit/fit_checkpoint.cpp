@@ -12,24 +12,24 @@
 
 namespace tessera::gam {
 FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprint& fingerprint,
-                             bool gpus_required, Progress& progress)
-    : job_(job), progress_(progress), began_on_host_(job.on_host()), place_(place_of(job)) {
+                             bool may_stay_on_cpu, FitObserver& observer)
+    : job_(job), observer_(observer), began_on_host_(job.on_host()), place_(place_of(job)) {
   if (path.empty()) return;
-  checkpoint_.emplace(job.comm(), path, fingerprint);
-  for (const std::string& remark : checkpoint_->remarks()) progress.note(remark);
+  checkpoint_ = std::make_shared<Checkpoint>(job.comm(), path, fingerprint);
+  for (const std::string& remark : checkpoint_->remarks()) observer.note(remark);
   if (!checkpoint_->state()) {
-    if (!checkpoint_->remarks().empty()) progress.note("starting from the beginning");
+    if (!checkpoint_->remarks().empty()) observer.note("starting from the beginning");
     return;
   }
   FitState state;
   together(job.comm(), [&] { state = state_from(*checkpoint_->state(), path); });
-  const bool stays_on_cpu = !state.fallback.empty() && !gpus_required;
+  const bool stays_on_cpu = !state.fallback.empty() && may_stay_on_cpu;
   if (state.place != place_ && !stays_on_cpu) {
-    progress.note(
+    observer.note(
         fmt::format("{} was begun on {}, and this run is on {}: starting over", path, state.place, place_));
     return;
   }
-  progress.note(fmt::format("resuming after iteration {} from {}{}", state.iteration, path,
+  observer.note(fmt::format("resuming after iteration {} from {}{}", state.iteration, path,
                             stays_on_cpu ? ", on the CPU, since a device had failed" : ""));
   place_ = state.place;
   fallback_ = state.fallback;
@@ -61,7 +61,7 @@ void FitCheckpoint::save() {
   if (problem_.empty()) {
     kept_ = last_->iteration;
   } else if (!warned) {
-    progress_.note(fmt::format("the state after iteration {} cannot be kept, and the fit goes on: {}",
+    observer_.note(fmt::format("the state after iteration {} cannot be kept, and the fit goes on: {}",
                                last_->iteration, problem_));
   }
 }
@@ -81,10 +81,6 @@ void FitCheckpoint::stop(const std::string& cause) {
   if (!kept_) throw interrupted(" before the first iteration was done: the same command starts over");
   throw interrupted(
       fmt::format(" after iteration {}: the same command goes on from {}", *kept_, checkpoint_->path()));
-}
-
-void FitCheckpoint::answered() noexcept {
-  if (checkpoint_) checkpoint_->remove();
 }
 
 }  // namespace tessera::gam

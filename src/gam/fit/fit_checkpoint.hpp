@@ -2,11 +2,12 @@
 #pragma once
 
 #include "gam/fit/fit_state.hpp"
-#include "gam/fit/progress.hpp"
 
+#include <tessera/gam/fit.hpp>
 #include <tessera/job/checkpoint.hpp>
 #include <tessera/job/job.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,9 +22,9 @@ namespace tessera::gam {
 class FitCheckpoint {
  public:
   /// *Collective.* Opens `path` (see `Checkpoint`, whose errors it throws); empty: nothing is kept.
-  /// `gpus_required`: a state of the CPU is of no use.
+  /// `may_stay_on_cpu`: a state of a fit that fell back to the CPU is of use to a job with devices.
   FitCheckpoint(tessera::Job& job, const std::string& path, const Fingerprint& fingerprint,
-                bool gpus_required, Progress& progress);
+                bool may_stay_on_cpu, FitObserver& observer);
 
   /// Where to go on from, the same on every rank; nothing: from the beginning.
   [[nodiscard]] const std::optional<FitState>& resumed() const noexcept { return resumed_; }
@@ -43,15 +44,15 @@ class FitCheckpoint {
   /// *Collective.* When all ranks have agreed to stop because of `cause`: sees that the last state is in the
   /// file, and throws `Error(interrupted)` that says how to go on; `Error(job_fault)` if it cannot be kept.
   [[noreturn]] void stop(const std::string& cause);
-  /// *Collective.* There is an answer: the files go.
-  void answered() noexcept;
+  /// The files, to be removed when there is an answer; null: there are none.
+  [[nodiscard]] const std::shared_ptr<Checkpoint>& files() const noexcept { return checkpoint_; }
 
  private:
   void save();
 
   tessera::Job& job_;
-  Progress& progress_;
-  std::optional<Checkpoint> checkpoint_;
+  FitObserver& observer_;
+  std::shared_ptr<Checkpoint> checkpoint_;
   std::optional<FitState> resumed_;
   bool began_on_host_;
   std::string place_;             // of the states to keep

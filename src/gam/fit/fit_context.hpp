@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/fit/fit_options.hpp"
 #include "gam/fit/phase_clock.hpp"
-#include "gam/fit/progress.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/rows/row_pass.hpp"
 
+#include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 
@@ -18,15 +17,17 @@ namespace tessera::gam {
 /// there, so that its model has the bits of a run that was on the CPU from the start.
 struct FellBack {};
 
+class FitCheckpoint;
+
 /// What all stages of one fit share, and what outlives them.
 struct FitContext {
   Job& job;
   const Plan& plan;
-  const Formula& formula;
+  const FormulaTerms& formula;
   const FitOptions& options;
-  Progress& progress;
+  FitObserver& observer;
   std::vector<PhaseTime>& phases;
-  const FitControl& control;
+  FitCheckpoint* checkpoint = nullptr;  ///< keeps the state after every iteration; null: nothing is kept
   bool began_on_host = job.on_host();
 
   void require_no_fallback() const {

@@ -181,7 +181,7 @@ const Part& largest_part(const FitMemory& memory) {
 
 }  // namespace
 
-ModelSize size_of_model(const Formula& formula, const Frame& frame) {
+ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame) {
   Measure measure(frame);
   if (formula.intercept) measure.take({}, {});
   for (const ParametricTerm& term : formula.parametric) measure.add(term);
@@ -243,7 +243,7 @@ void require_memory(const FitContext& fit, const Frame& frame) {
   const int rank = job.comm().rank();
   const int sums = on_devices ? static_cast<int>(job.devices().size()) : job.threads();
   const FitMemory memory = memory_of_fit(size, std::max(sums, 1), rank == 0 || rank == solver);
-  fit.progress.note(to_string(memory, size));
+  fit.observer.note(to_string(memory, size));
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
   if (!shortage) return;
   throw Error(ErrorCode::input,

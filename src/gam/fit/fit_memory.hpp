@@ -35,7 +35,7 @@ struct ModelSize {
 
 /// Throws `Error(input)` as the design of the model does, for a term of too many coefficients or columns.
 /// Pure.
-[[nodiscard]] ModelSize size_of_model(const Formula& formula, const Frame& frame);
+[[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame);
 
 /// Bytes that a rank has at once at most, in each part of a fit.
 struct FitMemory {

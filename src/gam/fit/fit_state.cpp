@@ -2,8 +2,10 @@
 #include "gam/fit/fit_state.hpp"
 
 #include "base/hash.hpp"
-#include "gam/family/custom_family.hpp"
+#include "gam/family/family.hpp"
 #include "gam/table/byte_source.hpp"
+#include "gam/table/memory_table.hpp"
+#include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>
@@ -40,6 +42,25 @@ std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
     if (last == 0) break;
   }
   return hash;
+}
+
+/// Of all but the data.
+Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& options,
+                           const TableOptions& table) {
+  std::string knots;
+  for (const auto& [variable, values] : options.knots)
+    knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
+  const Family& family = options.family.definition();
+  return {{"program", fmt::format("tessera-fit {}", tessera::version)},
+          {"formula", formula.text},
+          {"family", family.custom() ? to_toml(*family.custom()) : std::string(family.name())},
+          {"weights", options.weights},
+          {"knots", knots},
+          {"coordinates of the numbers", "centred and scaled"},
+          {"missing values", fmt::format("{}", fmt::join(table.missing, ","))},
+          {"factors", fmt::format("{}", fmt::join(table.factors, ","))},
+          {"numeric columns", fmt::format("{}", fmt::join(table.numbers, ","))},
+          {"block rows", std::to_string(table.block_rows)}};
 }
 
 }  // namespace
@@ -104,30 +125,26 @@ std::string place_of(const Job& job) {
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
-Fingerprint fingerprint_of(const std::string& data, const Formula& formula, const FitOptions& options,
+Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula, const FitOptions& options,
                            files::FileState* looked_at) {
-  const auto source = open_plain(data);
+  const auto source = open_plain(data.path);
   const files::FileState file = source->file().state();
   if (looked_at != nullptr) *looked_at = file;
   constexpr std::int64_t second = 1'000'000'000;
-  std::string knots;
-  for (const auto& [variable, values] : options.knots)
-    knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
-  const Family& family = options.family;
-  return {
-      {"program", fmt::format("tessera-fit {}", tessera::version)},
-      {"formula", formula.text},
-      {"family", family.custom() ? to_toml(*family.custom()) : std::string(family.name())},
-      {"weights", options.weights},
-      {"knots", knots},
-      {"coordinates of the numbers", "centred and scaled"},
-      {"missing values", fmt::format("{}", fmt::join(options.table.missing, ","))},
-      {"factors", fmt::format("{}", fmt::join(options.table.factors, ","))},
-      {"numeric columns", fmt::format("{}", fmt::join(options.table.numbers, ","))},
-      {"block rows", std::to_string(options.block_rows)},
-      {"size of the data", fmt::format("{} bytes", file.size)},
-      {"time of the data", fmt::format("{}.{:09d} s", file.written_ns / second, file.written_ns % second)},
-      {"sample of the data", fmt::format("{:016x}", hash_of_samples(*source, file.size))}};
+  Fingerprint print = fingerprint_of(formula, options, data.options);
+  print.insert(print.end(), {{"size of the data", fmt::format("{} bytes", file.size)},
+                             {"time of the data",
+                              fmt::format("{}.{:09d} s", file.written_ns / second, file.written_ns % second)},
+                             {"sample of the data", base::hex(hash_of_samples(*source, file.size))}});
+  return print;
+}
+
+Fingerprint fingerprint_of(const mpi::Communicator& comm, const Table& data, const FormulaTerms& formula,
+                           const FitOptions& options) {
+  Fingerprint print = fingerprint_of(formula, options, source_of(data).options);
+  print.insert(print.end(), {{"rows of the data", std::to_string(data.plan.units())},
+                             {"values of the data", base::hex(hash_of(comm, data))}});
+  return print;
 }
 
 }  // namespace tessera::gam

@@ -2,17 +2,20 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/fit/fit_options.hpp"
 #include "gam/fit/step_mixing.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/reml/reml.hpp"
 
+#include <tessera/gam/fit.hpp>
+#include <tessera/gam/table.hpp>
 #include <tessera/job/checkpoint.hpp>
 #include <tessera/job/job.hpp>
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "files/input_file.hpp"
 
 namespace tessera::gam {
 
@@ -52,7 +55,10 @@ void check_state(const FitState& state, const Design& design, const std::string&
 /// All that changes a model: program, formula, family, weights, knots, block rows; size, time and a sample of
 /// the data file. Throws `Error(input)` if the file cannot be read. Not collective; reads at most 4 MiB.
 /// `looked_at` receives which file that was.
-[[nodiscard]] Fingerprint fingerprint_of(const std::string& data, const Formula& formula,
+[[nodiscard]] Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula,
                                          const FitOptions& options, files::FileState* looked_at = nullptr);
+/// *Collective.* The same with the rows and columns of a table in memory. Throws as `open_memory` does.
+[[nodiscard]] Fingerprint fingerprint_of(const mpi::Communicator& comm, const Table& data,
+                                         const FormulaTerms& formula, const FitOptions& options);
 
 }  // namespace tessera::gam

@@ -32,7 +32,7 @@ RawDeviance null_deviance(const FitContext& fit, Rows rows) {
 /// model. For rows whose likelihood is of rounded counts it depends on their mean.
 class SaturatedRow {
  public:
-  SaturatedRow(const Rows& rows, const Model& model)
+  SaturatedRow(const Rows& rows, const FittedModel& model)
       : rows_(rows),
         response_(numbers(rows.response)),
         weights_(rows.prior_weight < 0 ? nullptr : numbers(rows.prior_weight)),
@@ -63,7 +63,7 @@ class SaturatedRow {
 
 }  // namespace
 
-void measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, Model& model) {
+void measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model) {
   const RawDeviance left =
       fit.sums_of(pass, [&] { return pass.deviance(model.design.raw_coefficients(model.coef)); });
   const RawDeviance whole = null_deviance(fit, rows);
@@ -76,7 +76,7 @@ void measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, Mo
   model.r_squared_adjusted = 1 - sum_of_squares(left) / sum_of_squares(whole) * (n - 1) / model.residual_df();
 }
 
-double akaike(const FitContext& fit, const Rows& rows, const Model& model) {
+double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model) {
   const SaturatedRow saturated(rows, model);
   const Frame& frame = *rows.frame;
   std::vector<ReproducibleSum> sums(static_cast<std::size_t>(fit.job.threads()), ReproducibleSum(1));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/device/trace.hpp>
+#include <tessera/gam/fit.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 #include <chrono>
@@ -10,13 +11,6 @@
 #include <vector>
 
 namespace tessera::gam {
-
-/// Where the time of a fit went, for the run report.
-struct PhaseTime {
-  std::string name;
-  double seconds = 0;
-  std::int64_t bytes = 0;  ///< read from the file, or from columns in passes, by all ranks
-};
 
 /// Adds the time of a phase to the report when it goes out of scope, and marks the phase for profilers. Times
 /// of the same name are added up; phases do not nest.

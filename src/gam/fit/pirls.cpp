@@ -66,7 +66,8 @@ PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, const Rows& rows, con
       design_(*rows.design),
       weight_(moments.sum_weight),
       mean_(moments.mean_response()),
-      solver_(fit.job, design_, rows.family.scale_is_known(), fit.plan.on_devices(), fit.control.stop) {}
+      solver_(fit.job, design_, rows.family.scale_is_known(), fit.plan.on_devices(), fit.job.options().stop) {
+}
 
 void PirlsLoop::run(RawSums first) {
   sums_ = std::move(first);
@@ -81,10 +82,10 @@ void PirlsLoop::run(RawSums first) {
 
 /// The iterations that were another run's.
 int PirlsLoop::resume() {
-  if (fit_.control.checkpoint == nullptr) return 0;
-  const std::optional<FitState>& state = fit_.control.checkpoint->resumed();
+  if (fit_.checkpoint == nullptr) return 0;
+  const std::optional<FitState>& state = fit_.checkpoint->resumed();
   if (!state || state->iteration == 0) return 0;
-  check_state(*state, design_, fit_.control.checkpoint->path());
+  check_state(*state, design_, fit_.checkpoint->path());
   end_.coef = state->coef;
   end_.solution.log_sp = state->log_sp;
   course_ = state->course;
@@ -154,7 +155,7 @@ void PirlsLoop::solve(int iteration, Search search) {
                                 mixed ? &course_.past : nullptr, search);
   fit_.require_no_fallback();
   const std::string& why = solver_.no_device_algebra();
-  if (!why.empty() && end_.solution.coef.empty()) fit_.progress.note("large products are the hosts': " + why);
+  if (!why.empty() && end_.solution.coef.empty()) fit_.observer.note("large products are the hosts': " + why);
   end_.solution = std::move(*solution);
   if (mixed) remember_step();
   end_.coef = end_.solution.end;
@@ -216,7 +217,7 @@ bool PirlsLoop::settle(bool still) {
   if (global && !still) ++course_.returns;
   const bool last = course_.returns >= most_returns;
   if (still && !global && last)
-    fit_.progress.note(
+    fit_.observer.note(
         fmt::format("{} times a lower optimum of REML led to a working model that led back: this "
                     "solution is one of two or more, each a local optimum",
                     most_returns));
@@ -228,20 +229,20 @@ bool PirlsLoop::settle(bool still) {
 void PirlsLoop::end_before(int iteration, const Error& why) {
   end_.converged = false;
   end_.iterations = iteration - 1;
-  fit_.progress.note(fmt::format("iteration {}: {}", iteration, why.what()));
+  fit_.observer.note(fmt::format("iteration {}: {}", iteration, why.what()));
   static_cast<void>(is_separated(0, true));
 }
 
 /// What the last iteration leaves is not kept: it is the model, and another run begins before it.
 void PirlsLoop::keep(int iteration) {
-  if (fit_.control.checkpoint == nullptr) return;
-  fit_.control.checkpoint->keep({.iteration = iteration,
-                                 .deviance = deviance_,
-                                 .coef = end_.coef,
-                                 .log_sp = end_.solution.log_sp,
-                                 .course = course_,
-                                 .place = {},
-                                 .fallback = {}});
+  if (fit_.checkpoint == nullptr) return;
+  fit_.checkpoint->keep({.iteration = iteration,
+                         .deviance = deviance_,
+                         .coef = end_.coef,
+                         .log_sp = end_.solution.log_sp,
+                         .course = course_,
+                         .place = {},
+                         .fallback = {}});
 }
 
 void PirlsLoop::remember_step() {
@@ -251,7 +252,7 @@ void PirlsLoop::remember_step() {
 
 void PirlsLoop::tell(int iteration, double change) const {
   const double unit = deviance_unit(rows_);
-  fit_.progress.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, step {:.2g}, edf {:.2f}",
+  fit_.observer.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, step {:.2g}, edf {:.2f}",
                                 iteration, deviance_ * unit, change * unit, end_.solution.step,
                                 end_.solution.edf_total));
 }

@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/predict.hpp"
-
-#include "files/output_file.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/model/model.hpp"
 #include "gam/rows/row_pass.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/shared_input.hpp"
+#include "gam/table/table_source.hpp"
+
+#include <tessera/gam/predict.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
-#include <optional>
 #include <span>
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 #include <vector>
 
 #include "base/counted.hpp"
-#include "files/standard_error.hpp"
-#include "files/standard_output.hpp"
 
 namespace tessera::gam {
 namespace {
@@ -31,13 +28,11 @@ struct Prediction {
   double se = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Rows whose text travels to rank 0 at once: some megabytes, whatever the size of the table.
-constexpr std::int64_t rows_per_piece = 1 << 17;
 /// Rows whose standard errors are found in one matrix product.
 constexpr std::int64_t rows_per_product = 256;
 
 /// The variables of the model's right-hand side, which is what a prediction reads.
-std::vector<Expression> predictors(const Formula& formula) {
+std::vector<Expression> predictors(const FormulaTerms& formula) {
   std::vector<Expression> variables = formula.variables();
   const auto on_the_right = [&](const Expression& variable) {
     const auto is = [&](const Expression& other) { return other.text == variable.text; };
@@ -96,8 +91,9 @@ std::vector<std::string> factors_of_random_effects(const Design& design) {
   return random;
 }
 
-/// Says once what became of the rows whose levels the fit had not.
-void report_unseen(const Frame& frame, std::span<const std::string> random) {
+/// What became of the rows whose levels the fit had not.
+std::vector<std::string> remarks_on_unseen(const Frame& frame, std::span<const std::string> random) {
+  std::vector<std::string> remarks;
   for (const ColumnReading& column : frame.columns) {
     if (column.unseen == 0) continue;
     std::string levels;
@@ -105,18 +101,19 @@ void report_unseen(const Frame& frame, std::span<const std::string> random) {
       levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
     const bool effect =
         std::find(random.begin(), random.end(), column_expression(column.name).text) != random.end();
-    files::say_line(
-        {fmt::format("tessera-fit: {} {} of '{}' that the fit had not ({}{}): {}",
-                     base::counted(column.unseen, "row"), column.unseen == 1 ? "has a level" : "have levels",
-                     column.name, levels, column.more_unseen ? ", ..." : "",
-                     effect ? "predicted without that random effect" : "their predictions are NA")});
+    remarks.push_back(
+        fmt::format("{} {} of '{}' that the fit had not ({}{}): {}", base::counted(column.unseen, "row"),
+                    column.unseen == 1 ? "has a level" : "have levels", column.name, levels,
+                    column.more_unseen ? ", ..." : "",
+                    effect ? "predicted without that random effect" : "their predictions are NA"));
   }
+  return remarks;
 }
 
 class Predictor {
  public:
-  Predictor(const Model& model, const PredictiveModel& predictive, const Design& design, const Frame& frame,
-            std::span<const int> offsets, const PredictOptions& options)
+  Predictor(const FittedModel& model, const PredictiveModel& predictive, const Design& design,
+            const Frame& frame, std::span<const int> offsets, const PredictOptions& options)
       : model_(model), design_(design), frame_(frame), offsets_(offsets), options_(options) {
     raw_coef_ = design.raw_coefficients(predictive.coef);
     if (options.standard_errors) root_ = covariance_root(predictive.covariance);
@@ -169,7 +166,7 @@ class Predictor {
     }
   }
 
-  const Model& model_;
+  const FittedModel& model_;
   const Design& design_;
   const Frame& frame_;
   std::span<const int> offsets_;
@@ -178,83 +175,50 @@ class Predictor {
   Matrix root_;
 };
 
-void append_number(std::string& text, double value) {
-  if (std::isnan(value)) {
-    text += "NA";
-  } else {
-    fmt::format_to(std::back_inserter(text), "{:.17g}", value);
-  }
-}
-
-/// Rank 0 writes every rank's lines in the order of the rows, a piece at a time. *Collective.*
-void write_rows(const mpi::Communicator& comm, const Plan& plan, std::span<const Prediction> mine,
-                bool with_se, files::OutputFile* file) {
-  const auto emit = [&](std::string_view text) {
-    if (file != nullptr) {
-      file->write(text);
-    } else {
-      files::write_data(text);
-    }
-  };
-  const bool root = comm.rank() == 0;
-  together(comm, [&] {
-    if (root) emit(with_se ? "fit,se\n" : "fit\n");
-  });
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const std::int64_t rows = plan.range_of(rank).size();
-    for (std::int64_t begin = 0; begin < rows; begin += rows_per_piece) {
-      std::string text;
-      if (rank == comm.rank()) {
-        const std::int64_t end = std::min(rows, begin + rows_per_piece);
-        for (std::int64_t i = begin; i < end; ++i) {
-          append_number(text, mine[static_cast<std::size_t>(i)].fit);
-          if (with_se) {
-            text += ',';
-            append_number(text, mine[static_cast<std::size_t>(i)].se);
-          }
-          text += '\n';
-        }
-      }
-      std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size()), 0);
-      counts[0] = text.size();
-      const auto arrived = comm.alltoallv(std::span<const char>(text), counts);
-      together(comm, [&] {
-        if (root) emit({arrived.data(), arrived.size()});
-      });
-    }
-  }
-}
-
-}  // namespace
-
-void predict_file(Job& job, const Model& model, const std::string& data, const PredictOptions& options,
-                  Progress& progress) {
-  const mpi::Communicator& comm = job.comm();
-  const bool root = comm.rank() == 0;
-  std::optional<files::OutputFile> file;
-  together(comm, [&] {
-    if (root && !options.out.empty()) file.emplace(options.out);
-  });
-
-  const Formula formula = parse_formula(model.formula);
+/// What a prediction reads of a table.
+FrameRequest request_for(const FormulaTerms& formula, const Design& design, const TableOptions& options) {
   FrameRequest request;
   request.variables = predictors(formula);
-  request.known_levels = model.design.known_levels();
-  request.unseen_is_complete = factors_of_random_effects(model.design);
-  request.numeric = model.design.known_numbers();
-  request.options = options.table;
+  request.known_levels = design.known_levels();
+  request.unseen_is_complete = factors_of_random_effects(design);
+  request.numeric = design.known_numbers();
+  request.options = options;
   for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
-  progress.now("reading " + data);
-  Plan plan;
+  return request;
+}
+
+/// *Collective.* The coefficients and their covariance, which rank 0 alone has after a fit, on every rank.
+PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& model, bool with_covariance) {
+  PredictiveModel predictive = model.predictive();
+  comm.broadcast(std::span<double>(predictive.coef), 0);
+  if (with_covariance) {
+    const auto size = static_cast<int>(predictive.coef.size());
+    if (predictive.covariance.empty()) predictive.covariance = Matrix(size, size);
+    comm.broadcast(predictive.covariance.values(), 0);
+  }
+  return predictive;
+}
+
+Predictions predict_from(Job& job, const FittedModel& model, const TableSource& source,
+                         const PredictOptions& options, FitObserver* observer) {
+  const mpi::Communicator& comm = job.comm();
+  FitObserver silent;
+  FitObserver& progress = observer != nullptr ? *observer : silent;
+  require_same_content(comm, model.path, model.checksum);
+
+  const FormulaTerms formula = parse_terms(model.formula);
+  const FrameRequest request = request_for(formula, model.design, source.options);
+  progress.now("reading " + source.name);
+  Predictions out;
   const Frame frame = [&] {
     const mpi::Purpose purpose(comm, "the reading of the table");
-    const auto table = open_table(comm, data);
-    plan = job.plan(table->rows());
-    return table->read(comm, request, job.local_range(plan));
+    const auto table = open_source(comm, source, job.options().stop);
+    out.plan = source.plan ? *source.plan : job.plan_for_hosts(table->rows());
+    return table->read(comm, request, job.local_range(out.plan));
   }();
-  if (root) report_unseen(frame, request.unseen_is_complete);
+  out.remarks = remarks_on_unseen(frame, request.unseen_is_complete);
 
-  const PredictiveModel predictive = model.predictive();
+  const PredictiveModel predictive = predictive_of(comm, model, options.standard_errors);
   Design design;
   std::vector<int> offsets;
   together(comm, [&] {
@@ -265,23 +229,32 @@ void predict_file(Job& job, const Model& model, const std::string& data, const P
   progress.now("predicting");
   const Predictor predictor(model, predictive, design, frame, offsets, options);
   const std::int64_t first = frame.rows.begin;
+  const auto predict_rows = [&](Range rows, std::span<Prediction> into) {
+    predictor.predict(rows.begin - first, rows.end - first, into);
+  };
+  using Complete = std::span<const std::uint8_t>;
+  // A device's rows, of a table in memory that lies by a plan for devices, are its host thread's.
   const auto predictions = job.map<Prediction>(
-      plan, std::span<const std::uint8_t>(frame.complete),
-      [](Tile& tile, std::span<const std::uint8_t>, std::span<Prediction>) {
-        tile.fail("predictions are computed on the CPU");
-      },
-      [&](const HostTile& tile, std::span<const std::uint8_t>, std::span<Prediction> out) {
-        predictor.predict(tile.range.begin - first, tile.range.end - first, out);
-      });
-  const mpi::Purpose purpose(comm, "the writing of the predictions");
-  write_rows(comm, plan, predictions, options.standard_errors, file ? &*file : nullptr);
-  together(comm, [&] {
-    if (!root) return;
-    if (file)
-      file->commit();
-    else
-      files::flush_output();
-  });
+      out.plan, Complete(frame.complete),
+      [&](Tile& tile, Complete, std::span<Prediction> into) { predict_rows(tile.range(), into); },
+      [&](const HostTile& tile, Complete, std::span<Prediction> into) { predict_rows(tile.range, into); });
+  for (const Prediction& prediction : predictions) {
+    out.fit.push_back(prediction.fit);
+    if (options.standard_errors) out.standard_errors.push_back(prediction.se);
+  }
+  return out;
+}
+
+}  // namespace
+
+Predictions predict(Job& job, const Model& model, const Table& table, const PredictOptions& options,
+                    FitObserver* observer) {
+  return predict_from(job, model.fitted(), source_of(table), options, observer);
+}
+
+Predictions predict(Job& job, const Model& model, const TableFile& file, const PredictOptions& options,
+                    FitObserver* observer) {
+  return predict_from(job, model.fitted(), source_of(file), options, observer);
 }
 
 }  // namespace tessera::gam

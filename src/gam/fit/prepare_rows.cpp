@@ -93,11 +93,11 @@ void choose_units(const tessera::mpi::Communicator& comm, Rows& rows) {
 
 }  // namespace
 
-Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame, const Formula& formula,
+Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame, const FormulaTerms& formula,
                   const FitOptions& options) {
   Rows rows;
   rows.frame = &frame;
-  rows.family = options.family;
+  rows.family = options.family.definition();
   rows.response = frame.index_of(formula.response.text);
   for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
   if (!options.weights.empty()) {
@@ -109,8 +109,8 @@ Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame, const Fo
                   "no complete row: every row has a missing value in a variable of the model");
     }
     Variable& response = variable_of(frame, rows.response);
-    make_numeric_response(response, options.family);
-    check_response(frame, response, options.family);
+    make_numeric_response(response, rows.family);
+    check_response(frame, response, rows.family);
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
     if (rows.prior_weight >= 0) check_weights(frame, variable_of(frame, rows.prior_weight));
   });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/fit/fit_options.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/rows/row_pass.hpp"
 
+#include <tessera/gam/fit.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 namespace tessera::gam {
@@ -14,8 +14,8 @@ namespace tessera::gam {
 /// computes. `frame` must outlive them. Throws the same `Error(input)` on every rank for a frame without a
 /// complete row, a response, an offset or weights that the model cannot have, and a response that leaves
 /// nothing to fit (response_check.hpp).
-[[nodiscard]] Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame, const Formula& formula,
-                                const FitOptions& options);
+[[nodiscard]] Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame,
+                                const FormulaTerms& formula, const FitOptions& options);
 
 /// What a deviance or a scale of 1 in the units of the fit is in the user's.
 [[nodiscard]] double deviance_unit(const Rows& rows);

@@ -63,7 +63,7 @@ Extents extents_of(const tessera::mpi::Communicator& comm, const Rows& rows) {
 }
 
 /// True if the columns of the parametric part can add up to a constant.
-bool has_constant(const Formula& formula, const Frame& frame) {
+bool has_constant(const FormulaTerms& formula, const Frame& frame) {
   return formula.intercept ||
          std::any_of(formula.parametric.begin(), formula.parametric.end(), [&](const ParametricTerm& term) {
            return std::all_of(term.variables.begin(), term.variables.end(),
@@ -73,7 +73,8 @@ bool has_constant(const Formula& formula, const Frame& frame) {
 
 }  // namespace
 
-void require_variation(const tessera::mpi::Communicator& comm, const Rows& rows, const Formula& formula) {
+void require_variation(const tessera::mpi::Communicator& comm, const Rows& rows,
+                       const FormulaTerms& formula) {
   const auto [response, offset, difference] = extents_of(comm, rows);
   const Frame& frame = *rows.frame;
   const std::string& name = frame.variables[static_cast<std::size_t>(rows.response)].name;

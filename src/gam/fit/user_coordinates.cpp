@@ -39,7 +39,7 @@ std::vector<double> column_factors(const Design& design, const std::vector<Colum
 }
 
 /// V of the formula's columns less V of the fit's.
-double reml_difference(const Model& model, const std::vector<double>& factors, const Rows& units) {
+double reml_difference(const FittedModel& model, const std::vector<double>& factors, const Rows& units) {
   const auto rows = static_cast<double>(model.rows);
   double difference = -(rows - model.design.null_space()) * std::log(units.response_factor) -
                       rows / 2 * std::log(units.prior_factor);
@@ -96,7 +96,7 @@ std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<Colu
 }
 
 /// What remains of the centring for predictions, before the model's own numbers are the formula's.
-Centring centring_of(const Model& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
+Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   Centring centring;
   for (std::size_t t = 0; t < model.design.terms.size(); ++t) {
     const std::vector<Component>& components = model.design.terms[t].components;
@@ -120,7 +120,7 @@ Centring centring_of(const Model& model, const std::vector<std::pair<int, Column
 }
 
 /// Coefficients and covariance of the formula's columns.
-void undo_centring(Model& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
+void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   std::vector<double> values;
   for (const auto& [coefficient, parts] : mixed) {
     double value = 0;
@@ -160,7 +160,7 @@ void undo_centring(Model& model, const std::vector<std::pair<int, ColumnCombinat
 }
 
 /// `before`: the variances in the coordinates of the fit, which are no extreme numbers.
-void check_variances(const Model& model, const std::vector<double>& before) {
+void check_variances(const FittedModel& model, const std::vector<double>& before) {
   for (int i = 0; i < model.covariance.rows(); ++i) {
     const double variance = model.covariance(i, i);
     if (std::isfinite(variance) && (before[at(i)] == 0 || std::isnormal(variance))) continue;
@@ -168,7 +168,7 @@ void check_variances(const Model& model, const std::vector<double>& before) {
   }
 }
 
-void test_coefficients(Model& model, bool scale_estimated) {
+void test_coefficients(FittedModel& model, bool scale_estimated) {
   model.coefficient_tests.clear();
   for (const CoefBlock& block : model.design.blocks) {
     if (block.penalty) continue;
@@ -183,7 +183,7 @@ void test_coefficients(Model& model, bool scale_estimated) {
 
 }  // namespace
 
-void to_user_coordinates(Model& model, const Rows& units, bool scale_estimated) {
+void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estimated) {
   const std::vector<ColumnCombination> combinations = model.design.combinations();
   const std::vector<double> factors = column_factors(model.design, combinations);
   model.reml += reml_difference(model, factors, units);

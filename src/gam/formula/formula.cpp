@@ -2,15 +2,18 @@
 #include "gam/formula/formula.hpp"
 
 #include "base/utf8.hpp"
+#include "gam/basis/bases.hpp"
 #include "gam/formula/from_syntax.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/gam/formula.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -30,7 +33,7 @@ constexpr std::size_t max_terms = 4096;
 /// Statistics 22 (1973), 392).
 class RightHandSide {
  public:
-  explicit RightHandSide(Formula& formula) : formula_(formula) {}
+  explicit RightHandSide(FormulaTerms& formula) : formula_(formula) {}
 
   void read(const Syntax& tree) {
     Terms terms = sum(tree);
@@ -262,7 +265,7 @@ class RightHandSide {
     return result;
   }
 
-  Formula& formula_;
+  FormulaTerms& formula_;
   std::vector<Expression> variables_;
 };
 
@@ -287,7 +290,7 @@ std::string normalised(std::string_view text) {
 
 }  // namespace
 
-std::vector<Expression> Formula::variables() const {
+std::vector<Expression> FormulaTerms::variables() const {
   std::vector<Expression> all;
   const auto add = [&all](const Expression& expression) {
     for (const Expression& known : all) {
@@ -307,13 +310,13 @@ std::vector<Expression> Formula::variables() const {
   return all;
 }
 
-Formula parse_formula(std::string_view text) {
+FormulaTerms parse_terms(std::string_view text) {
   if (!base::is_utf8(text))
     throw Error(ErrorCode::usage, "the formula is not UTF-8, as the names of columns are: write it in that");
   const Syntax tree = parse_syntax(text);
   if (!tree.is_binary("~")) formula_error(text.size(), "there is no '~'; a formula reads response ~ terms");
   if (tree.children[0].is_binary("~")) formula_error(tree.position, "a second '~'");
-  Formula formula;
+  FormulaTerms formula;
   formula.text = normalised(text);
   formula.response = expression_from(tree.children[0]);
   if (formula.response.columns().empty())
@@ -321,6 +324,35 @@ Formula parse_formula(std::string_view text) {
                   fmt::format("the response {} reads no column", formula.response.text));
   RightHandSide(formula).read(tree.children[1]);
   return formula;
+}
+
+std::vector<std::string> FormulaTerms::numeric_variables() const {
+  std::vector<std::string> numeric;
+  for (const SmoothSpec& smooth : smooths) {
+    for (const MarginSpec& margin : smooth.margins) {
+      if (!is_random_effect(margin.basis)) numeric.push_back(margin.variable.text);
+    }
+  }
+  for (const Expression& offset : offsets) numeric.push_back(offset.text);
+  return numeric;
+}
+
+const std::string& Formula::text() const noexcept {
+  return terms_->text;
+}
+
+std::vector<std::string> Formula::columns() const {
+  std::vector<std::string> all;
+  for (const Expression& variable : terms_->variables()) {
+    for (std::string& column : variable.columns()) {
+      if (std::find(all.begin(), all.end(), column) == all.end()) all.push_back(std::move(column));
+    }
+  }
+  return all;
+}
+
+Formula parse_formula(std::string_view text) {
+  return Formula(std::make_shared<const FormulaTerms>(parse_terms(text)));
 }
 
 }  // namespace tessera::gam

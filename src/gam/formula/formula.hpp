@@ -12,7 +12,7 @@ namespace tessera::gam {
 
 /// Arithmetic on columns, as R writes it: numbers, columns, + - * / ^, unary minus, parentheses, and
 /// log, sqrt, exp, log1p, expm1, abs, pnorm, dnorm, pmin, pmax, I. In postfix order, ready to evaluate. Made
-/// by `parse_formula`, `parse_expression` or `column_expression`.
+/// by `parse_terms`, `parse_expression` or `column_expression`.
 struct Expression {
   enum class Op {
     number,
@@ -81,7 +81,8 @@ struct ParametricTerm {
   friend bool operator==(const ParametricTerm&, const ParametricTerm&) = default;
 };
 
-struct Formula {
+/// A formula, parsed (`Formula` is the public value).
+struct FormulaTerms {
   std::string text;  ///< as the user wrote it, blanks normalised
   Expression response;
   bool intercept = true;
@@ -91,6 +92,8 @@ struct Formula {
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
+  /// Those of it, by their texts, that are numbers whatever the response: of smooths other than re, offsets.
+  [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };
 
 /// Parses a formula as R users write it. Throws `tessera::Error(usage)` with the position and what was
@@ -99,9 +102,9 @@ struct Formula {
 /// The right-hand side follows R's algebra: `+`, `:`, `*`, `/` (nesting), `^`, `-` and parentheses of
 /// terms, `0`, `1` and `- 1` for the intercept. Labels are those of mgcv. `k`, `m` and `bs` have mgcv's
 /// defaults; where mgcv would warn and put a default in the place of an unusable value, this throws.
-[[nodiscard]] Formula parse_formula(std::string_view text);
+[[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
-/// One expression alone, e.g. "log(e)". Throws as `parse_formula` does.
+/// One expression alone, e.g. "log(e)". Throws as `parse_terms` does.
 [[nodiscard]] Expression parse_expression(std::string_view text);
 
 /// A column as it stands, whatever its name: "my col" has the text "`my col`".

@@ -42,7 +42,7 @@ constexpr std::size_t most_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
 
-Json terms_json(const Model& model) {
+Json terms_json(const FittedModel& model) {
   Json terms = Json::array();
   std::size_t penalty = 0;
   std::size_t smooth = 0;
@@ -92,7 +92,7 @@ Json columns_json(const Matrix& matrix) {
 }
 
 /// The columns of the covariance are with the covariance itself.
-Json centring_json(const Model& model) {
+Json centring_json(const FittedModel& model) {
   Json components = Json::array();
   for (const Centring::CentredComponent& one : model.centring.components) {
     Json parts = Json::array();
@@ -108,7 +108,7 @@ Json centring_json(const Model& model) {
           {"values", model.centring.values}};
 }
 
-Json to_json(const Model& model) {
+Json to_json(const FittedModel& model) {
   Json json{{"format", format_name},
             {"version", oldest_version},
             {"tessera", tessera::version},
@@ -242,7 +242,7 @@ class StoredCovariance {
     if (size.centred > 0) check(field.at("centred_columns"), size.centred);
   }
 
-  void read_into(Model& model) const {
+  void read_into(FittedModel& model) const {
     const int size = static_cast<int>(size_.coefficients);
     const int centred = static_cast<int>(size_.centred);
     if (file_) {
@@ -316,11 +316,11 @@ Family family_from(const JsonField& json, const std::string& path) {
 }
 
 /// The design's variables are those that a prediction reads for the formula; an offset is a number.
-void check_formula(const JsonField& json, const Model& model) {
+void check_formula(const JsonField& json, const FittedModel& model) {
   const JsonField field = json.at("formula");
-  Formula formula;
+  FormulaTerms formula;
   try {
-    formula = parse_formula(model.formula);
+    formula = parse_terms(model.formula);
   } catch (const Error& fault) {
     field.refuse(fault.what());
   }
@@ -334,7 +334,7 @@ void check_formula(const JsonField& json, const Model& model) {
   }
 }
 
-void read_terms(const JsonField& field, Model& model) {
+void read_terms(const JsonField& field, FittedModel& model) {
   const std::vector<JsonField> terms = field.elements(model.design.blocks.size());
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const CoefBlock& block = model.design.blocks[i];
@@ -348,7 +348,7 @@ void read_terms(const JsonField& field, Model& model) {
   }
 }
 
-void read_summary(const JsonField& json, Model& model) {
+void read_summary(const JsonField& json, FittedModel& model) {
   model.scale = json.at("scale").number_or_nan();
   model.deviance = json.at("deviance").number_or_nan();
   model.null_deviance = json.at("null_deviance").number_or_nan();
@@ -367,8 +367,8 @@ void read_summary(const JsonField& json, Model& model) {
                                        test.at("p_value").number_or_nan()});
 }
 
-Model from_json(const JsonField& json, const std::string& path) {
-  Model model;
+FittedModel from_json(const JsonField& json, const std::string& path) {
+  FittedModel model;
   model.formula = json.at("formula").text();
   model.family = family_from(json, path);
   if (const auto weights = json.find("weights")) model.weights = weights->text();
@@ -395,7 +395,7 @@ Model from_json(const JsonField& json, const std::string& path) {
 
 }  // namespace
 
-PredictiveModel Model::predictive() const {
+PredictiveModel FittedModel::predictive() const {
   PredictiveModel out{design, coef, covariance};
   for (const Centring::CentredComponent& one : centring.components) {
     out.design.terms[static_cast<std::size_t>(one.term)]
@@ -413,7 +413,7 @@ PredictiveModel Model::predictive() const {
   return out;
 }
 
-double Model::block_edf(const CoefBlock& block) const {
+double FittedModel::block_edf(const CoefBlock& block) const {
   double sum = 0;
   for (int i = 0; i < block.coef_size; ++i) sum += edf[static_cast<std::size_t>(block.coef_begin + i)];
   return sum;
@@ -426,7 +426,7 @@ bool is_covariance_suffix(std::string_view text) {
                           rest.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos);
 }
 
-std::string save_model(const Model& model, const std::string& path, int inline_limit) {
+std::string save_model(const FittedModel& model, const std::string& path, int inline_limit) {
   Json json = to_json(model);
   const Matrix& covariance = model.covariance;
   const Matrix& centred = model.centring.covariance;
@@ -466,7 +466,7 @@ std::string save_model(const Model& model, const std::string& path, int inline_l
   return files::checksum_of(text);
 }
 
-Model load_model(const std::string& path) {
+FittedModel read_model(const std::string& path) {
   const files::JsonFile file(path, what_it_is);
   const JsonField json = file.root();
   const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
@@ -478,7 +478,8 @@ Model load_model(const std::string& path) {
   const int version = json.at("version").whole();
   if (version > newest_version) refuse(path, "was written by a newer tessera-fit");
   if (version < oldest_version) refuse(path, "was written by an older tessera-fit: fit the model again");
-  Model model = from_json(json, path);
+  FittedModel model = from_json(json, path);
+  model.path = path;
   model.checksum = file.checksum();
   return model;
 }

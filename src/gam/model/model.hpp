@@ -36,8 +36,9 @@ struct PredictiveModel {
   Matrix covariance;
 };
 
-/// A fitted model: all that predicting, summarising and plotting need. It does not hold a row of the data.
-struct Model {
+/// A fitted model: all that predicting, summarising and plotting need (`Model` is the public value). It does
+/// not hold a row of the data.
+struct FittedModel {
   std::string formula;
   Family family;
   std::string weights;            ///< column of prior weights; empty: none
@@ -63,7 +64,8 @@ struct Model {
   std::vector<SmoothTest> smooth_tests;
   std::string verdict;   ///< where it was computed
   DataOutline outline;   ///< for the plots of a report
-  std::string checksum;  ///< of the file that it was read from; empty: it was not
+  std::string path;      ///< of the file that it was read from; empty: it was not
+  std::string checksum;  ///< of that file
 
   /// The same model with centred columns.
   [[nodiscard]] PredictiveModel predictive() const;
@@ -88,14 +90,14 @@ struct Model {
 /// does not name are removed.
 ///
 /// The file's version counts changes after which program and file do not understand each other; a file of
-/// another version is refused. What a reader can do without, as `Model::outline`, is added in place: older
-/// programs pass over it, and this one reads files without it.
-std::string save_model(const Model& model, const std::string& path, int inline_limit = 512);
+/// another version is refused. What a reader can do without, as `FittedModel::outline`, is added in place:
+/// older programs pass over it, and this one reads files without it.
+std::string save_model(const FittedModel& model, const std::string& path, int inline_limit = 512);
 
 /// Reads a model.json, which anyone may have written: all counts, places and shapes are checked before they
 /// are used, and every finite number may stand for a coefficient. Throws `tessera::Error(input)`, with the
 /// field: no such file, not a model, another version of the format, a field that is not as a fit writes it, a
 /// covariance file that is missing, of the wrong size or of another fit.
-[[nodiscard]] Model load_model(const std::string& path);
+[[nodiscard]] FittedModel read_model(const std::string& path);
 
 }  // namespace tessera::gam

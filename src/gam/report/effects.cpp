@@ -38,7 +38,7 @@ std::vector<Nonzero> raw_values(const Component& component, double x) {
 /// One block of coefficients, at any values of its components.
 class Term {
  public:
-  Term(const Model& model, const CoefBlock& block, std::span<const Component> components)
+  Term(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
       : model_(model), block_(block), components_(components) {}
 
   /// `values`: one a component.
@@ -78,7 +78,7 @@ class Term {
     return out;
   }
 
-  const Model& model_;
+  const FittedModel& model_;
   const CoefBlock& block_;
   std::span<const Component> components_;
 };
@@ -94,7 +94,7 @@ const DesignVariable& variable_of(const Design& design, const Component& compone
 }
 
 /// Equally spaced values over the data.
-std::vector<double> grid(const Model& model, const Component& component, int points) {
+std::vector<double> grid(const FittedModel& model, const Component& component, int points) {
   double low = component.margin.breaks.front();
   double high = component.margin.breaks.back();
   for (const VariableOutline& outline : model.outline.variables) {
@@ -115,7 +115,7 @@ std::string title_of(const CoefBlock& block, double edf) {
 
 /// The combinations of the levels of a parametric term, or of a random effect. Components are in the order of
 /// raw places; names are in the order of the formula, which for parametric terms is the other one.
-Levels levels_of(const Model& model, const CoefBlock& block, std::span<const Component> components,
+Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> components,
                  bool random) {
   const Term term(model, block, components);
   Levels levels;
@@ -138,7 +138,8 @@ Levels levels_of(const Model& model, const CoefBlock& block, std::span<const Com
   return levels;
 }
 
-Curve curve_of(const Model& model, const CoefBlock& block, std::span<const Component> margins, int points) {
+Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
+               int points) {
   const Term term(model, block, margins);
   const std::size_t spline = margins[0].kind == Component::Kind::spline ? 0 : 1;
   Curve curve;
@@ -163,7 +164,7 @@ Curve curve_of(const Model& model, const CoefBlock& block, std::span<const Compo
   return curve;
 }
 
-Surface surface_of(const Model& model, const CoefBlock& block, std::span<const Component> margins,
+Surface surface_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
                    int points) {
   const Term term(model, block, margins);
   Surface surface;
@@ -184,7 +185,7 @@ Surface surface_of(const Model& model, const CoefBlock& block, std::span<const C
   return surface;
 }
 
-Effect smooth_effect(const Model& model, const CoefBlock& block, const EffectOptions& options) {
+Effect smooth_effect(const FittedModel& model, const CoefBlock& block, const EffectOptions& options) {
   const RawTerm& term = term_of(model.design, block);
   const std::span<const Component> components(term.components);
   // A by variable stands before the margins, each of which has a list of knots.
@@ -208,7 +209,7 @@ Effect smooth_effect(const Model& model, const CoefBlock& block, const EffectOpt
 
 }  // namespace
 
-std::vector<Effect> effects_of(const Model& model, const EffectOptions& options) {
+std::vector<Effect> effects_of(const FittedModel& model, const EffectOptions& options) {
   std::vector<Effect> effects;
   for (const CoefBlock& block : model.design.blocks) {
     if (block.penalty) {

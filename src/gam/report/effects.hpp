@@ -65,6 +65,6 @@ struct EffectOptions {
 /// The terms of a model in its own order, without the intercept and the parametric terms of numbers alone. A
 /// smooth with a by factor has one a level. Points are equally spaced over the data; over the cells of its
 /// basis where the model does not hold the extent of the data. Pure. Cost: O(K^2) a point of K coefficients.
-[[nodiscard]] std::vector<Effect> effects_of(const Model& model, const EffectOptions& options = {});
+[[nodiscard]] std::vector<Effect> effects_of(const FittedModel& model, const EffectOptions& options = {});
 
 }  // namespace tessera::gam

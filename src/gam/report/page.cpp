@@ -29,7 +29,7 @@ constexpr std::size_t most_table_rows = 500;
 /// One page in the making.
 class Page {
  public:
-  Page(const Model& model, const PageOptions& options)
+  Page(const FittedModel& model, const PageOptions& options)
       : model_(model), options_(options), effects_(effects_of(model)) {}
 
   std::string html() {
@@ -357,7 +357,7 @@ class Page {
         tessera::version);
   }
 
-  const Model& model_;
+  const FittedModel& model_;
   const PageOptions& options_;
   std::vector<Effect> effects_;
   std::string out_;
@@ -365,7 +365,7 @@ class Page {
 
 }  // namespace
 
-std::string report_page(const Model& model, const PageOptions& options) {
+std::string report_page(const FittedModel& model, const PageOptions& options) {
   return Page(model, options).html();
 }
 

@@ -18,6 +18,6 @@ struct PageOptions {
 /// stands alone: no script, no other file, no network; light or dark as the reader has it. It is well-formed
 /// XML too, and the same for the same input. Throws `Error(input)` if the run is one over another number of
 /// rows than the model's. Pure.
-[[nodiscard]] std::string report_page(const Model& model, const PageOptions& options);
+[[nodiscard]] std::string report_page(const FittedModel& model, const PageOptions& options);
 
 }  // namespace tessera::gam

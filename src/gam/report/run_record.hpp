@@ -23,7 +23,7 @@ struct RunRecord {
     std::int64_t bytes = 0;
   };
 
-  std::string model;  ///< the checksum of its file: `Model::checksum`
+  std::string model;  ///< the checksum of its file: `FittedModel::checksum`
   std::string verdict;
   std::int64_t rows = 0;   ///< of the file
   std::int64_t block = 0;  ///< rows in which the order of additions is fixed

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/report/run_report.hpp"
-
 #include "files/output_file.hpp"
 
 #include <nlohmann/json.hpp>
+#include <tessera/gam/report.hpp>
 #include <tessera/version.hpp>
 
 namespace tessera::gam {
@@ -31,10 +30,11 @@ Json verdict_json(const Verdict& verdict) {
 
 }  // namespace
 
-void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime> phases, const RunEnd& end,
-                     const std::string& model, const std::string& path) {
+void save_run_report(const Job& job, const FitResult& result, const std::string& checksum,
+                     const std::string& path, const std::string& log_problem) {
   const Inventory& inventory = job.inventory();
-  Json json{{"format", "tessera-fit run"}, {"version", 2}, {"tessera", tessera::version}, {"model", model}};
+  Json json{
+      {"format", "tessera-fit run"}, {"version", 2}, {"tessera", tessera::version}, {"model", checksum}};
   Json ranks = Json::array();
   for (const InventoryRank& rank : inventory.ranks()) {
     ranks.push_back({{"rank", rank.rank},
@@ -59,25 +59,25 @@ void save_run_report(const Job& job, const Plan& plan, std::span<const PhaseTime
   }
   json["devices"] = std::move(devices);
   Json tiles = Json::array();
-  for (const PlannedTile& tile : plan.tiles()) {
+  for (const PlannedTile& tile : result.plan.tiles()) {
     tiles.push_back(
         {{"rank", tile.rank}, {"device", tile.device}, {"begin", tile.units.begin}, {"end", tile.units.end}});
   }
   Json ranges = Json::array();
-  for (int rank = 0; rank < plan.ranks(); ++rank) {
-    ranges.push_back({plan.range_of(rank).begin, plan.range_of(rank).end});
+  for (int rank = 0; rank < result.plan.ranks(); ++rank) {
+    ranges.push_back({result.plan.range_of(rank).begin, result.plan.range_of(rank).end});
   }
-  json["plan"] = {{"units", plan.units()},
-                  {"block", plan.block()},
+  json["plan"] = {{"units", result.plan.units()},
+                  {"block", result.plan.block()},
                   {"rank_ranges", std::move(ranges)},
                   {"tiles", std::move(tiles)}};
   json["verdict"] = verdict_json(job.last_verdict());
-  json["fit"] = {{"converged", end.converged},
-                 {"iterations", end.iterations},
-                 {"resumed_from_iteration", end.resumed_from ? Json(*end.resumed_from) : Json()}};
-  if (!end.log_problem.empty()) json["log"] = "lines were dropped: " + end.log_problem;
+  json["fit"] = {{"converged", result.model.converged()},
+                 {"iterations", result.model.iterations()},
+                 {"resumed_from_iteration", result.resumed_from ? Json(*result.resumed_from) : Json()}};
+  if (!log_problem.empty()) json["log"] = "lines were dropped: " + log_problem;
   Json times = Json::array();
-  for (const PhaseTime& phase : phases) {
+  for (const PhaseTime& phase : result.phases) {
     times.push_back({{"phase", phase.name}, {"seconds", phase.seconds}, {"bytes", phase.bytes}});
   }
   json["phases"] = std::move(times);

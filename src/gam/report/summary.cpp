@@ -30,7 +30,7 @@ std::string p_text(double p) {
 
 /// Decimals for estimates and standard errors alike, as R's printCoefmat has them: the least number has four
 /// significant digits, and no column ends in zeros. Nothing where they are too far apart for one layout.
-std::optional<int> shared_decimals(const Model& model) {
+std::optional<int> shared_decimals(const FittedModel& model) {
   constexpr int digits = 4;
   constexpr int most = 9;
   int needed = 0;
@@ -79,7 +79,7 @@ std::string aligned(TextTable rows) {
 
 }  // namespace
 
-TextTable coefficient_table(const Model& model) {
+TextTable coefficient_table(const FittedModel& model) {
   const bool estimated = !model.family.scale_is_known();
   TextTable rows{{"", "Estimate", "Std. Error", estimated ? "t value" : "z value",
                   estimated ? "Pr(>|t|)" : "Pr(>|z|)", ""}};
@@ -95,7 +95,7 @@ TextTable coefficient_table(const Model& model) {
   return rows;
 }
 
-TextTable smooth_table(const Model& model) {
+TextTable smooth_table(const FittedModel& model) {
   TextTable rows{{"", "edf", "Ref.df", model.family.scale_is_known() ? "Chi.sq" : "F", "p-value", ""}};
   for (const auto& test : model.smooth_tests) {
     rows.push_back({test.label, fmt::format("{:.3f}", test.edf), fmt::format("{:.3f}", test.reference_df),
@@ -105,7 +105,7 @@ TextTable smooth_table(const Model& model) {
   return rows;
 }
 
-std::string summary_text(const Model& model) {
+std::string summary_text(const FittedModel& model) {
   std::string out;
   auto to = std::back_inserter(out);
   fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", printable(model.family.name()),

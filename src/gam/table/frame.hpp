@@ -3,6 +3,7 @@
 
 #include "gam/formula/formula.hpp"
 
+#include <tessera/gam/table_options.hpp>
 #include <tessera/partition/plan.hpp>
 
 #include <cstddef>
@@ -62,13 +63,6 @@ struct Frame {
 
 /// Columns that a table may have. Each takes memory on every rank, whether it is used or not.
 inline constexpr std::size_t most_columns = 1'000'000;
-
-/// How the fields of a file are read, where its user has something to say about that.
-struct TableOptions {
-  std::vector<std::string> missing{"NA"};  ///< fields that stand for a missing value
-  std::vector<std::string> factors{};      ///< columns whose fields are levels, numbers too
-  std::vector<std::string> numbers{};      ///< columns that must be numbers, those in quotes too
-};
 
 /// What is wanted of a file. Variables of the same text are one variable of the frame.
 struct FrameRequest {

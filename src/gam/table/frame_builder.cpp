@@ -31,13 +31,13 @@ constexpr std::size_t listed_levels = 5;
 constexpr std::int64_t sampled_rows = 1000;
 
 [[noreturn]] void unknown_column(const std::string& path, std::span<const std::string> names,
-                                 const std::string& wanted) {
+                                 const std::string& wanted, std::string_view table_word) {
   std::string list;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
-  throw Error(ErrorCode::input, fmt::format("{}: unknown column '{}'{}; the file has: {}", path, wanted,
-                                            base::did_you_mean(names, wanted), list));
+  throw Error(ErrorCode::input, fmt::format("{}: unknown column '{}'{}; {} has: {}", path, wanted,
+                                            base::did_you_mean(names, wanted), table_word, list));
 }
 
 /// Bytes of a frame for each row: the least that a rank needs for its part of the table.
@@ -101,7 +101,8 @@ std::vector<FieldCounts> sums_over(const tessera::mpi::Communicator& comm, std::
 
 }  // namespace
 
-ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path)
+ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
+                   std::string_view table_word)
     : missing_(request.options.missing),
       unseen_is_complete_(request.unseen_is_complete),
       numbers_may_be_missing_(
@@ -123,7 +124,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
                                [&](const UsedColumn& column) { return column.name == name; });
       if (used == columns_.end()) {
         const auto found = std::find(file_columns.begin(), file_columns.end(), name);
-        if (found == file_columns.end()) unknown_column(path_, file_columns, name);
+        if (found == file_columns.end()) unknown_column(path_, file_columns, name, table_word);
         UsedColumn column;
         column.name = name;
         column.place = static_cast<int>(found - file_columns.begin());

@@ -60,7 +60,9 @@ class ReadPlan {
  public:
   /// Throws `Error(input)` for a column that the file does not have, with the names nearest to it, and
   /// `Error(usage)` for an option about a column that is not used, or not so.
-  ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path);
+  /// `table_word` is what messages call the table.
+  ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
+           std::string_view table_word = "the file");
 
   struct PlannedVariable {
     const Expression* expression = nullptr;
@@ -73,6 +75,8 @@ class ReadPlan {
   /// A column of text by itself; all else is numbers.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
   void set_text(std::size_t column, bool text) { columns_[column].text = text; }
+  /// Whatever its fields are.
+  void set_factor(std::size_t column) { columns_[column].text = columns_[column].typed = true; }
   /// True for a field that stands for a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
   /// True if some number does: what reads as one has to be looked at as a text first.

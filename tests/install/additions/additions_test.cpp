@@ -5,10 +5,11 @@
 #include "gam/basis/cr.hpp"
 #include "gam/family/family.hpp"
 #include "gam/family/gamma.hpp"
-#include "gam/fit/fit.hpp"
+#include "gam/model/model.hpp"
 #include "gam/table/csv_format.hpp"
 #include "gam/table/table_reader.hpp"
 
+#include <tessera/gam/gam.hpp>
 #include <tessera/tessera.hpp>
 
 #include <gtest/gtest.h>
@@ -50,18 +51,14 @@ std::array<double, 2> row_of(int row) {
   return {x, std::exp(std::sin(6 * x) + 0.4 * noise)};
 }
 
-Model fit_of(const std::string& path, const std::string& formula, const Family& family) {
+FittedModel fit_of(const std::string& path, const std::string& formula,
+                   const std::string& family_text = "gaussian") {
   const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
   JobOptions job_options;
   job_options.policy = Policy::cpu;
   job_options.threads = 1;
   Job job(world, job_options);
-  FitOptions options;
-  options.family = family;
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  Plan plan;
-  return fit_file(job, path, parse_formula(formula), options, silent, phases, plan);
+  return fit(job, parse_formula(formula), TableFile{path}, {.family = family(family_text)}).model.fitted();
 }
 
 std::string refusal(const auto& work) {
@@ -88,40 +85,39 @@ class Additions : public ::testing::Test {
     }
   }
   void TearDown() override {
-    for (const std::string& file : {path, path_csv}) static_cast<void>(std::remove(file.c_str()));
+    for (const std::string& file : {path, path_csv, path_toml}) static_cast<void>(std::remove(file.c_str()));
   }
 
   const std::string path = ::testing::TempDir() + "additions.doubles";
   const std::string path_csv = path + ".csv";
+  const std::string path_toml = path + ".toml";
 };
 
 TEST_F(Additions, AreNamedWhereTheOthersAre) {
-  EXPECT_NE(refusal([] { static_cast<void>(chosen_family("other")); }).find("inverse.gaussian, "),
+  EXPECT_NE(refusal([] { static_cast<void>(family("other")); }).find("inverse.gaussian, "),
             std::string::npos);
   EXPECT_NE(refusal([] { static_cast<void>(parse_formula("y ~ s(x, bs=\"other\")")); }).find("ps, pl, cp, "),
             std::string::npos);
-  EXPECT_EQ(chosen_family("inverse.gaussian").name(), "inverse.gaussian");
-  EXPECT_EQ(chosen_family("gamma").name(), "Gamma");
+  EXPECT_EQ(family("inverse.gaussian").name(), "inverse.gaussian");
+  EXPECT_EQ(family("gamma").name(), "Gamma");
 }
 
 TEST_F(Additions, AFormatIsReadByWhatItsFileHas) {
   const std::string formula = "y ~ s(x, bs=\"cr\", k=8)";
-  EXPECT_EQ(fit_of(path, formula, Family()).coef, fit_of(path_csv, formula, Family()).coef);
+  EXPECT_EQ(fit_of(path, formula).coef, fit_of(path_csv, formula).coef);
 }
 
 TEST_F(Additions, AFamilyIsFittedAsTheCustomOneOfItsFunctions) {
-  const Family custom(
-      parse_custom_family("name = 'ig'\ninverse_link = 'exp(eta)'\nderivative = 'exp(eta)'\n"
-                          "variance = 'mu^3'\ndeviance = '(y - mu)^2 / (y * mu^2)'\n",
-                          "test"));
+  std::ofstream(path_toml) << "name = 'ig'\ninverse_link = 'exp(eta)'\nderivative = 'exp(eta)'\n"
+                              "variance = 'mu^3'\ndeviance = '(y - mu)^2 / (y * mu^2)'\n";
   const std::string formula = "y ~ s(x, bs=\"cr\", k=8)";
-  const Model built_in = fit_of(path, formula, chosen_family("inverse.gaussian"));
+  const FittedModel built_in = fit_of(path, formula, "inverse.gaussian");
   EXPECT_TRUE(built_in.converged);
-  EXPECT_NEAR(built_in.deviance / fit_of(path, formula, custom).deviance, 1, 1e-6);
+  EXPECT_NEAR(built_in.deviance / fit_of(path, formula, "@" + path_toml).deviance, 1, 1e-6);
 }
 
 TEST_F(Additions, ABasisIsFitted) {
-  const Model model = fit_of(path, "y ~ s(x, bs=\"pl\", k=15)", Family());
+  const FittedModel model = fit_of(path, "y ~ s(x, bs=\"pl\", k=15)");
   EXPECT_TRUE(model.converged);
   EXPECT_EQ(model.coef.size(), 15);
   EXPECT_EQ(model.design.blocks[1].kind, "pl");

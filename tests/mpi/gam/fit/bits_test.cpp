@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invariant 4: the model has the same bits for any number of ranks, threads and devices of one kind.
-#include "gam/fit/fit.hpp"
+#include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Case {
 };
 
 /// What must not change, as bits.
-std::vector<std::uint64_t> bits_of(const Model& model) {
+std::vector<std::uint64_t> bits_of(const FittedModel& model) {
   std::vector<double> numbers = model.coef;
   numbers.insert(numbers.end(), {model.reml, model.edf_total, model.scale, model.deviance,
                                  model.null_deviance, model.aic, model.r_squared_adjusted});
@@ -56,10 +56,8 @@ class Bits : public ::testing::TestWithParam<Case> {
 
 TEST_P(Bits, DoNotDependOnRanksOrThreads) {
   const testing::ReferenceCase reference = testing::load_reference_case(GetParam().folder);
-  FitOptions options;
-  options.family = *parse_family(reference.family);
-  options.knots = reference.knots;
-  options.block_rows = 64;  // many blocks, and a short last one
+  const FitOptions options = testing::options_of(reference);
+  const TableFile file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
   std::optional<std::vector<std::uint64_t>> expected;
   for (const int ranks : {1, 2, 3, 5, 8}) {
     if (ranks > world().size()) continue;
@@ -70,13 +68,9 @@ TEST_P(Bits, DoNotDependOnRanksOrThreads) {
         job_options.policy = GetParam().simulate != nullptr ? Policy::gpu : Policy::cpu;
         job_options.threads = threads;
         Job job(some, job_options);
-        Progress silent(false, stderr);
-        std::vector<PhaseTime> phases;
-        Plan plan;
-        const Model model = fit_file(job, reference.data_path, parse_formula(reference.formula), options,
-                                     silent, phases, plan);
+        const FitResult result = fit(job, parse_formula(reference.formula), file, options);
         if (world().rank() == 0) {
-          const auto bits = bits_of(model);
+          const auto bits = bits_of(result.model.fitted());
           if (!expected) expected = bits;
           EXPECT_EQ(bits, *expected) << ranks << " ranks, " << threads << " threads";
         }

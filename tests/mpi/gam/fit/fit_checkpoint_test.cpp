@@ -8,13 +8,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace tessera::gam {
 namespace {
@@ -35,31 +36,28 @@ FitState state_after(int iteration) {
           .fallback = {}};
 }
 
+/// What is noted, one after the other.
+struct Log : FitObserver {
+  void note(std::string_view what) override { said += (said.empty() ? "" : "; ") + std::string(what); }
+  std::string said;
+};
+
 /// One checkpoint at a time, as a start of the program has it; what it says to people is kept.
 class FitCheckpointTest : public ::testing::Test {
  protected:
-  void start(const char* devices = no_device, bool gpus_required = false, const Fingerprint& of = print,
+  void start(const char* devices = no_device, bool may_stay_on_cpu = true, const Fingerprint& of = print,
              bool with_file = true) {
     end();
     const ScopedVariable simulated("TESSERA_SIMULATE", devices);
     job_ = std::make_unique<Job>(comm_);
-    checkpoint_.emplace(*job_, with_file ? file_.path() : "", of, gpus_required, progress_);
+    checkpoint_.emplace(*job_, with_file ? file_.path() : "", of, may_stay_on_cpu, log_);
   }
   void end() {
     checkpoint_.reset();
     job_.reset();
   }
-  /// What has been said since the last look, on one line without dates; on rank 0.
-  [[nodiscard]] std::string said() {
-    std::rewind(stream_.get());
-    std::string all;
-    for (char line[1000]; std::fgets(line, sizeof line, stream_.get()) != nullptr;) {
-      const std::string text = line;
-      all += (all.empty() ? "" : "; ") + text.substr(21, text.size() - 22);
-    }
-    stream_.reset(std::freopen(nullptr, "w+", stream_.release()));
-    return all;
-  }
+  /// What has been noted since the last look, on one line.
+  [[nodiscard]] std::string said() { return std::exchange(log_.said, ""); }
   /// How all ranks are stopped.
   [[nodiscard]] std::string stopped(ErrorCode expected) {
     std::string message = "not at all";
@@ -87,18 +85,13 @@ class FitCheckpointTest : public ::testing::Test {
 
   mpi::Communicator comm_ = testing::world();
   testing::SharedFile file_{comm_, "state"};
-  struct Close {
-    void operator()(std::FILE* stream) const { std::fclose(stream); }
-  };
-  std::string said_path_ = file_.path() + ".said-by-" + std::to_string(comm_.rank());
-  std::unique_ptr<std::FILE, Close> stream_{std::fopen(said_path_.c_str(), "w+")};
-  Progress progress_{is_root(), stream_.get()};
+  Log log_;
   std::unique_ptr<Job> job_;
   std::optional<FitCheckpoint> checkpoint_;
 };
 
 TEST_F(FitCheckpointTest, WithoutAFileKeepsNothing) {
-  start(no_device, false, print, false);
+  start(no_device, true, print, false);
   checkpoint_->keep(state_after(1));
   EXPECT_FALSE(checkpoint_->resumed());
   EXPECT_FALSE(checkpoint_->kept());
@@ -125,7 +118,7 @@ TEST_F(FitCheckpointTest, GoesOnFromTheLastState) {
   if (is_root()) {
     EXPECT_EQ(said(), "resuming after iteration 2 from " + file_.path());
   }
-  checkpoint_->answered();
+  checkpoint_->files()->remove();
   EXPECT_FALSE(is_there());
   EXPECT_FALSE(is_there(".previous"));
 }
@@ -150,7 +143,7 @@ TEST_F(FitCheckpointTest, RefusesAForeignOrNewerState) {
   checkpoint_->keep(state_after(1));
   end();
   const std::string foreign = testing::common_fault(comm_, [&] {
-    start(no_device, false, {{"formula", "y ~ z"}});
+    start(no_device, true, {{"formula", "y ~ z"}});
   });
   EXPECT_NE(foreign.find("formula is \"y ~ x\" there and \"y ~ z\" here"), std::string::npos) << foreign;
   file_.write("tessera checkpoint 2\nwhatever follows\n");
@@ -218,7 +211,7 @@ TEST_F(FitCheckpointTest, AFitThatFellBackStaysOnTheCpu) {
   checkpoint_->keep(state_after(2));
   start(devices);
   EXPECT_NE(checkpoint_->fallback(), "") << "nor does the run after that forget it";
-  start(devices, true);
+  start(devices, false);
   EXPECT_FALSE(checkpoint_->resumed()) << "devices are required";
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models with nested smooths and with columns that others determine, from file to prediction, against mgcv's
 // answers in tests/data/nested.
-#include "gam/fit/fit.hpp"
-#include "gam/fit/predict.hpp"
+#include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +10,6 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -20,7 +18,6 @@ namespace tessera::gam {
 namespace {
 
 using nlohmann::json;
-using testing::SharedFile;
 
 const mpi::Communicator& world() {
   static const mpi::Communicator* comm = new mpi::Communicator(testing::world());
@@ -34,50 +31,8 @@ json cases() {
   return json::parse(file);
 }
 
-Model fitted(const mpi::Communicator& comm, const std::string& formula) {
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = 1;
-  Job job(comm, job_options);
-  FitOptions options;
-  options.block_rows = 64;
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  Plan plan;
-  return fit_file(job, folder + "data.csv", parse_formula(formula), options, silent, phases, plan);
-}
-
-struct Predictions {
-  std::vector<double> fit;
-  std::vector<double> se;
-};
-
-/// From the model as it is read from its file.
-Predictions predicted(const Model& model) {
-  const SharedFile saved(world(), "model.json");
-  const SharedFile out(world(), "predictions.csv");
-  if (world().rank() == 0) save_model(model, saved.path());
-  world().barrier();
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = 1;
-  Job job(world(), job_options);
-  Progress silent(false, stderr);
-  PredictOptions options;
-  options.standard_errors = true;
-  options.out = out.path();
-  predict_file(job, load_model(saved.path()), folder + "data.csv", options, silent);
-  world().barrier();
-  Predictions result;
-  std::ifstream file(out.path());
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::size_t end = 0;
-    result.fit.push_back(std::stod(line, &end));
-    result.se.push_back(std::stod(line.substr(end + 1)));
-  }
-  return result;
+FittedModel fitted(const mpi::Communicator& comm, const std::string& formula) {
+  return testing::fitted(comm, formula, testing::in_blocks(folder + "data.csv", 64));
 }
 
 void expect_near(const std::vector<double>& mine, const json& expected, double tolerance, const char* what) {
@@ -93,9 +48,10 @@ TEST(NestedSmooths, HaveMgcvsColumnsTestsAndPredictions) {
   for (const json& expected : cases()) {
     const auto formula = expected["formula"].get<std::string>();
     SCOPED_TRACE(formula);
-    const Model model = fitted(world(), formula);
+    const FittedModel model = fitted(world(), formula);
     EXPECT_TRUE(model.converged);
-    const Predictions predictions = predicted(model);
+    Job job = testing::cpu_job(world());
+    const auto predictions = testing::predicted_from_file(job, model, folder + "data.csv");
     if (world().rank() != 0) continue;
     EXPECT_EQ(model.coef.size(), expected["coefficients"].get<std::size_t>());
     EXPECT_NEAR(model.edf_total, expected["total_edf"].get<double>(), 1e-4);
@@ -150,9 +106,9 @@ TEST(NestedSmooths, RefuseWhatCannotBeToldApartInDoublePrecision) {
 
 TEST(NestedSmooths, HaveTheSameBitsOnOneRank) {
   const std::string formula = R"(y ~ s(mon, bs="cp") + te(lat, mon, bs=c("cr","cp")) + f * h)";
-  const Model together = fitted(world(), formula);
+  const FittedModel together = fitted(world(), formula);
   const mpi::Communicator alone = world().split(world().rank());
-  const Model one = fitted(alone, formula);
+  const FittedModel one = fitted(alone, formula);
   EXPECT_EQ(one.coef, together.coef);
   if (world().rank() == 0) {
     EXPECT_EQ(one.covariance, together.covariance);

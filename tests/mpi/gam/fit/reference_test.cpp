@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole of tessera-fit, from file to prediction, against fits that mgcv's bam made.
-#include "gam/design/knots.hpp"
-#include "gam/fit/fit.hpp"
-#include "gam/fit/predict.hpp"
+#include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -24,78 +17,20 @@ const mpi::Communicator& world() {
   return comm;
 }
 
-/// A name in the temporary directory that is the same on every rank, removed at the end.
-class SharedFile {
- public:
-  explicit SharedFile(const std::string& name)
-      : path_((std::filesystem::temp_directory_path() /
-               world().broadcast_text("tessera-" + std::to_string(::getpid()) + "-" + name, 0))
-                  .string()) {}
-  ~SharedFile() {
-    world().barrier();
-    if (world().rank() == 0) std::filesystem::remove(path_);
-  }
-  SharedFile(const SharedFile&) = delete;
-  SharedFile& operator=(const SharedFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-struct Predictions {
-  std::vector<double> fit;
-  std::vector<double> se;
-};
-
-Predictions read_predictions(const std::string& path) {
-  std::ifstream file(path);
-  Predictions out;
-  std::string line;
-  std::getline(file, line);
-  EXPECT_EQ(line, "fit,se");
-  while (std::getline(file, line)) {
-    std::size_t end = 0;
-    out.fit.push_back(std::stod(line, &end));
-    out.se.push_back(std::stod(line.substr(end + 1)));
-  }
-  return out;
-}
-
 class Reference : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Reference, AgreesWithMgcv) {
   const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
   const std::string& data = reference.data_path;
   const nlohmann::json& bam = reference.reference;
-  FitOptions options;
-  options.family = chosen_family(reference.family);
-  options.weights = reference.weights;
-  options.knots = reference.knots;
-  options.block_rows = 512;
-
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = 2;
-  Job job(world(), job_options);
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  Plan plan;
-  const Model model = fit_file(job, data, parse_formula(reference.formula), options, silent, phases, plan);
+  Job job = testing::cpu_job(world(), 2);
+  const FitResult result = fit(job, parse_formula(reference.formula), testing::in_blocks(data, 512),
+                               testing::options_of(reference));
+  const FittedModel& model = result.model.fitted();
   EXPECT_TRUE(model.converged);
-
-  // Only rank 0 holds the whole model; prediction needs it everywhere, as a program reads it from the file.
-  const SharedFile saved("model.json");
-  const SharedFile predicted("predictions.csv");
-  if (world().rank() == 0) save_model(model, saved.path());
-  world().barrier();
-  PredictOptions predict_options;
-  predict_options.standard_errors = true;
-  predict_options.out = predicted.path();
-  predict_file(job, load_model(saved.path()), data, predict_options, silent);
+  const auto predictions = testing::predicted_from_file(job, model, data);
   if (world().rank() != 0) return;
 
-  const Predictions predictions = read_predictions(predicted.path());
   ASSERT_EQ(predictions.fit.size(), reference.linear_predictor.size());
   EXPECT_LE(testing::relative_to_range(predictions.fit, reference.linear_predictor), 1e-6);
   EXPECT_NEAR(model.edf_total / bam.at("edf_total").get<double>(), 1, 1e-4);

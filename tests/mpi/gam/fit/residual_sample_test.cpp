@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a fit keeps of its data for a report. Which rows: a bits test compares the numbers of ranks.
 #include "gam/fit/residual_sample.hpp"
-#include "gam/fit/fit.hpp"
+#include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "support/table_support.hpp"
 
@@ -49,33 +49,18 @@ TEST(SampledRows, AreInStepWithNoPeriodOfTheTable) {
   EXPECT_EQ(hours.size(), 24U);
 }
 
-Model fitted(const std::string& path, const std::string& formula, const FitOptions& options) {
-  const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = 2;
-  Job job(world, job_options);
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  Plan plan;
-  return fit_file(job, path, parse_formula(formula), options, silent, phases, plan);
-}
-
-Model fitted(const testing::ReferenceCase& reference, bool residuals = true) {
-  FitOptions options;
-  options.family = chosen_family(reference.family);
-  options.weights = reference.weights;
-  options.knots = reference.knots;
-  options.block_rows = 64;
+FittedModel fitted(const testing::ReferenceCase& reference, bool residuals = true) {
+  FitOptions options = testing::options_of(reference);
   options.residuals = residuals;
-  return fitted(reference.data_path, reference.formula, options);
+  return testing::fitted(testing::world(), reference.formula, testing::in_blocks(reference.data_path, 64),
+                         options, 2);
 }
 
 bool is_root() {
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD).rank() == 0;
 }
 
-void expect_outline(const Model& model, const testing::ReferenceCase& reference) {
+void expect_outline(const FittedModel& model, const testing::ReferenceCase& reference) {
   const DataOutline& outline = model.outline;
   const auto sample = sampled_rows(model.rows);
   ASSERT_EQ(outline.linear_predictor.size(), sample.size());
@@ -104,7 +89,7 @@ class AllRows : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AllRows, HaveResidualsThatAddUpToTheDeviance) {
   const auto reference = testing::load_reference_case(GetParam());
-  const Model model = fitted(reference);
+  const FittedModel model = fitted(reference);
   if (!is_root()) return;
   ASSERT_LE(model.rows, largest_sample);
   expect_outline(model, reference);
@@ -122,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, AllRows,
 
 TEST(Outline, OfALongTableIsASample) {
   const auto reference = testing::load_reference_case("c10_diamonds_gauss");
-  const Model model = fitted(reference);
+  const FittedModel model = fitted(reference);
   if (is_root()) expect_outline(model, reference);
 }
 
@@ -141,10 +126,8 @@ TEST(Outline, IsOfTheCompleteRows) {
   }
   const auto world = testing::world();
   const testing::SharedFile file(world, "holes.csv", table);
-  FitOptions options;
-  options.family = chosen_family("gaussian");
-  options.block_rows = 64;
-  const Model model = fitted(file.path(), "y ~ s(x, bs=\"ps\", k=8)", options);
+  const FittedModel model =
+      testing::fitted(world, "y ~ s(x, bs=\"ps\", k=8)", testing::in_blocks(file.path(), 64), {}, 2);
   if (!is_root()) return;
   const auto sample = sampled_rows(static_cast<std::int64_t>(complete.size()));
   const DataOutline& outline = model.outline;
@@ -157,7 +140,7 @@ TEST(Outline, IsOfTheCompleteRows) {
 }
 
 TEST(Outline, HasNoResidualsWhereTheyAreNotWanted) {
-  const Model model = fitted(testing::load_reference_case("c01_mcycle_gauss"), false);
+  const FittedModel model = fitted(testing::load_reference_case("c01_mcycle_gauss"), false);
   EXPECT_TRUE(model.outline.linear_predictor.empty());
   EXPECT_TRUE(model.outline.deviance_residual.empty());
   EXPECT_EQ(model.outline.variables.size(), 1U);

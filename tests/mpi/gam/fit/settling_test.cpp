@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits whose whole steps turn back and forth for ever, or creep: gamma responses with many small effects.
-#include "gam/family/gamma.hpp"
-#include "gam/fit/fit.hpp"
-#include "gam/fit/fit_checkpoint.hpp"
+#include "support/fit_support.hpp"
+#include "support/table_support.hpp"
 
-#include <fmt/core.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <numbers>
 #include <random>
-#include <tessera/tessera.hpp>
-#include <utility>
+#include <string>
 #include <vector>
 
 namespace tessera::gam {
@@ -25,21 +22,12 @@ constexpr const char* formula =
     "y ~ root + f + s(t, bs=\"cc\", k=10) + te(u, v, by=z, bs=\"cr\", k=c(5,5)) + "
     "s(z, bs=\"ps\", k=14, m=c(2,1))";
 
-/// This rank's rows of a table that is the same for the same seed.
-Frame table(Range mine, std::uint64_t seed) {
+/// A table that is the same for the same seed.
+Table table(const Plan& plan, Range mine, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
-  Frame frame;
-  frame.file_rows = rows;
-  frame.complete_rows = rows;
-  frame.rows = mine;
-  for (const char* name : {"y", "root", "f", "t", "u", "v", "z"}) {
-    Variable variable{};
-    variable.name = name;
-    frame.variables.push_back(variable);
-  }
-  frame.variables[2].factor = true;
-  frame.variables[2].levels = {"a", "b", "c", "d"};
+  std::array<std::vector<double>, 6> numbers;
+  Factor factor{.codes = {}, .levels = {"a", "b", "c", "d"}};
   for (std::int64_t row = 0; row < rows; ++row) {
     const double t = uniform();
     const double u = uniform();
@@ -51,64 +39,51 @@ Frame table(Range mine, std::uint64_t seed) {
     const double mean = std::exp(root + (f == 1 ? 0.4 : 0) + 0.6 * std::sin(2 * std::numbers::pi * t));
     const double noise = std::log(uniform());
     if (row < mine.begin || row >= mine.end) continue;
-    frame.complete.push_back(1);
-    frame.variables[2].codes.push_back(f);
-    int place = 0;
-    for (const double value : {mean * noise * noise, root, 0.0, t, u, v, z}) {
-      if (place != 2) frame.variables[static_cast<std::size_t>(place)].numbers.push_back(value);
-      ++place;
-    }
+    factor.codes.push_back(f);
+    const std::array<double, 6> values{mean * noise * noise, root, t, u, v, z};
+    for (std::size_t i = 0; i < values.size(); ++i) numbers[i].push_back(values[i]);
   }
-  return frame;
+  const auto& [y, root, t, u, v, z] = numbers;
+  return {plan, {{"y", y}, {"root", root}, {"f", factor}, {"t", t}, {"u", u}, {"v", v}, {"z", z}}};
 }
 
-Model fit(std::uint64_t seed, int most_iterations, const std::string& checkpoint = "") {
-  const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = 1;
-  Job job(world, job_options);
+FittedModel fitted(std::uint64_t seed, int most_iterations, const std::string& checkpoint = "") {
+  Job job = testing::cpu_job(testing::world());
   const Plan plan = job.plan(rows, 16);
   FitOptions options;
-  options.family = Gamma{};
+  options.family = family("gamma");
   options.max_iterations = most_iterations;
   options.residuals = false;
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  FitCheckpoint fit_checkpoint(job, checkpoint, {{"seed", std::to_string(seed)}}, false, silent);
-  FitControl control;
-  control.checkpoint = &fit_checkpoint;
-  Model model = fit_frame(job, plan, table(job.local_range(plan), seed), parse_formula(formula), options,
-                          silent, phases, control);
-  if (model.converged) fit_checkpoint.answered();
-  return model;
+  options.checkpoint = checkpoint;
+  const FitResult result =
+      fit(job, parse_formula(formula), table(plan, job.local_range(plan), seed), options);
+  if (result.checkpoint && result.model.converged()) result.checkpoint->remove();
+  return result.model.fitted();
 }
 
 TEST(Settling, FitsWhoseWholeStepsCycle) {
   for (const std::uint64_t seed : {9, 17, 24, 31}) {
-    const Model model = fit(seed, 100);
+    const FittedModel model = fitted(seed, 100);
     EXPECT_TRUE(model.converged) << "seed " << seed << ", " << model.iterations << " iterations";
   }
 }
 
 TEST(Settling, FitsWhoseWholeStepsCreep) {
   for (const std::uint64_t seed : {1, 2, 12, 39}) {
-    const Model model = fit(seed, 60);
+    const FittedModel model = fitted(seed, 60);
     EXPECT_TRUE(model.converged) << "seed " << seed << ", " << model.iterations << " iterations";
   }
 }
 
 TEST(Settling, GoesOnWithTheSameBitsFromAnyIteration) {
-  const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  const std::string path =
-      std::filesystem::temp_directory_path() /
-      fmt::format("settling_{}.ckpt",
-                  world.allreduce(static_cast<std::int64_t>(::getpid()), mpi::Reduction::max));
-  const Model whole = fit(12, 100);
+  const mpi::Communicator world = testing::world();
+  const testing::SharedFile file(world, "settling.ckpt");
+  const std::string& path = file.path();
+  const FittedModel whole = fitted(12, 100);
   ASSERT_TRUE(whole.converged);
   for (int iteration = 8; iteration < whole.iterations; iteration += 7) {
-    EXPECT_FALSE(fit(12, iteration, path).converged);
-    const Model resumed = fit(12, 100, path);
+    EXPECT_FALSE(fitted(12, iteration, path).converged);
+    const FittedModel resumed = fitted(12, 100, path);
     EXPECT_EQ(resumed.iterations, whole.iterations) << "stopped at " << iteration;
     EXPECT_EQ(resumed.coef, whole.coef) << "stopped at " << iteration;
     EXPECT_EQ(resumed.log_sp, whole.log_sp) << "stopped at " << iteration;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that overshoot: counts that are zero but for four, which make the first steps too long.
 #include "gam/fit/step_halving.hpp"
-#include "gam/family/poisson.hpp"
-#include "gam/fit/fit.hpp"
+#include "support/fit_support.hpp"
+#include "support/table_support.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <limits>
 #include <tessera/tessera.hpp>
-#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -24,43 +23,31 @@ struct Count {
   double y;
 };
 
-/// This rank's rows of x = fractional parts of multiples of the golden ratio, and y = 0 but at `counts`.
-Frame sparse_counts(Range mine, const std::array<Count, 4>& counts) {
-  Frame frame;
-  frame.file_rows = rows;
-  frame.complete_rows = rows;
-  frame.rows = mine;
-  Variable y{.name = "y", .numbers = {}, .codes = {}, .levels = {}};
-  Variable x{.name = "x", .numbers = {}, .codes = {}, .levels = {}};
+/// Fractional parts x of multiples of the golden ratio, and y = 0 but at `counts`.
+Table sparse_counts(const Plan& plan, Range mine, const std::array<Count, 4>& counts) {
+  std::vector<double> y;
+  std::vector<double> x;
   for (std::int64_t row = mine.begin; row < mine.end; ++row) {
-    x.numbers.push_back(std::fmod(static_cast<double>(row) * 0.6180339887498949, 1.0));
-    y.numbers.push_back(0);
+    x.push_back(std::fmod(static_cast<double>(row) * 0.6180339887498949, 1.0));
+    y.push_back(0);
     for (const Count& count : counts) {
-      if (count.row == row) y.numbers.back() = count.y;
+      if (count.row == row) y.back() = count.y;
     }
-    frame.complete.push_back(1);
   }
-  frame.variables = {std::move(y), std::move(x)};
-  return frame;
+  return {plan, {{"y", y}, {"x", x}}};
 }
 
 /// The deviance of y ~ s(x, bs = "ps", k = 10), poisson, after so many solutions.
 double deviance_after(int iterations, const std::array<Count, 4>& counts) {
-  const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = 1;
-  Job job(world, job_options);
+  Job job = testing::cpu_job(testing::world());
   const Plan plan = job.plan(rows, 16);
   FitOptions options;
-  options.family = Poisson{};
+  options.family = family("poisson");
   options.max_iterations = iterations;
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  const Model model = fit_frame(job, plan, sparse_counts(job.local_range(plan), counts),
-                                parse_formula("y ~ s(x, bs=\"ps\", k=10)"), options, silent, phases);
-  EXPECT_EQ(model.iterations, iterations);
-  return model.deviance;
+  const FitResult result = fit(job, parse_formula("y ~ s(x, bs=\"ps\", k=10)"),
+                               sparse_counts(plan, job.local_range(plan), counts), options);
+  EXPECT_EQ(result.model.iterations(), iterations);
+  return result.model.deviance();
 }
 
 // Deviances as bam(method = "fREML", control = gam.control(epsilon = 1e-12, trace = TRUE)) of mgcv 1.8-41

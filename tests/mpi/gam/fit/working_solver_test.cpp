@@ -2,9 +2,9 @@
 // A model large enough that its working models are solved on a device: by whichever rank has it, with the
 // answer of a job without devices.
 #include "gam/fit/working_solver.hpp"
-#include "gam/fit/fit.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "mpi/job/scoped_variable.hpp"
+#include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
 #include <fmt/format.h>
@@ -36,29 +36,27 @@ std::string table() {
   return text;
 }
 
-Model fit_with(const mpi::Communicator& comm, Policy policy, const char* simulate, const std::string& path) {
+FittedModel fit_with(const mpi::Communicator& comm, Policy policy, const char* simulate,
+                     const std::string& path) {
   const ScopedVariable simulated("TESSERA_SIMULATE", simulate);
   JobOptions job_options;
   job_options.policy = policy;
   Job job(comm, job_options);
   FitOptions options;
-  options.family = *parse_family("poisson");
-  options.block_rows = 100;
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  Plan plan;
-  return fit_file(job, path, parse_formula(R"(y ~ s(x, bs="ps") + s(g, bs="re"))"), options, silent, phases,
-                  plan);
+  options.family = family("poisson");
+  return fit(job, parse_formula(R"(y ~ s(x, bs="ps") + s(g, bs="re"))"), testing::in_blocks(path, 100),
+             options)
+      .model.fitted();
 }
 
 TEST(WorkingSolver, HasTheSameAnswerWhicheverRankSolves) {
   const mpi::Communicator comm = testing::world();
   const testing::SharedFile file(comm, "groups.csv", table());
-  const Model expected = fit_with(comm, Policy::cpu, "", file.path());
+  const FittedModel expected = fit_with(comm, Policy::cpu, "", file.path());
   ASSERT_TRUE(expected.converged);
   // The one unit of a solution goes to the fastest device: here to the first rank's, there to the last's.
   for (const char* simulate : {"rank0:H200; *:T4", "rank2:H200; *:T4"}) {
-    const Model model = fit_with(comm, Policy::gpu, simulate, file.path());
+    const FittedModel model = fit_with(comm, Policy::gpu, simulate, file.path());
     EXPECT_EQ(model.coef, expected.coef);
     EXPECT_EQ(model.scale, expected.scale);
     EXPECT_EQ(model.edf_total, expected.edf_total);

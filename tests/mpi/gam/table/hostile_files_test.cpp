@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models and run reports that someone else has written: whatever they say, there is an answer, or one line
 // that names the field.
-#include "gam/fit/fit.hpp"
-#include "gam/fit/predict.hpp"
-#include "gam/formula/formula.hpp"
 #include "gam/model/model.hpp"
 #include "gam/report/page.hpp"
 #include "gam/report/run_record.hpp"
-#include "gam/report/run_report.hpp"
-#include "gam/report/summary.hpp"
+#include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
 #include <gtest/gtest.h>
@@ -39,21 +35,13 @@ class Hostile : public ::testing::Test {
     folder_ = name;
     std::ofstream(path("data.csv")) << table(120);
     std::ofstream(path("new.csv")) << table(7);
-    JobOptions job_options;
-    job_options.policy = Policy::cpu;
-    job_options.threads = 1;
-    job_ = new Job(*world_, job_options);
-    FitOptions options;
-    options.block_rows = 32;
-    Progress silent(false, stderr);
-    std::vector<PhaseTime> phases;
-    Plan plan;
-    const Model model = fit_file(*job_, path("data.csv"),
+    job_ = new Job(testing::cpu_job(*world_));
+    const FitResult result = fit(*job_,
                                  parse_formula("y ~ f + v + s(w, by=f, bs=\"cr\", k=4) + s(g, bs=\"re\") + "
                                                "te(x, z, bs=c(\"ps\", \"cc\"), k=c(5, 4)) + offset(o)"),
-                                 options, silent, phases, plan);
-    const std::string checksum = save_model(model, path("model.json"));
-    save_run_report(*job_, plan, phases, {}, checksum, path("run.json"));
+                                 testing::in_blocks(path("data.csv"), 32));
+    const std::string checksum = save_model(result.model, path("model.json"));
+    save_run_report(*job_, result, checksum, path("run.json"));
     model_ = parsed("model.json");
     run_ = parsed("run.json");
   }
@@ -90,14 +78,10 @@ class Hostile : public ::testing::Test {
     std::ofstream(path("other.json")) << model.dump();
     return said([&] {
       const Model read = load_model(path("other.json"));
-      static_cast<void>(summary_text(read));
-      static_cast<void>(report_page(read, {}));
-      PredictOptions options;
-      options.standard_errors = true;
-      options.response = true;
-      options.out = path("predictions.csv");
-      Progress silent(false, stderr);
-      predict_file(*job_, read, path("new.csv"), options, silent);
+      static_cast<void>(summary(read));
+      static_cast<void>(report_html(read));
+      static_cast<void>(
+          predict(*job_, read, TableFile{path("new.csv")}, {.response = true, .standard_errors = true}));
     });
   }
   static std::string outcome_of_run(const json& run) {
@@ -105,7 +89,7 @@ class Hostile : public ::testing::Test {
     return said([&] {
       PageOptions options;
       options.run = load_run_record(path("other.json"));
-      static_cast<void>(report_page(load_model(path("model.json")), options));
+      static_cast<void>(report_page(read_model(path("model.json")), options));
     });
   }
   static std::string said(const std::function<void()>& read) {

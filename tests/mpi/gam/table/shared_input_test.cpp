@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/shared_input.hpp"
-#include "gam/fit/fit.hpp"
 #include "gam/table/table_reader.hpp"
+#include "gam/table/table_source.hpp"
 #include "support/table_support.hpp"
 #include "temporary_folder.hpp"
 
@@ -181,25 +181,16 @@ TEST(SharedTable, RefusesOneThatIsWrittenToWhileItIsRead) {
 TEST(SharedTable, IsTheOneThatTheStatesOfAFitAreOf) {
   const auto comm = world();
   const SharedFile file(comm, "data.csv", table_text(1));
-  const Formula formula = parse_formula("y ~ x");
-  const files::FileState looked_at = files::InputFile(file.path()).state();
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  Job job(comm, job_options);
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  Plan plan;
-  const auto fit = [&] {
-    return fit_file(job, file.path(), formula, {}, silent, phases, plan, {.table = &looked_at}).rows;
-  };
-  EXPECT_EQ(fit(), 2000);
+  TableSource source = source_of(TableFile{file.path()});
+  source.expected = files::InputFile(file.path()).state();
+  EXPECT_EQ(open_source(comm, source, nullptr)->rows(), 2000);
   comm.barrier();
   if (comm.rank() == 0) {
     write_file(file.path() + ".new", table_text(2));
     fs::rename(file.path() + ".new", file.path());
   }
   comm.barrier();
-  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(fit()); }),
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_source(comm, source, nullptr)); }),
             file.path() + ": was replaced or written to while the job started: start it again");
 }
 

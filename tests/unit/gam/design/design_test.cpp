@@ -84,7 +84,7 @@ TEST(SmoothsAgainstMgcv, BasisPenaltyAndKnotsBeforeTheConstraint) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   for (const json& expected : smooth_cases()) {
     SCOPED_TRACE(expected["call"].get<std::string>());
-    const Formula formula = parse_formula("y ~ " + expected["call"].get<std::string>());
+    const FormulaTerms formula = parse_terms("y ~ " + expected["call"].get<std::string>());
     const DesignDraft draft = draft_design(world(), formula, frame, knots_of(expected["supplied"]));
     EXPECT_TRUE(draft.design.blocks.empty());
     ASSERT_EQ(draft.blocks.size(), expected["X"].size() + 1);

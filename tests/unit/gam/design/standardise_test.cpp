@@ -52,7 +52,7 @@ Frame far_table() {
 }
 
 Design standardised(const std::string& formula, const Frame& frame) {
-  const Formula parsed = parse_formula(formula);
+  const FormulaTerms parsed = parse_terms(formula);
   HostTeam team(2);
   const Standards standards = standards_of(world(), parsed, frame, 32, team);
   const DesignDraft draft = draft_design(world(), parsed, frame, {}, standards);
@@ -147,7 +147,7 @@ TEST(Standards, LeaveAVariableThatOthersDetermineAlone) {
   for (double& value : copy.numbers) value = 2 * value;
   frame.variables.push_back(copy);
   HostTeam team(2);
-  const Standards standards = standards_of(world(), parse_formula("y ~ n + m"), frame, 32, team);
+  const Standards standards = standards_of(world(), parse_terms("y ~ n + m"), frame, 32, team);
   EXPECT_TRUE(standards.back().orthogonal.empty());
 }
 

@@ -5,6 +5,8 @@
 
 #include "support/reference_case.hpp"
 
+#include <tessera/gam/family.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>

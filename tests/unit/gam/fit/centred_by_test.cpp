@@ -55,7 +55,7 @@ struct Designs {
 };
 
 Designs designs_of(const std::string& formula, const Frame& frame) {
-  const Formula parsed = parse_formula(formula);
+  const FormulaTerms parsed = parse_terms(formula);
   HostTeam team(1);
   const Standards standards = standards_of(world(), parsed, frame, 32, team);
   const DesignDraft draft = draft_design(world(), parsed, frame, {}, standards);

@@ -43,7 +43,7 @@ Frame frame_with_levels(int levels) {
 
 constexpr double gib = 1 << 30;
 double most_gib(const std::string& formula, int levels) {
-  const ModelSize size = size_of_model(parse_formula(formula), frame_with_levels(levels));
+  const ModelSize size = size_of_model(parse_terms(formula), frame_with_levels(levels));
   return static_cast<double>(memory_of_fit(size, 1, true).most()) / gib;
 }
 
@@ -58,14 +58,14 @@ TEST(FitMemory, HasTheSizesOfTheDesign) {
         "y ~ x + te(x, z, by=h, k=4) + s(f, w, bs=\"re\")", "y ~ s(x, by=w, bs=\"cr\", k=5)"}) {
     SCOPED_TRACE(formula);
     const Design design = design_of(*comm, formula, frame);
-    const ModelSize size = size_of_model(parse_formula(formula), frame);
+    const ModelSize size = size_of_model(parse_terms(formula), frame);
     EXPECT_EQ(size.raw, design.raw_size);
     EXPECT_EQ(size.coef, design.coef_size);
     EXPECT_EQ(size.width, static_cast<std::int64_t>(RowLayout(design).width(PassKind::step)));
   }
   // Contrasts leave one level of each factor out.
   const Design design = design_of(*comm, "y ~ f*h + f:x", frame);
-  const ModelSize size = size_of_model(parse_formula("y ~ f*h + f:x"), frame);
+  const ModelSize size = size_of_model(parse_terms("y ~ f*h + f:x"), frame);
   EXPECT_EQ(size.raw, design.raw_size);
   EXPECT_GE(size.coef, design.coef_size);
   EXPECT_EQ(size.width, static_cast<std::int64_t>(RowLayout(design).width(PassKind::step)));
@@ -79,14 +79,14 @@ TEST(FitMemory, CountsWhatALargeModelTakes) {
   EXPECT_LT(most_gib("y ~ x + g", 10), 0.02);
   // Every thread has sums of its own; ranks that do not solve the model have no coefficients.
   const ModelSize size =
-      size_of_model(parse_formula("y ~ s(x, by=g, bs=\"ps\", k=40)"), frame_with_levels(300));
+      size_of_model(parse_terms("y ~ s(x, by=g, bs=\"ps\", k=40)"), frame_with_levels(300));
   EXPECT_EQ(memory_of_fit(size, 64, true).sums - memory_of_fit(size, 1, true).sums, 63 * 48 * size.width);
   EXPECT_LT(memory_of_fit(size, 1, false).most(), memory_of_fit(size, 1, true).most());
   EXPECT_EQ(memory_of_fit(size, 1, false).search, 0);
 }
 
 TEST(FitMemory, SaysWhatItIsFor) {
-  const ModelSize size = size_of_model(parse_formula("y ~ te(x, z, k=32)"), frame_with_levels(2));
+  const ModelSize size = size_of_model(parse_terms("y ~ te(x, z, k=32)"), frame_with_levels(2));
   const std::string text = to_string(memory_of_fit(size, 1, true), size);
   EXPECT_TRUE(text.starts_with("memory: 0.7")) << text;
   EXPECT_TRUE(
@@ -98,7 +98,7 @@ TEST(FitMemory, SaysWhatItIsFor) {
 TEST(FitMemory, RefusesWhatHasNoSize) {
   const auto fault = [](const std::string& formula) -> std::string {
     try {
-      static_cast<void>(size_of_model(parse_formula(formula), frame_with_levels(90000)));
+      static_cast<void>(size_of_model(parse_terms(formula), frame_with_levels(90000)));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::input);
       return error.what();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/fit_state.hpp"
 
-#include "gam/fit/fit.hpp"
 #include "gam/formula/formula.hpp"
 #include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/gam/family.hpp>
 
 #include <gtest/gtest.h>
 
@@ -126,13 +126,13 @@ TEST(FitState, OfAnotherModelIsRefused) {
 class FingerprintOfAFit : public ::testing::Test {
  protected:
   void SetUp() override {
-    data_ = (folder_ / "data.csv").string();
-    std::ofstream(data_) << std::string(1 << 20, 'x');
-    options_.family = *parse_family("poisson");
+    data_.path = (folder_ / "data.csv").string();
+    std::ofstream(data_.path) << std::string(1 << 20, 'x');
+    options_.family = family("poisson");
   }
 
   [[nodiscard]] Fingerprint print(const std::string& formula = "y ~ x") const {
-    return fingerprint_of(data_, parse_formula(formula), options_);
+    return fingerprint_of(data_, parse_terms(formula), options_);
   }
   /// The names whose values differ from `before`, one after the other.
   [[nodiscard]] std::string changed(const Fingerprint& before, const std::string& formula = "y ~ x") const {
@@ -146,7 +146,7 @@ class FingerprintOfAFit : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  std::string data_;
+  TableFile data_;
   FitOptions options_;
 };
 
@@ -161,26 +161,27 @@ TEST_F(FingerprintOfAFit, HasAllThatChangesTheModelAndNothingElse) {
     options_ = before;
     return names;
   };
-  EXPECT_EQ(with([](FitOptions& all) { all.family = *parse_family("gamma"); }), "family");
+  EXPECT_EQ(with([](FitOptions& all) { all.family = family("gamma"); }), "family");
   EXPECT_EQ(with([](FitOptions& all) { all.weights = "w"; }), "weights");
   EXPECT_EQ(with([](FitOptions& all) { all.knots["x"] = {0, 1}; }), "knots");
-  EXPECT_EQ(with([](FitOptions& all) { all.block_rows = 5; }), "block rows");
   EXPECT_EQ(with([](FitOptions& all) { all.max_iterations = 5; }), "");
   EXPECT_EQ(with([](FitOptions& all) { all.residuals = false; }), "");
+  data_.options.block_rows = 5;
+  EXPECT_EQ(changed(first), "block rows");
 }
 
 TEST_F(FingerprintOfAFit, KnowsAFileFromAnother) {
   const Fingerprint first = print();
-  const auto time = fs::last_write_time(data_);
-  fs::last_write_time(data_, time + std::chrono::microseconds(1));
+  const auto time = fs::last_write_time(data_.path);
+  fs::last_write_time(data_.path, time + std::chrono::microseconds(1));
   EXPECT_EQ(changed(first), "time of the data");
   const auto put = [&](const std::string& text, std::ios::openmode mode, std::streamoff at = 0) {
     {
-      std::ofstream file(data_, mode);
+      std::ofstream file(data_.path, mode);
       file.seekp(at);
       file << text;
     }
-    fs::last_write_time(data_, time);
+    fs::last_write_time(data_.path, time);
   };
   put("y", std::ios::in | std::ios::out, (1 << 20) - 1);
   EXPECT_EQ(changed(first), "sample of the data");
@@ -188,7 +189,7 @@ TEST_F(FingerprintOfAFit, KnowsAFileFromAnother) {
   EXPECT_EQ(changed(first), "");
   put("x", std::ios::app);
   EXPECT_NE(changed(first).find("size of the data"), std::string::npos);
-  fs::remove(data_);
+  fs::remove(data_.path);
   EXPECT_THROW((void)print(), Error);
 }
 

@@ -18,18 +18,18 @@
 namespace tessera::gam {
 namespace {
 
-std::vector<std::string> labels(const Formula& formula) {
+std::vector<std::string> labels(const FormulaTerms& formula) {
   std::vector<std::string> result;
   for (const ParametricTerm& term : formula.parametric) result.push_back(term.label);
   return result;
 }
 
 std::vector<std::string> labels(const std::string& right_hand_side) {
-  return labels(parse_formula("y ~ " + right_hand_side));
+  return labels(parse_terms("y ~ " + right_hand_side));
 }
 
 SmoothSpec smooth(const std::string& call) {
-  const Formula formula = parse_formula("y ~ " + call);
+  const FormulaTerms formula = parse_terms("y ~ " + call);
   EXPECT_EQ(formula.smooths.size(), 1U);
   return formula.smooths.at(0);
 }
@@ -37,7 +37,7 @@ SmoothSpec smooth(const std::string& call) {
 /// The message of the error that the text must end in; "" if there is none.
 std::string fault(const std::string& text) {
   try {
-    static_cast<void>(parse_formula(text));
+    static_cast<void>(parse_terms(text));
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::usage);
     const std::string message = error.what();
@@ -50,7 +50,7 @@ std::string fault(const std::string& text) {
 using Names = std::vector<std::string>;
 
 TEST(Formula, ReadsEveryFormAtOnce) {
-  const Formula f = parse_formula(
+  const FormulaTerms f = parse_terms(
       "log(y) ~ x + f + s(x, bs=\"ps\", k=20, m=c(2,2)) + s(z, bs='cr', k=10) + s(w, bs=\"cp\") +\n"
       "  s(v, bs=\"cc\") + s(g, bs=\"re\") + te(x, z, bs=\"ps\", k=c(9,8), m=list(c(2,2),c(2,1)), np=FALSE) "
       "+\n"
@@ -147,7 +147,7 @@ TEST(Formula, InterceptFollowsTheLastWord) {
                                                         {"x + 0 + z", false},
                                                         {"-1 + s(x, bs='cr')", false}};
   for (const auto& [text, intercept] : cases)
-    EXPECT_EQ(parse_formula("y ~ " + text).intercept, intercept) << text;
+    EXPECT_EQ(parse_terms("y ~ " + text).intercept, intercept) << text;
 }
 
 TEST(Formula, ExpressionsAreSpelledAsRDeparsesThem) {
@@ -175,14 +175,14 @@ TEST(Formula, ExpressionsAreSpelledAsRDeparsesThem) {
       {".x.y_1", ".x.y_1"},
       {"T", "T"}};
   for (const auto& [text, expected] : cases) EXPECT_EQ(labels(text), Names{expected}) << text;
-  EXPECT_EQ(parse_formula("y/ n ~ x").response.text, "y/n");
-  EXPECT_EQ(parse_formula("`my y` ~ x").response.columns(), Names{"my y"});
+  EXPECT_EQ(parse_terms("y/ n ~ x").response.text, "y/n");
+  EXPECT_EQ(parse_terms("`my y` ~ x").response.columns(), Names{"my y"});
 }
 
 TEST(Formula, KeepsNamesInQuotesAsTheyAre) {
-  const Formula formula = parse_formula("  y ~  `a\\`  b` +\t`c \\\\` + s(`d  e`,  bs = 'cr')");
+  const FormulaTerms formula = parse_terms("  y ~  `a\\`  b` +\t`c \\\\` + s(`d  e`,  bs = 'cr')");
   EXPECT_EQ(formula.text, "y ~ `a\\`  b` + `c \\\\` + s(`d  e`, bs = 'cr')");
-  const Formula again = parse_formula(formula.text);
+  const FormulaTerms again = parse_terms(formula.text);
   EXPECT_EQ(again.parametric, formula.parametric);
   EXPECT_EQ(again.smooths, formula.smooths);
   EXPECT_EQ(formula.parametric[0].variables[0].columns(), std::vector<std::string>{"a`  b"});
@@ -329,7 +329,7 @@ TEST(Formula, BoundsWhatAnyTextCanCost) {
   EXPECT_EQ(fault("y ~ (a + b)^1000000"), "");
   std::string wide = "x0";
   for (int i = 1; i < 4000; ++i) wide += " + x" + std::to_string(i);
-  EXPECT_EQ(parse_formula("y ~ " + wide).parametric.size(), 4000U);
+  EXPECT_EQ(parse_terms("y ~ " + wide).parametric.size(), 4000U);
   EXPECT_NE(fault("y ~ " + wide + " + " + wide).find("more than 4096 operators"), std::string::npos);
   std::string nested = "x";
   for (int i = 0; i < 50; ++i) nested = "x + (" + nested + ")";

@@ -100,13 +100,13 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A model of one coefficient, and a covariance that tells which it is.
-Model model_of(double mean) {
+FittedModel model_of(double mean) {
   return testing::mean_of(mean, 10 * mean);
 }
 
 /// The mean of the model that is there; it must have its own covariance.
 double mean_at(const std::string& path) {
-  const Model read = load_model(path);
+  const FittedModel read = read_model(path);
   EXPECT_EQ(read.covariance(0, 0), 10 * read.coef[0]);
   return read.coef[0];
 }

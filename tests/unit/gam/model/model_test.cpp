@@ -77,7 +77,7 @@ TEST_F(ModelFile, ReadsBackWhateverItIsCalled) {
                            "e"}) {
     const std::string path = folder_ / name;
     save_model(mean_of(0.1, 1.0 / 3), path, inline_limit);
-    const Model read = load_model(path);
+    const FittedModel read = read_model(path);
     EXPECT_EQ(read.coef, std::vector<double>{0.1});
     EXPECT_EQ(read.covariance(0, 0), 1.0 / 3);
   }
@@ -91,8 +91,8 @@ TEST_F(ModelFile, IsReadUnderItsNewNameAndThroughALink) {
   const std::string covariance = covariance_of(path_);
   fs::rename(covariance, moved + covariance.substr(path_.size()));
   fs::create_symlink(moved, folder_ / "link");
-  EXPECT_EQ(load_model(moved).covariance(0, 0), 2);
-  EXPECT_EQ(load_model(folder_ / "link").covariance(0, 0), 2);
+  EXPECT_EQ(read_model(moved).covariance(0, 0), 2);
+  EXPECT_EQ(read_model(folder_ / "link").covariance(0, 0), 2);
 }
 
 TEST_F(ModelFile, StaysWithItsCovarianceIfTheNextOneCannotBeWritten) {
@@ -103,7 +103,7 @@ TEST_F(ModelFile, StaysWithItsCovarianceIfTheNextOneCannotBeWritten) {
     const FileSizeLimit limit(64);
     EXPECT_THROW(save_model(mean_of(3, 4), path_, inline_limit), Error);
   }
-  const Model read = load_model(path_);
+  const FittedModel read = read_model(path_);
   EXPECT_EQ(read.coef, std::vector<double>{1});
   EXPECT_EQ(read.covariance(0, 0), 2);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2);
@@ -116,7 +116,7 @@ TEST_F(ModelFile, IsNotReadWithTheCovarianceOfAnother) {
   const std::string covariance = covariance_of(path_);
   fs::rename(covariance_of(other), covariance);
   try {
-    static_cast<void>(load_model(path_));
+    static_cast<void>(read_model(path_));
     ADD_FAILURE() << "it was read";
   } catch (const Error& fault) {
     EXPECT_EQ(fault.code(), ErrorCode::input);
@@ -129,8 +129,8 @@ TEST_F(ModelFile, KeepsItsCovarianceBesideItWhereItIsWrittenThroughALink) {
   const std::string target = folder_ / "there" / "target.json";
   fs::create_symlink(target, path_);
   save_model(mean_of(1, 2), path_, inline_limit);
-  EXPECT_EQ(load_model(path_).covariance(0, 0), 2);
-  EXPECT_EQ(load_model(target).covariance(0, 0), 2);
+  EXPECT_EQ(read_model(path_).covariance(0, 0), 2);
+  EXPECT_EQ(read_model(target).covariance(0, 0), 2);
   EXPECT_TRUE(covariance_of(path_).empty());
 }
 
@@ -140,9 +140,9 @@ TEST_F(ModelFile, OfThePlainNameOfACovarianceIsReadAndReplaced) {
   fs::rename(path_ + suffix, path_ + ".cov");
   replace('"' + suffix + '"', "\".cov\"");
   replace("\"version\": 3", "\"version\": 2");
-  EXPECT_EQ(load_model(path_).covariance(0, 0), 2);
+  EXPECT_EQ(read_model(path_).covariance(0, 0), 2);
   save_model(mean_of(1, 3), path_, inline_limit);
-  EXPECT_EQ(load_model(path_).covariance(0, 0), 3);
+  EXPECT_EQ(read_model(path_).covariance(0, 0), 3);
   EXPECT_FALSE(fs::exists(path_ + ".cov"));
 }
 
@@ -155,7 +155,7 @@ TEST_F(ModelFile, NamesNoOtherFileAsItsCovariance) {
     replace('"' + last + '"', '"' + other + '"');
     last = other;
     try {
-      static_cast<void>(load_model(path_));
+      static_cast<void>(read_model(path_));
       ADD_FAILURE() << other << " was read";
     } catch (const Error& fault) {
       EXPECT_EQ(fault.code(), ErrorCode::input);
@@ -175,7 +175,7 @@ TEST_F(ModelFile, RemovesCovariancesThatItDoesNotName) {
   const int descriptor = ::open(held.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(descriptor, LOCK_EX), 0);
   save_model(mean_of(1, 2), path_, inline_limit);
-  EXPECT_EQ(load_model(path_).covariance(0, 0), 2);
+  EXPECT_EQ(read_model(path_).covariance(0, 0), 2);
   EXPECT_FALSE(fs::exists(path_ + ".cov-00000000"));
   for (const std::string& name :
        {held, path_ + ".cov-0000000g", path_ + ".cov-000000000", path_ + ".cov-00000002",
@@ -195,10 +195,10 @@ TEST_F(ModelFile, HandsOnItsAccessToTheCovarianceOfTheNext) {
 }
 
 TEST_F(ModelFile, IsNotLostForATextThatIsNotUtf8) {
-  Model model = mean_of(1, 2);
+  FittedModel model = mean_of(1, 2);
   model.verdict = "1 rank on k\xFChler";
   save_model(model, path_);
-  EXPECT_EQ(load_model(path_).verdict, "1 rank on k\xEF\xBF\xBDhler");
+  EXPECT_EQ(read_model(path_).verdict, "1 rank on k\xEF\xBF\xBDhler");
 }
 
 }  // namespace

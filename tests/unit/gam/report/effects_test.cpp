@@ -2,7 +2,7 @@
 // The numbers of a report's plots against predict(type = "terms", se.fit = TRUE) of mgcv: see
 // tests/data/effects/make_effects.R.
 #include "gam/report/effects.hpp"
-#include "gam/fit/fit.hpp"
+#include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 
 #include <gtest/gtest.h>
@@ -19,20 +19,10 @@
 namespace tessera::gam {
 namespace {
 
-Model fitted(const testing::ReferenceCase& reference) {
+FittedModel fitted(const testing::ReferenceCase& reference) {
   const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  FitOptions options;
-  options.family = chosen_family(reference.family);
-  options.weights = reference.weights;
-  options.knots = reference.knots;
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = 1;
-  Job job(world, job_options);
-  Progress silent(false, stderr);
-  std::vector<PhaseTime> phases;
-  Plan plan;
-  return fit_file(job, reference.data_path, parse_formula(reference.formula), options, silent, phases, plan);
+  return testing::fitted(world, reference.formula, TableFile{reference.data_path},
+                         testing::options_of(reference));
 }
 
 const nlohmann::json& expected() {
@@ -60,7 +50,7 @@ class Effects : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(Effects, AreThoseOfMgcv) {
   const nlohmann::json& one = expected().at(GetParam());
-  const Model model = fitted(testing::load_reference_case(one.at("case").get<std::string>()));
+  const FittedModel model = fitted(testing::load_reference_case(one.at("case").get<std::string>()));
   const std::vector<Effect> effects = effects_of(model, {7, 7});
   EXPECT_EQ(effects.size(), one.at("terms").size());
   for (const nlohmann::json& term : one.at("terms")) {
@@ -95,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Effects, ::testing::Range(std::size_t{0}, std::s
                          });
 
 TEST(EffectTitles, HaveTheEdfWhereMgcvHasIt) {
-  const Model model = fitted(testing::load_reference_case("c06_gs4_by_factor"));
+  const FittedModel model = fitted(testing::load_reference_case("c06_gs4_by_factor"));
   const std::vector<Effect> effects = effects_of(model, {2, 2});
   ASSERT_EQ(effects.size(), 5U);
   EXPECT_EQ(effects[0].title, "fac");
@@ -104,7 +94,7 @@ TEST(EffectTitles, HaveTheEdfWhereMgcvHasIt) {
 }
 
 TEST(Effects, OfAModelWithoutTheExtentOfTheDataAreOverItsCells) {
-  Model model = fitted(testing::load_reference_case("c01_mcycle_gauss"));
+  FittedModel model = fitted(testing::load_reference_case("c01_mcycle_gauss"));
   const auto with = std::get<Curve>(effects_of(model)[0].shape);
   const VariableOutline outline = model.outline.variables.at(0);
   EXPECT_EQ(with.x.front(), outline.min);

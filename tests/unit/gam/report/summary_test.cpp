@@ -15,7 +15,7 @@ using Numbers = std::vector<std::pair<double, double>>;
 
 /// "estimate standard-error" of each row.
 std::vector<std::string> shown(const Numbers& numbers) {
-  Model model;
+  FittedModel model;
   for (const auto& [estimate, error] : numbers)
     model.coefficient_tests.push_back({"x", estimate, error, estimate / error, 0.5});
   std::vector<std::string> rows;

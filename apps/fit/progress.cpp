@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/progress.hpp"
+#include "progress.hpp"
 
 #include <fmt/chrono.h>
 #include <unistd.h>

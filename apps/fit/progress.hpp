@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/gam/fit.hpp>
+
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -10,18 +12,18 @@ namespace tessera::gam {
 
 /// Tells a person what a long job is doing: one line that is rewritten on a terminal, plain dated lines
 /// in a batch log. Only the rank that it was made `loud` on writes.
-class Progress {
+class Progress final : public FitObserver {
  public:
   /// `stream` is standard error in the programs, so that standard output stays for results.
   Progress(bool loud, std::FILE* stream);
-  ~Progress();
+  ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   /// What is being done now. On a terminal it replaces the line before.
-  void now(std::string_view text);
+  void now(std::string_view text) override;
   /// Something that stays to be read.
-  void note(std::string_view text);
+  void note(std::string_view text) override;
   /// Why a line could not be written, the first time; empty: all were. Such a line is dropped.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+class Family;
+
+/// The distribution of a response with its link: gaussian with the identity, unless another was asked for. A
+/// value that does not change and is cheap to copy; any thread may read it.
+class ResponseFamily {
+ public:
+  /// gaussian
+  ResponseFamily();
+
+  [[nodiscard]] std::string_view name() const;
+
+  /// What the engine knows of it; not a public type.
+  [[nodiscard]] const Family& definition() const noexcept { return *definition_; }
+  /// The file that it was read from; empty if it is built in.
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
+
+ private:
+  friend ResponseFamily family(const std::string& text);
+
+  std::shared_ptr<const Family> definition_;
+  std::string file_;
+};
+
+/// The built-in families: "gaussian", "binomial", "poisson", "gamma".
+[[nodiscard]] std::vector<std::string> family_names();
+
+/// A built-in family, by its name or R's, with mgcv's default link (that of gamma is the logarithm);
+/// or `@FILE`: a custom family, as expressions in TOML (docs/fit.md). Throws `Error(usage)` for another name,
+/// and `Error(input)`, with the line, for a file that cannot be read or is no family. Not collective: a fit
+/// sees that all ranks have read the same file.
+[[nodiscard]] ResponseFamily family(const std::string& text);
+
+}  // namespace tessera::gam

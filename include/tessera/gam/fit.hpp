@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/family.hpp>
+#include <tessera/gam/formula.hpp>
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/table.hpp>
+#include <tessera/job/checkpoint.hpp>
+#include <tessera/job/job.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// How a model is fitted: the same on every rank.
+struct FitOptions {
+  ResponseFamily family{};
+  std::string weights{};                               ///< column of prior weights; empty: none
+  std::map<std::string, std::vector<double>> knots{};  ///< supplied limits or knots, by variable
+  bool residuals = true;     ///< keep the residuals of a sample of the rows in the model, for a report
+  double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|), and when
+  /// the whole step left is below this part of the linear predictor and its standard error, in the norm of
+  /// the working weights
+  double step_tolerance = 1e-9;
+  int max_iterations = 200;
+  /// A file that keeps the state after every iteration, and from which a later fit of the same model to the
+  /// same table goes on, with the bits of one that was never stopped (`Checkpoint`). Empty: none.
+  std::string checkpoint{};
+};
+
+/// What a fit tells while it works, on every rank alike, on the thread that called it. Each does nothing
+/// unless it is overridden, and must not throw.
+class FitObserver {
+ public:
+  virtual ~FitObserver() = default;
+  /// What is being done now: "iteration 3: deviance 12.5, ...". It takes the place of what was told before.
+  virtual void now(std::string_view /*what*/) {}
+  /// Something to be kept: "x: numbers, 3 missing".
+  virtual void note(std::string_view /*what*/) {}
+};
+
+/// Where the time of a fit went, over all its passes.
+struct PhaseTime {
+  std::string name;
+  double seconds = 0;
+  std::int64_t bytes = 0;  ///< read from the file, or from columns in passes, by all ranks
+};
+
+/// What a fit gives, on every rank.
+struct FitResult {
+  Model model;
+  Plan plan;  ///< of the table's rows, by which the model was fitted
+  std::vector<PhaseTime> phases{};
+  std::optional<int> resumed_from{};  ///< the iteration of another run that this one went on from
+  /// `FitOptions::checkpoint`, whose files are there until they are removed: *collectively*, when the model
+  /// is where it is to stay (`checkpoint->remove()`), while the job lives. Null: there is none.
+  std::shared_ptr<Checkpoint> checkpoint{};
+  std::optional<int> kept{};  ///< the last iteration whose state is in it
+};
+
+/// *Collective.* Fits a generalized additive model by performance iteration with fast REML, with the answer
+/// of mgcv's `bam(method = "fREML")`: Wood, Goude and Shaw, Applied Statistics 64 (2015). The model has the
+/// same bits for any number of ranks and threads of a job on the CPU, and of devices of one kind.
+///
+/// If a device fails the fit starts over on the CPU, as its verdict says. An iteration that does not converge
+/// is a result, whose model says so. Throws the same `Error` on every rank: `usage` for options that do not
+/// fit the formula or the table; `input` for data that the model cannot have, with row and column, and for a
+/// model that the ranks have not the memory for; `not_converged` where there is not even a first step;
+/// `interrupted` when the job's `JobOptions::stop` was asked, with how to go on; `job_fault` as passes do.
+///
+/// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
+/// own stream, or on its threads. Memory of a rank: a copy of the columns that the model uses, of a table in
+/// memory too, and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is one pass over the
+/// rows and some p^3 operations on one rank.
+[[nodiscard]] FitResult fit(Job& job, const Formula& formula, const Table& table,
+                            const FitOptions& options = {}, FitObserver* observer = nullptr);
+
+/// The same of a table in a file, which is read by the plan that the fit needs: anew, for the CPU, after a
+/// device failed.
+[[nodiscard]] FitResult fit(Job& job, const Formula& formula, const TableFile& file,
+                            const FitOptions& options = {}, FitObserver* observer = nullptr);
+
+}  // namespace tessera::gam

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+
+struct FormulaTerms;
+
+/// A model formula, parsed. A value that does not change and is cheap to copy; any thread may read it.
+class Formula {
+ public:
+  /// As it was written, blanks normalised.
+  [[nodiscard]] const std::string& text() const noexcept;
+  /// The columns of a table that it reads, each once, in order of appearance: the response's first.
+  [[nodiscard]] std::vector<std::string> columns() const;
+
+  /// What the engine knows of it; not a public type.
+  [[nodiscard]] const FormulaTerms& terms() const noexcept { return *terms_; }
+
+ private:
+  friend Formula parse_formula(std::string_view text);
+  explicit Formula(std::shared_ptr<const FormulaTerms> terms) : terms_(std::move(terms)) {}
+
+  std::shared_ptr<const FormulaTerms> terms_;
+};
+
+/// Parses a formula as R and mgcv have it: `y ~ site + s(x, bs="ps", k=20)`. docs/fit.md lists what there is
+/// of it. Throws `Error(usage)`, with the position and what was expected there, for anything else, also for
+/// what mgcv has and this has not. Pure. Cost: linear in the length of the text.
+[[nodiscard]] Formula parse_formula(std::string_view text);
+
+}  // namespace tessera::gam

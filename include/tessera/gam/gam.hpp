@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Generalized additive models: the component `gam` of the package.
+
+#include <tessera/gam/family.hpp>
+#include <tessera/gam/fit.hpp>
+#include <tessera/gam/formula.hpp>
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/predict.hpp>
+#include <tessera/gam/report.hpp>
+#include <tessera/gam/table.hpp>

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+
+struct FittedModel;
+
+/// A fitted model: all that predicting, summarising and plotting need, and no row of the data. A value that
+/// does not change and is cheap to copy; any thread may read it.
+///
+/// After a fit rank 0 has all of it. The other ranks have what is marked *every rank*, with the same bits;
+/// for the rest they have what an empty model has. A model that was read from a file is whole.
+class Model {
+ public:
+  [[nodiscard]] const std::string& formula() const noexcept;  ///< its text; *every rank*
+  [[nodiscard]] std::int64_t rows() const noexcept;           ///< complete ones: n; *every rank*
+  /// False if the iteration ended without an answer, of which this is the last state. *Every rank.*
+  [[nodiscard]] bool converged() const noexcept;
+  /// Why there is no finite estimate, as for separated groups; empty: there is one. *Every rank.*
+  [[nodiscard]] const std::string& no_estimate() const noexcept;
+  [[nodiscard]] int iterations() const noexcept;              ///< *every rank*
+  [[nodiscard]] const std::string& verdict() const noexcept;  ///< where it was computed; *every rank*
+  [[nodiscard]] std::vector<std::string> coefficient_names()
+      const;  ///< "(Intercept)", "s(x).1"; *every rank*
+  [[nodiscard]] std::span<const double> coefficients() const noexcept;  ///< *every rank*
+  /// Posterior covariance of the coefficients, p x p, column by column, in the units of the data.
+  [[nodiscard]] std::span<const double> covariance() const noexcept;
+  [[nodiscard]] double scale() const noexcept;     ///< phi, estimated or 1; *every rank*
+  [[nodiscard]] double deviance() const noexcept;  ///< *every rank*
+  [[nodiscard]] double edf() const noexcept;       ///< effective degrees of freedom in all; *every rank*
+
+  /// What the engine makes and reads; not a public type.
+  explicit Model(std::shared_ptr<const FittedModel> fitted) : fitted_(std::move(fitted)) {}
+  [[nodiscard]] const FittedModel& fitted() const noexcept { return *fitted_; }
+
+ private:
+  std::shared_ptr<const FittedModel> fitted_;
+};
+
+/// Writes a model that is whole to a file, whole or not at all: JSON, and for a model of more than 512
+/// coefficients the covariance beside it. Numbers read back to the same bits. Returns the checksum of the
+/// file, by which a run report names it. Not collective: rank 0 calls it, within `together`. Throws
+/// `Error(input)` if a file cannot be written; what was there is there still.
+std::string save_model(const Model& model, const std::string& path);
+
+/// Reads a model, which anyone may have written: all of it is checked. Not collective. Throws `Error(input)`,
+/// with the field, for a file that cannot be read, is damaged, or is no model of this version.
+[[nodiscard]] Model load_model(const std::string& path);
+
+}  // namespace tessera::gam

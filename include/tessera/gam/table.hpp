@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/formula.hpp>
+#include <tessera/gam/table_options.hpp>
+#include <tessera/job/job.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// Where the rows of a model come from: a file that all ranks can open, or columns in memory.
+namespace tessera::gam {
+
+/// A column of levels: `codes[i]` is the place in `levels` of the level of row i, or negative where it is
+/// missing.
+struct Factor {
+  std::vector<std::int32_t> codes;
+  std::vector<std::string> levels;  ///< the same on every rank, in any order; UTF-8
+};
+
+/// A table in memory. Each rank has its own rows, `job.local_range(plan)` of them, of every column:
+///
+///     const tessera::Plan plan = job.plan(rows, 8192);
+///     gam::Table table{plan, {{"y", y}, {"site", gam::Factor{codes, {"bay", "cape"}}}}};
+///
+/// Units of the plan are the rows of the table. Its block is the unit of reproducibility: a model has the
+/// same bits for any number of ranks and threads, and other bits for another block. What is wrong with a
+/// table is found by the call that uses it, which throws the same `Error` on every rank: `usage` for a column
+/// of another length than the rank's rows, two columns of one name, a code without a level, a level that is
+/// there twice, columns or levels that differ from rank to rank, and a plan over other ranks; `input` for a
+/// table without a row, and for what is refused in a file too.
+struct Table {
+  struct Column {
+    std::string name;
+    std::variant<std::vector<double>, Factor> values;  ///< numbers, NaN where one is missing; or levels
+  };
+
+  Plan plan;
+  std::vector<Column> columns;
+};
+
+/// A table in a file at a path that leads every rank to the same content: CSV, also compressed by gzip, or
+/// HDF5 with a dataset for each column. It is read by the call that uses it: each rank reads its own rows.
+struct TableFile {
+  std::string path;
+  TableOptions options{};
+};
+
+/// *Collective.* Reads the columns of a formula, and those that `TableFile::options` names, into memory: for
+/// several fits of the same rows. Types, levels and missing values are those that a fit of the file finds.
+/// Throws the same `Error(input)` on every rank, with file and line, for a file that cannot be read or is no
+/// such table, a column that is not there, a text among numbers, or rows for which a node has not the memory;
+/// `Error(interrupted)` when the job is asked to stop. Call it on the thread that calls MPI. Cost: the file
+/// is scanned once by all ranks together to count its rows, and then each reads its own.
+[[nodiscard]] Table read_table(Job& job, const TableFile& file, const Formula& formula);
+
+}  // namespace tessera::gam

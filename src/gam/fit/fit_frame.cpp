@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/fit_frame.hpp"
+
+#include "gam/design/build_design.hpp"
+#include "gam/design/standardise.hpp"
+#include "gam/fit/centred_by.hpp"
+#include "gam/fit/fit_checkpoint.hpp"
+#include "gam/fit/fit_memory.hpp"
+#include "gam/fit/goodness_of_fit.hpp"
+#include "gam/fit/identifiability.hpp"
+#include "gam/fit/pirls.hpp"
+#include "gam/fit/prepare_rows.hpp"
+#include "gam/fit/residual_sample.hpp"
+#include "gam/fit/user_coordinates.hpp"
+#include "gam/inference/term_tests.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <tessera/job/together.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+/// Names as a list that does not fill the screen.
+std::string text_of(std::span<const std::string> names) {
+  constexpr std::size_t most = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+  return text;
+}
+
+/// From rows that are in memory to a model.
+class FitRun {
+ public:
+  FitRun(const FitContext& fit, Frame frame) : fit_(fit), frame_(std::move(frame)) {}
+
+  FittedModel run() {
+    rows_ = prepare_rows(fit_.job.comm(), frame_, fit_.formula, fit_.options);
+    rows_.design = &model_.design;
+    require_memory(fit_, frame_);
+    const RawMoments moments = prepare_design();
+    RawSums first = settle_design(moments.mean_response());
+    PirlsLoop loop(fit_, *pass_, rows_, moments);
+    loop.run(std::move(first));
+    describe();
+    take(loop.end());
+    loop.solver().bring_to_root(model_.coef);
+    if (centred_) return_from_centred();
+    if (fit_.job.comm().rank() == 0) conclude(loop.solver());
+    together(fit_.job.comm(),
+             [&] { to_user_coordinates(model_, rows_, !fit_.options.family.definition().scale_is_known()); });
+    return std::move(model_);
+  }
+
+ private:
+  /// The design with its constraints and side conditions, but for what the first working model leaves out.
+  RawMoments prepare_design() {
+    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
+    fit_.observer.now("finding knots and constraints");
+    standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
+    const DesignDraft draft =
+        draft_design(fit_.job.comm(), fit_.formula, frame_, fit_.options.knots, standards_);
+    model_.design = draft.design;
+    pass_.emplace(fit_.job, fit_.plan, rows_);
+    const RawMoments moments = pass_->moments();
+    fit_.require_no_fallback();
+    together(fit_.job.comm(),
+             [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
+    model_.design = with_side_conditions(fit_.job, fit_.plan, rows_, std::move(model_.design), moments);
+    fit_.require_no_fallback();
+    clock.add_bytes(pass_->bytes_per_pass());
+    return moments;
+  }
+
+  /// Leaves out the columns that others determine, as the first working model tells, which is the same for
+  /// a fit that another run began; and centres smooths by numbers. Returns that model's sums.
+  RawSums settle_design(double mean) {
+    RawSums sums = first_sums(fit_, *pass_, rows_, mean);
+    if (is_finite(sums)) leave_out_determined(sums.gram);
+    if (centre_smooths()) sums = first_sums(fit_, *pass_, rows_, mean);
+    return sums;
+  }
+  void leave_out_determined(const Matrix& raw_gram) {
+    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
+    model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram);
+    const std::string list = text_of(model_.design.left_out);
+    if (!list.empty()) fit_.observer.note("left out, as other terms determine it: " + list);
+  }
+  /// Whether the design is another one from here to the end of the iteration.
+  bool centre_smooths() {
+    centred_ = centre_by(model_.design, standards_);
+    if (!centred_) return false;
+    std::swap(model_.design, centred_->design);
+    pass_.emplace(fit_.job, fit_.plan, rows_);
+    return true;
+  }
+
+  void describe() {
+    model_.formula = fit_.formula.text;
+    model_.family = fit_.options.family.definition();
+    model_.weights = fit_.options.weights;
+    model_.rows = frame_.complete_rows;
+    model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
+  }
+
+  /// What every rank has of the model, in the design of the iteration.
+  void take(const PirlsEnd& end) {
+    model_.coef = end.coef;
+    model_.converged = end.converged;
+    model_.iterations = end.iterations;
+    model_.no_estimate = end.no_estimate;
+    model_.scale = end.solution.scale * deviance_unit(rows_);
+    model_.edf_total = end.solution.edf_total;
+    model_.log_sp = end.solution.log_sp;
+    measure_deviance(fit_, *pass_, rows_, model_);
+    model_.aic = akaike(fit_, rows_, model_);
+    model_.outline = outline();
+    model_.verdict = to_string(fit_.job.last_verdict());
+    if (fit_.checkpoint != nullptr && !fit_.checkpoint->fallback().empty())
+      model_.verdict = fit_.checkpoint->fallback();
+  }
+  DataOutline outline() {
+    PhaseClock clock(fit_.job.comm(), fit_.phases, "outline", "the outline of the data");
+    return outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
+  }
+
+  void return_from_centred() {
+    std::swap(model_.design, centred_->design);
+    model_.coef = multiply(centred_->to_formula, model_.coef);
+  }
+
+  /// What rank 0 alone has of the model.
+  void conclude(const WorkingSolver& solver) {
+    if (!centred_) return conclude(solver.fit(), solver.gram());
+    RemlFit fit = solver.fit();
+    Matrix gram = solver.gram();
+    centred_->turn(fit, gram);
+    conclude(fit, gram);
+  }
+  void conclude(const RemlFit& fit, const Matrix& gram) {
+    model_.reml = fit.score;
+    model_.edf = fit.edf;
+    model_.covariance = fit.inverse;
+    for (double& value : model_.covariance.values()) value *= fit.scale;
+    TermTests tests = test_terms(model_.design, fit, gram, !fit_.options.family.definition().scale_is_known(),
+                                 model_.residual_df());
+    model_.coefficient_tests = std::move(tests.coefficients);
+    model_.smooth_tests = std::move(tests.smooths);
+  }
+
+  const FitContext& fit_;
+  Frame frame_;
+  Rows rows_;
+  std::optional<RowPass> pass_;
+  Standards standards_;
+  std::optional<CentredBy> centred_;  ///< its `design` is the formula's while the iteration has the other
+  FittedModel model_;
+};
+
+}  // namespace
+
+FittedModel fit_frame(const FitContext& fit, Frame frame) {
+  return FitRun(fit, std::move(frame)).run();
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/fit/fit_context.hpp"
+#include "gam/model/model.hpp"
+#include "gam/table/frame.hpp"
+
+namespace tessera::gam {
+
+/// Fits the model to rows that are in memory: this rank's part of the plan, whose block is the unit of
+/// reproducibility. *Collective.* The model is complete on rank 0; the other ranks get its coefficients
+/// and scalars. Throws the same `tessera::Error` on every rank; `FellBack` as it says; a model that has not
+/// converged is returned with `converged` false. When the job's request to stop was asked,
+/// `Error(interrupted)`.
+///
+/// Performance iteration with fast REML, as mgcv's `bam(method = "fREML")`, with its halving of steps that
+/// overshoot (step_halving.hpp): Wood, Goude and Shaw, "Generalized additive models for large data sets",
+/// Applied Statistics 64 (2015); Wood et al., JASA 112 (2017).
+[[nodiscard]] FittedModel fit_frame(const FitContext& fit, Frame frame);
+
+}  // namespace tessera::gam

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face of a model.
+#include "gam/model/model.hpp"
+
+#include <tessera/gam/model.hpp>
+
+namespace tessera::gam {
+
+const std::string& Model::formula() const noexcept {
+  return fitted_->formula;
+}
+std::int64_t Model::rows() const noexcept {
+  return fitted_->rows;
+}
+bool Model::converged() const noexcept {
+  return fitted_->converged;
+}
+const std::string& Model::no_estimate() const noexcept {
+  return fitted_->no_estimate;
+}
+int Model::iterations() const noexcept {
+  return fitted_->iterations;
+}
+const std::string& Model::verdict() const noexcept {
+  return fitted_->verdict;
+}
+std::vector<std::string> Model::coefficient_names() const {
+  return fitted_->design.coef_names();
+}
+std::span<const double> Model::coefficients() const noexcept {
+  return fitted_->coef;
+}
+std::span<const double> Model::covariance() const noexcept {
+  return fitted_->covariance.values();
+}
+double Model::scale() const noexcept {
+  return fitted_->scale;
+}
+double Model::deviance() const noexcept {
+  return fitted_->deviance;
+}
+double Model::edf() const noexcept {
+  return fitted_->edf_total;
+}
+
+std::string save_model(const Model& model, const std::string& path) {
+  return save_model(model.fitted(), path);
+}
+
+Model load_model(const std::string& path) {
+  return Model(std::make_shared<const FittedModel>(read_model(path)));
+}
+
+}  // namespace tessera::gam

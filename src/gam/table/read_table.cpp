@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/formula/formula.hpp"
+#include "gam/table/table_source.hpp"
+
+#include <tessera/gam/table.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+/// The columns of a formula as they stand, and those that the options name.
+FrameRequest request_for(const Formula& formula, const TableOptions& options) {
+  FrameRequest request;
+  request.options = options;
+  const auto add = [&](const std::string& column) {
+    request.variables.push_back(column_expression(column));  // once each, by its text
+  };
+  for (const std::string& column : formula.columns()) add(column);
+  for (const std::string& column : options.factors) add(column);
+  for (const std::string& column : options.numbers) add(column);
+  const std::vector<std::string> numeric = formula.terms().numeric_variables();
+  for (const Expression& variable : formula.terms().variables()) {
+    if (variable.is_column() && std::find(numeric.begin(), numeric.end(), variable.text) == numeric.end())
+      continue;
+    for (const std::string& column : variable.columns())
+      request.numeric.push_back(column_expression(column).text);
+  }
+  return request;
+}
+
+}  // namespace
+
+Table read_table(Job& job, const TableFile& file, const Formula& formula) {
+  const mpi::Purpose purpose(job.comm(), "the reading of the table");
+  const FrameRequest request = request_for(formula, file.options);
+  const auto reader = open_source(job.comm(), source_of(file), job.options().stop);
+  Table table{.plan = job.plan(reader->rows(), file.options.block_rows), .columns = {}};
+  Frame frame = reader->read(job.comm(), request, job.local_range(table.plan));
+  for (Variable& variable : frame.variables) {
+    const std::string name = std::find_if(request.variables.begin(), request.variables.end(),
+                                          [&](const Expression& e) { return e.text == variable.name; })
+                                 ->columns()
+                                 .front();
+    if (variable.factor)
+      table.columns.push_back({name, Factor{std::move(variable.codes), std::move(variable.levels)}});
+    else
+      table.columns.push_back({name, std::move(variable.numbers)});
+  }
+  return table;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/table_source.hpp"
+
+#include "gam/table/memory_table.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+namespace tessera::gam {
+namespace {
+
+/// Throws once this rank was asked to stop, or has heard that another was. On the thread that calls MPI.
+void stop_if_asked(StopRequest* stop) {
+  if (stop == nullptr) return;
+  stop->look();
+  if (stop->made()) throw Error(ErrorCode::interrupted, "asked to stop");
+}
+
+}  // namespace
+
+TableSource source_of(const TableFile& file) {
+  return {.name = file.path,
+          .options = file.options,
+          .plan = {},
+          .open = [path = file.path](const mpi::Communicator& comm,
+                                     const BetweenReads& between) { return open_table(comm, path, between); },
+          .expected = {}};
+}
+
+TableSource source_of(const Table& table) {
+  return {.name = memory_name,
+          .options = {.missing = {}, .block_rows = table.plan.block()},
+          .plan = table.plan,
+          .open = [&table](const mpi::Communicator& comm,
+                           const BetweenReads& between) { return open_memory(comm, table, between); },
+          .expected = {}};
+}
+
+std::unique_ptr<TableReader> open_source(const mpi::Communicator& comm, const TableSource& source,
+                                         StopRequest* stop) {
+  auto table = source.open(comm, [stop] { stop_if_asked(stop); });
+  if (source.expected) {
+    together(comm, [&] {
+      if (comm.rank() == 0 && table->opened() != source.expected)
+        throw Error(
+            ErrorCode::input,
+            fmt::format("{}: was replaced or written to while the job started: start it again", source.name));
+    });
+  }
+  return table;
+}
+
+}  // namespace tessera::gam

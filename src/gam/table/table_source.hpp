@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/byte_source.hpp"
+#include "gam/table/table_reader.hpp"
+
+#include <tessera/gam/table.hpp>
+#include <tessera/job/stop_request.hpp>
+#include <tessera/mpi/communicator.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "files/input_file.hpp"
+
+namespace tessera::gam {
+
+/// Where a fit or a prediction has its rows from: a file, or columns in memory. It refers to what it was made
+/// of, which must stay.
+struct TableSource {
+  std::string name;          ///< for messages
+  TableOptions options;      ///< how its fields are read
+  std::optional<Plan> plan;  ///< of a table in memory, whose rows lie by it; else the caller makes one
+  std::function<std::unique_ptr<TableReader>(const mpi::Communicator&, const BetweenReads&)> open;
+  /// What rank 0 takes for the file, on every rank or on none: `open_expected` refuses another.
+  std::optional<files::FileState> expected;
+};
+
+[[nodiscard]] TableSource source_of(const TableFile& file);
+[[nodiscard]] TableSource source_of(const Table& table);
+
+/// *Collective.* Opens a source. Throws the same `Error` on every rank, as `open_table` and `open_memory` do,
+/// and `Error(input)` for a file that came into the place of the one that is expected. A request to stop that
+/// reaches this rank, `stop` if it is not null, ends the opening and the reading by an `Error(interrupted)`.
+[[nodiscard]] std::unique_ptr<TableReader> open_source(const mpi::Communicator& comm,
+                                                       const TableSource& source, StopRequest* stop);
+
+}  // namespace tessera::gam

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face of the engine: fits and predictions of tables in memory, and of the same tables in files.
+#include "support/fit_support.hpp"
+#include "support/table_support.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tessera/tessera.hpp>
+#include <utility>
+#include <vector>
+
+#include "files/input_file.hpp"
+
+namespace tessera::gam {
+namespace {
+
+using testing::SharedFile;
+
+constexpr std::int64_t rows = 300;
+constexpr std::int64_t block = 32;
+constexpr const char* formula = R"(y ~ f + log(w) + s(x, bs="cr", k=6) + s(g, bs="re"))";
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+/// Row by row: some without x, and one without w, the only one whose f is "c".
+struct Row {
+  double y, x, w;
+  int f, g;
+};
+Row row_of(std::int64_t i) {
+  const auto at = static_cast<double>(i);
+  const double x = i % 41 == 7 ? missing : std::fmod(at * 0.6180339887498949, 1.0);
+  const double w = i == 100 ? missing : 1 + std::fmod(at * 0.7548776662466927, 1.0);
+  return {std::sin(6 * x) + 0.1 * std::cos(97 * at) + static_cast<double>(i % 5) / 10, x, w,
+          i == 100 ? 2 : static_cast<int>(i % 2), static_cast<int>(i % 5)};
+}
+const std::vector<std::string> f_levels{"a", "b", "c"};
+const std::vector<std::string> g_levels{"p", "q", "r", "s", "t"};
+
+std::string csv() {
+  std::string text = "y,x,w,f,g\n";
+  const auto number = [](double value) { return std::isnan(value) ? "NA" : fmt::format("{:.17g}", value); };
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const Row row = row_of(i);
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{}\n", row.x == row.x ? number(row.y) : "0.5",
+                   number(row.x), number(row.w), f_levels[static_cast<std::size_t>(row.f)],
+                   g_levels[static_cast<std::size_t>(row.g)]);
+  }
+  return text;
+}
+
+Table in_memory(const Job& job, std::int64_t count = rows) {
+  Table table{job.plan(count, block), {}};
+  std::vector<double> y;
+  std::vector<double> x;
+  std::vector<double> w;
+  Factor f{.codes = {}, .levels = f_levels};
+  Factor g{.codes = {}, .levels = g_levels};
+  const Range mine = job.local_range(table.plan);
+  for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+    const Row row = row_of(i);
+    y.push_back(row.x == row.x ? row.y : 0.5);
+    x.push_back(row.x);
+    w.push_back(row.w);
+    f.codes.push_back(row.f);
+    g.codes.push_back(row.g);
+  }
+  table.columns = {{"y", y}, {"x", x}, {"w", w}, {"f", f}, {"g", g}};
+  return table;
+}
+
+/// model.json, on rank 0; empty elsewhere.
+std::string text_of(const mpi::Communicator& comm, const Model& model) {
+  const SharedFile file(comm, "model.json");
+  if (comm.rank() != 0) return {};
+  save_model(model, file.path());
+  return files::read_text(file.path(), std::int64_t{1} << 30);
+}
+
+/// The message of the error that `work` must end in on every rank alike.
+std::string refusal(const mpi::Communicator& comm, ErrorCode code, const std::function<void()>& work) {
+  std::string message = "no error";
+  try {
+    work();
+  } catch (const Error& error) {
+    message = error.what();
+    EXPECT_EQ(error.code(), code) << message;
+  }
+  for (const std::string& other : comm.allgather_text(message)) EXPECT_EQ(other, message);
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  return message;
+}
+
+struct Log : FitObserver {
+  void now(std::string_view what) override { all += std::string(what) + "\n"; }
+  void note(std::string_view what) override { all += std::string(what) + "\n"; }
+  std::string all;
+};
+
+TEST(Fit, OfColumnsInMemoryIsThatOfTheirFile) {
+  const auto comm = testing::world();
+  const SharedFile file(comm, "data.csv", csv());
+  Job job = testing::cpu_job(comm);
+  const Formula parsed = parse_formula(formula);
+  FitOptions options;
+  options.weights = "w";
+  TableFile in_file = testing::in_blocks(file.path(), block);
+  const std::string expected = text_of(comm, fit(job, parsed, in_file, options).model);
+  Log log;
+  const FitResult result = fit(job, parsed, in_memory(job), options, &log);
+  EXPECT_EQ(text_of(comm, result.model), expected);
+  EXPECT_EQ(text_of(comm, fit(job, parsed, read_table(job, in_file, parsed), options).model), expected);
+  EXPECT_EQ(result.plan.units(), rows);
+  EXPECT_FALSE(result.phases.empty());
+  EXPECT_NE(log.all.find("f: factor of 2 levels, the first 'a'"), std::string::npos) << log.all;
+  EXPECT_EQ(result.model.coefficient_names()[1], "fb");
+  EXPECT_EQ(result.model.coefficients().size(), result.model.coefficient_names().size());
+}
+
+TEST(Fit, ReadsColumnsThatOnlyTheOptionsName) {
+  const auto comm = testing::world();
+  const SharedFile file(comm, "data.csv", csv());
+  Job job = testing::cpu_job(comm);
+  TableFile in_file = testing::in_blocks(file.path(), block);
+  in_file.options.numbers = {"w"};
+  const Table table = read_table(job, in_file, parse_formula("y ~ x"));
+  FitOptions options;
+  options.weights = "w";
+  in_file.options.numbers.clear();
+  EXPECT_EQ(text_of(comm, fit(job, parse_formula("y ~ x"), table, options).model),
+            text_of(comm, fit(job, parse_formula("y ~ x"), in_file, options).model));
+}
+
+TEST(Fit, PredictsWithItsModelAsItIs) {
+  const auto comm = testing::world();
+  Job job = testing::cpu_job(comm);
+  Table table = in_memory(job);
+  const Model model = fit(job, parse_formula(formula), table).model;
+  const SharedFile file(comm, "model.json");
+  if (comm.rank() == 0) save_model(model, file.path());
+  comm.barrier();
+  auto& g = std::get<Factor>(table.columns[4].values);
+  g.levels[4] = "new";
+  const PredictOptions options{.standard_errors = true};
+  const Predictions mine = predict(job, model, table, options);
+  const Predictions read = predict(job, load_model(file.path()), table, options);
+  ASSERT_EQ(mine.fit.size(), g.codes.size());
+  EXPECT_EQ(mine.standard_errors.size(), mine.fit.size());
+  for (std::size_t i = 0; i < mine.fit.size(); ++i) {
+    const bool none = std::isnan(read.fit[i]);
+    EXPECT_TRUE(none ? std::isnan(mine.fit[i]) : mine.fit[i] == read.fit[i]) << i;
+    EXPECT_TRUE(none ? std::isnan(mine.standard_errors[i])
+                     : mine.standard_errors[i] == read.standard_errors[i]);
+  }
+  ASSERT_EQ(mine.remarks.size(), 2);  // "c" is that of a row without w
+  EXPECT_EQ(mine.remarks[0], "1 row has a level of 'f' that the fit had not ('c'): their predictions are NA");
+  EXPECT_EQ(mine.remarks[1],
+            "60 rows have levels of 'g' that the fit had not ('new'): "
+            "predicted without that random effect");
+}
+
+TEST(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
+  const auto comm = testing::world();
+  Job job = testing::cpu_job(comm);
+  const bool last = comm.rank() == comm.size() - 1;
+  const std::string table_is = "the table in memory";
+  const auto says = [&](ErrorCode code, const std::string& formula_text, const std::string& what,
+                        const std::function<void(Table&)>& change) {
+    Table table = in_memory(job);
+    change(table);
+    const std::string said =
+        refusal(comm, code, [&] { static_cast<void>(fit(job, parse_formula(formula_text), table)); });
+    EXPECT_NE(said.find(table_is + what), std::string::npos) << said;
+  };
+  const auto f_of = [](Table& table) -> Factor& { return std::get<Factor>(table.columns[3].values); };
+  says(ErrorCode::usage, "y ~ x", ": the column 'x' has ", [&](Table& table) {
+    if (last) std::get<std::vector<double>>(table.columns[1].values).pop_back();
+  });
+  says(ErrorCode::input, "y ~ xx", ": unknown column 'xx' (did you mean 'x'?); it has: y, x, w, f, g",
+       [](Table&) {});
+  says(ErrorCode::input, "y ~ x", ": there is no row", [&](Table& table) { table = in_memory(job, 0); });
+  says(ErrorCode::usage, "y ~ x", ": two columns have the name 'x'",
+       [](Table& table) { table.columns[2].name = "x"; });
+  says(ErrorCode::usage, "y ~ f", ": the column 'f' has the code 9, and 3 levels", [&](Table& table) {
+    if (last) f_of(table).codes[0] = 9;
+  });
+  says(ErrorCode::usage, "y ~ f", ": the column 'f' has a level twice",
+       [&](Table& table) { f_of(table).levels[2] = "a"; });
+  says(ErrorCode::input, "y ~ log(f)", ": the column 'f' has levels, but log(f) needs numbers",
+       [](Table&) {});
+  says(ErrorCode::input, "y ~ x", ", row 12: x is infinite", [&](Table& table) {
+    if (comm.rank() == 0) std::get<std::vector<double>>(table.columns[1].values)[11] = INFINITY;
+  });
+  says(ErrorCode::usage, "y ~ x", ": its plan is over ",
+       [&](Table& table) { table.plan = Plan::over_hosts(rows, comm.size() + 1); });
+  if (comm.size() == 1) return;
+  says(ErrorCode::usage, "y ~ f", ": the column 'f' has other levels on rank ", [&](Table& table) {
+    if (last) std::swap(f_of(table).levels[0], f_of(table).levels[1]);
+  });
+  says(ErrorCode::usage, "y ~ x", ": column 1 is 'x' on rank ", [&](Table& table) {
+    if (last) std::swap(table.columns[0], table.columns[1]);
+  });
+}
+
+TEST(Fit, GoesOnWithTheSameValuesAlone) {
+  const auto comm = testing::world();
+  Job job = testing::cpu_job(comm);
+  const SharedFile file(comm, "fit.ckpt");
+  const Formula parsed = parse_formula(R"(y ~ s(x, bs="cr", k=6))");
+  Table table = in_memory(job);
+  auto& y = std::get<std::vector<double>>(table.columns[0].values);
+  for (double& value : y) value = std::exp(value);
+  FitOptions options;
+  options.family = family("gamma");
+  const FitResult whole = fit(job, parsed, table, options);
+  ASSERT_GT(whole.model.iterations(), 2);
+  options.checkpoint = file.path();
+  options.max_iterations = 2;
+  EXPECT_FALSE(fit(job, parsed, table, options).model.converged());
+  options.max_iterations = 100;
+  const double before = y[3];
+  if (comm.rank() == 0) y[3] += 1;
+  const std::string said =
+      refusal(comm, ErrorCode::input, [&] { static_cast<void>(fit(job, parsed, table, options)); });
+  EXPECT_NE(said.find("values of the data"), std::string::npos) << said;
+  y[3] = before;
+  const FitResult resumed = fit(job, parsed, table, options);
+  EXPECT_EQ(resumed.resumed_from, 1);
+  EXPECT_EQ(text_of(comm, resumed.model), text_of(comm, whole.model));
+  resumed.checkpoint->remove();
+}
+
+TEST(Fit, IsStoppedOnEveryRank) {
+  const auto comm = testing::world();
+  StopRequest stop(comm, {.signals = {}});
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  job_options.threads = 1;
+  job_options.stop = &stop;
+  Job job(comm, job_options);
+  if (comm.rank() == comm.size() - 1) stop.request("the test");
+  const Table table = in_memory(job);
+  EXPECT_EQ(refusal(comm, ErrorCode::interrupted,
+                    [&] { static_cast<void>(fit(job, parse_formula("y ~ x"), table)); }),
+            fmt::format("stopped by the test on rank {}; with --checkpoint FILE the same command could go on",
+                        comm.size() - 1));
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/fit_support.hpp"
+
+#include "support/table_support.hpp"
+
+#include <span>
+
+namespace tessera::gam::testing {
+
+Job cpu_job(const mpi::Communicator& comm, int threads) {
+  JobOptions options;
+  options.policy = Policy::cpu;
+  options.threads = threads;
+  return Job(comm, options);
+}
+
+FitOptions options_of(const ReferenceCase& reference) {
+  FitOptions options;
+  options.family = family(reference.family);
+  options.weights = reference.weights;
+  options.knots = reference.knots;
+  return options;
+}
+
+TableFile in_blocks(const std::string& path, std::int64_t block_rows) {
+  TableFile file{path};
+  file.options.block_rows = block_rows;
+  return file;
+}
+
+FittedModel fitted(const mpi::Communicator& comm, const std::string& formula, const TableFile& file,
+                   const FitOptions& options, int threads) {
+  Job job = cpu_job(comm, threads);
+  return fit(job, parse_formula(formula), file, options).model.fitted();
+}
+
+AllPredictions predicted_from_file(Job& job, const FittedModel& model, const std::string& data,
+                                   int inline_limit) {
+  const mpi::Communicator& comm = job.comm();
+  const SharedFile saved(comm, "model.json");
+  if (comm.rank() == 0) save_model(model, saved.path(), inline_limit);
+  comm.barrier();
+  const Predictions mine = predict(job, load_model(saved.path()), TableFile{data}, {.standard_errors = true});
+  return {comm.allgatherv(std::span<const double>(mine.fit)),
+          comm.allgatherv(std::span<const double>(mine.standard_errors))};
+}
+
+}  // namespace tessera::gam::testing

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/model/model.hpp"
+#include "support/reference_case.hpp"
+
+#include <tessera/gam/gam.hpp>
+#include <tessera/job/job.hpp>
+#include <tessera/mpi/communicator.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What tests of whole fits share.
+namespace tessera::gam::testing {
+
+/// *Collective.* A job on the CPU.
+[[nodiscard]] Job cpu_job(const mpi::Communicator& comm, int threads = 1);
+
+/// As the case has them.
+[[nodiscard]] FitOptions options_of(const ReferenceCase& reference);
+
+/// How a file is read, in blocks of so many rows.
+[[nodiscard]] TableFile in_blocks(const std::string& path, std::int64_t block_rows);
+
+/// *Collective.* The model of a file, on the CPU.
+[[nodiscard]] FittedModel fitted(const mpi::Communicator& comm, const std::string& formula,
+                                 const TableFile& file, const FitOptions& options = {}, int threads = 1);
+
+/// *Collective.* Predictions with standard errors of all rows of a file, on every rank, by the model of rank
+/// 0 as it is read from a file.
+struct AllPredictions {
+  std::vector<double> fit;
+  std::vector<double> se;
+};
+[[nodiscard]] AllPredictions predicted_from_file(Job& job, const FittedModel& model, const std::string& data,
+                                                 int inline_limit = 512);
+
+}  // namespace tessera::gam::testing

@@ -25,8 +25,18 @@ foreach(library IN ITEMS tessera tessera_shared)
   install(EXPORT tessera-${kind} NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
   list(APPEND kinds ${kind})
 endforeach()
+# tessera::gam: static alone, with either kind of the library.
+set(without_gam PATTERN gam EXCLUDE)
+if(TARGET tessera_gam)
+  set(without_gam "")
+  set_target_properties(tessera_gam PROPERTIES EXPORT_NAME gam)
+  set_target_properties(tessera_files PROPERTIES EXPORT_NAME gam_files)
+  set_target_properties(tessera_lapack PROPERTIES EXPORT_NAME gam_lapack)
+  install(TARGETS tessera_gam tessera_files tessera_lapack EXPORT tessera-gam)
+  install(EXPORT tessera-gam NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp")
+  FILES_MATCHING PATTERN "*.hpp" ${without_gam})
 install(FILES ${PROJECT_BINARY_DIR}/include/tessera/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
 

@@ -16,11 +16,13 @@ every rank and GPU of an MPI job, as bam() of R's mgcv would. tessera-info
 shows what a job finds, and who drives what. The library and its headers are
 what they are made with. None of it needs a GPU.")
 # The libraries that programs are linked with are asked of dpkg. What they start is not linked: mpirun, and
-# ssh, which mpirun looks for on one machine too. What building a program with the library takes is recommended.
+# ssh, which mpirun looks for on one machine too. What building a program with the library takes is recommended, and
+# with the component gam suggested.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, openssh-client")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, libopenmpi-dev, libhwloc-dev, pkg-config")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, cmake, lmod, man-db")
+string(CONCAT CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, cmake, lmod, man-db, "
+  "libfmt-dev, libhdf5-dev, liblapacke-dev, libopenblas-dev, libtomlplusplus-dev, zlib1g-dev")
 include(CPack)

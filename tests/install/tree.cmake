@@ -17,6 +17,9 @@ endforeach()
 set(parts include/tessera/tessera.hpp include/tessera/version.hpp ${LIBDIR}/cmake/tessera/tesseraConfig.cmake
   ${LIBDIR}/pkgconfig/tessera.pc share/tessera/jobscripts/fit-cpu.sbatch
   share/tessera/examples/diamonds/diamonds.csv.gz share/tessera/modulefiles/tessera/${VERSION}.lua)
+if(PROGRAMS)
+  list(APPEND parts include/tessera/gam/gam.hpp ${LIBDIR}/cmake/tessera/tessera-gam.cmake)
+endif()
 foreach(program IN LISTS PROGRAMS)
   list(APPEND parts bin/${program} share/man/man1/${program}.1 share/bash-completion/completions/${program})
 endforeach()

@@ -21,7 +21,7 @@ class Tessera(CMakePackage, CudaPackage):
     # Below it a line for each release, which scripts/make-release prints.
     version("main", branch="main")
 
-    variant("apps", default=True, description="Build tessera-info, tessera-fit and tessera-bench")
+    variant("apps", default=True, description="Build the programs, and tessera::gam")
     variant("hdf5", default=True, when="+apps", description="Let tessera-fit read tables in HDF5")
     variant("nccl", default=False, when="+cuda", description="Sum between GPUs by NCCL")
     variant("shared", default=True, description="The shared library alone, not the static one too")

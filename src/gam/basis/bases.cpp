@@ -24,6 +24,7 @@ std::span<const BasisKind> bases() {
 
 std::vector<std::string> basis_names() {
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const BasisKind& kind : kinds) names.emplace_back(kind.name);
   return names;
 }

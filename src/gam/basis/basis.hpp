@@ -82,7 +82,7 @@ struct LocalValues {
   for (std::size_t a = 0; a < 4; ++a) {
     const double* c = margin.cells[at].data() + 4 * a;
     const double s = outside ? end : t;
-    double value = cubic(c, 1, s);
+    double value = cubic(c[0], c[1], c[2], c[3], s);
     if (outside) value += (c[1] + s * (2 * c[2] + s * 3 * c[3])) * (t - end);
     local.values[a] = value;
   }

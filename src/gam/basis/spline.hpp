@@ -30,9 +30,9 @@ inline int breaks_up_to(const double* breaks, int count, double x) {
   return low;
 }
 
-/// The cubic at t whose coefficients, from the constant on, are `step` apart.
-inline double cubic(const double* c, int step, double t) {
-  return ((c[3 * step] * t + c[2 * step]) * t + c[step]) * t + c[0];
+/// a + b t + c t^2 + d t^3.
+inline double cubic(double a, double b, double c, double d, double t) {
+  return ((d * t + c) * t + b) * t + a;
 }
 
 }  // namespace tessera::gam

@@ -42,7 +42,7 @@ inline Located locate(const MarginTable& margin, const double* numbers, double x
 inline void local_values(const MarginTable& margin, const double* numbers, const Located& at,
                          double* values) {
   const double* c = numbers + margin.cubics + 16 * at.slot;
-  for (int a = 0; a < 4; ++a) values[a] = cubic(c + a, 4, at.t);
+  for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
 }
 
 /// The Kronecker product of `count` values and four more, whose index varies fastest, in place.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulated.hpp"
 
+#include "base/hash.hpp"
+
 #include <fmt/core.h>
 
 #include <cmath>
@@ -10,15 +12,9 @@ namespace tessera::bench {
 namespace {
 
 /// A uniform number from 0 to 1 for each place of each stream, neither end among them.
-/// Source: SplitMix64, Steele, Lea and Flood, OOPSLA 2014.
 double uniform(int stream, std::int64_t place) {
   auto state = static_cast<std::uint64_t>(place) * 64 + static_cast<std::uint64_t>(stream);
-  for (int round = 0; round < 2; ++round) {
-    state += 0x9e3779b97f4a7c15;
-    state = (state ^ state >> 30) * 0xbf58476d1ce4e5b9;
-    state = (state ^ state >> 27) * 0x94d049bb133111eb;
-    state ^= state >> 31;
-  }
+  state = base::split_mix(base::split_mix(state));
   return (static_cast<double>(state >> 12) + 0.5) * 0x1p-52;
 }
 

@@ -22,6 +22,15 @@ inline constexpr std::uint64_t fnv1a_start = 0xcbf29ce484222325u;
   return hash;
 }
 
+/// The number that SplitMix64 draws from a state (Steele, Lea and Flood, OOPSLA 2014): a bijection that
+/// spreads nearby numbers.
+[[nodiscard]] constexpr std::uint64_t split_mix(std::uint64_t state) noexcept {
+  state += 0x9e3779b97f4a7c15u;
+  state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+  state = (state ^ (state >> 27)) * 0x94d049bb133111ebu;
+  return state ^ (state >> 31);
+}
+
 /// Sixteen hexadecimal digits.
 [[nodiscard]] inline std::string hex(std::uint64_t value) {
   std::string text(16, '0');

@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/pool.hpp>
 
+#include "base/made_once.hpp"
+
 #include <tessera/error.hpp>
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 #include <string>
 #include <utility>
 
 namespace tessera {
-namespace {
-
-/// A device's place in the pool where its context goes once somebody asks for it.
-struct Slot {
-  std::mutex opening;
-  std::unique_ptr<DeviceContext> context;
-  /// `context`, visible to threads that do not hold `opening`.
-  std::atomic<DeviceContext*> opened = nullptr;
-};
-
-}  // namespace
 
 struct DevicePool::State {
   std::vector<Entry> entries;
-  std::unique_ptr<Slot[]> slots;
+  std::unique_ptr<base::MadeOnce<DeviceContext>[]> contexts;
   std::atomic<std::size_t> turn = 0;
   std::shared_ptr<ModuleCache> modules;
 
@@ -62,7 +53,7 @@ DevicePool::DevicePool(std::vector<Entry> entries, std::shared_ptr<ModuleCache> 
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
     return a.score != b.score ? a.score > b.score : a.claim_index < b.claim_index;
   });
-  state_->slots = std::make_unique<Slot[]>(entries.size());
+  state_->contexts = std::make_unique<base::MadeOnce<DeviceContext>[]>(entries.size());
   state_->entries = std::move(entries);
 }
 
@@ -87,20 +78,14 @@ std::span<const DevicePool::Entry> DevicePool::entries() const noexcept {
 
 const DeviceInfo& DevicePool::device_at(std::size_t index) const {
   state_->check_index(index);
-  const DeviceContext* opened = state_->slots[index].opened.load(std::memory_order_acquire);
+  const DeviceContext* opened = state_->contexts[index].if_made();
   return opened != nullptr ? opened->info() : state_->entries[index].info;
 }
 
 DeviceContext& DevicePool::context_at(std::size_t index) {
   state_->check_index(index);
-  Slot& slot = state_->slots[index];
-  if (DeviceContext* opened = slot.opened.load(std::memory_order_acquire)) return *opened;
-  const std::lock_guard lock(slot.opening);
-  if (!slot.context) {
-    slot.context = std::make_unique<DeviceContext>(state_->entries[index].info, state_->modules);
-    slot.opened.store(slot.context.get(), std::memory_order_release);
-  }
-  return *slot.context;
+  return state_->contexts[index].get(
+      [&] { return std::make_unique<DeviceContext>(state_->entries[index].info, state_->modules); });
 }
 
 DeviceContext& DevicePool::context_of(Ordinal ordinal) {
@@ -121,7 +106,7 @@ Ordinal DevicePool::most_free_memory() {
   std::size_t best = 0;
   std::int64_t most = -1;
   for (std::size_t i = 0; i < size(); ++i) {
-    const DeviceContext* opened = state_->slots[i].opened.load(std::memory_order_acquire);
+    const DeviceContext* opened = state_->contexts[i].if_made();
     const std::int64_t free =
         opened != nullptr ? opened->free_memory_bytes() : state_->entries[i].info.free_memory_bytes;
     if (free > most) {

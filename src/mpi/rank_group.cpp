@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/rank_group.hpp"
 
+#include "base/hash.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/finalize.hpp"
@@ -25,7 +26,7 @@ void set(std::array<char, Size>& text, std::string_view value) {
 }
 
 /// The groups of all threads of this process.
-class Families {
+class RankGroups {
  public:
   void add(RankGroup* group) {
     const std::lock_guard lock(mutex_);
@@ -50,17 +51,9 @@ class Families {
 };
 
 /// Never destroyed: a communicator may outlive every other static object.
-Families& groups() {
-  static auto* const all = new Families;
+RankGroups& groups() {
+  static auto* const all = new RankGroups;
   return *all;
-}
-
-/// One to one (the finaliser of SplitMix64).
-std::uint64_t mixed(std::uint64_t hash) {
-  hash += 0x9e3779b97f4a7c15u;
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
-  return hash ^ (hash >> 31);
 }
 
 /// Different for each group of a process, and with the rank of the world for each of the job.
@@ -91,7 +84,7 @@ const char* words_of(WayOut way) {
 /// `ranks` of MPI_COMM_WORLD as a number, their order included.
 std::uint64_t hash_of(const std::vector<int>& ranks) {
   std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const int rank : ranks) hash = mixed(hash ^ static_cast<std::uint64_t>(rank));
+  for (const int rank : ranks) hash = base::split_mix(hash ^ static_cast<std::uint64_t>(rank));
   return hash;
 }
 
@@ -130,7 +123,8 @@ std::uint64_t CollectiveCounts::imbalance() const {
   std::uint64_t sum = 0;
   for (const auto& [comm, its] : counts_) {
     if (!its.here.in_the_world) continue;
-    const std::uint64_t hash = mixed(mixed(comm) ^ static_cast<std::uint64_t>(its.number));
+    const std::uint64_t hash =
+        base::split_mix(base::split_mix(comm) ^ static_cast<std::uint64_t>(its.number));
     sum += its.here.rank == 0 ? hash * static_cast<std::uint64_t>(its.here.size - 1) : 0 - hash;
   }
   return sum;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: their files, what is in them, and the state of a fit, each of which anyone may have written.
+#include "base/hash.hpp"
 #include "fuzz_target.hpp"
 #include "gam/fit/fit_state.hpp"
 #include "job/checkpoint/checkpoint_files.hpp"
@@ -34,14 +35,8 @@ void check_bytes(std::string_view bytes) {
 
 /// The body of a checkpoint behind a checksum that fits: `pack_checkpoint` makes the two lines before it.
 std::string with_checksum(std::string_view body) {
-  // FNV-1a, as the format has it.
-  std::uint64_t hash = 0xcbf29ce484222325u;
   const std::string first_line = "tessera checkpoint 1\n";
-  for (const std::string_view part : {std::string_view(first_line), body})
-    for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  std::string digits(17, '\n');
-  for (std::size_t i = 16; i-- > 0; hash >>= 4) digits[i] = "0123456789abcdef"[hash & 15];
-  return first_line + digits + std::string(body);
+  return first_line + base::hex(base::fnv1a(body, base::fnv1a(first_line))) + '\n' + std::string(body);
 }
 
 void check_state(std::string_view text) {

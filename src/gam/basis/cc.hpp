@@ -33,16 +33,7 @@ namespace tessera::gam {
     b(i, after) += width(i) / 6;
   }
   const Matrix second = solve(b, d).value();
-  Basis basis;
-  basis.component.kind = Component::Kind::spline;
-  basis.component.margin = hermite_margin(knots, unit);
-  basis.component.margin.cyclic = true;
-  basis.map = hermite_map(second, size + 1);
-  basis.penalty = penalty_by_x(symmetrised(multiply_tn(d, second)), unit);
-  basis.rank = size - 1;
-  basis.knots.assign(knots.begin(), knots.end());
-  basis.nodal = true;
-  return basis;
+  return hermite_basis(knots, unit, second, multiply_tn(d, second), size - 1);
 }
 
 /// bs="cc": a cyclic cubic regression spline.

@@ -35,15 +35,7 @@ namespace tessera::gam {
   for (int j = 0; j < size; ++j) {
     for (int i = 0; i < inner; ++i) second(i + 1, j) = gamma(i, j);
   }
-  Basis basis;
-  basis.component.kind = Component::Kind::spline;
-  basis.component.margin = hermite_margin(knots, unit);
-  basis.map = hermite_map(second, size);
-  basis.penalty = penalty_by_x(symmetrised(multiply_tn(d, gamma)), unit);
-  basis.rank = size - 2;
-  basis.knots.assign(knots.begin(), knots.end());
-  basis.nodal = true;
-  return basis;
+  return hermite_basis(knots, unit, second, multiply_tn(d, gamma), size - 2);
 }
 
 /// bs="cr": a cubic regression spline.

@@ -5,15 +5,15 @@
 
 namespace tessera::gam {
 
-double unit_of(std::span<const double> knots) {
-  return std::ldexp(1.0, std::ilogb(knots.back() - knots.front()));
-}
+namespace {
 
+/// A penalty of second derivatives by x / unit, as the integral of the squared ones by x.
 Matrix penalty_by_x(Matrix penalty, double unit) {
   for (double& value : penalty.values()) value = value / unit / unit / unit;
   return penalty;
 }
 
+/// A cubic of one interval from its values and second derivatives at both ends, for each interval.
 Margin hermite_margin(std::span<const double> knots, double unit) {
   Margin margin;
   margin.breaks.assign(knots.begin(), knots.end());
@@ -29,6 +29,7 @@ Margin hermite_margin(std::span<const double> knots, double unit) {
   return margin;
 }
 
+/// From values at the knots to the values and second derivatives that the margin takes.
 Matrix hermite_map(const Matrix& second, int knots) {
   Matrix map(2 * knots, second.cols());
   for (int i = 0; i < knots; ++i) {
@@ -37,6 +38,26 @@ Matrix hermite_map(const Matrix& second, int knots) {
     for (int j = 0; j < second.cols(); ++j) map(2 * i + 1, j) = second(i % second.rows(), j);
   }
   return map;
+}
+
+}  // namespace
+
+double unit_of(std::span<const double> knots) {
+  return std::ldexp(1.0, std::ilogb(knots.back() - knots.front()));
+}
+
+Basis hermite_basis(std::span<const double> knots, double unit, const Matrix& second, const Matrix& penalty,
+                    int rank) {
+  Basis basis;
+  basis.component.kind = Component::Kind::spline;
+  basis.component.margin = hermite_margin(knots, unit);
+  basis.component.margin.cyclic = second.rows() < static_cast<int>(knots.size());
+  basis.map = hermite_map(second, static_cast<int>(knots.size()));
+  basis.penalty = penalty_by_x(symmetrised(penalty), unit);
+  basis.rank = rank;
+  basis.knots.assign(knots.begin(), knots.end());
+  basis.nodal = true;
+  return basis;
 }
 
 }  // namespace tessera::gam

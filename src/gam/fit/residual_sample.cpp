@@ -2,6 +2,7 @@
 #include "gam/fit/residual_sample.hpp"
 
 #include "base/at.hpp"
+#include "base/hash.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,14 +18,6 @@ constexpr int outline_parts = 60;
 constexpr std::int64_t rows_per_look = 256;
 
 using base::at;
-
-/// A fixed number for each i that looks drawn. Source: Steele, Lea and Flood, OOPSLA 2014 (SplitMix64).
-std::uint64_t scrambled(std::uint64_t i) {
-  i += 0x9e3779b97f4a7c15U;
-  i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9U;
-  i = (i ^ (i >> 27)) * 0x94d049bb133111ebU;
-  return i ^ (i >> 31);
-}
 
 /// To so many significant digits.
 double rounded(double value, int digits) {
@@ -101,7 +94,7 @@ std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most) {
   for (std::int64_t part = 0; part < count; ++part) {
     const auto size = static_cast<std::uint64_t>(begin(part + 1) - begin(part));
     sample.push_back(begin(part) +
-                     static_cast<std::int64_t>(scrambled(static_cast<std::uint64_t>(part)) % size));
+                     static_cast<std::int64_t>(base::split_mix(static_cast<std::uint64_t>(part)) % size));
   }
   return sample;
 }

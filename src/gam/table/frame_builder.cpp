@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/did_you_mean.hpp"
+#include "base/pack.hpp"
 
 namespace tessera::gam {
 namespace {
@@ -467,23 +467,13 @@ Frame read_frame(const tessera::mpi::Communicator& comm, ReadPlan plan, tessera:
 
 std::string pack(std::span<const std::string> texts) {
   std::string packed;
-  for (const std::string& text : texts) {
-    const auto size = static_cast<std::uint64_t>(text.size());
-    char bytes[sizeof size];
-    std::memcpy(bytes, &size, sizeof size);
-    packed.append(bytes, sizeof size).append(text);
-  }
+  for (const std::string& text : texts) base::pack(packed, text, base::tight);
   return packed;
 }
 
 std::vector<std::string> unpack(std::string_view packed) {
   std::vector<std::string> texts;
-  while (!packed.empty()) {
-    std::uint64_t size = 0;
-    std::memcpy(&size, packed.data(), sizeof size);
-    texts.emplace_back(packed.substr(sizeof size, size));
-    packed.remove_prefix(sizeof size + size);
-  }
+  while (const auto text = base::unpack(packed, base::tight)) texts.emplace_back(*text);
   return texts;
 }
 

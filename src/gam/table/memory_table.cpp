@@ -169,19 +169,12 @@ class MemoryTable final : public TableReader {
   std::int64_t bytes_read_ = 0;
 };
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood): a bijection that spreads nearby numbers.
-std::uint64_t mixed(std::uint64_t key) {
-  key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9U;
-  key = (key ^ (key >> 27)) * 0x94d049bb133111ebU;
-  return key ^ (key >> 31);
-}
-
 /// A sum, so that rows may be added in any order.
 std::uint64_t hash_of_column(const Table::Column& column, std::int64_t first) {
   const std::uint64_t name = base::fnv1a(column.name);
   std::uint64_t sum = 0;
   const auto add = [&](std::size_t i, std::uint64_t value) {
-    sum += mixed(mixed(name + static_cast<std::uint64_t>(first) + i) ^ value);
+    sum += base::split_mix(base::split_mix(name + static_cast<std::uint64_t>(first) + i) ^ value);
   };
   if (const Factor* factor = factor_of(column)) {
     std::vector<std::uint64_t> levels;

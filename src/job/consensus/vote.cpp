@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/consensus/vote.hpp"
 
+#include "base/hash.hpp"
+
 #include <tessera/job/stop_request.hpp>
 
 #include <algorithm>
@@ -82,14 +84,9 @@ std::string difference_of(const std::vector<std::string>& texts, const Inventory
 }  // namespace
 
 std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
-  // Each step is one to one in the value and in the state (the finaliser of SplitMix64).
+  // Each step is one to one in the value and in the state.
   std::uint64_t hash = 0x9e3779b97f4a7c15u;
-  for (const std::int64_t value : values) {
-    hash = (hash ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15u;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
-    hash ^= hash >> 31;
-  }
+  for (const std::int64_t value : values) hash = base::split_mix(hash ^ static_cast<std::uint64_t>(value));
   return static_cast<std::int64_t>(hash);
 }
 

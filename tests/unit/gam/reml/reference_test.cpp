@@ -54,6 +54,11 @@ void expect_reference(const DenseModel& model, const std::string& response, Fami
   }
 }
 
+void expect_four_smooths(const std::string& name, int k, Family family) {
+  const ReferenceCase data = load_reference_case(name);
+  expect_reference(smooths_of(data, {"x0", "x1", "x2", "x3"}, k), "y", family, data);
+}
+
 TEST(RelativeToRange, OfANaNIsInfinite) {
   EXPECT_EQ(relative_to_range({1, 2.5, 3}, {1, 2, 3}), 0.25);
   EXPECT_EQ(relative_to_range({NAN, 2, 3}, {1, 2, 3}), INFINITY);
@@ -69,27 +74,19 @@ TEST(RemlReference, MotorcycleGaussian) {
 }
 
 TEST(RemlReference, FourSmoothsGaussianOneOfThemLinear) {
-  const ReferenceCase data = load_reference_case("c02_gs1_gauss");
-  const DenseModel model = smooths_of(data, {"x0", "x1", "x2", "x3"}, 20);
-  expect_reference(model, "y", Gaussian{}, data);
+  expect_four_smooths("c02_gs1_gauss", 20, Gaussian{});
 }
 
 TEST(RemlReference, FourSmoothsPoisson) {
-  const ReferenceCase data = load_reference_case("c03_gs1_poisson");
-  const DenseModel model = smooths_of(data, {"x0", "x1", "x2", "x3"}, 20);
-  expect_reference(model, "y", Poisson{}, data);
+  expect_four_smooths("c03_gs1_poisson", 20, Poisson{});
 }
 
 TEST(RemlReference, FourSmoothsBinomial) {
-  const ReferenceCase data = load_reference_case("c04_gs1_binary");
-  const DenseModel model = smooths_of(data, {"x0", "x1", "x2", "x3"}, 15);
-  expect_reference(model, "y", Binomial{}, data);
+  expect_four_smooths("c04_gs1_binary", 15, Binomial{});
 }
 
 TEST(RemlReference, FourSmoothsGamma) {
-  const ReferenceCase data = load_reference_case("c05_gs1_gamma");
-  const DenseModel model = smooths_of(data, {"x0", "x1", "x2", "x3"}, 12);
-  expect_reference(model, "y", Gamma{}, data);
+  expect_four_smooths("c05_gs1_gamma", 12, Gamma{});
 }
 
 TEST(RemlReference, FactorByWithMainEffect) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace tessera::base {
+
+/// Room for an object that is made when it is first asked for, by whichever thread asks. Others wait for it;
+/// once it is made, asking takes no lock. Where making it throws, the next to ask tries again. Thread-safe.
+template <typename T>
+class MadeOnce {
+ public:
+  /// The object; `make()` returns a std::unique_ptr to it.
+  template <typename Make>
+  T& get(Make&& make) {
+    if (T* const made = if_made()) return *made;
+    const std::lock_guard lock(making_);
+    if (!owned_) {
+      owned_ = make();
+      made_.store(owned_.get(), std::memory_order_release);
+    }
+    return *owned_;
+  }
+  /// Null as long as nobody has asked for it.
+  [[nodiscard]] T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
+
+ private:
+  std::mutex making_;
+  std::unique_ptr<T> owned_;
+  std::atomic<T*> made_ = nullptr;  // `owned_`, visible to threads that do not hold `making_`
+};
+
+}  // namespace tessera::base

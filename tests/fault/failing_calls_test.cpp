@@ -225,8 +225,8 @@ bool may_stay(const std::string& name, Call call, const std::string& err) {
   const bool is_temporary = name.ends_with(".tmp") || name.ends_with(".new");
   if (is_temporary)
     return call == Call::allocate && err.find("nothing caught: std::bad_alloc") != std::string::npos;
-  const bool unseen =
-      call == Call::open || call == Call::read || call == Call::status || call == Call::allocate;
+  const bool unseen = call == Call::open || call == Call::read || call == Call::pread ||
+                      call == Call::status || call == Call::allocate;
   return unseen && name.starts_with("state");
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bam.hpp"
 
+#include "child.hpp"
+
 #include <fmt/core.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -55,21 +55,6 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
-
-struct Output {
-  std::string text;
-  int status = 0;
-};
-
-Output output_of(const std::string& command) {
-  Output output;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return {{}, -1};
-  std::array<char, 4096> part{};
-  while (std::fgets(part.data(), part.size(), pipe) != nullptr) output.text += part.data();
-  output.status = pclose(pipe);
-  return output;
-}
 
 /// One column after another, a piece at a time.
 void write_columns(const SimulatedModel& model, std::int64_t rows, const std::filesystem::path& path) {

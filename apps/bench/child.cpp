@@ -18,6 +18,7 @@
 #include <tessera/topology/probe.hpp>
 #include <thread>
 
+#include "base/number.hpp"
 #include "base/shared_library.hpp"
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
@@ -106,13 +107,19 @@ std::optional<double> seconds_in_child(const std::string& what, const std::optio
       fmt::format("env -u TESSERA_SIMULATE {} {} {} {} {}",
                   visible ? quoted("CUDA_VISIBLE_DEVICES=" + *visible) : "-u CUDA_VISIBLE_DEVICES",
                   quoted(std::filesystem::read_symlink("/proc/self/exe").string()), child_word, what, device);
+  const Output output = output_of(command);
+  std::string_view printed = output.text;
+  return output.status == 0 ? base::take_number<double>(printed) : std::nullopt;
+}
+
+Output output_of(const std::string& command) {
+  Output output;
   std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return std::nullopt;
-  std::string text;
-  std::array<char, 256> part{};
-  while (std::fgets(part.data(), part.size(), pipe) != nullptr) text += part.data();
-  if (pclose(pipe) != 0) return std::nullopt;
-  return std::strtod(text.c_str(), nullptr);
+  if (pipe == nullptr) return {{}, -1};
+  std::array<char, 4096> part{};
+  while (std::fgets(part.data(), part.size(), pipe) != nullptr) output.text += part.data();
+  output.status = pclose(pipe);
+  return output;
 }
 
 bool is_child(int argc, char** argv) {

@@ -24,6 +24,13 @@ inline constexpr const char* first_kernel = "first-kernel";  ///< cuInit to a ke
                                                      const std::optional<std::string>& visible,
                                                      const std::string& device = {});
 
+struct Output {
+  std::string text;
+  int status = 0;
+};
+/// Runs a command of the shell to its end.
+[[nodiscard]] Output output_of(const std::string& command);
+
 /// True if these are the arguments of a child.
 [[nodiscard]] bool is_child(int argc, char** argv);
 /// The main function of a child: its exit status.

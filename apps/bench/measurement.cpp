@@ -12,6 +12,7 @@
 #include <tessera/version.hpp>
 #include <thread>
 
+#include "base/number.hpp"
 #include "files/standard_output.hpp"
 
 namespace tessera::bench {
@@ -90,8 +91,9 @@ void print_json_lines(const std::vector<Measurement>& measurements, const std::s
 }
 
 double peak_resident_bytes() {
-  const std::string kilobytes = look_up("/proc/self/status", "VmHWM");
-  return kilobytes.empty() ? 0 : 1024 * std::strtod(kilobytes.c_str(), nullptr);
+  const std::string text = look_up("/proc/self/status", "VmHWM");
+  std::string_view kilobytes = text;
+  return 1024 * base::take_number<double>(kilobytes).value_or(0);
 }
 
 void reset_peak_resident() {

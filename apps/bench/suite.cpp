@@ -6,19 +6,17 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <chrono>
 
+#include "base/number.hpp"
 #include "files/standard_error.hpp"
 
 namespace tessera::bench {
 
 CLI::Validator from_to(std::int64_t least, std::int64_t most) {
   const auto complaint = [=](const std::string& text) {
-    std::int64_t value = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = fault == std::errc() && end == text.data() + text.size();
-    if (whole && value >= least && value <= most) return std::string();
+    const auto value = base::parse_number<std::int64_t>(text);
+    if (value && *value >= least && *value <= most) return std::string();
     return fmt::format("give a whole number from {} to {}, not '{}'", least, most, text);
   };
   return {complaint, fmt::format("[{} - {}]", least, most)};

@@ -4,22 +4,14 @@
 #include <fmt/core.h>
 #include <tessera/error.hpp>
 
-#include <charconv>
 #include <cstdint>
-#include <optional>
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "files/input_file.hpp"
 
 namespace tessera::info {
 namespace {
-
-std::optional<std::uint64_t> parse_score(std::string_view text) {
-  std::uint64_t score = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), score);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return score;
-}
 
 /// Adds one rank. `where` says which one in a complaint.
 template <class Where>
@@ -27,7 +19,7 @@ void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& 
   devices = base::trimmed(devices);
   if (!devices.empty()) {
     for (const std::string_view part : base::split(devices, ',')) {
-      const auto score = parse_score(base::trimmed(part));
+      const auto score = base::parse_number<std::uint64_t>(base::trimmed(part));
       if (!score)
         throw Error(code,
                     fmt::format("{}: cannot read the score '{}': give whole numbers from 0 to 2^64 - 1, "

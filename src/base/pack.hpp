@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
+
+#include "base/number.hpp"
 
 /// Several texts as one, each with its length before it, so that no two lists of texts look the same.
 namespace tessera::base {
@@ -28,10 +28,10 @@ inline void pack(std::string& all, std::string_view text, Packing packing) {
 
 /// Takes a number and the character behind it off the front; nothing for anything else.
 [[nodiscard]] inline std::optional<std::size_t> unpack_number(std::string_view& rest, char behind) {
-  std::size_t number = 0;
-  const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  if (failed != std::errc{} || end == rest.data() + rest.size() || *end != behind) return std::nullopt;
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
+  std::string_view left = rest;
+  const auto number = take_number<std::size_t>(left);
+  if (!number || !left.starts_with(behind)) return std::nullopt;
+  rest = left.substr(1);
   return number;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/knots.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/design/design.hpp"
@@ -12,7 +13,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -47,12 +47,9 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
   if (knots.first.empty()) refuse_text("no variable before '='");
   for (const std::string_view part : base::split(text.substr(equals + 1), ',')) {
     const std::string_view number = base::trimmed(part);
-    double value = 0;
-    const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (fault != std::errc() || end != number.data() + number.size() || !std::isfinite(value)) {
-      refuse_text(fmt::format("'{}' is not a number", number));
-    }
-    knots.second.push_back(value);
+    const auto value = base::parse_number<double>(number);
+    if (!value || !std::isfinite(*value)) refuse_text(fmt::format("'{}' is not a number", number));
+    knots.second.push_back(*value);
   }
   if (knots.second.size() < 2) refuse_text("one value");
   std::sort(knots.second.begin(), knots.second.end());

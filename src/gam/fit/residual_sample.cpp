@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/hash.hpp"
+#include "base/number.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,8 +25,7 @@ double rounded(double value, int digits) {
   std::array<char, 32> text{};
   const auto written =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits);
-  std::from_chars(text.data(), written.ptr, value);
-  return value;
+  return base::parse_number<double>({text.data(), written.ptr}).value_or(value);
 }
 
 /// The splines of a design, one a variable.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/formula/syntax.hpp"
 
+#include "base/number.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -71,10 +71,11 @@ class Lexer {
  private:
   void number(Token& token) {
     token.kind = Token::Kind::number;
-    const char* begin = text_.data() + at_;
-    const auto result = std::from_chars(begin, text_.data() + text_.size(), token.number);
-    if (result.ec != std::errc{}) formula_error(at_, "a number that cannot be represented");
-    at_ += static_cast<std::size_t>(result.ptr - begin);
+    std::string_view rest = text_.substr(at_);
+    const auto number = base::take_number<double>(rest);
+    if (!number) formula_error(at_, "a number that cannot be represented");
+    token.number = *number;
+    at_ = text_.size() - rest.size();
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;
     token.text = text_.substr(token.position, at_ - token.position);
     if (at_ < text_.size() && continues_name(text_[at_]))
@@ -136,7 +137,7 @@ class Parser {
     return left;
   }
 
-  [[noreturn]] Syntax one_sided() { formula_error(token_.position, "there is no response before '~'"); }
+  [[noreturn]] Syntax one_sided() const { formula_error(token_.position, "there is no response before '~'"); }
 
   Syntax unary() {
     if (!token_.is("+") && !token_.is("-")) return power();
@@ -258,10 +259,9 @@ bool is_syntactic(std::string_view name) {
 std::string deparse_number(double value) {
   int digits = 1;
   std::string shortest = fmt::format("{:.0e}", value);
-  while (digits < std::numeric_limits<double>::max_digits10 &&
-         std::strtod(shortest.c_str(), nullptr) != value)
+  while (digits < std::numeric_limits<double>::max_digits10 && base::parse_number<double>(shortest) != value)
     shortest = fmt::format("{:.{}e}", value, digits++);
-  const int exponent = std::atoi(shortest.c_str() + shortest.find('e') + 1);
+  const int exponent = base::decimal_exponent(shortest);
   const std::string fixed = fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
   return fixed.size() <= shortest.size() ? fixed : shortest;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/summary.hpp"
 
+#include "base/number.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +45,7 @@ std::optional<int> shared_decimals(const FittedModel& model) {
       // "-1.500e-03": of its four digits those that are not zeros at the end.
       std::string text = fmt::format("{:.{}e}", value, digits - 1);
       const std::size_t mark = text.find('e');
-      const int exponent = std::stoi(text.substr(mark + 1));
+      const int exponent = base::decimal_exponent(text);
       text.resize(text.find_last_not_of('0', mark - 1) + 1);
       const int significant = static_cast<int>(
           std::count_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/ticks.hpp"
 
+#include "base/number.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -71,7 +73,8 @@ std::vector<std::string> tick_labels(std::span<const double> ticks) {
     exact = true;
     for (const double tick : ticks) {
       labels.push_back(plain ? fmt::format("{:.{}f}", tick, digits) : fmt::format("{:.{}e}", tick, digits));
-      exact = exact && std::abs(std::stod(labels.back()) - tick) <= 1e-6 * step;
+      const auto shown = base::parse_number<double>(labels.back());
+      exact = exact && shown && std::abs(*shown - tick) <= 1e-6 * step;
     }
   }
   for (std::string& label : labels) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct Interval {
   double low = 0;
   double high = 1;
 };
+/// What every value widens.
+inline constexpr Interval no_interval{std::numeric_limits<double>::infinity(),
+                                      -std::numeric_limits<double>::infinity()};
 [[nodiscard]] Interval widened(Interval values);
 
 }  // namespace tessera::gam

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv_rows.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 #include <tessera/error.hpp>
@@ -112,13 +113,11 @@ void CsvFields::take(std::size_t size) noexcept {
 }
 
 std::optional<double> CsvFields::number() noexcept {
-  const char* at = rest_.data();
-  const char* const end = at + rest_.size();
-  while (at < end && *at == ' ') ++at;
-  double value = 0;
-  const auto result = std::from_chars(at, end, value);
-  if (result.ec != std::errc{} || (result.ptr < end && *result.ptr != ',')) return std::nullopt;
-  take(static_cast<std::size_t>(result.ptr - rest_.data()));
+  std::string_view rest = rest_;
+  while (rest.starts_with(' ')) rest.remove_prefix(1);
+  const auto value = base::take_number<double>(rest);
+  if (!value || !(rest.empty() || rest.front() == ',')) return std::nullopt;
+  take(rest_.size() - rest.size());
   return value;
 }
 

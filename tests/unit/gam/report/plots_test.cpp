@@ -67,6 +67,10 @@ TEST(Ticks, HaveLabelsThatTellThemApart) {
   }
 }
 
+TEST(Ticks, HaveLabelsWhereOneOfFewerDigitsIsTooLarge) {
+  EXPECT_EQ(tick_labels(std::vector<double>{-1.7e308, 1.7e308}), (Texts{"\u22121.7e+308", "1.7e+308"}));
+}
+
 TEST(Widened, IsAnAxisForASingleValueToo) {
   for (const double value : {0.0, 5.0, -1e-3}) {
     const Interval axis = widened({value, value});

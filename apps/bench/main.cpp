@@ -11,14 +11,13 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-#include "common/collective_timeout.hpp"
+#include "common/job_arguments.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
 #include "common/usage_complaint.hpp"
 
+namespace tessera::bench {
 namespace {
-
-using namespace tessera;
 
 constexpr const char* name = "tessera-bench";
 
@@ -31,17 +30,17 @@ Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   return gather_inventory(comm, here, mine, std::vector<std::uint64_t>(mine.devices.size(), 1));
 }
 
-void measure(const std::vector<bench::Suite>& suites, const CLI::App& app, const mpi::Session& session,
-             const bench::SuiteOptions& options, bool json) {
-  const std::string machine = bench::machine_of(look_around(session.world(), options.policy));
-  for (const bench::Suite& suite : suites) {
+void measure(const std::vector<Suite>& suites, const CLI::App& app, const mpi::Session& session,
+             const SuiteOptions& options, bool json) {
+  const std::string machine = machine_of(look_around(session.world(), options.policy));
+  for (const Suite& suite : suites) {
     if (!app.got_subcommand(suite.name)) continue;
     const auto measurements = suite.run(session.world(), options);
     if (!session.is_root()) continue;
     if (json) {
-      bench::print_json_lines(measurements, machine);
+      print_json_lines(measurements, machine);
     } else if (!measurements.empty()) {
-      bench::print_table(measurements, machine);
+      print_table(measurements, machine);
     }
     std::fflush(stdout);
   }
@@ -58,23 +57,21 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
 
   bool json = false;
   bool no_peer = false;
-  std::string device = "auto";
-  bench::SuiteOptions options;
+  apps::DeviceArgument device;
+  SuiteOptions options;
   apps::CollectiveTimeout collective_timeout;
   app.add_flag("--json", json, "Print one line of JSON a measurement");
   app.add_option("--repeats", options.repeats, "Runs of each thing; else each suite's own choice")
-      ->check(bench::from_to(1, 1'000'000));
-  app.add_option("--device", device, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
-      ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
-      ->capture_default_str();
+      ->check(from_to(1, 1'000'000));
+  device.add_to(app);
   app.add_option("--threads", options.threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
-      ->check(bench::from_to(0, 65536))
+      ->check(from_to(0, 65536))
       ->capture_default_str();
   collective_timeout.add_to(app);
   app.add_flag("--no-peer", no_peer, "Measure no peer");
 
-  const std::vector<bench::Suite> suites = bench::all_suites();
-  for (const bench::Suite& suite : suites) {
+  const std::vector<Suite> suites = all_suites();
+  for (const Suite& suite : suites) {
     CLI::App* command = app.add_subcommand(suite.name, suite.description);
     if (suite.add_options) suite.add_options(*command);
   }
@@ -82,25 +79,22 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
   session.emplace(argc, argv);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& fault) {
-    if (fault.get_exit_code() == 0) return session->is_root() ? app.exit(fault) : EXIT_SUCCESS;
-    throw Error(ErrorCode::usage, apps::usage_complaint(app, fault));
-  }
+  if (!apps::parse(app, argc, argv, session->is_root())) return EXIT_SUCCESS;
   options.peer = !no_peer;
   options.collective_timeout = collective_timeout.value();
   session->set_timeout(options.collective_timeout);
-  options.policy = device == "cpu" ? Policy::cpu : device == "gpu" ? Policy::gpu : Policy::automatic;
+  options.policy = device.policy();
   measure(suites, app, *session, options, json);
   return EXIT_SUCCESS;
 }
 
 }  // namespace
+}  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  if (bench::is_child(argc, argv)) return bench::run_child(argc, argv);
-  apps::keep_memory_in_reserve();
-  std::optional<mpi::Session> session;
-  return apps::exit_status_of(name, session, [&] { return run(argc, argv, session); });
+  if (tessera::bench::is_child(argc, argv)) return tessera::bench::run_child(argc, argv);
+  tessera::apps::keep_memory_in_reserve();
+  std::optional<tessera::mpi::Session> session;
+  return tessera::apps::exit_status_of(tessera::bench::name, session,
+                                       [&] { return tessera::bench::run(argc, argv, session); });
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <sstream>
 
 #include "common/pages.hpp"
 #include "common/value.hpp"
 
 namespace tessera::apps {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : separator) + word;
-  return out;
-}
 
 /// The options that are understood behind a subcommand: its own, and those that fall through to its parent.
 std::vector<const CLI::Option*> options_within(const CLI::App& app, const CLI::App* sub) {
@@ -25,16 +21,57 @@ std::vector<const CLI::Option*> options_within(const CLI::App& app, const CLI::A
 }
 
 /// Cases "command:option" of a bash case statement, with what the option's value can be.
-void values(std::ostream& out, const CLI::App& app, const CLI::App* sub) {
+std::string values(const CLI::App& app, const CLI::App* sub) {
   const std::string command = sub == nullptr ? "" : sub->get_name();
+  std::string text;
   for (const CLI::Option* option : options_within(app, sub)) {
     const Value value = value_of(*option);
     if (value.name.empty()) continue;
-    std::vector<std::string> patterns;
-    for (const std::string& name : names_of(*option)) patterns.push_back(command + ':' + name);
-    out << "  " << joined(patterns, " | ") << ") words='" << joined(value.choices, " ") << "' ;;\n";
+    std::vector<std::string> patterns = names_of(*option);
+    for (std::string& pattern : patterns) pattern.insert(0, command + ':');
+    text += fmt::format("  {}) words='{}' ;;\n", fmt::join(patterns, " | "), fmt::join(value.choices, " "));
   }
+  return text;
 }
+
+/// The case of a subcommand, or of none, with the words that may stand behind it.
+std::string words(const CLI::App& app, const CLI::App* sub, std::vector<std::string> names) {
+  for (const CLI::Option* option : options_within(app, sub)) names.push_back(names_of(*option).back());
+  return fmt::format("    '{}') words='{}' ;;\n", sub == nullptr ? "" : sub->get_name(),
+                     fmt::join(names, " "));
+}
+
+constexpr char head[] = R"(# bash completion of {}, made from the definition of its command line
+{}() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command= word words
+  # In --option=value bash takes = for a word of its own.
+  if [[ $current == = ]]; then
+    current=''
+  elif [[ $previous == = ]]; then
+    previous=${{COMP_WORDS[COMP_CWORD - 2]}}
+  fi
+)";
+
+constexpr char search_of_command[] = R"(  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case $word in
+    {})
+      command=$word
+      break
+      ;;
+    esac
+  done
+)";
+
+constexpr char tail[] = R"(    esac
+    # Files first, where an operand is a file.
+    [[ -z $command || $current == -* ]] || words=''
+    ;;
+  esac
+  # shellcheck disable=SC2207 # no word has a space
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F {} {}
+)";
 
 }  // namespace
 
@@ -43,51 +80,18 @@ std::string bash_completion(const CLI::App& app) {
   std::ranges::replace(function, '-', '_');
   const auto subcommands = subcommands_of(app);
   std::vector<std::string> commands;
+  commands.reserve(subcommands.size());
   for (const CLI::App* sub : subcommands) commands.push_back(sub->get_name());
 
-  std::ostringstream out;
-  out << "# bash completion of " << app.get_name() << ", made from the definition of its command line\n"
-      << function << "() {\n"
-      << "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command= word "
-         "words\n"
-      << "  # In --option=value bash takes = for a word of its own.\n"
-      << "  if [[ $current == = ]]; then\n"
-      << "    current=''\n"
-      << "  elif [[ $previous == = ]]; then\n"
-      << "    previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
-      << "  fi\n";
-  if (!commands.empty())
-    out << "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-        << "    case $word in\n"
-        << "    " << joined(commands, " | ") << ")\n"
-        << "      command=$word\n"
-        << "      break\n"
-        << "      ;;\n"
-        << "    esac\n"
-        << "  done\n";
-  out << "  case $command:$previous in\n";
-  values(out, app, nullptr);
-  for (const CLI::App* sub : subcommands) values(out, app, sub);
-  out << "  *)\n"
-      << "    case $command in\n";
-  const auto words = [&](const CLI::App* sub) {
-    std::vector<std::string> names = sub == nullptr ? commands : std::vector<std::string>();
-    for (const CLI::Option* option : options_within(app, sub)) names.push_back(names_of(*option).back());
-    out << "    '" << (sub == nullptr ? "" : sub->get_name()) << "') words='" << joined(names, " ")
-        << "' ;;\n";
-  };
-  words(nullptr);
-  for (const CLI::App* sub : subcommands) words(sub);
-  out << "    esac\n"
-      << "    # Files first, where an operand is a file.\n"
-      << "    [[ -z $command || $current == -* ]] || words=''\n"
-      << "    ;;\n"
-      << "  esac\n"
-      << "  # shellcheck disable=SC2207 # no word has a space\n"
-      << "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      << "}\n"
-      << "complete -o default -F " << function << ' ' << app.get_name() << '\n';
-  return out.str();
+  std::string text = fmt::format(head, app.get_name(), function);
+  if (!commands.empty()) text += fmt::format(search_of_command, fmt::join(commands, " | "));
+  text += "  case $command:$previous in\n";
+  text += values(app, nullptr);
+  for (const CLI::App* sub : subcommands) text += values(app, sub);
+  text += "  *)\n    case $command in\n";
+  text += words(app, nullptr, commands);
+  for (const CLI::App* sub : subcommands) text += words(app, sub, {});
+  return text + fmt::format(tail, function, app.get_name());
 }
 
 }  // namespace tessera::apps

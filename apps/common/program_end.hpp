@@ -23,11 +23,11 @@ namespace tessera::apps {
 /// program.
 inline void keep_memory_in_reserve() noexcept {
   constexpr std::size_t bytes = std::size_t{1} << 20;
-  static std::atomic<void*> reserve = std::malloc(bytes);
+  static std::atomic<void*> reserve = ::operator new(bytes, std::nothrow);
   std::set_new_handler([] {
     void* const kept = reserve.exchange(nullptr);
     if (kept == nullptr) throw std::bad_alloc();
-    std::free(kept);
+    ::operator delete(kept);
   });
 }
 

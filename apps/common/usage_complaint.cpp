@@ -2,10 +2,12 @@
 #include "common/usage_complaint.hpp"
 
 #include <algorithm>
+#include <tessera/error.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/did_you_mean.hpp"
+#include "base/listed.hpp"
 #include "common/value.hpp"
 
 namespace tessera::apps {
@@ -29,14 +31,6 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
   return names;
 }
 
-/// "fit, predict or report"
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-  return text;
-}
-
 }  // namespace
 
 std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault) {
@@ -56,14 +50,25 @@ std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault) {
     what = given + " is not an option of " + name + base::did_you_mean(option_names(command), given);
   } else if (!unknown.empty() && command == &app && !subcommands.empty()) {
     what = "'" + unknown.front() + "' is no subcommand" + base::did_you_mean(subcommands, unknown.front()) +
-           ": give " + listed(subcommands);
+           ": give " + base::listed(subcommands, "or");
   } else if (!unknown.empty()) {
     what = "'" + unknown.front() + "' is one argument too many for " + name;
   } else if (command == &app && dynamic_cast<const CLI::RequiredError*>(&fault) != nullptr &&
              app.get_require_subcommand_min() > 0) {
-    what = "give a subcommand: " + listed(subcommands);
+    what = "give a subcommand: " + base::listed(subcommands, "or");
   }
   return what + "; see " + name + " --help";
+}
+
+bool parse(CLI::App& app, int argc, char** argv, bool prints) {
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::ParseError& fault) {
+    if (fault.get_exit_code() != 0) throw Error(ErrorCode::usage, usage_complaint(app, fault));
+    if (prints) app.exit(fault);
+    return false;
+  }
 }
 
 }  // namespace tessera::apps

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/value.hpp"
 
-#include <algorithm>
+#include <string_view>
+
+#include "base/text.hpp"
 
 namespace tessera::apps {
-namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-}  // namespace
 
 Value value_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return {};
@@ -29,7 +18,9 @@ Value value_of(const CLI::Option& option) {
   if (colon == std::string::npos) return value;
   const std::string check = described.substr(colon + 1);
   if (check.size() > 2 && check.front() == '{' && check.back() == '}') {
-    value.choices = split(check.substr(1, check.size() - 2), ',');
+    for (const std::string_view choice :
+         base::split(std::string_view(check).substr(1, check.size() - 2), ','))
+      value.choices.emplace_back(choice);
   } else if (const std::size_t limits = check.find('['); limits != std::string::npos) {
     value.limits = check.substr(limits + 1, check.find(']', limits) - limits - 1);
   } else {

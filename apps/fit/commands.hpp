@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "common/collective_timeout.hpp"
+#include "common/job_arguments.hpp"
 
 namespace CLI {
 class App;
@@ -31,9 +31,8 @@ struct FitCommand {
   std::vector<std::string> knots;
   std::string weights;
   TableArguments table;
-  std::string device = "auto";
-  std::string score_model = "throughput";
-  bool allow_sharing = false;
+  apps::DeviceArgument device;
+  apps::SharingArguments sharing;
   int threads = 0;
   std::int64_t block_rows = TableOptions{}.block_rows;
   bool no_residuals = false;

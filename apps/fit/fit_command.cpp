@@ -70,13 +70,8 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->allow_extra_args(false);
   command->add_option("--weights", weights, "Column of prior weights");
   table.add_to(*command, true);
-  command->add_option("--device", device, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
-      ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
-      ->capture_default_str();
-  command->add_option("--score-model", score_model, "How GPUs are weighed against each other")
-      ->check(CLI::IsMember({"spec", "throughput"}))
-      ->capture_default_str();
-  command->add_flag("--allow-sharing", allow_sharing, "Let ranks share a GPU where a node has more ranks");
+  device.add_to(*command);
+  sharing.add_to(*command);
   command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
@@ -162,9 +157,9 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
 
 JobOptions FitCommand::job_options(StopRequest& stop) const {
   JobOptions options;
-  options.policy = device == "cpu" ? Policy::cpu : device == "gpu" ? Policy::gpu : Policy::automatic;
-  options.score_model = score_model == "spec" ? ScoreModel::spec : ScoreModel::throughput;
-  options.allow_sharing = allow_sharing;
+  options.policy = device.policy();
+  options.score_model = sharing.score_model();
+  options.allow_sharing = sharing.allowed;
   options.threads = threads;
   options.collective_timeout = collective_timeout.value();
   options.stop = &stop;

@@ -8,9 +8,9 @@
 #include "files/standard_error.hpp"
 
 int main(int argc, char** argv) {
-  using namespace tessera;
-  files::keep_logs_harmless();
-  apps::keep_memory_in_reserve();
-  std::optional<mpi::Session> session;
-  return apps::exit_status_of("tessera-fit", session, [&] { return gam::run_program(argc, argv, session); });
+  tessera::files::keep_logs_harmless();
+  tessera::apps::keep_memory_in_reserve();
+  std::optional<tessera::mpi::Session> session;
+  return tessera::apps::exit_status_of("tessera-fit", session,
+                                       [&] { return tessera::gam::run_program(argc, argv, session); });
 }

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <string>
-#include <tessera/error.hpp>
 #include <tessera/version.hpp>
 
 #include "common/pages.hpp"
@@ -37,15 +36,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
   session.emplace(argc, argv);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& fault) {
-    if (fault.get_exit_code() == 0) {
-      // Help and version were asked for.
-      return session->is_root() ? app.exit(fault) : EXIT_SUCCESS;
-    }
-    throw Error(ErrorCode::usage, apps::usage_complaint(app, fault));
-  }
+  if (!apps::parse(app, argc, argv, session->is_root())) return EXIT_SUCCESS;
   if (fit_app->parsed()) return fit.run(*session);
   if (predict_app->parsed()) return predict.run(*session);
   if (report_app->parsed()) return report.run(*session);

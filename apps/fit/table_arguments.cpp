@@ -2,24 +2,11 @@
 #include "table_arguments.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstddef>
 #include <string_view>
 
+#include "base/text.hpp"
+
 namespace tessera::gam {
-namespace {
-
-/// "NA,,-" is NA, the empty text and "-".
-std::vector<std::string> split_at_commas(std::string_view text) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const std::size_t comma = text.find(',');
-    parts.emplace_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return parts;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-}  // namespace
 
 void TableArguments::add_to(CLI::App& command, bool with_types) {
   command
@@ -36,7 +23,9 @@ void TableArguments::add_to(CLI::App& command, bool with_types) {
 }
 
 TableOptions TableArguments::options() const {
-  return {.missing = split_at_commas(missing), .factors = factors, .numbers = numbers};
+  // "NA,,-" is NA, the empty text and "-".
+  const std::vector<std::string_view> texts = base::split(missing, ',');
+  return {.missing = {texts.begin(), texts.end()}, .factors = factors, .numbers = numbers};
 }
 
 }  // namespace tessera::gam

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/job.hpp>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+/// Arguments that are the same in every program that starts a job.
+namespace tessera::apps {
+
+/// What is given in seconds, rounded up: no time that is not 0 becomes 0.
+[[nodiscard]] inline std::chrono::milliseconds from_seconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * seconds)));
+}
+
+/// `--collective-timeout SECONDS`
+struct CollectiveTimeout {
+  double seconds = 1800;
+
+  void add_to(CLI::App& app) {
+    app.add_option("--collective-timeout", seconds,
+                   "End the job, naming ranks that keep the others waiting for so many seconds; 0: never")
+        ->check(CLI::Range(0.0, 1e9))
+        ->capture_default_str();
+  }
+  [[nodiscard]] std::chrono::milliseconds value() const { return from_seconds(seconds); }
+};
+
+/// `--device auto|gpu|cpu`, or another name for it.
+struct DeviceArgument {
+  std::string word = "auto";
+
+  void add_to(CLI::App& app, const std::string& name = "--device") {
+    app.add_option(name, word, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
+        ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
+        ->capture_default_str();
+  }
+  [[nodiscard]] Policy policy() const {
+    return word == "cpu" ? Policy::cpu : word == "gpu" ? Policy::gpu : Policy::automatic;
+  }
+};
+
+/// `--score-model spec|throughput` and `--allow-sharing`
+struct SharingArguments {
+  std::string word = "throughput";
+  bool allowed = false;
+
+  void add_to(CLI::App& app) {
+    app.add_option("--score-model", word, "How GPUs are weighed against each other")
+        ->check(CLI::IsMember({"spec", "throughput"}))
+        ->capture_default_str();
+    app.add_flag("--allow-sharing", allowed, "Let ranks share a GPU where a node has more ranks");
+  }
+  [[nodiscard]] ScoreModel score_model() const {
+    return word == "spec" ? ScoreModel::spec : ScoreModel::throughput;
+  }
+};
+
+}  // namespace tessera::apps

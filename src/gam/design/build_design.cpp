@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/build_design.hpp"
 
+#include "base/at.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/design/centred_columns.hpp"
 #include "gam/design/parametric.hpp"
@@ -18,6 +19,8 @@
 namespace tessera::gam {
 namespace {
 
+using base::at;
+
 using tessera::mpi::Communicator;
 using tessera::mpi::Reduction;
 
@@ -28,7 +31,7 @@ struct Extent {
 
 /// *Collective.* Least and largest value over the complete rows of the job.
 Extent extent(const Communicator& comm, const Frame& frame, int variable) {
-  const auto& numbers = frame.variables[static_cast<std::size_t>(variable)].numbers;
+  const auto& numbers = frame.variables[at(variable)].numbers;
   std::array<double, 2> ends{-std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -48,7 +51,7 @@ double scale_of(const Component& component) {
 /// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
-  const double x = frame.variables[static_cast<std::size_t>(basis.component.variable)].numbers[row];
+  const double x = frame.variables[at(basis.component.variable)].numbers[row];
   if (basis.component.kind == Component::Kind::numeric) return std::abs(x) * scale_of(basis.component);
   const LocalValues local = evaluate(basis.component.margin, x);
   const auto& v = local.values;
@@ -169,7 +172,7 @@ class Drafter {
     }
     draft.block.variables.push_back(spec.by->text);
     const int place = frame_.index_of(spec.by->text);
-    const Variable& by = frame_.variables[static_cast<std::size_t>(place)];
+    const Variable& by = frame_.variables[at(place)];
     if (by.factor)
       add_by_factor(std::move(draft), std::move(components), place, by);
     else
@@ -224,7 +227,7 @@ class Drafter {
     for (int level = 0; level < component.levels; ++level) draft.sum_begins.push_back(begin + level * size);
     for (int level = 0; level < component.levels; ++level) {
       DraftBlock one = draft;
-      one.block.by_level = by.levels[static_cast<std::size_t>(level)];
+      one.block.by_level = by.levels[at(level)];
       one.block.label += one.block.by_level;
       one.block.raw_begin = begin + level * size;
       push(std::move(one));
@@ -258,8 +261,7 @@ class Drafter {
     }
     for (std::size_t j = 0; j < combinations.size(); ++j) {
       ColumnCombination raw;
-      for (const auto& [column, factor] : combinations[j])
-        raw.emplace_back(raw_of[static_cast<std::size_t>(column)], factor);
+      for (const auto& [column, factor] : combinations[j]) raw.emplace_back(raw_of[at(column)], factor);
       draft_.design.raw_combinations.emplace_back(raw_of[j], std::move(raw));
     }
   }
@@ -267,7 +269,7 @@ class Drafter {
   /// A number in a smooth is penalised, so that moving it would make another model: it is scaled alone.
   void scale(Component& component) const {
     if (standards_.empty()) return;
-    const double factor = standards_[static_cast<std::size_t>(component.variable)].factor;
+    const double factor = standards_[at(component.variable)].factor;
     component.parts = {{component.variable, 0, factor}};
   }
 
@@ -288,9 +290,9 @@ class Drafter {
 std::vector<double> column_means(const DraftBlock& draft, std::span<const double> column_sums,
                                  std::int64_t rows) {
   const CoefBlock& block = draft.block;
-  std::vector<double> raw(static_cast<std::size_t>(block.raw_size));
+  std::vector<double> raw(at(block.raw_size));
   for (const int begin : draft.sum_begins) {
-    for (std::size_t i = 0; i < raw.size(); ++i) raw[i] += column_sums[static_cast<std::size_t>(begin) + i];
+    for (std::size_t i = 0; i < raw.size(); ++i) raw[i] += column_sums[at(begin) + i];
   }
   if (draft.by_value == 0) {
     throw Error(ErrorCode::input, fmt::format("{}: '{}' is zero in every row: leave the term out",

@@ -105,7 +105,7 @@ class Span {
       const Variables all = term.factor_variables();
       if (term.numbers != numbers || !std::includes(all.begin(), all.end(), had.begin(), had.end())) continue;
       for (const Component* more : term.factors) {
-        if (cell.count(more->variable) != 0 || !term.has_first_level.at(more->variable)) continue;
+        if (cell.contains(more->variable) || !term.has_first_level.at(more->variable)) continue;
         Sparse trial = out;
         if (!add_levels(numbers, cell, *more, 0, factor, trial, depth)) continue;
         out = std::move(trial);
@@ -204,6 +204,7 @@ std::vector<ColumnCombination> standardise_columns(std::vector<ParametricColumns
                                : standards[at(component->variable)];
     };
     std::vector<std::vector<NumericPart>> chosen;
+    chosen.reserve(numbers.size());
     for (const Component* component : numbers)
       chosen.push_back({{component->variable, 0, standard_of(component).factor}});
     auto combinations = combine(span, index, chosen);

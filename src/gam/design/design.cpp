@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/design.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/table/frame.hpp"
 
@@ -15,13 +16,14 @@
 namespace tessera::gam {
 namespace {
 
+using base::at;
+
 /// The variables that some component takes.
 std::vector<DesignVariable> used_variables(const Design& design) {
   std::vector<bool> used(design.variables.size());
   for (const RawTerm& term : design.terms) {
     for (const Component& component : term.components) {
-      Component::for_each_variable(component,
-                                   [&](int variable) { used[static_cast<std::size_t>(variable)] = true; });
+      Component::for_each_variable(component, [&](int variable) { used[at(variable)] = true; });
     }
   }
   std::vector<DesignVariable> variables;
@@ -46,7 +48,7 @@ int Design::null_space() const {
 
 std::vector<std::string> Design::coef_names() const {
   std::vector<std::string> names;
-  names.reserve(static_cast<std::size_t>(coef_size));
+  names.reserve(at(coef_size));
   for (const CoefBlock& block : blocks) names.insert(names.end(), block.names.begin(), block.names.end());
   return names;
 }
@@ -68,8 +70,7 @@ std::vector<ColumnCombination> Design::combinations() const {
     if (own == coefficient_of.end()) continue;
     for (const auto& [column, factor] : combination) {
       const auto found = coefficient_of.find(column);
-      if (found != coefficient_of.end())
-        out[static_cast<std::size_t>(own->second)].emplace_back(found->second, factor);
+      if (found != coefficient_of.end()) out[at(own->second)].emplace_back(found->second, factor);
     }
   }
   return out;
@@ -88,12 +89,10 @@ Matrix Design::map() const {
 }
 
 std::vector<double> Design::raw_coefficients(std::span<const double> coef) const {
-  std::vector<double> raw(static_cast<std::size_t>(raw_size));
+  std::vector<double> raw(at(raw_size));
   for (const CoefBlock& block : blocks) {
-    const auto part = multiply(block.map, coef.subspan(static_cast<std::size_t>(block.coef_begin),
-                                                       static_cast<std::size_t>(block.coef_size)));
-    for (int i = 0; i < block.raw_size; ++i)
-      raw[static_cast<std::size_t>(block.raw_begin + i)] += part[static_cast<std::size_t>(i)];
+    const auto part = multiply(block.map, coef.subspan(at(block.coef_begin), at(block.coef_size)));
+    for (int i = 0; i < block.raw_size; ++i) raw[at(block.raw_begin + i)] += part[at(i)];
   }
   return raw;
 }
@@ -167,7 +166,7 @@ Design reindexed(Design design, const Frame& frame) {
   }
   const auto place_of = [&](const DesignVariable& wanted) {
     const int place = frame.index_of(wanted.name);
-    if (!(variables[static_cast<std::size_t>(place)] == wanted)) {
+    if (!(variables[at(place)] == wanted)) {
       throw Error(
           ErrorCode::input,
           fmt::format(
@@ -178,9 +177,8 @@ Design reindexed(Design design, const Frame& frame) {
   };
   for (RawTerm& term : design.terms) {
     for (Component& component : term.components) {
-      Component::for_each_variable(component, [&](int& variable) {
-        variable = place_of(design.variables[static_cast<std::size_t>(variable)]);
-      });
+      Component::for_each_variable(
+          component, [&](int& variable) { variable = place_of(design.variables[at(variable)]); });
     }
   }
   design.variables = std::move(variables);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -68,76 +69,90 @@ void project_out(Matrix& rest, int pivot) {
   }
 }
 
+/// A design whose smooths have coefficients of two sorts: penalised ones, and behind them unpenalised ones.
+struct Separated {
+  Design design;
+  std::vector<int> penalised;
+  std::vector<int> unpenalised;   ///< in the order of the blocks
+  std::vector<Matrix> penalties;  ///< of the penalised ones of each smooth
+};
+
+/// The sum of a smooth's penalties, each of unit norm, in coordinates in which the columns of `turn` are.
+Matrix sum_of_unit_norms(const std::vector<Matrix>& penalties, const Matrix& turn) {
+  Matrix sum(turn.cols(), turn.cols());
+  for (const Matrix& s : penalties) {
+    const Matrix part = multiply_tn(turn, multiply(s, turn));
+    const double norm = std::sqrt(dot(part.values(), part.values()));
+    for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += part.values()[i] / norm;
+  }
+  return sum;
+}
+
+/// Turns the block's coefficients, those that `penalty` sees first; returns what it is for these: of unit
+/// eigenvalues if it is one matrix.
+Matrix separate(CoefBlock& block, const Penalty& penalty) {
+  const int free = penalty.null_space.cols();
+  const int rank = block.coef_size - free;
+  const Matrix q = free == 0 ? identity(block.coef_size) : full_q(penalty.null_space);
+  Matrix turn = submatrix(q, 0, block.coef_size, free, rank);
+  Matrix sum = sum_of_unit_norms(penalty.matrices, turn);
+  if (penalty.matrices.size() == 1) {
+    if (const auto lower = cholesky(sum)) {
+      turn = transpose(triangular_solve(*lower, transpose(turn), false));
+      sum = identity(rank);
+    }
+  }
+  Matrix both(block.coef_size, block.coef_size);
+  assign(both, 0, 0, turn);
+  assign(both, 0, rank, penalty.null_space);
+  block.map = multiply(block.map, both);
+  return sum;
+}
+
+Separated separated(const Design& design) {
+  Separated out{design, {}, {}, {}};
+  for (CoefBlock& block : out.design.blocks) {
+    int rank = 0;
+    if (block.penalty) {
+      out.penalties.push_back(separate(block, *block.penalty));
+      rank = out.penalties.back().rows();
+    }
+    for (int i = 0; i < block.coef_size; ++i)
+      (i < rank ? out.penalised : out.unpenalised).push_back(block.coef_begin + i);
+  }
+  return out;
+}
+
+/// Adds the penalties, which lie in the order of `penalised`, to X'WX.
+void add_penalties(Matrix& gram, const Separated& columns) {
+  std::size_t first = 0;
+  for (const Matrix& penalty : columns.penalties) {
+    if (penalty.rows() == 0) continue;
+    const int begin = columns.penalised[first];
+    for (int c = 0; c < penalty.cols(); ++c) {
+      for (int r = 0; r < penalty.rows(); ++r) gram(begin + r, begin + c) += penalty(r, c);
+    }
+    first += at(penalty.rows());
+  }
+}
+
 /// What X'WX and the penalties together leave of the unpenalised columns when all others have been taken out.
 /// X'WX has the weight of the square of its norm, and the penalties are those of unit norm, or of unit
 /// eigenvalues where a smooth has one.
 Matrix beside_penalties(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
-  Design turned = design;
-  std::vector<std::pair<int, int>> penalised;    // first coordinate and count
-  std::vector<std::pair<int, int>> unpenalised;  // in the order of the blocks
-  std::vector<Matrix> penalties;
-  for (CoefBlock& block : turned.blocks) {
-    if (!block.penalty) {
-      unpenalised.emplace_back(block.coef_begin, block.coef_size);
-      continue;
-    }
-    const Matrix& null_space = block.penalty->null_space;
-    const int free = null_space.cols();
-    const int rank = block.coef_size - free;
-    const Matrix q = free == 0 ? identity(block.coef_size) : full_q(null_space);
-    Matrix turn = submatrix(q, 0, block.coef_size, free, rank);
-    const std::vector<Matrix>& matrices = block.penalty->matrices;
-    Matrix sum(rank, rank);
-    for (const Matrix& s : matrices) {
-      const Matrix part = multiply_tn(turn, multiply(s, turn));
-      const double norm = std::sqrt(dot(part.values(), part.values()));
-      for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += part.values()[i] / norm;
-    }
-    if (matrices.size() == 1) {
-      if (const auto lower = cholesky(sum)) {
-        turn = transpose(triangular_solve(*lower, transpose(turn), false));
-        sum = identity(rank);
-      }
-    }
-    penalties.push_back(std::move(sum));
-    Matrix both(block.coef_size, block.coef_size);
-    assign(both, 0, 0, turn);
-    assign(both, 0, rank, null_space);
-    block.map = multiply(block.map, both);
-    penalised.emplace_back(block.coef_begin, rank);
-    unpenalised.emplace_back(block.coef_begin + rank, free);
-  }
-  Matrix gram = gram_in_coefficients(raw_gram, turned, algebra);
+  const Separated columns = separated(design);
+  Matrix gram = gram_in_coefficients(raw_gram, columns.design, algebra);
   double trace = 0;
   for (int i = 0; i < gram.rows(); ++i) trace += gram(i, i);
   for (double& value : gram.values()) value /= trace;
-  for (std::size_t i = 0; i < penalties.size(); ++i) {
-    const auto [begin, size] = penalised[i];
-    for (int c = 0; c < size; ++c) {
-      for (int r = 0; r < size; ++r) gram(begin + r, begin + c) += penalties[i](r, c);
-    }
-  }
-  const auto places = [](const std::vector<std::pair<int, int>>& runs) {
-    std::vector<int> all;
-    for (const auto& [begin, size] : runs) {
-      for (int i = 0; i < size; ++i) all.push_back(begin + i);
-    }
-    return all;
-  };
-  const std::vector<int> first = places(penalised);
-  const std::vector<int> second = places(unpenalised);
-  const auto part = [&](const std::vector<int>& rows, const std::vector<int>& columns) {
-    Matrix out(static_cast<int>(rows.size()), static_cast<int>(columns.size()));
-    for (int j = 0; j < out.cols(); ++j) {
-      for (int i = 0; i < out.rows(); ++i) out(i, j) = gram(rows[at(i)], columns[at(j)]);
-    }
-    return out;
-  };
-  Matrix rest = part(second, second);
-  if (first.empty()) return rest;
-  const auto lower = cholesky(part(first, first));
+  add_penalties(gram, columns);
+
+  Matrix rest = submatrix(gram, columns.unpenalised, columns.unpenalised);
+  if (columns.penalised.empty()) return rest;
+  const auto lower = cholesky(submatrix(gram, columns.penalised, columns.penalised));
   if (!lower) return rest;
-  const Matrix half = triangular_solve(*lower, part(first, second), false);
+  const Matrix half =
+      triangular_solve(*lower, submatrix(gram, columns.penalised, columns.unpenalised), false);
   const Matrix explained = algebra.multiply(transpose(half), half);
   for (std::size_t i = 0; i < rest.values().size(); ++i) rest.values()[i] -= explained.values()[i];
   return rest;
@@ -149,16 +164,38 @@ struct Combination {
   std::vector<double> weights;
 };
 
+/// Gives each determined column its weights of the columns that were taken.
+void solve_weights(std::vector<Combination>& found, const Correlations& columns,
+                   const std::vector<int>& taken) {
+  const int count = columns.matrix.rows();
+  const int size = static_cast<int>(taken.size());
+  std::vector<int> determined;
+  determined.reserve(found.size());
+  for (const Combination& one : found) determined.push_back(one.place);
+  const auto weights =
+      solve(submatrix(columns.matrix, taken, taken), submatrix(columns.matrix, taken, determined));
+  for (std::size_t j = 0; j < found.size(); ++j) {
+    Combination& one = found[j];
+    one.weights.assign(at(count), 0.0);
+    one.weights[at(one.place)] = 1;
+    const double norm = columns.norms[at(one.place)];
+    for (int i = 0; weights && norm > 0 && i < size; ++i) {
+      one.weights[at(taken[at(i)])] =
+          -(*weights)(i, static_cast<int>(j)) * norm / columns.norms[at(taken[at(i)])];
+    }
+  }
+}
+
 /// The unpenalised columns that the others determine. Of those of the least rank the one is next that has the
 /// most left in `order`.
 std::vector<Combination> combinations(const Correlations& columns, Matrix order,
                                       const std::vector<int>& ranks) {
   const int count = columns.matrix.rows();
   Matrix rest = columns.matrix;
-  std::vector<int> waiting;
+  std::vector<int> waiting(at(count));
+  std::iota(waiting.begin(), waiting.end(), 0);
   std::vector<Combination> found;
   std::vector<int> taken;
-  for (int i = 0; i < count; ++i) waiting.push_back(i);
   while (!waiting.empty()) {
     std::erase_if(waiting, [&](int one) {
       if (rest(one, one) > dependence_tolerance) return false;
@@ -180,28 +217,7 @@ std::vector<Combination> combinations(const Correlations& columns, Matrix order,
     std::erase(waiting, next);
     taken.push_back(next);
   }
-  if (found.empty()) return found;
-
-  const int size = static_cast<int>(taken.size());
-  Matrix gram(size, size);
-  Matrix right(size, static_cast<int>(found.size()));
-  for (int i = 0; i < size; ++i) {
-    for (int j = 0; j < size; ++j) gram(i, j) = columns.matrix(taken[at(i)], taken[at(j)]);
-    for (std::size_t j = 0; j < found.size(); ++j) {
-      right(i, static_cast<int>(j)) = columns.matrix(taken[at(i)], found[j].place);
-    }
-  }
-  const auto weights = solve(gram, right);
-  for (std::size_t j = 0; j < found.size(); ++j) {
-    Combination& one = found[j];
-    one.weights.assign(at(count), 0.0);
-    one.weights[at(one.place)] = 1;
-    const double norm = columns.norms[at(one.place)];
-    for (int i = 0; weights && norm > 0 && i < size; ++i) {
-      one.weights[at(taken[at(i)])] =
-          -(*weights)(i, static_cast<int>(j)) * norm / columns.norms[at(taken[at(i)])];
-    }
-  }
+  if (!found.empty()) solve_weights(found, columns, taken);
   return found;
 }
 
@@ -269,10 +285,9 @@ void add_to(Relation& sum, const Relation& other, double factor, int without) {
   sum.erase(without);
 }
 
-/// What a standardised design's columns are in columns of the formula must not refer to one that is left out:
-/// that is replaced by what determines it.
-void replace_left_out(Design& design, std::span<const DeterminedColumn> columns) {
-  if (design.raw_combinations.empty()) return;
+using Relations = std::vector<std::pair<int, Relation>>;  // of each raw column that is left out
+
+Relations relations_of(const Design& design, std::span<const DeterminedColumn> columns) {
   const auto raw_of = [](const CoefBlock& block, int column) {
     const auto values = block.map.column(column);
     const auto selected = std::ranges::find_if(values, [](double v) { return v != 0; });
@@ -280,7 +295,7 @@ void replace_left_out(Design& design, std::span<const DeterminedColumn> columns)
   };
   const std::map<int, ColumnCombination> combinations(design.raw_combinations.begin(),
                                                       design.raw_combinations.end());
-  std::vector<std::pair<int, Relation>> relations;  // of each raw column that is left out
+  Relations relations;
   for (const DeterminedColumn& one : columns) {
     if (one.column < 0) continue;
     Relation relation;
@@ -294,33 +309,46 @@ void replace_left_out(Design& design, std::span<const DeterminedColumn> columns)
     }
     relations.emplace_back(raw_of(design.blocks[at(one.block)], one.column), std::move(relation));
   }
-  // Each is solved for its own column, which then goes from the others.
-  for (std::size_t done = 0; done < relations.size(); ++done) {
-    const auto own = [](const auto& relation) {
-      const auto found = relation.second.find(relation.first);
-      return found == relation.second.end() ? 0.0 : std::abs(found->second);
-    };
-    std::iter_swap(relations.begin() + static_cast<std::ptrdiff_t>(done),
-                   std::max_element(relations.begin() + static_cast<std::ptrdiff_t>(done), relations.end(),
-                                    [&](const auto& a, const auto& b) { return own(a) < own(b); }));
-    auto& [column, relation] = relations[done];
+  return relations;
+}
+
+/// Puts what determines `column` in its place in `sum`.
+void substitute(Relation& sum, int column, const Relation& relation) {
+  const auto found = sum.find(column);
+  if (found == sum.end()) return;
+  const double factor = found->second;
+  add_to(sum, relation, factor, column);
+}
+
+/// Solves each for its own column, which then goes from the others.
+void solve_each(Relations& relations) {
+  const auto own = [](const auto& relation) {
+    const auto found = relation.second.find(relation.first);
+    return found == relation.second.end() ? 0.0 : std::abs(found->second);
+  };
+  for (auto next = relations.begin(); next != relations.end(); ++next) {
+    std::iter_swap(next, std::max_element(next, relations.end(),
+                                          [&](const auto& a, const auto& b) { return own(a) < own(b); }));
+    auto& [column, relation] = *next;
     const double weight = relation[column];
     relation.erase(column);
     for (auto& part : relation) part.second = weight == 0 ? 0 : -part.second / weight;
-    for (std::size_t other = 0; other < relations.size(); ++other) {
-      const auto found = relations[other].second.find(column);
-      if (other == done || found == relations[other].second.end()) continue;
-      const double factor = found->second;
-      add_to(relations[other].second, relation, factor, column);
+    for (auto other = relations.begin(); other != relations.end(); ++other) {
+      if (other != next) substitute(other->second, column, relation);
     }
   }
+}
+
+/// What a standardised design's columns are in columns of the formula must not refer to one that is left out:
+/// that is replaced by what determines it.
+void replace_left_out(Design& design, std::span<const DeterminedColumn> columns) {
+  if (design.raw_combinations.empty()) return;
+  Relations relations = relations_of(design, columns);
+  solve_each(relations);
   for (auto& [raw, combination] : design.raw_combinations) {
     Relation sum(combination.begin(), combination.end());
     for (const auto& [column, relation] : relations) {
-      const auto found = sum.find(column);
-      if (found == sum.end() || column == raw) continue;
-      const double factor = found->second;
-      add_to(sum, relation, factor, column);
+      if (column != raw) substitute(sum, column, relation);
     }
     combination.assign(sum.begin(), sum.end());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/side_conditions.hpp"
 
+#include "base/at.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
@@ -19,6 +20,8 @@
 namespace tessera::gam {
 namespace {
 
+using base::at;
+
 /// Of the square of a column: less is rounding of X'X.
 constexpr double gram_tolerance = 1e-12;
 /// The square root of the machine epsilon: mgcv's.
@@ -33,7 +36,7 @@ int dimension(const CoefBlock& block) {
 }
 
 std::vector<Identity> identities(const CoefBlock& block) {
-  const auto margins = static_cast<std::size_t>(dimension(block));
+  const auto margins = at(dimension(block));
   const std::string by = block.variables.size() > margins ? block.variables.back() : "";
   std::vector<Identity> all;
   for (std::size_t i = 0; i < margins; ++i) all.emplace_back(block.variables[i], by, block.by_level);
@@ -50,26 +53,20 @@ bool share_a_variable(const CoefBlock& a, const CoefBlock& b) {
 /// X'X while columns are taken out of it one by one: what is left of the others.
 class Remainder {
  public:
-  Remainder(const Matrix& gram, std::span<const int> columns)
-      : rest_(static_cast<int>(columns.size()), static_cast<int>(columns.size())) {
-    for (int j = 0; j < rest_.cols(); ++j) {
-      for (int i = 0; i < rest_.rows(); ++i) {
-        rest_(i, j) = gram(columns[static_cast<std::size_t>(i)], columns[static_cast<std::size_t>(j)]);
-      }
-      squares_.push_back(rest_(j, j));
-    }
+  Remainder(const Matrix& gram, std::span<const int> columns) : rest_(submatrix(gram, columns, columns)) {
+    for (int j = 0; j < rest_.cols(); ++j) squares_.push_back(rest_(j, j));
   }
 
   /// Takes columns among [begin, end), the one with the most left first, while any has more left than
   /// rounding. Returns them in this order.
   std::vector<int> take(int begin, int end) {
-    std::vector<int> waiting(static_cast<std::size_t>(end - begin));
+    std::vector<int> waiting(at(end - begin));
     std::iota(waiting.begin(), waiting.end(), begin);
     std::vector<int> taken;
     for (;;) {
       auto next = waiting.end();
       for (auto one = waiting.begin(); one != waiting.end(); ++one) {
-        if (!(rest_(*one, *one) > gram_tolerance * squares_[static_cast<std::size_t>(*one)])) continue;
+        if (!(rest_(*one, *one) > gram_tolerance * squares_[at(*one)])) continue;
         if (next == waiting.end() || rest_(*one, *one) > rest_(*next, *next)) next = one;
       }
       if (next == waiting.end()) return taken;
@@ -82,11 +79,11 @@ class Remainder {
  private:
   void project_out(int pivot) {
     const std::vector<double> column(rest_.column(pivot).begin(), rest_.column(pivot).end());
-    const double square = column[static_cast<std::size_t>(pivot)];
+    const double square = column[at(pivot)];
     for (int j = 0; j < rest_.cols(); ++j) {
-      const double factor = column[static_cast<std::size_t>(j)] / square;
+      const double factor = column[at(j)] / square;
       if (factor == 0) continue;
-      for (int i = 0; i < rest_.rows(); ++i) rest_(i, j) -= column[static_cast<std::size_t>(i)] * factor;
+      for (int i = 0; i < rest_.rows(); ++i) rest_(i, j) -= column[at(i)] * factor;
     }
   }
 
@@ -98,8 +95,8 @@ class Remainder {
 Matrix centred(const ColumnSums& columns) {
   Matrix out = columns.gram;
   for (int j = 0; j < out.cols(); ++j) {
-    const double mean = columns.sums[static_cast<std::size_t>(j)] / static_cast<double>(columns.rows);
-    for (int i = 0; i < out.rows(); ++i) out(i, j) -= columns.sums[static_cast<std::size_t>(i)] * mean;
+    const double mean = columns.sums[at(j)] / static_cast<double>(columns.rows);
+    for (int i = 0; i < out.rows(); ++i) out(i, j) -= columns.sums[at(i)] * mean;
   }
   return out;
 }
@@ -156,13 +153,13 @@ class SideConditions {
     std::vector<int> places;
     for (const int block : nested.before) {
       for (int i = 0; i < block_of(block).coef_size; ++i) {
-        const auto& gone = dropped_[static_cast<std::size_t>(block)];
+        const auto& gone = dropped_[at(block)];
         if (!std::binary_search(gone.begin(), gone.end(), i))
           places.push_back(block_of(block).coef_begin + i);
       }
     }
     const CoefBlock& own = block_of(nested.block);
-    std::vector<int> own_places(static_cast<std::size_t>(own.coef_size));
+    std::vector<int> own_places(at(own.coef_size));
     std::iota(own_places.begin(), own_places.end(), own.coef_begin);
 
     const int before = static_cast<int>(places.size());
@@ -174,7 +171,7 @@ class SideConditions {
     const int doubtful = own.coef_size - static_cast<int>(taken.size());
     if (doubtful == 0) return;
 
-    const std::span<const int> before_places = std::span(places).first(static_cast<std::size_t>(before));
+    const std::span<const int> before_places = std::span(places).first(at(before));
     const SampleOrder sample = look_at_sample(columns_of(columns_.sample, before_places, constant_),
                                               columns_of(columns_.sample, own_places, false));
     const int explained = std::min(doubtful, sample.explained);
@@ -188,7 +185,7 @@ class SideConditions {
       if (std::find(taken.begin(), taken.end(), one) == taken.end()) taken.push_back(one);
     }
     std::ranges::sort(taken);
-    std::vector<int>& gone = dropped_[static_cast<std::size_t>(nested.block)];
+    std::vector<int>& gone = dropped_[at(nested.block)];
     for (int i = 0; i < own.coef_size; ++i) {
       if (!std::binary_search(taken.begin(), taken.end(), i)) gone.push_back(i);
     }
@@ -197,9 +194,7 @@ class SideConditions {
   [[nodiscard]] std::vector<std::vector<int>> dropped() && { return std::move(dropped_); }
 
  private:
-  [[nodiscard]] const CoefBlock& block_of(int place) const {
-    return design_.blocks[static_cast<std::size_t>(place)];
-  }
+  [[nodiscard]] const CoefBlock& block_of(int place) const { return design_.blocks[at(place)]; }
   [[nodiscard]] std::string labels(std::span<const int> blocks) const {
     std::string text;
     for (const int block : blocks) text += (text.empty() ? "" : " + ") + block_of(block).label;
@@ -212,16 +207,6 @@ class SideConditions {
   Matrix gram_;
   std::vector<std::vector<int>> dropped_;
 };
-
-Matrix kept_part(const Matrix& a, std::span<const int> rows, std::span<const int> columns) {
-  Matrix out(static_cast<int>(rows.size()), static_cast<int>(columns.size()));
-  for (int j = 0; j < out.cols(); ++j) {
-    for (int i = 0; i < out.rows(); ++i) {
-      out(i, j) = a(rows[static_cast<std::size_t>(i)], columns[static_cast<std::size_t>(j)]);
-    }
-  }
-  return out;
-}
 
 struct SetSum {
   SymmetricEigen eigen;
@@ -270,13 +255,14 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   for (int i = 0; i < block.coef_size; ++i) {
     if (!std::binary_search(dropped.begin(), dropped.end(), i)) kept.push_back(i);
   }
-  std::vector<int> raw(static_cast<std::size_t>(block.raw_size));
+  std::vector<int> raw(at(block.raw_size));
   std::iota(raw.begin(), raw.end(), 0);
-  block.map = kept_part(block.map, raw, kept);
+  block.map = submatrix(block.map, raw, kept);
   block.coef_size = static_cast<int>(kept.size());
   if (!block.penalty) {
     std::vector<std::string> names;
-    for (const int i : kept) names.push_back(block.names[static_cast<std::size_t>(i)]);
+    names.reserve(kept.size());
+    for (const int i : kept) names.push_back(block.names[at(i)]);
     block.names = std::move(names);
     return;
   }
@@ -284,7 +270,7 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   std::vector<Matrix> matrices;
   std::vector<double> scales;
   for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
-    Matrix part = kept_part(penalty.matrices[j], kept, kept);
+    Matrix part = submatrix(penalty.matrices[j], kept, kept);
     if (!(largest(part.values()) > rank_tolerance * largest(penalty.matrices[j].values()))) continue;
     matrices.push_back(std::move(part));
     scales.push_back(block.s_scale[j]);
@@ -308,9 +294,7 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
     const CoefBlock& block = design.blocks[i];
     if (block.penalty && !is_random_effect(block.kind)) order.push_back(static_cast<int>(i));
   }
-  const auto block_of = [&](int place) -> const CoefBlock& {
-    return design.blocks[static_cast<std::size_t>(place)];
-  };
+  const auto block_of = [&](int place) -> const CoefBlock& { return design.blocks[at(place)]; };
   std::ranges::stable_sort(order, {}, [&](int place) { return dimension(block_of(place)); });
 
   std::vector<NestedSmooth> nested;

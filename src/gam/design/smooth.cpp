@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/smooth.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -11,6 +12,8 @@
 
 namespace tessera::gam {
 namespace {
+
+using base::at;
 
 /// A margin's penalty by its eigenvectors, the ones it annihilates first and with eigenvalue exactly zero.
 struct MarginPenalty {
@@ -51,12 +54,12 @@ std::vector<double> eigenvalues_in_values(const PointValues& points, const Symme
   Matrix root(rank, size);
   for (int i = 0; i < rank; ++i) {
     const int from = size - rank + i;
-    const double length = std::sqrt(own.values[static_cast<std::size_t>(from)] / unit);
+    const double length = std::sqrt(own.values[at(from)] / unit);
     for (int j = 0; j < size; ++j) root(i, j) = length * own.vectors(j, from);
   }
   std::vector<double> values = singular_values(multiply(root, inverse));
   for (double& value : values) value *= value * unit;
-  values.resize(static_cast<std::size_t>(size));
+  values.resize(at(size));
   std::reverse(values.begin(), values.end());
   return values;
 }
@@ -64,11 +67,7 @@ std::vector<double> eigenvalues_in_values(const PointValues& points, const Symme
 MarginPenalty decompose(const Basis& margin, bool normalise) {
   if (margin.component.kind != Component::Kind::spline) {
     // A random effect's identity, of as many levels as there may be, needs no decomposition.
-    return {margin.penalty,
-            {},
-            {std::vector<double>(static_cast<std::size_t>(margin.size()), 1.0), margin.penalty},
-            0,
-            1};
+    return {margin.penalty, {}, {std::vector<double>(at(margin.size()), 1.0), margin.penalty}, 0, 1};
   }
   const double unit = unit_of(margin.penalty);
   MarginPenalty out{
@@ -112,11 +111,11 @@ Matrix joint_eigenvalues(std::span<const MarginPenalty> margins, std::span<const
     for (std::size_t m = margins.size(); m-- > 0;) {
       const int place = rest % margins[m].matrix.rows();
       rest /= margins[m].matrix.rows();
-      values[m] = margins[m].eigen.values[static_cast<std::size_t>(place)] / s_scale[m];
+      values[m] = margins[m].eigen.values[at(place)] / s_scale[m];
       annihilated = annihilated && place < margins[m].null_dimension;
     }
     if (annihilated) continue;
-    for (int m = 0; m < count; ++m) eigenvalues(row, m) = values[static_cast<std::size_t>(m)];
+    for (int m = 0; m < count; ++m) eigenvalues(row, m) = values[at(m)];
     ++row;
   }
   return eigenvalues;
@@ -131,7 +130,8 @@ void add_values(std::span<const Basis> margins, int size, SmoothBasis& smooth) {
     if (!margin.points) continue;
     double log_det = 0;
     for (const double value : singular_values(margin.points->values)) log_det += std::log(value);
-    smooth.log_det_values += log_det * (size / margin.size());
+    const int copies = size / margin.size();
+    smooth.log_det_values += log_det * copies;
   }
 }
 
@@ -192,7 +192,7 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, 
     throw Error(ErrorCode::input, "a smooth is zero in every row: check its by= variable");
   }
   Matrix column(size, 1);
-  for (int i = 0; i < size; ++i) column(i, 0) = means[static_cast<std::size_t>(i)];
+  for (int i = 0; i < size; ++i) column(i, 0) = means[at(i)];
   const Matrix q = full_q(column);
   Constraint constraint{Matrix(size, size - 1), 0, {}};
   std::copy(q.values().begin() + size, q.values().end(), constraint.z.values().begin());

@@ -32,8 +32,8 @@ struct SmoothBasis {
 
 /// The sum-to-zero constraint c'b = 0 absorbed into a basis.
 struct Constraint {
-  Matrix z;                 ///< K x K - 1, orthonormal, c'z = 0: the last columns of Q in the QR of c
-  double log_det_constant;  ///< what `Penalty::log_det_constant` becomes
+  Matrix z;                     ///< K x K - 1, orthonormal, c'z = 0: the last columns of Q in the QR of c
+  double log_det_constant = 0;  ///< what `Penalty::log_det_constant` becomes
   Matrix null_space;  ///< K x (dimension - 1): what no penalty sees and the constraint leaves, orthonormal
 };
 

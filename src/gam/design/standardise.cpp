@@ -211,8 +211,7 @@ class Measurer {
     const int count = static_cast<int>(j);
     Matrix gram(count, count);
     std::vector<double> own;
-    std::vector<double> sizes;
-    for (int k = 0; k < count; ++k) sizes.push_back(moments(k, k) > 0 ? std::sqrt(moments(k, k)) : 1.0);
+    const std::vector<double> sizes = diagonal_roots(moments);
     for (int k = 0; k < count; ++k) {
       own.push_back(moments(k, count) / sizes[at(k)]);
       for (int m = 0; m < count; ++m) gram(m, k) = moments(m, k) / sizes[at(m)] / sizes[at(k)];

@@ -6,6 +6,8 @@
 #include "gam/table/shared_input.hpp"
 #include "gam/table/table_source.hpp"
 
+#include "base/at.hpp"
+
 #include <tessera/gam/predict.hpp>
 
 #include <fmt/format.h>
@@ -22,6 +24,8 @@
 
 namespace tessera::gam {
 namespace {
+
+using base::at;
 
 struct Prediction {
   double fit = std::numeric_limits<double>::quiet_NaN();
@@ -56,19 +60,13 @@ Matrix covariance_root(const Matrix& covariance) {
   if (auto lower = cholesky(covariance)) return std::move(*lower);
   // A term whose smoothing parameter ran to infinity leaves directions without variance. The eigenvalues are
   // those of the correlations: a coefficient of a large number has a small variance, and its digits count.
-  std::vector<double> scale;
-  for (int i = 0; i < covariance.rows(); ++i)
-    scale.push_back(covariance(i, i) > 0 ? std::sqrt(covariance(i, i)) : 1.0);
+  const std::vector<double> scale = diagonal_roots(covariance);
   Matrix correlations = covariance;
-  for (int j = 0; j < covariance.cols(); ++j) {
-    for (int i = 0; i < covariance.rows(); ++i)
-      correlations(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
-  }
+  unscale(correlations, scale);
   SymmetricEigen eigen = symmetric_eigen(correlations);
   for (int j = 0; j < covariance.cols(); ++j) {
-    const double length = std::sqrt(std::max(0.0, eigen.values[static_cast<std::size_t>(j)]));
-    for (int i = 0; i < covariance.rows(); ++i)
-      eigen.vectors(i, j) *= length * scale[static_cast<std::size_t>(i)];
+    const double length = std::sqrt(std::max(0.0, eigen.values[at(j)]));
+    for (int i = 0; i < covariance.rows(); ++i) eigen.vectors(i, j) *= length * scale[at(i)];
   }
   return eigen.vectors;
 }
@@ -122,19 +120,19 @@ class Predictor {
   /// Local rows [begin, end).
   void predict(std::int64_t begin, std::int64_t end, std::span<Prediction> out) const {
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto row = static_cast<std::size_t>(i);
-      Prediction& prediction = out[static_cast<std::size_t>(i - begin)];
+      const auto row = at(i);
+      Prediction& prediction = out[at(i - begin)];
       if (frame_.complete[row] == 0) continue;
       prediction.fit = linear_predictor(frame_, design_, row, raw_coef_);
       for (const int offset : offsets_) {
-        prediction.fit += frame_.variables[static_cast<std::size_t>(offset)].numbers[row];
+        prediction.fit += frame_.variables[at(offset)].numbers[row];
       }
     }
     if (options_.standard_errors) {
       for (std::int64_t i = begin; i < end;) {
         const std::int64_t place = (frame_.rows.begin + i) % rows_per_product;
         const std::int64_t stop = std::min(end, i + rows_per_product - place);
-        standard_errors(i, stop, static_cast<int>(place), out.subspan(static_cast<std::size_t>(i - begin)));
+        standard_errors(i, stop, static_cast<int>(place), out.subspan(at(i - begin)));
         i = stop;
       }
     }
@@ -153,16 +151,16 @@ class Predictor {
   void standard_errors(std::int64_t begin, std::int64_t end, int place, std::span<Prediction> out) const {
     Matrix rows(design_.coef_size, static_cast<int>(rows_per_product));
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto row = static_cast<std::size_t>(i);
+      const auto row = at(i);
       if (frame_.complete[row] != 0) {
         coefficient_row(frame_, design_, row, rows.column(place + static_cast<int>(i - begin)));
       }
     }
     const Matrix projected = multiply_tn(root_, rows);
     for (std::int64_t i = begin; i < end; ++i) {
-      if (frame_.complete[static_cast<std::size_t>(i)] == 0) continue;
+      if (frame_.complete[at(i)] == 0) continue;
       const auto column = projected.column(place + static_cast<int>(i - begin));
-      out[static_cast<std::size_t>(i - begin)].se = std::sqrt(dot(column, column));
+      out[at(i - begin)].se = std::sqrt(dot(column, column));
     }
   }
 

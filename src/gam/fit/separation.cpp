@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/separation.hpp"
 
+#include "base/at.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +15,8 @@
 namespace tessera::gam {
 namespace {
 
+using base::at;
+
 /// Of the mean from its limit, where a row counts as one that runs off.
 constexpr double near_limit = 1e-3;
 /// Of the linear predictor: a step of a row that runs off is about 1, and near a finite estimate about 0.
@@ -24,11 +28,11 @@ constexpr std::int64_t block_rows = 4096;
 
 double prior_weight(const Rows& rows, std::size_t row) {
   if (rows.prior_weight < 0) return 1;
-  return rows.frame->variables[static_cast<std::size_t>(rows.prior_weight)].numbers[row];
+  return rows.frame->variables[at(rows.prior_weight)].numbers[row];
 }
 
 double response(const Rows& rows, std::size_t row) {
-  return rows.frame->variables[static_cast<std::size_t>(rows.response)].numbers[row];
+  return rows.frame->variables[at(rows.response)].numbers[row];
 }
 
 bool counts(const Rows& rows, std::size_t row) {
@@ -53,11 +57,11 @@ struct Movement {
 Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
-  std::vector<Movement> by_thread(static_cast<std::size_t>(job.threads()));
+  std::vector<Movement> by_thread(at(job.threads()));
   job.host_team().for_each_block(frame.rows, block_rows, [&](int thread, Range block) {
-    Movement& movement = by_thread[static_cast<std::size_t>(thread)];
+    Movement& movement = by_thread[at(thread)];
     for (std::int64_t unit = block.begin; unit < block.end; ++unit) {
-      const auto row = static_cast<std::size_t>(unit - frame.rows.begin);
+      const auto row = at(unit - frame.rows.begin);
       if (!counts(rows, row)) continue;
       const double step = linear_predictor(frame, *rows.design, row, raw_step);
       if (!(std::abs(step) > still)) continue;
@@ -94,7 +98,7 @@ std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell
   std::string name;
   // The last component is fastest, and the first variable of the formula's term.
   for (auto component = term.components.rbegin(); component != term.components.rend(); ++component) {
-    const Variable& variable = rows.frame->variables[static_cast<std::size_t>(component->variable)];
+    const Variable& variable = rows.frame->variables[at(component->variable)];
     const std::size_t levels = variable.levels.size();
     name += fmt::format("{}{} '{}'", name.empty() ? "" : ", ", variable.name, variable.levels[cell % levels]);
     cell /= levels;
@@ -106,14 +110,14 @@ std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell
 std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& rows, const RawTerm& term,
                                         double limit) {
   const Frame& frame = *rows.frame;
-  const auto cells = static_cast<std::size_t>(term.raw_size);
+  const auto cells = at(term.raw_size);
   std::vector<std::int64_t> sums(2 * cells);  // rows, and rows at the limit
   for (std::size_t row = 0; row < frame.complete.size(); ++row) {
     if (!counts(rows, row)) continue;
     std::size_t cell = 0;
     for (const Component& component : term.components) {
-      const Variable& variable = frame.variables[static_cast<std::size_t>(component.variable)];
-      cell = cell * variable.levels.size() + static_cast<std::size_t>(variable.codes[row]);
+      const Variable& variable = frame.variables[at(component.variable)];
+      cell = cell * variable.levels.size() + at(variable.codes[row]);
     }
     ++sums[cell];
     if (response(rows, row) == limit) ++sums[cells + cell];
@@ -134,8 +138,8 @@ std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
   std::vector<std::string> labels;
   for (const CoefBlock& block : rows.design->blocks) {
     if (block.variables.empty()) continue;  // the intercept follows the others
-    const auto begin = static_cast<std::size_t>(block.raw_begin);
-    const auto size = static_cast<std::size_t>(block.raw_size);
+    const auto begin = at(block.raw_begin);
+    const auto size = at(block.raw_size);
     std::vector<double> alone(raw_step.size());
     std::copy_n(raw_step.begin() + block.raw_begin, size, alone.begin() + static_cast<std::ptrdiff_t>(begin));
     double largest = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/inference/term_tests.hpp"
 
+#include "base/at.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -16,6 +17,8 @@
 namespace tessera::gam {
 namespace {
 
+using base::at;
+
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 struct Outcome {
@@ -27,19 +30,15 @@ struct Outcome {
 /// The Cholesky factor L of a = L L', by scaling to a unit diagonal; a zero row and column stay zero.
 Matrix robust_cholesky(Matrix a) {
   const int n = a.rows();
-  std::vector<double> scale;
-  for (int i = 0; i < n; ++i) scale.push_back(a(i, i) > 0 ? std::sqrt(a(i, i)) : 1.0);
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < n; ++i)
-      a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
-  }
+  const std::vector<double> scale = diagonal_roots(a);
+  unscale(a, scale);
   // A column that the data do not determine needs a ridge at the level of rounding.
   for (double ridge = 0;; ridge = ridge == 0 ? 16 * epsilon : 16 * ridge) {
     Matrix shifted = a;
     for (int i = 0; i < n; ++i) shifted(i, i) += ridge;
     if (auto lower = cholesky(shifted)) {
       for (int j = 0; j < n; ++j) {
-        for (int i = 0; i < n; ++i) (*lower)(i, j) *= scale[static_cast<std::size_t>(i)];
+        for (int i = 0; i < n; ++i) (*lower)(i, j) *= scale[at(i)];
       }
       return std::move(*lower);
     }
@@ -57,6 +56,7 @@ double mixture_p_value(double statistic, const std::vector<double>& weights, boo
   // Beyond all doubt, and its powers might be no numbers.
   if (statistic > 1e50) return 0;
   std::vector<ChiSquaredTerm> terms;
+  terms.reserve(weights.size());
   for (const double weight : weights) terms.push_back({weight, 1});
   if (!scale_estimated) return weighted_chi_squared_tail(statistic, terms);
   const double k = std::max(1.0, std::nearbyint(residual_df));
@@ -72,7 +72,7 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   const Matrix lower = robust_cholesky(gram);  // R = L'
   const SymmetricEigen eigen = symmetric_eigen(multiply_tn(lower, multiply(covariance, lower)));
   const int size = gram.rows();
-  const auto variance = [&](int i) { return eigen.values[static_cast<std::size_t>(size - 1 - i)]; };
+  const auto variance = [&](int i) { return eigen.values[at(size - 1 - i)]; };
   const std::vector<double> f = multiply_t(lower, coef);
   // Components of f along the eigenvectors, largest variance first, each vector's first entry positive.
   const auto component = [&](int i) {
@@ -94,7 +94,7 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
 
   double first = 0;   // statistic
   double second = 0;  // the same with the other sign of the last eigenvector
-  std::vector<double> weights(static_cast<std::size_t>(used), 1.0);
+  std::vector<double> weights(at(used), 1.0);
   if (part > 0 && whole > 0) {
     for (int i = 0; i + 1 < whole; ++i) first += component(i) * component(i) / variance(i);
     second = first;
@@ -106,8 +106,8 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
     second += u * u - 2 * mixed * u * v + part * v * v;
     const double sum = 1 + part;
     const double high = (sum + std::sqrt(sum * (2 - sum))) / 2;
-    weights[static_cast<std::size_t>(whole) - 1] = high;
-    weights[static_cast<std::size_t>(whole)] = sum - high;
+    weights[at(whole) - 1] = high;
+    weights[at(whole)] = sum - high;
   } else {
     for (int i = 0; i < used; ++i) first += component(i) * component(i) / variance(i);
     second = first;
@@ -148,13 +148,13 @@ class RandomEffectTest {
     // the covariance of that noise, not by its inverse; the same is done here for the same p-values.
     Matrix noisy = gram_;
     bool others = false;
-    std::vector<bool> random(static_cast<std::size_t>(gram_.rows()));
+    std::vector<bool> random(at(gram_.rows()));
     for (const Smooth& smooth : smooths_) {
       if (!is_random_effect(smooth.block->kind) || smooth.block == &block) continue;
       others = true;
       const int begin = smooth.block->coef_begin;
       const int size = smooth.block->coef_size;
-      for (int i = begin; i < begin + size; ++i) random[static_cast<std::size_t>(i)] = true;
+      for (int i = begin; i < begin + size; ++i) random[at(i)] = true;
       const Matrix columns = submatrix(gram_, 0, gram_.rows(), begin, size);
       const Matrix added = multiply(columns, multiply_nt(inverse_of(smooth.penalty), columns));
       for (std::size_t i = 0; i < added.values().size(); ++i) noisy.values()[i] += added.values()[i];
@@ -205,16 +205,10 @@ class RandomEffectTest {
     int begin = 0;
     for (int i = 0; i < noisy.rows(); ++i) {
       if (i == block.coef_begin) begin = static_cast<int>(kept.size());
-      if (!random[static_cast<std::size_t>(i)]) kept.push_back(i);
+      if (!random[at(i)]) kept.push_back(i);
     }
-    const int count = static_cast<int>(kept.size());
-    Matrix part(count, count);
-    for (int j = 0; j < count; ++j) {
-      for (int i = 0; i < count; ++i) {
-        part(i, j) = noisy(kept[static_cast<std::size_t>(i)], kept[static_cast<std::size_t>(j)]);
-      }
-    }
-    return submatrix(inverse_of(part), begin, block.coef_size, begin, block.coef_size);
+    return submatrix(inverse_of(submatrix(noisy, kept, kept)), begin, block.coef_size, begin,
+                     block.coef_size);
   }
 
   const RemlFit& fit_;
@@ -245,9 +239,9 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gra
     const int size = block.coef_size;
     if (!block.penalty) {
       for (int i = 0; i < size; ++i) {
-        out.coefficients.push_back(test_coefficient(
-            block.names[static_cast<std::size_t>(i)], fit.coef[static_cast<std::size_t>(begin + i)],
-            std::sqrt(fit.scale * fit.inverse(begin + i, begin + i)), scale_estimated, residual_df));
+        out.coefficients.push_back(test_coefficient(block.names[at(i)], fit.coef[at(begin + i)],
+                                                    std::sqrt(fit.scale * fit.inverse(begin + i, begin + i)),
+                                                    scale_estimated, residual_df));
       }
       continue;
     }
@@ -258,8 +252,7 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gra
       Matrix covariance = submatrix(fit.inverse, begin, size, begin, size);
       for (double& v : covariance.values()) v *= fit.scale;
       const std::span<const double> coef(fit.coef);
-      outcome = test_smooth(submatrix(gram, begin, size, begin, size),
-                            coef.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
+      outcome = test_smooth(submatrix(gram, begin, size, begin, size), coef.subspan(at(begin), at(size)),
                             covariance, std::min<double>(size, sum_over(fit.edf1, block)), scale_estimated,
                             residual_df);
     }

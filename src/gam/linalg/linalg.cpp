@@ -11,7 +11,7 @@
 #include <new>
 #include <stdexcept>
 
-// Of OpenBLAS alone.
+// Of OpenBLAS alone: no other cblas.h declares it. NOLINTNEXTLINE(readability-redundant-declaration)
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
 namespace tessera::gam {
@@ -126,6 +126,19 @@ double largest(std::span<const double> x) {
   double most = 0;
   for (const double v : x) most = std::max(most, std::abs(v));
   return most;
+}
+
+std::vector<double> diagonal_roots(const Matrix& a) {
+  std::vector<double> roots;
+  for (int i = 0; i < a.rows(); ++i) roots.push_back(a(i, i) > 0 ? std::sqrt(a(i, i)) : 1.0);
+  return roots;
+}
+
+void unscale(Matrix& a, std::span<const double> scale) {
+  for (int j = 0; j < a.cols(); ++j) {
+    for (int i = 0; i < a.rows(); ++i)
+      a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+  }
 }
 
 Matrix kronecker(const Matrix& a, const Matrix& b) {

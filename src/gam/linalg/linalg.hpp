@@ -24,6 +24,10 @@ void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matr
 [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
 /// The largest absolute value; 0 of none.
 [[nodiscard]] double largest(std::span<const double> x);
+/// The square roots of the diagonal; 1 for what is not positive.
+[[nodiscard]] std::vector<double> diagonal_roots(const Matrix& a);
+/// D^-1 a D^-1 in place of a, D the diagonal matrix of `scale`.
+void unscale(Matrix& a, std::span<const double> scale);
 /// The Kronecker product: rows (i, k) with k fastest, as in R's `%x%`.
 [[nodiscard]] Matrix kronecker(const Matrix& a, const Matrix& b);
 

@@ -4,6 +4,8 @@
 #include "gam/linalg/matrix.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 
 namespace tessera::gam {
 
@@ -14,6 +16,17 @@ namespace tessera::gam {
     const auto from =
         a.column(col + j).subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(rows));
     std::copy(from.begin(), from.end(), out.column(j).begin());
+  }
+  return out;
+}
+
+/// Some rows and columns, in the order in which they are named.
+[[nodiscard]] inline Matrix submatrix(const Matrix& a, std::span<const int> rows, std::span<const int> cols) {
+  Matrix out(static_cast<int>(rows.size()), static_cast<int>(cols.size()));
+  for (int j = 0; j < out.cols(); ++j) {
+    const auto from = a.column(cols[static_cast<std::size_t>(j)]);
+    const auto to = out.column(j);
+    for (std::size_t i = 0; i < rows.size(); ++i) to[i] = from[static_cast<std::size_t>(rows[i])];
   }
   return out;
 }

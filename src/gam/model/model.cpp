@@ -108,6 +108,15 @@ Json centring_json(const FittedModel& model) {
           {"values", model.centring.values}};
 }
 
+constexpr std::pair<const char*, double FittedModel::*> summary_numbers[]{
+    {"scale", &FittedModel::scale},
+    {"deviance", &FittedModel::deviance},
+    {"null_deviance", &FittedModel::null_deviance},
+    {"r_squared_adjusted", &FittedModel::r_squared_adjusted},
+    {"reml", &FittedModel::reml},
+    {"edf_total", &FittedModel::edf_total},
+    {"aic", &FittedModel::aic}};
+
 Json to_json(const FittedModel& model) {
   Json json{{"format", format_name},
             {"version", oldest_version},
@@ -126,13 +135,7 @@ Json to_json(const FittedModel& model) {
     coefficients.push_back({{"name", names[i]}, {"value", model.coef[i]}});
   json["coefficients"] = std::move(coefficients);
   json["terms"] = terms_json(model);
-  json["scale"] = model.scale;
-  json["deviance"] = model.deviance;
-  json["null_deviance"] = model.null_deviance;
-  json["r_squared_adjusted"] = model.r_squared_adjusted;
-  json["reml"] = model.reml;
-  json["edf_total"] = model.edf_total;
-  json["aic"] = model.aic;
+  for (const auto& [name, number] : summary_numbers) json[name] = model.*number;
   json["iterations"] = model.iterations;
   json["converged"] = model.converged;
   if (!model.no_estimate.empty()) json["no_estimate"] = model.no_estimate;
@@ -349,13 +352,7 @@ void read_terms(const JsonField& field, FittedModel& model) {
 }
 
 void read_summary(const JsonField& json, FittedModel& model) {
-  model.scale = json.at("scale").number_or_nan();
-  model.deviance = json.at("deviance").number_or_nan();
-  model.null_deviance = json.at("null_deviance").number_or_nan();
-  model.r_squared_adjusted = json.at("r_squared_adjusted").number_or_nan();
-  model.reml = json.at("reml").number_or_nan();
-  model.edf_total = json.at("edf_total").number_or_nan();
-  model.aic = json.at("aic").number_or_nan();
+  for (const auto& [name, number] : summary_numbers) model.*number = json.at(name).number_or_nan();
   model.iterations = json.at("iterations").whole();
   model.converged = json.at("converged").truth();
   if (const auto reason = json.find("no_estimate")) model.no_estimate = reason->text();
@@ -415,7 +412,8 @@ PredictiveModel FittedModel::predictive() const {
 
 double FittedModel::block_edf(const CoefBlock& block) const {
   double sum = 0;
-  for (int i = 0; i < block.coef_size; ++i) sum += edf[static_cast<std::size_t>(block.coef_begin + i)];
+  for (int i = 0; i < block.coef_size; ++i)
+    sum += edf[static_cast<std::size_t>(block.coef_begin) + static_cast<std::size_t>(i)];
   return sum;
 }
 

@@ -48,7 +48,7 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
   };
   for (const WrittenFile& file : written) refuse_covariance(file.option + ' ', file.path);
   for (const std::string& path : read) refuse_covariance("", path);
-  for (auto file = written.begin(); file != written.end(); ++file) {
+  for (const auto* file = written.begin(); file != written.end(); ++file) {
     const auto refuse = [&](const std::string& other) {
       throw Error(ErrorCode::usage,
                   fmt::format("{} {} is a file {}: give it another name", file->option, file->path, other));
@@ -56,7 +56,7 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
     for (const std::string& path : read) {
       if (same_file(file->path, path)) refuse("that is read");
     }
-    for (auto before = written.begin(); before != file; ++before) {
+    for (const auto* before = written.begin(); before != file; ++before) {
       // The files of one option are its own affair: a checkpoint links its own to each other.
       if (before->option != file->option && same_file(file->path, before->path))
         refuse(fmt::format("of {} too", before->option));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/reml/criterion.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/reml/dependent_columns.hpp"
@@ -27,7 +28,7 @@ void turn_both(Matrix& a, int begin, const Matrix& u, const Algebra& algebra) {
 
 void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
   if (u.empty()) return;
-  const auto part = std::span(x).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(u.rows()));
+  const auto part = std::span(x).subspan(base::at(begin), base::at(u.rows()));
   const std::vector<double> turned = transposed ? multiply_t(u, part) : multiply(u, part);
   std::copy(turned.begin(), turned.end(), part.begin());
 }
@@ -41,11 +42,11 @@ struct ScaledPenalty {
 
   [[nodiscard]] double at(int i, int j) const {
     if (!dense.empty()) return dense(i, j);
-    return i == j ? diagonal[static_cast<std::size_t>(i)] : 0.0;
+    return i == j ? diagonal[base::at(i)] : 0.0;
   }
   /// lambda_j S_j b, on the penalty's own coordinates.
   [[nodiscard]] std::vector<double> times(std::span<const double> b) const {
-    const auto part = b.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(rank));
+    const auto part = b.subspan(base::at(begin), base::at(rank));
     if (!dense.empty()) return multiply(dense, part);
     std::vector<double> out(part.begin(), part.end());
     for (std::size_t i = 0; i < out.size(); ++i) out[i] *= diagonal[i];
@@ -56,7 +57,7 @@ struct ScaledPenalty {
     Matrix out = submatrix(a, 0, a.rows(), begin, rank);
     if (!dense.empty()) return algebra.multiply(out, dense);
     for (int j = 0; j < rank; ++j) {
-      for (double& v : out.column(j)) v *= diagonal[static_cast<std::size_t>(j)];
+      for (double& v : out.column(j)) v *= diagonal[base::at(j)];
     }
     return out;
   }
@@ -75,14 +76,13 @@ double trace_of_product(const Matrix& tj, const ScaledPenalty& j, const Matrix& 
 Matrix root_of(const ScaledPenalty& penalty, int rank) {
   if (penalty.dense.empty()) {
     Matrix root(penalty.rank, penalty.rank);
-    for (int i = 0; i < penalty.rank; ++i)
-      root(i, i) = std::sqrt(penalty.diagonal[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < penalty.rank; ++i) root(i, i) = std::sqrt(penalty.diagonal[base::at(i)]);
     return root;
   }
   const SymmetricEigen eigen = symmetric_eigen(penalty.dense);
   Matrix root = submatrix(eigen.vectors, 0, penalty.rank, penalty.rank - rank, rank);
   for (int j = 0; j < rank; ++j) {
-    const double value = eigen.values[static_cast<std::size_t>(penalty.rank - rank + j)];
+    const double value = eigen.values[base::at(penalty.rank - rank + j)];
     for (double& v : root.column(j)) v *= std::sqrt(std::max(value, 0.0));
   }
   return root;
@@ -162,11 +162,7 @@ struct RemlCriterion::Factored {
   /// D^-1 L'^-1 L^-1 D^-1.
   [[nodiscard]] Matrix inverse() const {
     Matrix a = cholesky_inverse(lower);
-    for (int j = 0; j < a.cols(); ++j) {
-      for (int i = 0; i < a.rows(); ++i) {
-        a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
-      }
-    }
+    unscale(a, scale);
     return a;
   }
 
@@ -211,10 +207,7 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
 auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp) -> Graded {
   Graded out{of.gram_, of.gradient_, of.base_};
   for (const BlockBasis& basis : of.bases_) {
-    std::vector<double> lambda;
-    for (int j = 0; j < basis.penalties(); ++j) {
-      lambda.push_back(std::exp(log_sp[static_cast<std::size_t>(basis.first_sp + j)]));
-    }
+    const std::vector<double> lambda = basis.smoothing_parameters(log_sp);
     if (basis.dense.empty()) {
       penalties.push_back({basis.begin, basis.rank, basis.diagonal, {}});
       for (double& v : penalties.back().diagonal) v *= lambda[0];
@@ -225,8 +218,8 @@ auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const dou
     turn_vector(out.gradient, basis.begin, graded.rotation, true);
     turn_vector(out.base, basis.begin, graded.rotation, true);
     for (int j = 0; j < basis.penalties(); ++j) {
-      Matrix& s = graded.penalties[static_cast<std::size_t>(j)];
-      for (double& v : s.values()) v *= lambda[static_cast<std::size_t>(j)];
+      Matrix& s = graded.penalties[base::at(j)];
+      for (double& v : s.values()) v *= lambda[base::at(j)];
       penalties.push_back({basis.begin, basis.rank, {}, std::move(s)});
     }
     if (!graded.rotation.empty()) turns.emplace_back(basis.begin, std::move(graded.rotation));
@@ -247,11 +240,7 @@ bool RemlCriterion::Factored::factor(const Matrix& gram, const Algebra& algebra)
     scale.push_back(std::sqrt(scaled(i, i)));
     log_det += 2 * std::log(scale.back());
   }
-  for (int j = 0; j < p; ++j) {
-    for (int i = 0; i < p; ++i) {
-      scaled(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
-    }
-  }
+  unscale(scaled, scale);
   algebra.go_on();
   auto factor = cholesky(scaled);
   if (!factor) return false;
@@ -265,7 +254,7 @@ bool RemlCriterion::Factored::solve(const Graded& model, double residual, double
   std::vector<double> step = model.gradient;
   for (const ScaledPenalty& s : penalties) {
     const std::vector<double> part = s.times(model.base);
-    for (std::size_t i = 0; i < part.size(); ++i) step[static_cast<std::size_t>(s.begin) + i] -= part[i];
+    for (std::size_t i = 0; i < part.size(); ++i) step[base::at(s.begin) + i] -= part[i];
   }
   for (std::size_t i = 0; i < step.size(); ++i) step[i] /= scale[i];
   step = cholesky_solve(lower, step);
@@ -275,8 +264,7 @@ bool RemlCriterion::Factored::solve(const Graded& model, double residual, double
   deviance = std::max(least_deviance,
                       residual - 2 * dot(step, model.gradient) + dot(step, multiply(model.gram, step)));
   for (const ScaledPenalty& s : penalties) {
-    const auto own =
-        std::span(coef).subspan(static_cast<std::size_t>(s.begin), static_cast<std::size_t>(s.rank));
+    const auto own = std::span(coef).subspan(base::at(s.begin), base::at(s.rank));
     deviance += dot(own, s.times(coef));
   }
   return std::isfinite(deviance);
@@ -302,7 +290,7 @@ double RemlCriterion::value_of(const Factored& at, double log_det_penalty) const
 std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
   if (!at) return std::nullopt;
-  const auto count = static_cast<std::size_t>(sp_count_);
+  const auto count = base::at(sp_count_);
   const auto found = penalty_determinant(bases_, log_sp, algebra_);
   if (!found) return std::nullopt;
   const PenaltyDeterminant& penalty_det = *found;
@@ -326,9 +314,9 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
     const ScaledPenalty& s = at->penalties[j];
     const std::vector<double> sb = s.times(at->coef);
     for (int i = 0; i < s.rank; ++i) {
-      const auto row = static_cast<std::size_t>(s.begin + i);
-      deviance_slope[j] += at->coef[row] * sb[static_cast<std::size_t>(i)];
-      penalised(s.begin + i, static_cast<int>(j)) = sb[static_cast<std::size_t>(i)] / at->scale[row];
+      const auto row = base::at(s.begin + i);
+      deviance_slope[j] += at->coef[row] * sb[base::at(i)];
+      penalised(s.begin + i, static_cast<int>(j)) = sb[base::at(i)] / at->scale[row];
     }
     products.push_back(s.after(inverse, algebra_));
   }
@@ -357,7 +345,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
                                    int coordinate) const {
   RemlProfile out;
-  const auto index = static_cast<std::size_t>(coordinate);
+  const auto index = base::at(coordinate);
   const ScaledPenalty& own = at.penalties[index];
   out.log_sp = log_sp[index];
   out.deviance = at.deviance;
@@ -366,8 +354,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
   out.df = static_cast<double>(model_.rows) - unpenalised_;
   out.scale_known = scale_known_;
 
-  const auto coef =
-      std::span(at.coef).subspan(static_cast<std::size_t>(own.begin), static_cast<std::size_t>(own.rank));
+  const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
   const Matrix part = submatrix(inverse, own.begin, own.rank, own.begin, own.rank);
   const Matrix root = root_of(own, penalty_rank(bases_, coordinate));
   algebra_.go_on();
@@ -377,7 +364,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
 
   // The same of log|S|+: the sum of the block's penalties instead of X'WX + S.
   if (own.dense.empty()) {
-    out.penalty_share.assign(static_cast<std::size_t>(own.rank), 1.0);
+    out.penalty_share.assign(base::at(own.rank), 1.0);
     return out;
   }
   Matrix sum(own.rank, own.rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/reml/dependent_columns.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <tessera/error.hpp>
@@ -14,6 +15,8 @@
 
 namespace tessera::gam {
 namespace {
+
+using base::at;
 
 constexpr double tolerance = 1e-13;
 
@@ -42,9 +45,9 @@ Matrix correlations(const Matrix& gram, const std::vector<Column>& columns) {
   const int count = static_cast<int>(columns.size());
   Matrix out(count, count);
   for (int j = 0; j < count; ++j) {
-    const auto b = static_cast<std::size_t>(j);
+    const auto b = at(j);
     for (int i = 0; i < count; ++i) {
-      const auto a = static_cast<std::size_t>(i);
+      const auto a = at(i);
       out(i, j) = gram(columns[a].index, columns[b].index) * inverse_norms[a] * inverse_norms[b];
     }
   }
@@ -66,9 +69,9 @@ std::string other_blocks_in(const Matrix& factor, std::span<const double> row,
                             const std::vector<Column>& columns) {
   std::vector<double> weights(row.begin(), row.end());
   for (int k = static_cast<int>(weights.size()) - 1; k >= 0; --k) {
-    double& weight = weights[static_cast<std::size_t>(k)];
+    double& weight = weights[at(k)];
     weight /= factor(k, k);
-    for (int m = 0; m < k; ++m) weights[static_cast<std::size_t>(m)] -= factor(m, k) * weight;
+    for (int m = 0; m < k; ++m) weights[at(m)] -= factor(m, k) * weight;
   }
   std::string labels;
   const CoefBlock* last = columns[weights.size()].block;
@@ -101,14 +104,14 @@ void refuse_dependent_columns(const Matrix& gram, const Design& design,
   Matrix factor(count, count);
   for (int i = 0; i < count; ++i) {
     for (int k = 0; k < i; ++k) {
-      const auto before = static_cast<std::size_t>(k);
+      const auto before = at(k);
       const double explained = dot(factor.column(k).first(before), factor.column(i).first(before));
       factor(k, i) = (correlation(k, i) - explained) / factor(k, k);
     }
-    const auto row = factor.column(i).first(static_cast<std::size_t>(i));
+    const auto row = factor.column(i).first(at(i));
     const double pivot = 1 - dot(row, row);
     if (!(pivot > tolerance)) {
-      const std::string& label = columns[static_cast<std::size_t>(i)].block->label;
+      const std::string& label = columns[at(i)].block->label;
       const std::string others = other_blocks_in(factor, row, columns);
       throw Error(
           ErrorCode::input,

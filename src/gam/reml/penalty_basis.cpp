@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/reml/penalty_basis.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -73,7 +74,7 @@ int rank_of(const Penalty& penalty, const std::vector<bool>& marked) {
 /// The smallest eigenvalue of a penalty of this rank that is not zero, over the largest.
 double spread_of(const Matrix& penalty, int rank) {
   const std::vector<double> values = symmetric_eigen(penalty).values;
-  return values[values.size() - static_cast<std::size_t>(rank)] / values.back();
+  return values[values.size() - base::at(rank)] / values.back();
 }
 
 BlockBasis block_basis(const CoefBlock& block, int first_sp) {
@@ -98,7 +99,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   Matrix sum(basis.size, basis.size);
   for (const Matrix& s : penalty.matrices) add(sum, s, single ? 1.0 : 1 / frobenius(s));
   SymmetricEigen eigen = descending_eigen(sum);
-  const auto rank = static_cast<std::size_t>(basis.rank);
+  const auto rank = base::at(basis.rank);
   if (!(eigen.values[rank - 1] > 0) ||
       (basis.rank < basis.size && eigen.values[rank] > 1e-9 * eigen.values.front())) {
     throw Error(
@@ -123,6 +124,12 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
 }
 
 }  // namespace
+
+std::vector<double> BlockBasis::smoothing_parameters(std::span<const double> log_sp) const {
+  std::vector<double> lambda(penalty->matrices.size());
+  for (std::size_t j = 0; j < lambda.size(); ++j) lambda[j] = std::exp(log_sp[base::at(first_sp) + j]);
+  return lambda;
+}
 
 std::vector<BlockBasis> penalty_bases(const Design& design) {
   std::vector<BlockBasis> bases;
@@ -205,18 +212,18 @@ void add_commuting(const BlockBasis& basis, std::span<const double> lambda, Pena
   for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
     double sum = 0;
     for (int j = 0; j < count; ++j) {
-      const auto at = static_cast<std::size_t>(j);
+      const auto at = base::at(j);
       share[at] = lambda[at] * penalty.eigenvalues(i, j);
       sum += share[at];
     }
     total.value += std::log(sum);
     for (int j = 0; j < count; ++j) {
       const int row = basis.first_sp + j;
-      const double own = share[static_cast<std::size_t>(j)] / sum;
-      total.gradient[static_cast<std::size_t>(row)] += own;
+      const double own = share[base::at(j)] / sum;
+      total.gradient[base::at(row)] += own;
       total.hessian(row, row) += own;
       for (int k = 0; k < count; ++k) {
-        total.hessian(row, basis.first_sp + k) -= own * share[static_cast<std::size_t>(k)] / sum;
+        total.hessian(row, basis.first_sp + k) -= own * share[base::at(k)] / sum;
       }
     }
   }
@@ -246,14 +253,7 @@ bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const A
     scale.push_back(std::sqrt(sum(i, i)));
     total.value += 2 * std::log(scale.back());
   }
-  const auto rescale = [&](Matrix& a) {
-    for (int j = 0; j < a.cols(); ++j) {
-      for (int i = 0; i < a.rows(); ++i) {
-        a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
-      }
-    }
-  };
-  rescale(sum);
+  unscale(sum, scale);
   const auto lower = cholesky(sum);
   if (!lower) return false;
   for (int i = 0; i < basis.rank; ++i) total.value += 2 * std::log((*lower)(i, i));
@@ -261,19 +261,19 @@ bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const A
   const Matrix inverse = cholesky_inverse(*lower);
   std::vector<Matrix> products;
   for (Matrix& s : graded.penalties) {
-    rescale(s);
+    unscale(s, scale);
     products.push_back(algebra.multiply(inverse, s));
   }
   for (int j = 0; j < basis.penalties(); ++j) {
     const int row = basis.first_sp + j;
-    const Matrix& own = products[static_cast<std::size_t>(j)];
+    const Matrix& own = products[base::at(j)];
     double trace = 0;
     for (int i = 0; i < basis.rank; ++i) trace += own(i, i);
-    total.gradient[static_cast<std::size_t>(row)] += trace;
+    total.gradient[base::at(row)] += trace;
     total.hessian(row, row) += trace;
     for (int k = 0; k <= j; ++k) {
       const int column = basis.first_sp + k;
-      const double both = trace_of_product(own, products[static_cast<std::size_t>(k)]);
+      const double both = trace_of_product(own, products[base::at(k)]);
       total.hessian(row, column) -= both;
       if (k < j) total.hessian(column, row) -= both;
     }
@@ -289,10 +289,7 @@ std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBas
   const int count = static_cast<int>(log_sp.size());
   PenaltyDeterminant total{0, std::vector<double>(log_sp.size()), Matrix(count, count)};
   for (const BlockBasis& basis : bases) {
-    std::vector<double> lambda;
-    for (int j = 0; j < basis.penalties(); ++j) {
-      lambda.push_back(std::exp(log_sp[static_cast<std::size_t>(basis.first_sp + j)]));
-    }
+    const std::vector<double> lambda = basis.smoothing_parameters(log_sp);
     if (basis.penalty->commutes()) {
       add_commuting(basis, lambda, total);
     } else if (!add_graded(basis, lambda, algebra, total)) {

@@ -31,6 +31,8 @@ struct BlockBasis {
   std::vector<double> spread;
   const Penalty* penalty = nullptr;
   [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->matrices.size()); }
+  /// The smoothing parameters of its penalties, among the logarithms of those of all blocks.
+  [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
 };
 
 /// The basis of every penalised block, from the eigenvectors of sum_j S_j / |S_j|. The design must outlive

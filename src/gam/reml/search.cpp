@@ -2,6 +2,7 @@
 #include "gam/reml/search.hpp"
 
 #include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,17 +33,12 @@ double tail_step(double gradient, double curvature) {
 
 /// -H^-1 g over the coordinates that are `moving`, with the eigenvalues of H made positive.
 std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::vector<int>& moving) {
-  const int count = static_cast<int>(moving.size());
   std::vector<double> step(at.gradient.size());
-  if (count == 0) return step;
-  Matrix hessian(count, count);
+  if (moving.empty()) return step;
   std::vector<double> gradient;
-  for (int j = 0; j < count; ++j) {
-    const int from = moving[static_cast<std::size_t>(j)];
-    gradient.push_back(at.gradient[static_cast<std::size_t>(from)]);
-    for (int i = 0; i < count; ++i) hessian(i, j) = at.hessian(moving[static_cast<std::size_t>(i)], from);
-  }
-  const SymmetricEigen eigen = symmetric_eigen(hessian);
+  gradient.reserve(moving.size());
+  for (const int from : moving) gradient.push_back(at.gradient[static_cast<std::size_t>(from)]);
+  const SymmetricEigen eigen = symmetric_eigen(submatrix(at.hessian, moving, moving));
   const double floor = std::sqrt(std::numeric_limits<double>::epsilon()) * largest(eigen.values);
   std::vector<double> along = multiply_t(eigen.vectors, gradient);
   for (std::size_t i = 0; i < along.size(); ++i) along[i] /= -std::max(std::abs(eigen.values[i]), floor);

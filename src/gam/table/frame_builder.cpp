@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/frame_builder.hpp"
 
+#include "base/at.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/csv_rows.hpp"
 
@@ -20,6 +21,8 @@
 
 namespace tessera::gam {
 namespace {
+
+using base::at;
 
 // A factor has a coefficient for each level, so a column with more texts than this is not meant as one.
 constexpr std::size_t max_levels = 100000;
@@ -135,7 +138,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
     }
     for (const auto& [name, levels] : request.known_levels) {
       if (name != expression.text || !expression.is_column()) continue;
-      UsedColumn& column = columns_[static_cast<std::size_t>(variable.columns[0])];
+      UsedColumn& column = columns_[at(variable.columns[0])];
       column.known_levels = &levels;
       column.text = column.typed = true;
     }
@@ -169,7 +172,7 @@ void ReadPlan::apply(const TableOptions& options) {
 }
 
 bool ReadPlan::is_factor(const PlannedVariable& variable) const {
-  return variable.expression->is_column() && columns_[static_cast<std::size_t>(variable.columns[0])].text;
+  return variable.expression->is_column() && columns_[at(variable.columns[0])].text;
 }
 
 bool ReadPlan::is_missing(std::string_view field) const {
@@ -183,7 +186,7 @@ bool ReadPlan::unseen_is_complete(const PlannedVariable& variable) const {
 
 FrameBuilder::FrameBuilder(const ReadPlan& plan, tessera::Range rows, std::string_view row_word)
     : plan_(plan), row_word_(row_word) {
-  const auto count = static_cast<std::size_t>(rows.size());
+  const auto count = at(rows.size());
   const std::size_t columns = plan.columns().size();
   numbers_.resize(columns);
   codes_.resize(columns);
@@ -298,25 +301,25 @@ void FrameBuilder::end_row(std::int64_t row_number) {
     const ReadPlan::PlannedVariable& planned = plan_.variables()[v];
     Variable& variable = frame_.variables[v];
     if (variable.factor) {
-      const std::int32_t code = codes_[static_cast<std::size_t>(planned.columns[0])];
+      const std::int32_t code = codes_[at(planned.columns[0])];
       variable.codes[row_] = code;
       complete = complete && (code >= 0 || (code == Variable::unseen && plan_.unseen_is_complete(planned)));
       continue;
     }
     double value = 0;
     if (planned.expression->is_column()) {
-      value = numbers_[static_cast<std::size_t>(planned.columns[0])];
+      value = numbers_[at(planned.columns[0])];
     } else {
       for (std::size_t a = 0; a < planned.columns.size(); ++a)
-        arguments_[a] = numbers_[static_cast<std::size_t>(planned.columns[a])];
+        arguments_[a] = numbers_[at(planned.columns[a])];
       value = planned.expression->evaluate(arguments_);
     }
     variable.numbers[row_] = value;
     complete = complete && !std::isnan(value);
     if (std::isinf(value) && !stays_infinite) {
       infinite = &variable;
-      stays_infinite = !planned.expression->is_column() ||
-                       !plan_.columns()[static_cast<std::size_t>(planned.columns[0])].numbers_for.empty();
+      stays_infinite =
+          !planned.expression->is_column() || !plan_.columns()[at(planned.columns[0])].numbers_for.empty();
     }
   }
   // R drops a row with a missing value before it looks for infinite ones.
@@ -366,7 +369,7 @@ void FrameBuilder::agree_on_levels(const tessera::mpi::Communicator& comm, Varia
   }
   std::vector<std::uint8_t> seen(texts.size());
   for (std::size_t i = 0; i < variable.codes.size(); ++i) {
-    if (frame_.complete[i] != 0) seen[static_cast<std::size_t>(variable.codes[i])] = 1;
+    if (frame_.complete[i] != 0) seen[at(variable.codes[i])] = 1;
   }
   std::vector<std::string> mine;
   for (std::size_t code = 0; code < texts.size(); ++code) {
@@ -386,7 +389,7 @@ void FrameBuilder::agree_on_levels(const tessera::mpi::Communicator& comm, Varia
       final_code[code] = static_cast<std::int32_t>(place - variable.levels.begin());
   }
   for (std::int32_t& code : variable.codes) {
-    if (code >= 0) code = final_code[static_cast<std::size_t>(code)];
+    if (code >= 0) code = final_code[at(code)];
   }
 }
 
@@ -396,7 +399,7 @@ Frame FrameBuilder::finish(const tessera::mpi::Communicator& comm, std::int64_t 
   frame_.complete_rows = comm.allreduce(mine, mpi::Reduction::sum);
   for (std::size_t v = 0; v < frame_.variables.size(); ++v) {
     if (frame_.variables[v].factor)
-      agree_on_levels(comm, frame_.variables[v], static_cast<std::size_t>(plan_.variables()[v].columns[0]));
+      agree_on_levels(comm, frame_.variables[v], at(plan_.variables()[v].columns[0]));
   }
   describe_columns(comm);
   return std::move(frame_);

@@ -37,6 +37,7 @@ std::vector<Measurement> sums_by(Job& job, const SuiteOptions& options, const ch
     std::vector<DeviceZeros> zeros;
     together(job.comm(), [&] { zeros = zeros_on(contexts_of(job.devices()), count * sizeof(double)); });
     std::vector<double*> arrays;
+    arrays.reserve(zeros.size());
     for (const DeviceZeros& array : zeros) arrays.push_back(static_cast<double*>(array.data()));
     const std::string name =
         fmt::format("{}, {}, {}", counted(count, "double"),

@@ -198,74 +198,96 @@ struct TraceFigures {
 
 /// Buffers of all sizes from 2^-17 to 2^-5 of the card, all scales alike, on eight streams, so that 95 % of
 /// the card is in use; which one goes next is random. Given up after a minute.
-TraceFigures trace(BenchDevices& devices, const std::string& what, Allocator& allocator) {
+class Trace {
+ public:
+  Trace(BenchDevices& devices, std::string what, Allocator& allocator)
+      : devices_(devices), what_(std::move(what)), allocator_(allocator) {}
+
+  TraceFigures run() {
+    const std::size_t free_before = devices_.free_bytes();
+    std::size_t least_free = free_before;
+    std::size_t peak_live = 0;
+    for (int step = 0; step < steps; ++step) {
+      take_one(step);
+      peak_live = std::max(peak_live, live_bytes_);
+      least_free = std::min(least_free, devices_.free_bytes());
+    }
+    while (!live_.empty()) give_back_one();
+    const auto to_live = [&](std::size_t bytes) {
+      return static_cast<double>(bytes) / static_cast<double>(peak_live);
+    };
+    return {.reserved = to_live(allocator_.peak_reserved_bytes()),
+            .on_device = to_live(free_before - least_free),
+            .step_us = 1e6 * elapsed_.count() / steps,
+            .failures = failures_};
+  }
+
+ private:
+  static constexpr int steps = 3000;
+
   struct Live {
     void* memory;
     std::size_t bytes;
     StreamView stream;
   };
-  constexpr int steps = 3000;
-  const std::vector<StreamView> streams = devices.streams_of_first(8);
-  const auto card = static_cast<double>(devices.total_bytes());
-  const auto full = static_cast<std::size_t>(0.95 * card);
-  const std::size_t free_before = devices.free_bytes();
-  std::size_t least_free = free_before;
-  std::mt19937_64 random(1);
-  std::vector<Live> live;
-  std::size_t live_bytes = 0;
-  std::size_t peak_live = 0;
-  TraceFigures figures;
-  const auto give_back_one = [&] {
-    std::swap(live[random() % live.size()], live.back());
-    allocator.give_back(live.back().memory, live.back().stream);
-    live_bytes -= live.back().bytes;
-    live.pop_back();
-  };
-  std::chrono::duration<double> elapsed{};
-  for (int step = 0; step < steps; ++step) {
-    const double scale = static_cast<double>(random() >> 11) * 0x1p-53;
-    const auto bytes = static_cast<std::size_t>(card * std::exp2(-17.0 + 12.0 * scale));
-    const StreamView stream = streams[random() % streams.size()];
+
+  void take_one(int step) {
+    const double scale = static_cast<double>(random_() >> 11) * 0x1p-53;
+    const auto bytes = static_cast<std::size_t>(card_ * std::exp2(-17.0 + 12.0 * scale));
+    const StreamView stream = streams_[random_() % streams_.size()];
     const auto begin = std::chrono::steady_clock::now();
-    while (live_bytes + bytes > full) give_back_one();
-    void* memory = allocator.take(bytes, stream);
-    while (memory == nullptr && !live.empty()) {
-      ++figures.failures;
-      give_back_one();
-      memory = allocator.take(bytes, stream);
-    }
-    if (memory == nullptr && !devices.on_host()) {
-      // Nothing is live: what is missing was given back on streams that have not come to it.
-      wait_for_device();
-      memory = allocator.take(bytes, stream);
-    }
-    elapsed += std::chrono::steady_clock::now() - begin;
-    if (elapsed > std::chrono::minutes(1))
+    void* const memory = memory_for(bytes, stream);
+    elapsed_ += std::chrono::steady_clock::now() - begin;
+    if (elapsed_ > std::chrono::minutes(1))
       throw Error(ErrorCode::job_fault,
                   fmt::format("{}: the trace has come to step {} of {} in a minute, and "
                               "{} takes found no memory: it is given up",
-                              what, step, steps, figures.failures));
+                              what_, step, steps, failures_));
     if (memory == nullptr)
       throw Error(
           ErrorCode::job_fault,
           fmt::format("{}: the trace has given back everything at step {}, and yet {} bytes are not to be "
                       "had: the device has {} free",
-                      what, step, bytes, devices.free_bytes()));
-    if (!devices.on_host()) touch(memory, std::min<std::size_t>(bytes, 4096), stream);
-    live.push_back({memory, bytes, stream});
-    live_bytes += bytes;
-    peak_live = std::max(peak_live, live_bytes);
-    least_free = std::min(least_free, devices.free_bytes());
+                      what_, step, bytes, devices_.free_bytes()));
+    if (!devices_.on_host()) touch(memory, std::min<std::size_t>(bytes, 4096), stream);
+    live_.push_back({memory, bytes, stream});
+    live_bytes_ += bytes;
   }
-  while (!live.empty()) give_back_one();
-  const auto to_live = [&](std::size_t bytes) {
-    return static_cast<double>(bytes) / static_cast<double>(peak_live);
-  };
-  figures.reserved = to_live(allocator.peak_reserved_bytes());
-  figures.on_device = to_live(free_before - least_free);
-  figures.step_us = 1e6 * elapsed.count() / steps;
-  return figures;
-}
+
+  /// Gives back what is in the way; null if there is no memory even then.
+  void* memory_for(std::size_t bytes, StreamView stream) {
+    while (live_bytes_ + bytes > full_) give_back_one();
+    void* memory = allocator_.take(bytes, stream);
+    while (memory == nullptr && !live_.empty()) {
+      ++failures_;
+      give_back_one();
+      memory = allocator_.take(bytes, stream);
+    }
+    if (memory != nullptr || devices_.on_host()) return memory;
+    // Nothing is live: what is missing was given back on streams that have not come to it.
+    wait_for_device();
+    return allocator_.take(bytes, stream);
+  }
+
+  void give_back_one() {
+    std::swap(live_[random_() % live_.size()], live_.back());
+    allocator_.give_back(live_.back().memory, live_.back().stream);
+    live_bytes_ -= live_.back().bytes;
+    live_.pop_back();
+  }
+
+  BenchDevices& devices_;
+  std::string what_;
+  Allocator& allocator_;
+  std::vector<StreamView> streams_ = devices_.streams_of_first(8);
+  double card_ = static_cast<double>(devices_.total_bytes());
+  std::size_t full_ = static_cast<std::size_t>(0.95 * card_);
+  std::mt19937_64 random_{1};
+  std::vector<Live> live_;
+  std::size_t live_bytes_ = 0;
+  std::chrono::duration<double> elapsed_{};
+  int failures_ = 0;
+};
 
 std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOptions& options,
                                 BenchDevices& devices) {
@@ -279,7 +301,7 @@ std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOption
         if (comm.rank() != 0 || devices.size() == 0) return;
         devices.bind(0);
         const auto allocator = make();
-        figures = trace(devices, what, *allocator);
+        figures = Trace(devices, what, *allocator).run();
         measured = true;
       });
     } catch (const Error& error) {  // an answer about this allocator; the others' figures count

@@ -36,7 +36,7 @@ FamilyFunction function_of(const toml::table& table, const char* key, const std:
     throw Error(ErrorCode::usage, fmt::format(R"({}: there is no {}: write {} = "…", an expression of {})",
                                               origin, key, key, fmt::join(arguments, " and ")));
   try {
-    return FamilyFunction(text->get(), arguments);
+    return {text->get(), arguments};
   } catch (const Error& error) {
     refuse(origin, text->source(), fmt::format("{}: {}", key, error.what()));
   }
@@ -51,7 +51,7 @@ std::string literal(double number) {
 /// lines with quotes such that it ends early.
 std::string quoted(std::string_view text) {
   const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; };
-  if (text.find('\'') == text.npos && std::none_of(text.begin(), text.end(), is_control))
+  if (text.find('\'') == std::string_view::npos && std::none_of(text.begin(), text.end(), is_control))
     return fmt::format("'{}'", text);
   std::string out = "\"";
   for (const char c : text) {

@@ -36,7 +36,7 @@ struct FitContext {
 
   /// *Collective.* The sums of a pass over the rows, timed as "rows". Throws `FellBack`.
   template <class Pass>
-  auto sums_of(const RowPass& rows, const Pass& pass) const {
+  [[nodiscard]] auto sums_of(const RowPass& rows, const Pass& pass) const {
     PhaseClock clock(job.comm(), phases, "rows", "the sums over the rows");
     clock.add_bytes(rows.bytes_per_pass());
     auto sums = pass();

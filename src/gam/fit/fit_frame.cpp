@@ -70,7 +70,7 @@ class FitRun {
         draft_design(fit_.job.comm(), fit_.formula, frame_, fit_.options.knots, standards_);
     model_.design = draft.design;
     pass_.emplace(fit_.job, fit_.plan, rows_);
-    const RawMoments moments = pass_->moments();
+    RawMoments moments = pass_->moments();
     fit_.require_no_fallback();
     together(fit_.job.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });

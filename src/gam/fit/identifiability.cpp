@@ -49,6 +49,7 @@ Matrix sampled_columns(const mpi::Communicator& comm, const Frame& frame, const 
 std::vector<std::vector<int>> told_by_root(const mpi::Communicator& comm,
                                            std::vector<std::vector<int>> lists) {
   std::vector<std::int64_t> sizes;
+  sizes.reserve(lists.size());
   for (const auto& list : lists) sizes.push_back(static_cast<std::int64_t>(list.size()));
   std::array<std::int64_t, 1> count{static_cast<std::int64_t>(sizes.size())};
   comm.broadcast(std::span<std::int64_t>(count), 0);
@@ -122,6 +123,7 @@ namespace {
 std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const Design& design,
                                            std::vector<DeterminedColumn> columns) {
   std::vector<std::vector<int>> places;
+  places.reserve(columns.size());
   for (const DeterminedColumn& one : columns) places.push_back({one.block, one.column, one.zero ? 1 : 0});
   places = told_by_root(comm, std::move(places));
   columns.resize(places.size());

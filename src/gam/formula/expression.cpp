@@ -167,6 +167,7 @@ std::vector<std::string> Expression::columns() const {
 }
 
 double Expression::evaluate(std::span<const double> columns_of_row) const {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): every row would pay for what a step overwrites
   std::array<double, max_stack + 1> stack;
   std::size_t top = 0;  // operands waiting
   for (const Step& step : steps) {

@@ -63,7 +63,7 @@ class RightHandSide {
     // A long sum leans to the left: it is walked along, since a stack of its length may be too deep.
     std::vector<const Syntax*> signs;
     const Syntax* first = &tree;
-    for (; first->is_binary("+") || first->is_binary("-"); first = &first->children[0])
+    for (; first->is_binary("+") || first->is_binary("-"); first = first->children.data())
       signs.push_back(first);
     Terms terms = addend(*first);
     for (auto sign = signs.rbegin(); sign != signs.rend(); ++sign) {

@@ -31,6 +31,7 @@ std::vector<Nonzero> raw_values(const Component& component, double x) {
   }
   const LocalValues local = evaluate(component.margin, x);
   std::vector<Nonzero> values;
+  values.reserve(4);
   for (int a = 0; a < 4; ++a) values.push_back({local.place + a, local.values[at(a)]});
   return values;
 }
@@ -130,7 +131,7 @@ Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<con
       values[c] = components[c].kind == Component::Kind::factor ? level : 1.0;
       if (components[c].kind != Component::Kind::factor) continue;
       const std::string& text = variable_of(model.design, components[c]).levels[at(level)];
-      name = name.empty() ? text : name + " : " + text;
+      name += name.empty() ? text : " : " + text;
     }
     levels.names.push_back(name.empty() ? "per unit" : name);
     levels.values.push_back(term.estimate(values));

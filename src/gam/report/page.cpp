@@ -132,7 +132,7 @@ class Page {
   /// One axis for all curves, if that is wanted.
   [[nodiscard]] std::optional<Interval> common_axis() const {
     if (!options_.same_y_scale) return std::nullopt;
-    Interval all{INFINITY, -INFINITY};
+    Interval all = no_interval;
     for (const Effect& effect : effects_) {
       const auto* curve = std::get_if<Curve>(&effect.shape);
       if (curve == nullptr) continue;

@@ -62,7 +62,6 @@ Plot::Plot(PlotText text, PlotAxis x, PlotAxis y, PlotSize size, double right_ma
       size_(size),
       left_(label_room(y_) + tick_length + 6 + (y_.title.empty() ? 4 : 20)),
       right_(size.width - right_margin),
-      top_(10),
       bottom_(size.height - 38) {
   if (!x_.categories.empty()) x_.values = {0, static_cast<double>(x_.categories.size())};
   if (!y_.categories.empty()) y_.values = {0, static_cast<double>(y_.categories.size())};

@@ -82,7 +82,10 @@ class Plot {
   PlotAxis x_;
   PlotAxis y_;
   PlotSize size_;
-  double left_, right_, top_, bottom_;  ///< of the frame
+  // The frame.
+  double left_, right_;
+  double top_ = 10;
+  double bottom_;
   std::string axes_;
   std::string marks_;
 };

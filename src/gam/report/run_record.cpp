@@ -161,7 +161,7 @@ std::string timeline_svg(const RunRecord& run) {
   double begin = 0;
   std::vector<PlotRectangle> bars;
   for (std::size_t i = 0; i < run.phases.size(); ++i) {
-    const double row = static_cast<double>(i);
+    const auto row = static_cast<double>(i);
     bars.push_back({begin, begin + run.phases[i].seconds, row + 0.8, row + 0.2});
     begin += run.phases[i].seconds;
   }

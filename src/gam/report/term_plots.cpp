@@ -53,6 +53,7 @@ std::vector<std::string> rising_colours() {
   constexpr Colour low{246, 245, 240};
   constexpr Colour high{64, 64, 82};
   std::vector<std::string> colours;
+  colours.reserve(colour_steps);
   for (int i = 0; i < colour_steps; ++i) {
     colours.push_back(text_of(between(low, high, (i + 0.5) / colour_steps)));
   }
@@ -175,7 +176,7 @@ std::string quantiles_svg(const Effect& effect, const Levels& levels) {
 }  // namespace
 
 Interval extent_of(const Curve& curve) {
-  Interval range{INFINITY, -INFINITY};
+  Interval range = no_interval;
   const double errors = curve.lines.size() == 1 ? 2 : 0;
   for (const Curve::Line& line : curve.lines) {
     for (const Estimate& one : line.values) {

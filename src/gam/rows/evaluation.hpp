@@ -24,7 +24,7 @@ struct Located {
 
 inline Located locate(const MarginTable& margin, const double* numbers, double x) {
   if (margin.cyclic) x = within_period(x, margin.begin, margin.end);
-  int slot;
+  int slot = 0;
   if (margin.uniform) {
     const double u = (x - margin.begin) * margin.inverse_step;
     const double last = margin.cells;
@@ -41,7 +41,7 @@ inline Located locate(const MarginTable& margin, const double* numbers, double x
 /// The four values of a margin at a located point.
 inline void local_values(const MarginTable& margin, const double* numbers, const Located& at,
                          double* values) {
-  const double* c = numbers + margin.cubics + 16 * at.slot;
+  const double* c = numbers + margin.cubics + std::int64_t{16} * at.slot;
   for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
 }
 

@@ -109,7 +109,7 @@ struct HostRows::Chunk {
         eta(chunk_rows),
         weight(chunk_rows),
         first(chunk_rows),
-        part(at(4 * chunk_rows)),
+        part(4 * at(chunk_rows)),
         places(at(view.placement_count) * chunk_rows),
         values(at(view.values_per_row) * chunk_rows),
         weighted(values.size()) {}
@@ -235,7 +235,7 @@ void HostRows::evaluate_component(const ComponentTable& component, const Chunk& 
       for (int r = 0; r < chunk.count; ++r) {
         const Located located = locate(margin, view_.numbers, numbers[index[r]]);
         places[r] = located.place;
-        local_values(margin, view_.numbers, located, values + 4 * r);
+        local_values(margin, view_.numbers, located, values + std::ptrdiff_t{4} * r);
       }
       break;
     }

@@ -68,8 +68,8 @@ class RowLayout {
   void add_component(const Component& component);
   void add_parts(const Component& component, ComponentTable& table);
   [[nodiscard]] std::vector<BandSpline> band_of(const TermTable& term) const;
-  void add_placement(const RawTerm& term, std::uint64_t left_out);
-  void add_product(int row_term, int column_term, std::uint64_t left_out);
+  void add_placement(const RawTerm& term, std::uint64_t mask);
+  void add_product(int row_term, int column_term, std::uint64_t mask);
   void add_square(int index, const RawTerm& term);
   void take_in(Product product, int columns);
   void unpack(const Product& product, std::span<const double> reduced, Matrix& gram) const;

@@ -33,7 +33,7 @@ HostName host_name() {
 /// What a rank has opened.
 struct OpenedFile {
   files::FileState file;
-  HostName host;
+  HostName host{};
 };
 
 /// The nodes of a shared file system may have different device numbers for it, as those of NFS have, so that

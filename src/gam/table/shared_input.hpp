@@ -41,7 +41,7 @@ class SharedTable {
   /// *Collective.* What `work` returns, a collective reading of the table. Throws the same `Error(input)` on
   /// every rank if the table was written to since it was opened, whatever else it seemed to be then.
   template <class Work>
-  auto read(const tessera::mpi::Communicator& comm, Work work) const {
+  [[nodiscard]] auto read(const tessera::mpi::Communicator& comm, Work work) const {
     auto result = [&] {
       try {
         return work();

@@ -49,7 +49,7 @@ void measure(const std::vector<Suite>& suites, const CLI::App& app, const mpi::S
 int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   CLI::App app{"Measures parts of Tessera, as one or more suites, beside a peer where there is one.", name};
   app.formatter(apps::help_layout());
-  app.set_version_flag("--version", std::string("tessera-bench ") + tessera::version);
+  app.set_version_flag("--version", std::string("tessera-bench ") + tessera::version());
   app.footer(apps::footer(
       "0 measured; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault"));
   app.require_subcommand(1, 0);

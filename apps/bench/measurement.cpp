@@ -68,7 +68,7 @@ void print_table(const std::vector<Measurement>& measurements, const std::string
   const std::size_t suite = width_of(&Measurement::suite, 6);
   const std::size_t name = width_of(&Measurement::name, 24);
   const std::size_t what = width_of(&Measurement::what, 28);
-  std::string text = fmt::format("tessera-bench {} ({}) on {}\n", version, TESSERA_COMMIT, machine);
+  std::string text = fmt::format("tessera-bench {} ({}) on {}\n", version(), TESSERA_COMMIT, machine);
   const auto to = std::back_inserter(text);
   fmt::format_to(to, "{:<{}}{:<{}}{:<{}}{:>10}{:>10}{:>10}  {}\n", "suite", suite, "case", name, "what", what,
                  "minimum", "median", "maximum", "unit");
@@ -85,7 +85,7 @@ void print_json_lines(const std::vector<Measurement>& measurements, const std::s
         {"suite", m.suite},     {"case", m.name},          {"what", m.what},
         {"unit", m.unit},       {"runs", m.values.size()}, {"minimum", m.minimum()},
         {"median", m.median()}, {"maximum", m.maximum()},  {"machine", machine},
-        {"version", version},   {"commit", TESSERA_COMMIT}};
+        {"version", version()}, {"commit", TESSERA_COMMIT}};
     files::write_data(line.dump(-1, ' ', true) + '\n');
   }
 }

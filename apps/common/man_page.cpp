@@ -125,7 +125,7 @@ std::string man_page(const CLI::App& app, std::string_view date) {
 
   std::ostringstream out;
   out << ".\\\" Made by " << escaped(name) << " from the definition of its command line.\n"
-      << ".TH " << escaped(title) << " 1 " << date << " \"Tessera " << version << "\" \"User Commands\"\n"
+      << ".TH " << escaped(title) << " 1 " << date << " \"Tessera " << version() << "\" \"User Commands\"\n"
       << ".SH NAME\n"
       << escaped(name) << " \\- " << escaped(purpose) << '\n'
       << ".SH SYNOPSIS\n.nf\n";

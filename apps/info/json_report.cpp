@@ -96,7 +96,7 @@ Json plan_object(const Plan& plan) {
 }  // namespace
 
 std::string json_report(const Survey& survey) {
-  Json report = {{"version", version},
+  Json report = {{"version", version()},
                  {"policy", to_string(survey.question.policy)},
                  {"score_model", to_string(survey.question.score_model)},
                  {"score_scale", score_scale},

@@ -135,7 +135,7 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   CLI::App app{
       "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut.", name};
   app.formatter(apps::help_layout());
-  app.set_version_flag("--version", std::string("tessera-info ") + tessera::version);
+  app.set_version_flag("--version", std::string("tessera-info ") + tessera::version());
   app.footer(apps::footer("0 answer; 2 usage; 3 input; 5 device required but absent; 6 job fault"));
   app.require_subcommand(0, 1);
   Options options;

@@ -75,7 +75,7 @@ std::string table_report(const Survey& survey) {
   // A shared device is listed once for each rank that drives it.
   std::set<Uuid> uuids;
   for (const auto& device : inventory.devices()) uuids.insert(device.uuid);
-  std::string out = fmt::format("tessera {}: {} on {}, {}; policy {}, scores by {}\n\nRanks\n{}", version,
+  std::string out = fmt::format("tessera {}: {} on {}, {}; policy {}, scores by {}\n\nRanks\n{}", version(),
                                 counted(inventory.ranks().size(), "rank"), counted(inventory.nodes(), "node"),
                                 counted(uuids.size(), "device"), to_string(survey.question.policy),
                                 to_string(survey.question.score_model), rank_table(survey));

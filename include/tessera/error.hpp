@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <stdexcept>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// What kind of thing went wrong. Programs turn it into an exit status (see `exit_status`).
 enum class ErrorCode {
@@ -19,7 +21,7 @@ enum class ErrorCode {
 /// Misuse or unusable input. The message is one line that says what, where and what to do.
 ///
 /// A missing GPU is not an Error but an `Absence`; a device fault is not an Error but a `Verdict`.
-class Error : public std::runtime_error {
+class TESSERA_EXPORT Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
 
@@ -44,4 +46,4 @@ class Error : public std::runtime_error {
   return 6;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,13 +2,14 @@
 #include <tessera/device/backend.hpp>
 
 #include "device/backend_outcomes.hpp"
+#include "device/context_access.hpp"
 #include "device/cuda_calls.hpp"
 
 #include <tessera/error.hpp>
 
 #include <exception>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 std::string quoted(std::string_view label) {
@@ -36,12 +37,13 @@ BackendContext probe_backend(std::string_view label) {
       throw Error(ErrorCode::job_fault, quoted(label) + " cannot use " + named(info) + ": " + error.what());
     }
   }
-  return {device, device->stream(), info.capability, &device->modules(), device->arena()};
+  return {device, device->stream(), info.capability, &device->modules(),
+          detail::ContextAccess::arena(*device)};
 }
 
 detail::Erased detail::build_once(const BackendContext& context, std::string_view label,
                                   const std::type_info& type, const std::function<Erased()>& build) {
-  BackendOutcomes::Slot& slot = context.device->backends().slot_of(label);
+  BackendOutcomes::Slot& slot = ContextAccess::backends(*context.device).slot_of(label);
   const std::lock_guard lock(slot.building);
   if (!slot.done) {
     slot.type = type;
@@ -63,4 +65,4 @@ detail::Erased detail::build_once(const BackendContext& context, std::string_vie
   return slot.built;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -8,7 +8,7 @@
 #include <string>
 #include <typeindex>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// What became of the backends of one device, by label.
 class BackendOutcomes {
@@ -37,4 +37,4 @@ class BackendOutcomes {
   std::map<std::string, Slot> slots_;
 };
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

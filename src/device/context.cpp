@@ -2,6 +2,7 @@
 #include <tessera/device/context.hpp>
 
 #include "device/backend_outcomes.hpp"
+#include "device/context_access.hpp"
 #include "device/cuda_calls.hpp"
 
 #include <tessera/error.hpp>
@@ -10,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Does `action`, and names the device if it fails.
@@ -96,8 +97,8 @@ Ordinal DeviceContext::ordinal() const noexcept {
 StreamView DeviceContext::stream() const noexcept {
   return state_->stream->view;
 }
-std::shared_ptr<const void> DeviceContext::keep_stream() const noexcept {
-  return state_->stream;
+std::shared_ptr<const void> detail::ContextAccess::keep_stream(const DeviceContext& context) noexcept {
+  return context.state_->stream;
 }
 ModuleCache& DeviceContext::modules() const noexcept {
   return *state_->modules;
@@ -115,19 +116,20 @@ const DeviceContext* DeviceContext::bound_to_this_thread() noexcept {
   return state ? state->owner : nullptr;
 }
 
-std::shared_ptr<void> DeviceContext::keep_bound() {
+std::shared_ptr<void> detail::ContextAccess::keep_bound() {
+  using State = DeviceContext::State;
   return {nullptr, [before = State::bound](void*) { State::bound = before; }};
 }
 
-void DeviceContext::set_arena(Arena* arena) const noexcept {
-  state_->arena = arena;
+void detail::ContextAccess::set_arena(const DeviceContext& context, Arena* arena) noexcept {
+  context.state_->arena = arena;
 }
-Arena* DeviceContext::arena() const noexcept {
-  return state_->arena;
+Arena* detail::ContextAccess::arena(const DeviceContext& context) noexcept {
+  return context.state_->arena;
 }
 
-detail::BackendOutcomes& DeviceContext::backends() const noexcept {
-  return state_->backends;
+detail::BackendOutcomes& detail::ContextAccess::backends(const DeviceContext& context) noexcept {
+  return context.state_->backends;
 }
 
 void DeviceContext::synchronize() const {
@@ -141,4 +143,4 @@ std::int64_t DeviceContext::free_memory_bytes() const {
                    [&] { return cuda::free_memory_bytes(state_->ordinal); });
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 void check(const ModuleSource& source) {
@@ -103,7 +103,7 @@ struct ModuleCache::State {
   CompileOutcome produce(const ModuleSource& source, ComputeCapability capability) {
     const std::string device = std::to_string(capability.major) + "." + std::to_string(capability.minor);
     const std::string compiler_version = compiler->version();
-    const std::string key = to_text({device, compiler_version, version, key_of(source)});
+    const std::string key = to_text({device, compiler_version, version(), key_of(source)});
     ModuleFiles::Found found = files.read(key);
     if (found.text) {
       ++disk_hits;
@@ -173,4 +173,4 @@ ModuleCache::Disk ModuleCache::disk() const {
   return {state_->files.directory(), state_->files.problem()};
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

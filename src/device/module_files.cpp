@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Of a file: compiled code has some hundred kB.
@@ -162,4 +162,4 @@ std::string ModuleFiles::problem() const {
   return problem_;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -11,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// A place for files, made where it is missing.
 struct ModuleFolder {
@@ -65,4 +67,4 @@ class ModuleFiles {
   std::string problem_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

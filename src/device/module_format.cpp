@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// The first line of every file: what a later version cannot read it must not take for its own.
@@ -81,4 +81,4 @@ std::optional<ModuleKey> read_module_head(std::string_view head) {
   return key;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

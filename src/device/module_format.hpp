@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// What code in a file was made of and for: all that it depends on.
 struct ModuleKey {
@@ -39,4 +41,4 @@ inline constexpr std::size_t module_head_bytes = 4096;
 /// What the beginning of a file says of its key. `source` is the name of the source alone.
 [[nodiscard]] std::optional<ModuleKey> read_module_head(std::string_view head);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

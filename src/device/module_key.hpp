@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// One text of several, so that no two lists of texts look the same.
 [[nodiscard]] std::string joined(const std::vector<std::string_view>& texts);
@@ -15,4 +15,4 @@ namespace tessera {
 /// All of a source that its code depends on.
 [[nodiscard]] std::string key_of(const ModuleSource& source);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

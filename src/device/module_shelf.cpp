@@ -18,7 +18,7 @@
 #include <optional>
 #include <tuple>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
@@ -110,4 +110,4 @@ ModuleCacheLimit module_cache_limit() {
   return limit;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include "base/descriptor.hpp"
 
 #include <cstdint>
@@ -10,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// One file of a cache.
 struct ShelvedModule {
@@ -54,4 +56,4 @@ struct ModuleCacheLimit {
 };
 [[nodiscard]] ModuleCacheLimit module_cache_limit();
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 using nvrtc::Status;
@@ -179,4 +179,4 @@ std::string to_string(const CompileFailure& failure) {
   return failure.reason + ": " + failure.log.substr(begin, failure.log.find('\n', begin) - begin);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

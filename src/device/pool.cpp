@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 struct DevicePool::State {
   std::vector<Entry> entries;
@@ -117,4 +117,4 @@ Ordinal DevicePool::most_free_memory() {
   return state_->entries[best].ordinal;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

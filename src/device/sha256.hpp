@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <string>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// SHA-256 of a text (FIPS 180-4), as 64 digits. Cost: some 200 MB/s.
 [[nodiscard]] std::string sha256(std::string_view text);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

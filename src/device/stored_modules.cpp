@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 std::optional<StoredModuleOrigin> origin_of(const ModuleShelf& shelf, const ShelvedModule& module) {
@@ -53,4 +53,4 @@ ModuleStore clear_stored_modules() {
   return gather([](const ModuleShelf& shelf, const ShelvedModule& module) { return shelf.remove(module); });
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

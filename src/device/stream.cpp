@@ -5,7 +5,7 @@
 
 #include <tessera/device/context.hpp>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 Stream::Stream(const DeviceContext& context) {
   if (context.info().simulated) return;
@@ -61,4 +61,4 @@ void Event::synchronize() const {
   if (view_.native() != nullptr) cuda::synchronize(view_);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

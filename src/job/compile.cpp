@@ -9,7 +9,7 @@
 #include <array>
 #include <map>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// The lowest rank that drives a device of each capability: it compiles for them all.
@@ -80,4 +80,4 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   return all;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

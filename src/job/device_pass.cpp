@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "device/context_access.hpp"
 #include "job/host_pass.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
@@ -9,7 +10,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// How many units of a tile the device takes at once: whole blocks within its share of the budget.
@@ -28,15 +29,17 @@ std::int64_t units_at_once(const PlannedTile& tile, std::int64_t block, std::int
 
 }  // namespace
 
-TileMemory DrivenDevice::memory(BufferPool& buffers, const DeviceContext& context,
-                                std::int64_t budget_bytes) {
+Tile DrivenDevice::next_call(Range part, Range whole, int index, const DeviceContext& context,
+                             BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop) {
   if (!arena) {
     workspaces.emplace(make_upstream(context));
     arena.emplace(buffers, context.stream());
-    context.set_arena(&*arena);
+    detail::ContextAccess::set_arena(context, &*arena);
   }
   arena->reset();
-  return {&buffers, &*workspaces, &*arena, budget_bytes};
+  return {
+      part, whole, index, context.info(), context.stream(), {&buffers, &*workspaces, &*arena, budget_bytes},
+      stop};
 }
 
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
@@ -112,8 +115,8 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
       if (options.stop != nullptr && options.stop->made()) return {.failure = {}, .cut_short = true};
       part.begin = part.end;
       part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
-      Tile tile(part, planned.units, device, context.info(), context.stream(),
-                own.memory(pooled, context, known.memory_budget_bytes), options.stop);
+      Tile tile = own.next_call(part, planned.units, device, context, pooled, known.memory_budget_bytes,
+                                options.stop);
       switch (compute_part(tile, context, work)) {
         case PartEnd::done: break;
         case PartEnd::stopped: return {.failure = {}, .cut_short = true};
@@ -161,4 +164,4 @@ Job::State::PartEnd Job::State::compute_part(Tile& tile, DeviceContext& context,
   return PartEnd::done;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

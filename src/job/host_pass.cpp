@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Enough parts for the threads to end together where units cost differently, few enough for a part to
@@ -39,4 +39,4 @@ bool compute_on_host(Range range, std::int64_t block, HostTeam& team,
       [&](int thread, Range part) { work({.range = part, .thread = thread, .threads = threads}); }, stop);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

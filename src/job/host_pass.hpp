@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Gives `range` to `work` in parts of whole blocks (the first begins a block) on the threads of `team`.
 /// Where there is a `stop`, parts are smaller, and no part begins once it is made. Returns true if every part
@@ -19,4 +19,4 @@ bool compute_on_host(Range range, std::int64_t block, HostTeam& team,
 /// that takes minutes, large enough to be worth a call.
 [[nodiscard]] std::int64_t stoppable_step(std::int64_t units, std::int64_t block, int threads) noexcept;
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// A job has threads of its own, of which MPI must know.
@@ -96,7 +96,7 @@ DeviceCollectives Job::collectives() {
     its.collectives.emplace(std::move(parts));
     if (its.lost) its.collectives->close();
   }
-  return DeviceCollectives(*its.collectives);
+  return its.collectives->view();
 }
 ModuleCache& Job::modules() {
   return *state().modules;
@@ -125,4 +125,4 @@ const Verdict& Job::last_verdict() const {
   return state().verdict;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -5,9 +5,9 @@
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
 #include "mpi/reason.hpp"
+#include "topology/measured_score.hpp"
 
 #include <tessera/error.hpp>
-#include <tessera/topology/score.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 #include <functional>
 #include <limits>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// One device that is timed. Only its own thread touches it between the warming up and the end.
@@ -73,8 +73,8 @@ class TimedRun {
 
   std::int64_t run_on_device() {
     const DeviceContext& context = timed_->context;
-    Tile tile({}, {}, index_, context.info(), context.stream(),
-              timed_->own.memory(timed_->buffers, context, claimed_.memory_budget_bytes()));
+    Tile tile = timed_->own.next_call({}, {}, index_, context, timed_->buffers,
+                                      claimed_.memory_budget_bytes(), nullptr);
     std::int64_t units = 0;
     try {
       units = options_.measure(tile);
@@ -194,9 +194,10 @@ std::vector<std::uint64_t> scores_of(const mpi::Communicator& comm,
     if (seconds > 0) fastest = std::min(fastest, seconds);
   fastest = comm.allreduce(fastest, mpi::Reduction::min);
   std::vector<std::uint64_t> scores(seconds_per_unit.size());
-  std::ranges::transform(seconds_per_unit, scores.begin(),
-                         [&](double seconds) { return seconds > 0 ? measured_score(seconds, fastest) : 0; });
+  std::ranges::transform(seconds_per_unit, scores.begin(), [&](double seconds) {
+    return seconds > 0 ? detail::measured_score(seconds, fastest) : 0;
+  });
   return scores;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

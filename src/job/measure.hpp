@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Whether the devices of a job can be measured beside each other.
 enum class Measurable {
@@ -39,4 +39,4 @@ enum class Measurable {
 [[nodiscard]] std::vector<std::uint64_t> scores_of(const mpi::Communicator& comm,
                                                    std::span<const double> seconds_per_unit);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

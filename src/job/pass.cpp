@@ -2,6 +2,7 @@
 #include "job/host_pass.hpp"
 #include "job/state.hpp"
 #include "mpi/check.hpp"
+#include "mpi/communicator_access.hpp"
 #include "mpi/roll_call.hpp"
 
 #include <tessera/device/trace.hpp>
@@ -16,7 +17,7 @@
 #include <numeric>
 #include <thread>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -57,7 +58,7 @@ Job::Call Job::call_of(const char* verb, std::initializer_list<const std::type_i
 }
 
 void Job::State::require_thread() const {
-  (void)mpi::detail::usable(comm);
+  (void)mpi::detail::CommunicatorAccess::usable(comm);
 }
 
 HostTeam& Job::State::team() {
@@ -238,4 +239,4 @@ void Job::run(const Plan& plan, const Pass& pass) {
   state.verdict = state.verdict_of_host(plan);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const DeviceReduce& on_device,
                                 const HostReduce& on_host, std::int64_t device_bytes_per_unit) {
@@ -52,4 +52,4 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const Devic
   return sums.front().values();
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 void check(const JobOptions& options, const mpi::Communicator& comm) {
@@ -229,4 +229,4 @@ void Job::State::set_up() {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

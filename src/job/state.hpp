@@ -7,6 +7,7 @@
 #include "job/fault/fault.hpp"
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
+#include "mpi/communicator_access.hpp"
 #include "topology/driver/cuda_visibility.hpp"
 
 #include <tessera/job/job.hpp>
@@ -19,7 +20,7 @@
 #include <optional>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// What a job keeps of a device that it drives from pass to pass. Only the device's thread touches it.
 struct DrivenDevice {
@@ -27,9 +28,10 @@ struct DrivenDevice {
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;
 
-  /// The memory for the next call of a tile's function, made at the first one. The device is current.
-  [[nodiscard]] TileMemory memory(BufferPool& buffers, const DeviceContext& context,
-                                  std::int64_t budget_bytes);
+  /// What the function of a tile is given for its next call, with memory that is made at the first one. The
+  /// device is current.
+  [[nodiscard]] Tile next_call(Range part, Range whole, int index, const DeviceContext& context,
+                               BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };
 
 /// How a tile's work ended: well, where it has no failure and was not cut short.
@@ -46,7 +48,8 @@ struct Job::State {
         options(std::move(chosen)),
         ballots(comm, options.stop),
         modules(std::make_shared<ModuleCache>(options.modules)) {
-    if (options.stop != nullptr) comm.set_meanwhile([stop = options.stop] { stop->look(); });
+    if (options.stop != nullptr)
+      mpi::detail::CommunicatorAccess::set_meanwhile(comm, [stop = options.stop] { stop->look(); });
   }
 
   mpi::Communicator comm;
@@ -127,4 +130,4 @@ struct Job::State {
   }
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Slabs double up to this size.
@@ -76,4 +76,4 @@ std::size_t Arena::capacity_bytes() const noexcept {
   return bytes;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

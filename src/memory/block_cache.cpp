@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::memory {
+namespace tessera::inline TESSERA_ABI::memory {
 
 BlockCache::BlockCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,
                        CacheLimits limits)
@@ -353,4 +353,4 @@ MemoryUpstream::Figures BlockCache::memory() const {
   return upstream_->figures();
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline TESSERA_ABI::memory

@@ -16,7 +16,7 @@
 
 /// The machinery under the pools: blocks of device memory that are leased to streams and, once returned,
 /// kept by stream and size class.
-namespace tessera::memory {
+namespace tessera::inline TESSERA_ABI::memory {
 
 struct Link {
   Block* newer = nullptr;
@@ -165,4 +165,4 @@ class alignas(apart_bytes) BlockCache {
   const char* pool_;
 };
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline TESSERA_ABI::memory

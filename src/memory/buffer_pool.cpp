@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 using memory::BlockCache;
 
@@ -57,4 +57,4 @@ MemoryUpstream::Figures BufferPool::memory() const {
   return cache_->memory();
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 // The kernel's own calls: hwloc would first have to discover the machine, for tens of milliseconds.
@@ -83,4 +83,4 @@ PinnedMemory::~PinnedMemory() {
   if (data_ != nullptr) (void)munmap(data_, size_bytes_);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

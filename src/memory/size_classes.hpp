@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 /// How many bytes a pool takes for a request, so that nearby sizes meet in one class.
-namespace tessera::memory {
+namespace tessera::inline TESSERA_ABI::memory {
 
 struct SizeClass {
   std::uint32_t index = 0;
@@ -41,4 +43,4 @@ inline constexpr std::uint32_t fine_classes = fine_class(largest_class_bytes).in
 }
 inline constexpr std::uint32_t power_classes = power_class(largest_class_bytes).index + 1;
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline TESSERA_ABI::memory

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/memory/upstream.hpp>
 
+#include "device/context_access.hpp"
 #include "memory/cuda_upstream.hpp"
 
-#include <tessera/device/context.hpp>
-
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context, UpstreamKind kind) {
   if (context.info().simulated)
     return make_host_upstream(static_cast<std::size_t>(context.info().total_memory_bytes));
   context.bind();
-  return cuda::make_upstream(context.ordinal(), context.keep_stream(), kind);
+  return cuda::make_upstream(context.ordinal(), detail::ContextAccess::keep_stream(context), kind);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 using memory::BlockCache;
@@ -70,4 +70,4 @@ void WorkspacePool::reset_stats() noexcept {
   cache_->reset_stats();
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace tessera::mpi {
+namespace tessera::inline TESSERA_ABI::mpi {
 namespace detail {
 
 std::string seconds(std::chrono::milliseconds time) {
@@ -39,4 +39,4 @@ void abort_job(std::string_view message, int status) {
   detail::abort_ranks(status);
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline TESSERA_ABI::mpi

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <chrono>
 #include <string>
 #include <string_view>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 
 /// "1800 s", or "300 ms"
 [[nodiscard]] std::string seconds(std::chrono::milliseconds time);
@@ -17,4 +19,4 @@ void say(std::string_view line, std::string_view rest = {}) noexcept;
 /// Ends the whole job at once, or in a child that a rank has forked the child alone.
 [[noreturn]] void abort_ranks(int status) noexcept;
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -2,11 +2,13 @@
 #include "base/hash.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
+#include "mpi/communicator_access.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/pause.hpp"
 #include "mpi/rank_group.hpp"
 #include "mpi/request.hpp"
 #include "mpi/roll_call.hpp"
+#include "mpi/within_clocks.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -16,7 +18,7 @@
 #include <optional>
 #include <thread>
 
-namespace tessera::mpi {
+namespace tessera::inline TESSERA_ABI::mpi {
 namespace {
 
 using detail::check;
@@ -112,33 +114,36 @@ void check(int code, const char* call) {
   throw Failure(std::string(call) + " failed: " + text);
 }
 
-MPI_Comm usable(const Communicator& comm) {
-  if (comm.native() == MPI_COMM_NULL)
-    throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
-  if (is_forked_child()) throw ForkedChild();
-  if (comm.self_.group->thread() != std::this_thread::get_id()) throw WrongThread();
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0) throw Error(ErrorCode::usage, mpi_is_over);
-  return comm.native();
-}
-
-std::string name_of_rank(const Communicator& comm) {
+std::string CommunicatorAccess::name_of_rank(const Communicator& comm) {
   const RankGroup& group = *comm.self_.group;
   return group.name_of(group.rank());
 }
 
-void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose) {
+void CommunicatorAccess::receive_empty(const Communicator& comm, int from, int tag,
+                                       std::string_view purpose) {
   const Purpose what(comm, std::string(purpose));
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag, usable(comm), &request), "MPI_Irecv");
+  check(MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag, comm.usable(), &request), "MPI_Irecv");
   // Not a collective: it is not counted as one.
   comm.wait_at(*comm.self_.waits, request, "a message", 0, comm.timeout());
 }
 
-void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
-               std::size_t piece) {
-  const MPI_Comm native = usable(comm);
+}  // namespace detail
+
+MPI_Comm Communicator::usable() const {
+  if (native() == MPI_COMM_NULL)
+    throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
+  if (detail::is_forked_child()) throw detail::ForkedChild();
+  if (self_.group->thread() != std::this_thread::get_id()) throw detail::WrongThread();
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0) throw Error(ErrorCode::usage, detail::mpi_is_over);
+  return native();
+}
+
+void Communicator::allreduce_elements(void* data, std::size_t count, MPI_Datatype type, Reduction how,
+                                      std::size_t piece) const {
+  const MPI_Comm native = usable();
   int type_bytes = 0;
   check(MPI_Type_size(type, &type_bytes), "MPI_Type_size");
   in_pieces(count, piece, [&](std::size_t offset, int elements) {
@@ -146,33 +151,33 @@ void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Data
     check(MPI_Iallreduce(MPI_IN_PLACE, static_cast<std::byte*>(data) + offset * type_bytes, elements, type,
                          operation(how), native, &request),
           "MPI_Iallreduce");
-    comm.wait(request, "an allreduce", static_cast<std::size_t>(elements) * type_bytes);
+    wait(request, "an allreduce", static_cast<std::size_t>(elements) * type_bytes);
   });
 }
 
-void broadcast_bytes(const Communicator& comm, void* data, std::size_t bytes, int root, std::size_t piece) {
-  const MPI_Comm native = usable(comm);
+void Communicator::broadcast_bytes(void* data, std::size_t bytes, int root, std::size_t piece) const {
+  const MPI_Comm native = usable();
   in_pieces(bytes, piece, [&](std::size_t offset, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibcast(static_cast<std::byte*>(data) + offset, count, MPI_BYTE, root, native, &request),
           "MPI_Ibcast");
-    comm.wait(request, "a broadcast", static_cast<std::size_t>(count));
+    wait(request, "a broadcast", static_cast<std::size_t>(count));
   });
 }
 
-std::vector<std::size_t> gathered_offsets(const Communicator& comm, std::size_t my_bytes) {
-  const MPI_Comm native = usable(comm);
-  std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size()));
+std::vector<std::size_t> Communicator::gathered_offsets(std::size_t my_bytes) const {
+  const MPI_Comm native = usable();
+  std::vector<std::size_t> counts(static_cast<std::size_t>(size()));
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallgather(&my_bytes, 1, MPI_UINT64_T, counts.data(), 1, MPI_UINT64_T, native, &request),
         "MPI_Iallgather");
-  comm.wait(request, "an allgather");
+  wait(request, "an allgather");
   return offsets_from(counts);
 }
 
-void allgatherv_bytes(const Communicator& comm, std::span<const std::byte> mine,
-                      std::span<const std::size_t> offsets, std::byte* out, std::size_t piece) {
-  const MPI_Comm native = usable(comm);
+void Communicator::allgatherv_bytes(std::span<const std::byte> mine, std::span<const std::size_t> offsets,
+                                    std::byte* out, std::size_t piece) const {
+  const MPI_Comm native = usable();
   const auto ranks = offsets.size() - 1;
   if (offsets.back() <= piece) {
     std::vector<std::size_t> counts(ranks);
@@ -183,19 +188,19 @@ void allgatherv_bytes(const Communicator& comm, std::span<const std::byte> mine,
     check(MPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, out, int_counts.data(),
                           int_offsets.data(), MPI_BYTE, native, &request),
           "MPI_Iallgatherv");
-    comm.wait(request, "an allgather", offsets.back());
+    wait(request, "an allgather", offsets.back());
     return;
   }
   // Displacements would not fit: every rank in turn broadcasts its part.
-  std::copy(mine.begin(), mine.end(), out + offsets[static_cast<std::size_t>(comm.rank())]);
+  std::copy(mine.begin(), mine.end(), out + offsets[static_cast<std::size_t>(rank())]);
   for (std::size_t r = 0; r < ranks; ++r)
-    broadcast_bytes(comm, out + offsets[r], offsets[r + 1] - offsets[r], static_cast<int>(r), piece);
+    broadcast_bytes(out + offsets[r], offsets[r + 1] - offsets[r], static_cast<int>(r), piece);
 }
 
-std::vector<std::size_t> incoming_counts(const Communicator& comm, std::span<const std::size_t> counts,
-                                         std::size_t total) {
-  const MPI_Comm native = usable(comm);
-  const auto ranks = static_cast<std::size_t>(comm.size());
+std::vector<std::size_t> Communicator::incoming_counts(std::span<const std::size_t> counts,
+                                                       std::size_t total) const {
+  const MPI_Comm native = usable();
+  const auto ranks = static_cast<std::size_t>(size());
   if (counts.size() != ranks)
     throw Error(ErrorCode::usage, "alltoallv needs a count for each of " + std::to_string(ranks) +
                                       " ranks, not " + std::to_string(counts.size()));
@@ -206,18 +211,19 @@ std::vector<std::size_t> incoming_counts(const Communicator& comm, std::span<con
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ialltoall(counts.data(), 1, MPI_UINT64_T, incoming.data(), 1, MPI_UINT64_T, native, &request),
         "MPI_Ialltoall");
-  comm.wait(request, "an alltoall");
+  wait(request, "an alltoall");
   return incoming;
 }
 
-void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::span<const std::size_t> counts,
-                     std::span<const std::size_t> incoming, std::byte* out, std::size_t piece) {
-  const MPI_Comm native = usable(comm);
+void Communicator::alltoallv_bytes(const std::byte* outgoing, std::span<const std::size_t> counts,
+                                   std::span<const std::size_t> incoming, std::byte* out,
+                                   std::size_t piece) const {
+  const MPI_Comm native = usable();
   const auto send_offsets = offsets_from(counts);
   const auto receive_offsets = offsets_from(incoming);
   // Which way to go must be the same decision on every rank.
   std::uint64_t largest = std::max(send_offsets.back(), receive_offsets.back());
-  allreduce(comm, &largest, 1, MPI_UINT64_T, Reduction::max);
+  allreduce_elements(&largest, 1, MPI_UINT64_T, Reduction::max);
   MPI_Request request = MPI_REQUEST_NULL;
   if (largest <= piece) {
     const auto int_counts = as_ints(counts);
@@ -227,14 +233,14 @@ void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::s
     check(MPI_Ialltoallv(outgoing, int_counts.data(), int_send_offsets.data(), MPI_BYTE, out,
                          int_incoming.data(), int_receive_offsets.data(), MPI_BYTE, native, &request),
           "MPI_Ialltoallv");
-    comm.wait(request, "an alltoall", largest);
+    wait(request, "an alltoall", largest);
     return;
   }
   // Displacements would not fit: in step s each rank sends to the one s above and receives from the one s
   // below, piece by piece, in as many pieces on every rank; a side that has no more to give or take meets
   // MPI_PROC_NULL.
   const auto ranks = counts.size();
-  const auto rank = static_cast<std::size_t>(comm.rank());
+  const auto rank = static_cast<std::size_t>(self_.rank);
   for (std::size_t step = 0; step < ranks; ++step) {
     const auto to = (rank + step) % ranks;
     const auto from = (rank + ranks - step) % ranks;
@@ -251,13 +257,11 @@ void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::s
       check(MPI_Isend(outgoing + send_offsets[to] + (send > 0 ? offset : 0), send, MPI_BYTE,
                       send > 0 ? static_cast<int>(to) : MPI_PROC_NULL, 0, native, &sending),
             "MPI_Isend");
-      comm.wait(request, "an alltoall", static_cast<std::size_t>(receive));
-      comm.wait(sending, "an alltoall", static_cast<std::size_t>(send));
+      wait(request, "an alltoall", static_cast<std::size_t>(receive));
+      wait(sending, "an alltoall", static_cast<std::size_t>(send));
     });
   }
 }
-
-}  // namespace detail
 
 Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::RankGroup> group, std::uint64_t id,
                            std::chrono::milliseconds timeout)
@@ -283,7 +287,7 @@ Communicator Communicator::duplicate_of(MPI_Comm other) {
 Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {
   MPI_Comm duplicate = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Comm_idup(detail::usable(*this), &duplicate, &request), "MPI_Comm_idup");
+  check(MPI_Comm_idup(usable(), &duplicate, &request), "MPI_Comm_idup");
   wait(request, "a duplication", 0, detail::within_clocks(timeout));
   return {duplicate, self_.group, id_of_child(0), timeout};
 }
@@ -309,8 +313,7 @@ Communicator Communicator::split(int color) const {
   // MPI has no split that can be waited for: once all are here it takes but a moment.
   int least = color;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, detail::usable(*this), &request),
-        "MPI_Iallreduce");
+  check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, usable(), &request), "MPI_Iallreduce");
   wait(request, "a split");
   if (least < 0)
     throw Error(ErrorCode::usage, "split: a rank gives the color " + std::to_string(least) +
@@ -328,9 +331,13 @@ std::uint64_t Communicator::id_of_child(std::uint64_t which) const noexcept {
   return id;
 }
 
+void Communicator::set_timeout(std::chrono::milliseconds timeout) noexcept {
+  self_.timeout = detail::within_clocks(timeout);
+}
+
 void Communicator::barrier() const {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibarrier(detail::usable(*this), &request), "MPI_Ibarrier");
+  check(MPI_Ibarrier(usable(), &request), "MPI_Ibarrier");
   wait(request, "a barrier");
 }
 
@@ -341,7 +348,7 @@ void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t
 
 void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::string_view kind,
                            std::size_t bytes, std::chrono::milliseconds timeout) const {
-  const MPI_Comm comm = detail::usable(*this);
+  const MPI_Comm comm = usable();
   const detail::UnderWay under_way;
   // MPI moves a large transfer on only while it is looked at: at 500 MB/s it is over when naps begin.
   Pause pause(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
@@ -360,7 +367,7 @@ void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::strin
 }
 
 void Communicator::alive() const {
-  (void)detail::usable(*this);
+  (void)usable();
   detail::RankGroup::attend_all(detail::Place(0, 0, "work", self_.group->purpose()));
 }
 
@@ -376,22 +383,14 @@ std::vector<std::string> Communicator::allgather_text(std::string_view mine) con
 
 std::string Communicator::broadcast_text(std::string_view text, int root) const {
   std::uint64_t length = text.size();
-  detail::broadcast_bytes(*this, &length, sizeof length, root);
+  broadcast_bytes(&length, sizeof length, root);
   std::string out = rank() == root ? std::string(text) : std::string(length, '\0');
-  detail::broadcast_bytes(*this, out.data(), out.size(), root);
+  broadcast_bytes(out.data(), out.size(), root);
   return out;
 }
 
-std::int64_t Communicator::exclusive_sum(std::int64_t value) const {
-  std::int64_t below = 0;
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iexscan(&value, &below, 1, MPI_INT64_T, MPI_SUM, detail::usable(*this), &request), "MPI_Iexscan");
-  wait(request, "an exclusive sum");
-  return rank() == 0 ? 0 : below;  // MPI leaves rank 0's result undefined
-}
-
 Purpose::Purpose(const Communicator& comm, std::string what) : group_(comm.self_.group) {
-  if (group_) (void)detail::usable(comm);
+  if (group_) (void)comm.usable();
   if (group_) group_->purposes.push_back(std::move(what));
 }
 
@@ -399,4 +398,4 @@ Purpose::~Purpose() {
   if (group_) group_->purposes.pop_back();
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline TESSERA_ABI::mpi

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 namespace {
 
 using Count = CollectiveCounts::Count;
@@ -136,4 +136,4 @@ void meet_at_end(RankGroup& group, WayOut way, const Patience& patience) {
   meeting.sum(none);
 }
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

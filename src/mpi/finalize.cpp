@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 namespace {
 
 struct Finalisation {
@@ -67,4 +67,4 @@ void keep_until_finalize(std::shared_ptr<RankGroup> group) {
   finalisation().groups.push_back(std::move(group));
 }
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

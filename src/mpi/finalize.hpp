@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <functional>
 #include <memory>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 
 class RankGroup;
 
@@ -29,4 +31,4 @@ class AtFinalize {
 /// Its ranks meet there, in the order in which groups are given, which is the same on all their ranks.
 void keep_until_finalize(std::shared_ptr<RankGroup> group);
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace tessera::mpi::detail {
+#include <tessera/version.hpp>
+
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 
 /// From here on `is_forked_child` knows the children of this process. Cost after the first call: none.
 void watch_for_forks();
@@ -11,4 +13,4 @@ void watch_for_forks();
 /// taken for the rank's.
 [[nodiscard]] bool is_forked_child() noexcept;
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

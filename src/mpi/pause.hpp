@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-namespace tessera::mpi {
+namespace tessera::inline TESSERA_ABI::mpi {
 
 /// Waits a little longer from call to call: at first not at all, since most waits are over in microseconds,
 /// then giving the core away for a moment, then for longer, since other ranks and their threads may need it.
@@ -40,4 +42,4 @@ class Pause {
   std::chrono::microseconds nap_{1};
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline TESSERA_ABI::mpi

@@ -17,7 +17,7 @@
 #include <mutex>
 #include <numeric>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 namespace {
 
 template <std::size_t Size>
@@ -354,4 +354,4 @@ std::shared_ptr<RankGroup> make_rank_group(MPI_Comm origin) {
   return group;
 }
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

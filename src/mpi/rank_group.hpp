@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <mpi.h>
 
 #include <array>
@@ -14,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 
 /// Where a rank is, as it travels: in a collective of one communicator, counted there, or at work in a pass.
 struct Place {
@@ -217,4 +219,4 @@ class RankGroup {
 /// so that a rank which has given up all communicators still hears of those that wait for it.
 [[nodiscard]] std::shared_ptr<RankGroup> make_rank_group(MPI_Comm origin);
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <exception>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// What an exception says; a text of the library's own where it says nothing, or there is no memory for it.
 [[nodiscard]] std::string reason_of(const std::exception_ptr& thrown) noexcept;
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 namespace {
 
 thread_local int collectives_under_way = 0;
@@ -55,4 +55,4 @@ bool is_complete(MPI_Request& request, std::string_view kind, int ranks) {
   return true;
 }
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <mpi.h>
 
 #include <string_view>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 
 /// While it lives, MPI returns the errors of calls on `comm` instead of handing them to the handler of the
 /// application, by which they are fatal at first. Where several threads may call MPI, another could see or
@@ -34,4 +36,4 @@ struct UnderWay {
 /// naming its `kind`, if it completes with an error.
 [[nodiscard]] bool is_complete(MPI_Request& request, std::string_view kind, int ranks);
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

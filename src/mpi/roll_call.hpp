@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include "mpi/rank_group.hpp"
 
 #include <chrono>
@@ -11,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 
 /// How long a collective is to wait for ranks that do not come; 0: for ever.
 struct Patience {
@@ -71,4 +73,4 @@ class RollCall {
   std::vector<std::optional<Place>> where_;  // the answers, by rank of the group
 };
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -19,7 +19,7 @@
 #include <thread>
 #include <utility>
 
-namespace tessera::mpi {
+namespace tessera::inline TESSERA_ABI::mpi {
 namespace {
 
 /// Initialises MPI unless it is; returns whether it did.
@@ -183,4 +183,4 @@ void Session::end(detail::WayOut way) noexcept {
   if (owns_mpi_ && finalized == 0) MPI_Finalize();
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline TESSERA_ABI::mpi

@@ -2,10 +2,10 @@
 #include "mpi/time_limit.hpp"
 
 #include "mpi/abort.hpp"
+#include "mpi/communicator_access.hpp"
 #include "mpi/rank_group.hpp"
 
 #include <tessera/error.hpp>
-#include <tessera/mpi/communicator.hpp>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -49,7 +49,7 @@ class SignalsBlocked {
 };
 
 std::string line_of(const Communicator& comm, const std::string& what, std::chrono::milliseconds time) {
-  return name_of_rank(comm) + " has been in " + what + " for " + seconds(time) +
+  return CommunicatorAccess::name_of_rank(comm) + " has been in " + what + " for " + seconds(time) +
          ": look at the node's devices and file systems; the job is ended";
 }
 
@@ -150,4 +150,4 @@ std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout) {
                                      late_start(rank, time));
 }
 
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -8,7 +10,7 @@
 #include <string>
 #include <thread>
 
-namespace tessera::mpi {
+namespace tessera::inline TESSERA_ABI::mpi {
 
 class Communicator;
 
@@ -60,4 +62,4 @@ struct StartTimeout {
 [[nodiscard]] std::chrono::milliseconds lateness_of(int rank);
 
 }  // namespace detail
-}  // namespace tessera::mpi
+}  // namespace tessera::inline TESSERA_ABI::mpi

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/error.hpp>
-#include <tessera/partition/apportion.hpp>
 
-#include "partition/apportion_into.hpp"
+#include "partition/apportion.hpp"
 #include "partition/wide_divider.hpp"
 
 #include <algorithm>
@@ -10,8 +9,7 @@
 #include <bit>
 #include <string>
 
-namespace tessera {
-namespace detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 void split_evenly(std::int64_t units, std::span<std::int64_t> shares) {
@@ -85,8 +83,8 @@ std::uint64_t total_score(std::span<const std::uint64_t> scores) {
   return total;
 }
 
-void apportion_into(std::int64_t units, std::span<const std::uint64_t> scores, std::span<std::int64_t> shares,
-                    ApportionWorkspace& workspace) {
+void apportion(std::int64_t units, std::span<const std::uint64_t> scores, std::span<std::int64_t> shares,
+               ApportionWorkspace& workspace) {
   if (units < 0)
     throw Error(ErrorCode::usage, "cannot share out " + std::to_string(units) + " units: give 0 or more");
   const std::uint64_t total = total_score(scores);
@@ -111,13 +109,4 @@ void apportion_into(std::int64_t units, std::span<const std::uint64_t> scores, s
   if (left > 0) give_to_largest_remainders(static_cast<std::size_t>(left), scores, shares, workspace);
 }
 
-}  // namespace detail
-
-std::vector<std::int64_t> apportion(std::int64_t units, std::span<const std::uint64_t> scores) {
-  std::vector<std::int64_t> shares(scores.size());
-  detail::ApportionWorkspace workspace;
-  detail::apportion_into(units, scores, shares, workspace);
-  return shares;
-}
-
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI::detail

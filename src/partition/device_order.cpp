@@ -6,7 +6,7 @@
 #include <bit>
 #include <numeric>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 constexpr int digit_bits = 10;
@@ -61,4 +61,4 @@ void DeviceOrder::radix_sort() {
   }
 }
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 struct ScoredDevice {
   std::uint64_t score;
@@ -27,4 +29,4 @@ class DeviceOrder {
   std::vector<ScoredDevice> spare_;
 };
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -3,7 +3,7 @@
 #include <tessera/partition/plan.hpp>
 
 #include "base/hash.hpp"
-#include "partition/apportion_into.hpp"
+#include "partition/apportion.hpp"
 #include "partition/device_order.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Blocks laid one after another, as ranges of units: the last block of the job may be short.
@@ -78,7 +78,7 @@ void apportion_ranks(std::int64_t blocks, std::span<const std::uint64_t> scores,
   }
   if (all_zero)  // equal scores give just that split
     for (std::size_t r = 0; r < totals.size(); ++r) totals[r] = devices_of(r) > 0 ? 1 : 0;
-  detail::apportion_into(blocks, totals, shares, workspace);
+  detail::apportion(blocks, totals, shares, workspace);
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ Plan Plan::over_devices(std::int64_t units, std::span<const std::uint64_t> score
     std::transform(order.begin(), order.end(), ordered_scores.begin(),
                    [](auto& device) { return device.score; });
     shares.resize(mine.size());
-    detail::apportion_into(share, ordered_scores, shares, workspace);
+    detail::apportion(share, ordered_scores, shares, workspace);
     for (std::size_t i = 0; i < order.size(); ++i) lay(r, order[i].index, shares[i]);
   }
   begins[ranks] = units;
@@ -149,7 +149,7 @@ Plan Plan::over_hosts(std::int64_t units, std::span<const int> threads, std::int
   Blocks blocks(units, block);
   std::vector<std::int64_t> shares(scores.size());
   detail::ApportionWorkspace workspace;
-  detail::apportion_into(blocks.count(), scores, shares, workspace);
+  detail::apportion(blocks.count(), scores, shares, workspace);
   Plan plan;
   plan.units_ = units;
   plan.block_ = block;
@@ -192,4 +192,4 @@ Range Plan::range_of(int rank) const {
   return {rank_begins_[r], rank_begins_[r + 1]};
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

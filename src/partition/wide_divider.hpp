@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <bit>
 #include <cstdint>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 __extension__ using Wide = unsigned __int128;
 
@@ -49,4 +51,4 @@ class WideDivider {
   std::uint64_t inverse_;  // floor((2^128 - 1) / divisor_) - 2^64
 };
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

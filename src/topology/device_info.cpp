@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/topology/device_info.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdio>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
@@ -22,11 +21,6 @@ constexpr int hex_value(char c) {
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
 }
-
-/// What NVRTC of CUDA 13 compiles for, oldest first. A list of our own, so that a build without CUDA
-/// describes devices in the same words.
-constexpr std::array<ComputeCapability, 12> nvrtc_targets{
-    {{7, 5}, {8, 0}, {8, 6}, {8, 7}, {8, 8}, {8, 9}, {9, 0}, {10, 0}, {10, 3}, {11, 0}, {12, 0}, {12, 1}}};
 
 }  // namespace
 
@@ -65,11 +59,4 @@ std::string to_string(const PciId& pci) {
   return text.data();
 }
 
-std::string nvrtc_arch(ComputeCapability capability) {
-  const auto* newer = std::upper_bound(nvrtc_targets.begin(), nvrtc_targets.end(), capability);
-  if (newer == nvrtc_targets.begin()) return {};
-  const ComputeCapability target = *std::prev(newer);
-  return "sm_" + std::to_string(target.major) + std::to_string(target.minor);
-}
-
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -13,7 +13,7 @@
 
 #include "topology/hwloc/share_cores.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// A text of a record: cut to what fits, always ended by a zero.
@@ -223,4 +223,4 @@ Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, co
   return {std::move(ranks), std::move(devices)};
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

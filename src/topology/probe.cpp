@@ -10,7 +10,7 @@
 #include "topology/driver/find_devices.hpp"
 #include "topology/hwloc/host_topology.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 detail::FoundDevices simulated(std::string_view text, int rank) {
@@ -69,4 +69,4 @@ Probe probe(int rank) {
   return probe;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

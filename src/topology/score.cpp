@@ -7,8 +7,9 @@
 #include <string>
 
 #include "topology/driver/architecture.hpp"
+#include "topology/measured_score.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 // Products of scores, clocks and widths pass 64 bits only for absurd figures; a wider type costs nothing.
@@ -62,10 +63,11 @@ std::uint64_t score(const DeviceInfo& device, ScoreModel model) {
     case ScoreModel::measured: break;
   }
   throw Error(ErrorCode::usage,
-              "a measured score cannot be computed from a device's figures: use measured_score");
+              "a measured score cannot be computed from a device's figures: give a job work to time "
+              "(JobOptions::measure)");
 }
 
-std::uint64_t measured_score(double seconds_per_unit, double fastest_seconds_per_unit) {
+std::uint64_t detail::measured_score(double seconds_per_unit, double fastest_seconds_per_unit) {
   for (const double seconds : {seconds_per_unit, fastest_seconds_per_unit})
     if (!std::isfinite(seconds) || seconds <= 0)
       throw Error(ErrorCode::usage, "measured_score: a unit cannot take " + std::to_string(seconds) + " s");
@@ -83,4 +85,4 @@ std::string_view to_string(ScoreModel model) {
   return "unknown";
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

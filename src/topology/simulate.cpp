@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "topology/linux/host_identity.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 struct Model {
@@ -169,4 +169,4 @@ std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
   return devices;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// What one rank needs, and the limits that it is under, as it sees them.
 struct MemoryNeed {
@@ -29,4 +29,4 @@ struct Shortage {
 /// Of all limits the one that is most bytes too small; of equal ones that of the lowest rank. Pure.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -68,7 +68,6 @@ const std::map<std::string, std::function<void(const Scene&)>> collectives = {
        const std::vector<std::size_t> ones(static_cast<std::size_t>(at.world.size()), 1);
        at.come(), (void)at.world.alltoallv(std::span<const std::size_t>(ones), ones);
      }},
-    {"exclusive-sum", [](const Scene& at) { at.come(), (void)at.world.exclusive_sum(1); }},
     {"duplicate", [](const Scene& at) { at.come(), (void)at.world.duplicate(); }},
     {"split", [](const Scene& at) { at.come(), (void)at.world.split(0); }},
     {"part",  // without rank 0, which is at work for longer than the others wait, and nobody asks for it

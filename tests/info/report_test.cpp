@@ -29,7 +29,7 @@ json info_json(const std::string& simulate, int ranks, const std::string& argume
 
 TEST(InfoReport, WhoDrivesWhat) {
   const json report = info_json(mixed, 3, "--units 1000 --block 10");
-  EXPECT_EQ(report.at("version"), version);
+  EXPECT_EQ(report.at("version"), version());
   EXPECT_EQ(report.at("policy"), "auto");
   ASSERT_EQ(report.at("nodes").size(), 1U);
   EXPECT_EQ(report["nodes"][0].at("ranks"), json::array({0, 1, 2}));
@@ -157,7 +157,7 @@ TEST(InfoReport, MistakesAreOneLineOfOneRank) {
 TEST(InfoReport, VersionAndHelpOnce) {
   const auto named = info("", 2, "--version");
   EXPECT_EQ(named.status, 0);
-  EXPECT_EQ(named.out, std::string("tessera-info ") + version + "\n");
+  EXPECT_EQ(named.out, std::string("tessera-info ") + version() + "\n");
   const auto help = run(TESSERA_INFO " --help");
   EXPECT_EQ(help.status, 0);
   EXPECT_NE(help.out.find("--allow-sharing"), std::string::npos);

@@ -60,6 +60,21 @@ execute_process(COMMAND sh -ec "
   COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 check(${WORK}/consumer)
 
+# A program compiled with the headers of another version does not link.
+file(COPY ${PREFIX}/include/tessera DESTINATION ${WORK}/other)
+file(READ ${WORK}/other/tessera/version.hpp header)
+string(REGEX REPLACE "(#define TESSERA_ABI v[0-9]+_)[0-9]+" "\\1999" header "${header}")
+file(WRITE ${WORK}/other/tessera/version.hpp "${header}")
+execute_process(COMMAND sh -ec "
+  compile=\"${mpi_bin}/mpicxx -std=c++20 ${flags} -I${WORK}/other $(pkg-config --cflags ${package})\"
+  $compile -c ${ROOT}/tests/install/consumer/main.cpp -o ${WORK}/other.o"
+  COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND sh -ec "${mpi_bin}/mpicxx ${flags} ${WORK}/other.o $(pkg-config --libs ${package}) -o ${WORK}/other_consumer"
+  ERROR_VARIABLE error RESULT_VARIABLE status)
+if(status EQUAL 0 OR NOT error MATCHES "tessera::v[0-9]+_999::Plan::over_devices")
+  message(FATAL_ERROR "A program with the headers of another version should not link: status ${status}: ${error}")
+endif()
+
 execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/tests/install/consumer -B ${WORK}/no_toolkit
   -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
   COMMAND_ERROR_IS_FATAL ANY)

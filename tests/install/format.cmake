@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails if clang-format 14 would change a source file of ROOT.
+# Fails if clang-format 14 would change a source file of ROOT: it formats copies in WORK. (Its --dry-run counts the end
+# of a namespace with an inline one as a change, though it would write the same.)
 set(version "")
 if(CLANG_FORMAT)
   execute_process(COMMAND ${CLANG_FORMAT} --version OUTPUT_VARIABLE version)
@@ -9,12 +10,23 @@ if(NOT version MATCHES "version 14\\.")
   return()
 endif()
 
-foreach(folder IN ITEMS apps examples include src tests)
-  file(GLOB_RECURSE found ${ROOT}/${folder}/*.hpp ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.cuh
-    ${ROOT}/${folder}/*.cu)
-  list(APPEND sources ${found})
+set(folders apps examples include src tests)
+file(REMOVE_RECURSE ${WORK})
+list(TRANSFORM folders PREPEND ${ROOT}/ OUTPUT_VARIABLE from)
+file(COPY ${from} ${ROOT}/.clang-format DESTINATION ${WORK}
+  FILES_MATCHING PATTERN *.hpp PATTERN *.cpp PATTERN *.cuh PATTERN *.cu PATTERN .clang-format)
+list(TRANSFORM folders PREPEND ${WORK}/ OUTPUT_VARIABLE copied)
+list(TRANSFORM copied APPEND /* OUTPUT_VARIABLE copied)
+file(GLOB_RECURSE sources RELATIVE ${WORK} LIST_DIRECTORIES OFF ${copied})
+execute_process(COMMAND ${CLANG_FORMAT} -i ${sources} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
+set(changed "")
+foreach(source IN LISTS sources)
+  file(SHA256 ${ROOT}/${source} before)
+  file(SHA256 ${WORK}/${source} after)
+  if(NOT before STREQUAL after)
+    string(APPEND changed "  ${source}\n")
+  endif()
 endforeach()
-execute_process(COMMAND ${CLANG_FORMAT} --dry-run --Werror ${sources} RESULT_VARIABLE status)
-if(NOT status EQUAL 0)
-  message(FATAL_ERROR "clang-format would change the files named above: run clang-format -i on them")
+if(changed OR NOT sources)
+  message(FATAL_ERROR "clang-format would change these: run clang-format -i on them\n${changed}")
 endif()

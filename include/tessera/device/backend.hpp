@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/device/context.hpp>
+#include <tessera/version.hpp>
 
 #include <functional>
 #include <memory>
@@ -9,7 +10,7 @@
 #include <type_traits>
 #include <typeinfo>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 class Arena;
 
@@ -44,13 +45,14 @@ struct CompiledBackend {
 /// `DeviceContext::bind` was called for. A simulated device counts; its stream is null. Throws
 /// `Error(device_absent)` if no device is bound, and `Error(job_fault)` if another one has become current
 /// since; both name `label`. Thread-safe. Cost: 0.1 us.
-[[nodiscard]] BackendContext probe_backend(std::string_view label);
+[[nodiscard]] TESSERA_EXPORT BackendContext probe_backend(std::string_view label);
 
 namespace detail {
 using Erased = std::shared_ptr<const void>;
 /// What the first call of a `build` for this label and device gave; later ones are not made.
-[[nodiscard]] Erased build_once(const BackendContext& context, std::string_view label,
-                                const std::type_info& type, const std::function<Erased()>& build);
+[[nodiscard]] TESSERA_EXPORT Erased build_once(const BackendContext& context, std::string_view label,
+                                               const std::type_info& type,
+                                               const std::function<Erased()>& build);
 }  // namespace detail
 
 /// `probe_backend`, and what `build(context)` returns. It is built once for each label and device: the
@@ -70,4 +72,4 @@ template <class Build>
   return CompiledBackend<Built>{context, std::static_pointer_cast<const Built>(built)};
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

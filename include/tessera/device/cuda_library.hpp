@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <memory>
 #include <string>
 #include <string_view>
 
-namespace tessera {
-namespace base {
+namespace tessera::base {
 class SharedLibrary;
 }
+
+namespace tessera::inline TESSERA_ABI {
 
 /// One of the CUDA toolkit's libraries, opened at run time: a program that uses it this way starts, and says
 /// what it lacks, where there is no toolkit.
@@ -22,7 +25,7 @@ class SharedLibrary;
 /// stays open until the process ends: such libraries have threads and handlers of their own. Makes no CUDA
 /// call. Not collective. Thread-safe as long as no thread changes the environment. Blocks. Cost: milliseconds
 /// the first time.
-class CudaLibrary {
+class TESSERA_EXPORT CudaLibrary {
  public:
   /// `name` without "lib" and ".so". Does not throw for a library that is not there: see `found`.
   explicit CudaLibrary(std::string_view name);
@@ -49,4 +52,4 @@ class CudaLibrary {
   std::string why_not_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

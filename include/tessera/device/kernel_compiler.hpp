@@ -2,13 +2,14 @@
 #pragma once
 
 #include <tessera/topology/device_info.hpp>
+#include <tessera/version.hpp>
 
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// A header of a kernel's source, by the name that `#include` gives.
 struct NamedHeader {
@@ -50,11 +51,11 @@ struct CompileFailure {
 using CompileOutcome = std::variant<CompiledModule, CompileFailure>;
 
 /// One line: the reason, and the first error of the log.
-[[nodiscard]] std::string to_string(const CompileFailure& failure);
+[[nodiscard]] TESSERA_EXPORT std::string to_string(const CompileFailure& failure);
 
 /// What turns source into code. An interface, so that caches are tested without a compiler. All members
 /// must be thread-safe.
-class KernelCompiler {
+class TESSERA_EXPORT KernelCompiler {
  public:
   virtual ~KernelCompiler() = default;
 
@@ -70,10 +71,10 @@ class KernelCompiler {
 
 /// NVRTC, opened at first use as a `CudaLibrary`: it is never linked, and needs no GPU and no driver. Where
 /// it is not found, every compilation is a failure that says so.
-[[nodiscard]] std::shared_ptr<KernelCompiler> nvrtc_compiler();
+[[nodiscard]] TESSERA_EXPORT std::shared_ptr<KernelCompiler> nvrtc_compiler();
 
 /// `<cstddef>`, `<cstdint>`, `<limits>`, `<bit>` and `<cmath>`, as far as kernels need them: NVRTC has no
 /// standard library. So a header of plain functions can serve the host and a kernel.
-[[nodiscard]] std::vector<NamedHeader> standard_headers();
+[[nodiscard]] TESSERA_EXPORT std::vector<NamedHeader> standard_headers();
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -3,13 +3,14 @@
 
 #include <tessera/device/kernel_compiler.hpp>
 #include <tessera/device/stream.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <type_traits>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// A borrowed kernel: valid as long as its `Module`, on every device that the module's code is for.
 class KernelView {
@@ -24,7 +25,7 @@ class KernelView {
 };
 
 /// Compiled code loaded into this process, for all of its devices at once. Move-only.
-class Module {
+class TESSERA_EXPORT Module {
  public:
   /// `name` is for messages. Throws `Error(job_fault)` if the driver does not take the code. A device must
   /// be current. The code goes to a device when one of its kernels is first launched there.
@@ -50,8 +51,8 @@ struct Extent {
 
 namespace detail {
 /// `arguments` points to one pointer for each parameter of the kernel.
-void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
-            void** arguments);
+TESSERA_EXPORT void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes,
+                           StreamView stream, void** arguments);
 }  // namespace detail
 
 /// Launches a kernel on the current device, and does not wait for it. `arguments` must have exactly the
@@ -65,4 +66,4 @@ void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_byt
   detail::launch(kernel, grid, block, shared_bytes, stream, pointers);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

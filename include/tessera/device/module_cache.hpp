@@ -3,6 +3,7 @@
 
 #include <tessera/device/kernel_compiler.hpp>
 #include <tessera/device/module.hpp>
+#include <tessera/version.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Who compiles, and where the code is kept.
 struct ModuleCacheOptions {
@@ -27,7 +28,7 @@ struct ModuleCacheOptions {
 /// $HOME/.cache/tessera if there is such a HOME; then $TMPDIR/tessera-UID, or /tmp/tessera-UID, which nobody
 /// else may read or write. $TESSERA_CACHE_DIR stands in place of all of them; set to nothing, nothing is
 /// kept.
-[[nodiscard]] std::vector<std::filesystem::path> default_module_directories();
+[[nodiscard]] TESSERA_EXPORT std::vector<std::filesystem::path> default_module_directories();
 
 /// Kernels compiled where they run: each source once for each kind of device, in this run and the next.
 ///
@@ -46,7 +47,7 @@ struct ModuleCacheOptions {
 ///
 /// All members are thread-safe; of several threads that want the same one compiles and the others wait.
 /// What is returned by reference stays as long as the cache.
-class ModuleCache {
+class TESSERA_EXPORT ModuleCache {
  public:
   /// Counts since the cache was made.
   struct Statistics {
@@ -88,4 +89,4 @@ class ModuleCache {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/device/context.hpp>
+#include <tessera/version.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -10,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// This rank's devices, highest score first, each opened at first use.
 ///
@@ -20,7 +21,7 @@ namespace tessera {
 /// are thread-safe. Every lookup of a device that is not there throws `Error(usage)` that names what was
 /// asked for and what the pool has: an empty pool, an index out of range, an ordinal that is not (or no
 /// longer) in the pool.
-class DevicePool {
+class TESSERA_EXPORT DevicePool {
  public:
   /// One device that this rank drives.
   struct Entry {
@@ -66,4 +67,4 @@ class DevicePool {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -19,7 +21,7 @@
 /// is compiled anew, so that any may be removed at any time, also while jobs run. Neither function is
 /// collective or throws for what is wrong with the disk; both are thread-safe. Cost: reading a folder, and
 /// the beginning of each file in it.
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// What a file says that it is for.
 struct StoredModuleOrigin {
@@ -55,9 +57,9 @@ struct ModuleStore {
       ignored;  ///< what is wrong with $TESSERA_CACHE_MIB, so that it was passed over; empty if nothing
 };
 
-[[nodiscard]] ModuleStore stored_modules();
+[[nodiscard]] TESSERA_EXPORT ModuleStore stored_modules();
 
 /// Removes all of them, and returns what it removed.
-ModuleStore clear_stored_modules();
+TESSERA_EXPORT ModuleStore clear_stored_modules();
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <tessera/topology/device_info.hpp>
+#include <tessera/version.hpp>
 
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 class DeviceContext;
 
@@ -45,7 +46,7 @@ class EventView {
 ///
 /// Destroying waits for nothing: work that was put on the stream still runs. Memory pools remember
 /// streams: `release_stream(stream)` of every pool that leased memory on it comes first.
-class Stream {
+class TESSERA_EXPORT Stream {
  public:
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`. The stream of a simulated
   /// device is null.
@@ -68,7 +69,7 @@ class Stream {
 
 /// A point in the work of a stream, without a time. Move-only. An event that was never recorded is ready.
 /// On a simulated device, where all work is done when its call returns, it is always ready.
-class Event {
+class TESSERA_EXPORT Event {
  public:
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`.
   explicit Event(const DeviceContext& context);
@@ -93,4 +94,4 @@ class Event {
   Ordinal ordinal_{-1};
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

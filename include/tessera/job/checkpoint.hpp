@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/version.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// What a state belongs to, as names and values: everything that changes the answer (the input, the options
 /// of the method), and nothing of how it is computed (ranks, devices, plan).
@@ -47,7 +48,7 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 ///
 /// All members that are marked *Collective* throw the same `Error` on every rank. Not thread-safe: call from
 /// the thread that calls MPI.
-class Checkpoint {
+class TESSERA_EXPORT Checkpoint {
  public:
   /// *Collective.* Takes the next generation, and reads the state that is there. Throws `Error(input)` if
   /// there is a file, but none that serves and one of another fingerprint (the message names what differs),
@@ -81,4 +82,4 @@ class Checkpoint {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

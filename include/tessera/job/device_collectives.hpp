@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/job/job.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Sums and broadcasts of arrays that lie on the devices of a job, over all devices of all ranks:
 ///
@@ -50,7 +51,7 @@ namespace tessera {
 ///
 /// Cost: two votes (allreduces of 24 bytes) beside the operation itself; through the hosts, a copy to and one
 /// from each device and an MPI_Allreduce, with memory for two arrays on the host.
-class DeviceCollectives {
+class TESSERA_EXPORT DeviceCollectives {
  public:
   enum class Path {
     nccl,   ///< from device to device
@@ -78,13 +79,13 @@ class DeviceCollectives {
   [[nodiscard]] const std::string& reason() const noexcept;
 
   struct State;
-  /// What `Job::collectives` gives: a view of what the job owns.
-  explicit DeviceCollectives(State& state) : state_(&state) {}
 
  private:
+  explicit DeviceCollectives(State& state) : state_(&state) {}
+
   State* state_;
 };
 
-[[nodiscard]] std::string_view to_string(DeviceCollectives::Path path);
+[[nodiscard]] TESSERA_EXPORT std::string_view to_string(DeviceCollectives::Path path);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <tessera/partition/plan.hpp>
+#include <tessera/version.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 class StopRequest;
 
@@ -20,7 +21,7 @@ class StopRequest;
 ///
 /// A job has one for its passes, `Job::host_team`, which is free between them. Not thread-safe; `work` may
 /// not use the team that it runs on.
-class HostTeam {
+class TESSERA_EXPORT HostTeam {
  public:
   /// `threads` of them, 1 or more; each is started when it first has work. The calling thread, which takes no
   /// part, calls `meanwhile` fifty times a second while it waits. One thread, and nothing to do meanwhile:
@@ -50,4 +51,4 @@ class HostTeam {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <tessera/topology/inventory.hpp>
+#include <tessera/version.hpp>
 
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// How many host threads a rank works with, and why.
 struct HostThreads {
@@ -19,6 +20,6 @@ struct HostThreads {
 /// have in common. Variables are kept to what the rank's cores and the cgroups over it can keep busy, and
 /// what is no number of threads in one is passed over. Not collective. Thread-safe as long as no thread
 /// changes the environment.
-[[nodiscard]] HostThreads choose_threads(int asked, const InventoryRank& rank);
+[[nodiscard]] TESSERA_EXPORT HostThreads choose_threads(int asked, const InventoryRank& rank);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

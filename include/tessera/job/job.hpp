@@ -10,6 +10,7 @@
 #include <tessera/memory/device_buffer_pools.hpp>
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/topology/inventory.hpp>
+#include <tessera/version.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +27,7 @@
 #include <typeinfo>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 class DeviceCollectives;
 class StopRequest;
@@ -39,7 +40,7 @@ enum class Policy {
 };
 
 /// "auto", "gpu" or "cpu".
-[[nodiscard]] std::string_view to_string(Policy policy);
+[[nodiscard]] TESSERA_EXPORT std::string_view to_string(Policy policy);
 
 /// How a job is set up: the same on every rank.
 struct JobOptions {
@@ -123,7 +124,7 @@ struct JobModule {
 ///   cause, then and in any later pass. A pass that every rank had completed is a result like any other.
 /// - A rank that does not come to a vote or a sum within `JobOptions::collective_timeout`: a line on standard
 ///   error names it and its node, and the job is ended with status 6.
-class Job {
+class TESSERA_EXPORT Job {
  public:
   /// Probes, claims and takes stock. *Collective.* Makes no CUDA call, unless the caller has initialised
   /// CUDA before or asks for `ScoreModel::measured`. Throws `Error(device_absent)` under `Policy::gpu` if no
@@ -328,4 +329,4 @@ class Job {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -3,13 +3,14 @@
 
 #include <tessera/job/reproducible_sum_core.hpp>
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Sums vectors of doubles so that the result does not depend on the order, or on who added what.
 ///
@@ -30,7 +31,7 @@ namespace tessera {
 ///
 /// At most 2^30 vectors may be added in all. An infinite or NaN summand makes that element NaN.
 /// Not thread-safe: one for each thread, then `merge`. Memory: 40 bytes an element.
-class ReproducibleSum {
+class TESSERA_EXPORT ReproducibleSum {
  public:
   /// Positions kept for each element. Position k weighs 2^(32 k) times the least subnormal.
   static constexpr int bin_count = sum_bin_count;
@@ -72,4 +73,4 @@ class ReproducibleSum {
   std::vector<std::int64_t> bins_;  ///< of one element after another
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

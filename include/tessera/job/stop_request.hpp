@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/version.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// What asks for a stop. The same on every rank.
 struct StopOptions {
@@ -51,7 +52,7 @@ struct StopOptions {
 ///
 /// Threads: `made` and `request` may be called on any; all else on the thread that calls MPI, or it throws
 /// `Error(usage)`.
-class StopRequest {
+class TESSERA_EXPORT StopRequest {
  public:
   /// *Collective.* Throws `Error(usage)` for a negative time, a signal that cannot be caught, or if another
   /// request catches signals; `Error(job_fault)` on the ranks where all is well, if it is not on another.
@@ -92,4 +93,4 @@ class StopRequest {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -5,41 +5,24 @@
 #include <tessera/memory/lease.hpp>
 #include <tessera/partition/plan.hpp>
 #include <tessera/topology/device_info.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 class Arena;
 class BufferPool;
 class StopRequest;
 class WorkspacePool;
 
-/// A device's memory as its tiles reuse it; borrowed.
-struct TileMemory {
-  BufferPool* buffers = nullptr;
-  WorkspacePool* workspaces = nullptr;
-  Arena* arena = nullptr;
-  std::int64_t budget_bytes = 0;
-};
-
 /// The work of one device in one pass, as its function sees it: on a thread of its own, with the
 /// device's context current and the thread's affinity set near the device.
-class Tile {
+class TESSERA_EXPORT Tile {
  public:
-  Tile(Range range, Range whole, int device_index, const DeviceInfo& device, StreamView stream,
-       TileMemory memory, const StopRequest* stop = nullptr)
-      : range_(range),
-        whole_(whole),
-        device_index_(device_index),
-        device_(&device),
-        stream_(stream),
-        memory_(memory),
-        stop_(stop) {}
-
   /// The units to compute now.
   [[nodiscard]] Range range() const noexcept { return range_; }
   /// The whole tile that the plan gives the device; `range()` is a part of it where the memory budget
@@ -79,12 +62,31 @@ class Tile {
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
  private:
+  friend struct DrivenDevice;
+
+  /// A device's memory as its tiles reuse it; borrowed.
+  struct Memory {
+    BufferPool* buffers;
+    WorkspacePool* workspaces;
+    Arena* arena;
+    std::int64_t budget_bytes;
+  };
+  Tile(Range range, Range whole, int device_index, const DeviceInfo& device, StreamView stream, Memory memory,
+       const StopRequest* stop)
+      : range_(range),
+        whole_(whole),
+        device_index_(device_index),
+        device_(&device),
+        stream_(stream),
+        memory_(memory),
+        stop_(stop) {}
+
   Range range_;
   Range whole_;
   int device_index_;
   const DeviceInfo* device_;
   StreamView stream_;
-  TileMemory memory_;
+  Memory memory_;
   const StopRequest* stop_;
   mutable bool told_to_stop_ = false;
   bool failed_ = false;
@@ -102,4 +104,4 @@ struct HostTile {
   int threads = 1;  ///< the same in all calls of one pass, or of its fallback
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/version.hpp>
 
 #include <functional>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// *Collective.* Runs `work` and agrees on its outcome: if it threw on some rank, every rank throws the error
 /// of the lowest such rank. For what one rank alone may fail at between passes, as reading a file: without it
@@ -17,8 +18,9 @@ namespace tessera {
 /// An `Error` keeps its code and message; any other exception becomes an `Error(job_fault)` that names the
 /// rank. `work` may make collective calls of its own only where all ranks reach them. Cost: one allreduce of
 /// an integer.
-void together(const mpi::Communicator& comm, const std::function<void()>& work);
+TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::function<void()>& work);
 /// The same of what has a name: "rank 1 waits in an allreduce, in the opening of the checkpoint".
-void together(const mpi::Communicator& comm, std::string purpose, const std::function<void()>& work);
+TESSERA_EXPORT void together(const mpi::Communicator& comm, std::string purpose,
+                             const std::function<void()>& work);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <tessera/topology/device_info.hpp>
+#include <tessera/version.hpp>
 
 #include <iosfwd>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// The job-wide outcome of one pass, the same on every rank: every tile succeeded on its device, or
 /// every unit was computed by the CPU function from the untouched input. Never a mixture.
@@ -51,10 +52,10 @@ struct Verdict {
 /// "computed on the CPU: rank 3 (node7) device 1 GPU-… failed in tile: …", or "not computed: stopped by
 /// SIGUSR1 on rank 3". Simulated devices are called so, and an imbalance of the CPU's work is told: "computed
 /// on the CPU, unevenly (by a plan for devices rank 0 had 2.7 times an even share): …".
-[[nodiscard]] std::string to_string(const Verdict& verdict);
+[[nodiscard]] TESSERA_EXPORT std::string to_string(const Verdict& verdict);
 /// The part of that line that names the failure.
-[[nodiscard]] std::string to_string(const Verdict::Failure& failure);
+[[nodiscard]] TESSERA_EXPORT std::string to_string(const Verdict::Failure& failure);
 /// Writes `to_string(verdict)` as a terminal may have it: see `printable`.
-std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
+TESSERA_EXPORT std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <tessera/memory/buffer_pool.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Device memory for the many small things of one tile: handed out by counting up, given up all at once.
 ///
@@ -25,7 +26,7 @@ namespace tessera {
 /// is asked for. Memory is for work on the arena's stream: what is taken after a reset comes after what was
 /// put on that stream before it, and nothing has to be waited for. Work on other streams the caller orders
 /// before the reset. One arena is for one thread at a time. The pool must outlive it.
-class Arena {
+class TESSERA_EXPORT Arena {
  public:
   static constexpr std::size_t default_alignment = 256;
 
@@ -66,4 +67,4 @@ class Arena {
   std::size_t used_before_ = 0;  ///< of the slabs before it
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -3,6 +3,7 @@
 
 #include <tessera/memory/lease.hpp>
 #include <tessera/memory/upstream.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <limits>
@@ -10,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// `size` elements of device memory, borrowed by one stream: a `MemoryLease` with a type.
 template <class T>
@@ -57,7 +58,7 @@ enum class Fill {
 ///     BufferPool pool(make_upstream(context));
 ///     {
 ///       const auto sums = pool.take<double>(1024, stream, Fill::zero);
-///       add_kernel<<<…, native(stream)>>>(sums.data());
+///       add_kernel<<<…, static_cast<cudaStream_t>(stream.native())>>>(sums.data());
 ///     }                                                      // back in the pool, the kernel still runs
 ///     const auto next = pool.take<double>(1000, stream);     // the same memory, after the kernel
 ///
@@ -70,7 +71,7 @@ enum class Fill {
 ///
 /// Thread-safe; threads that share one pool take turns. Streams must be of the pool's device, and one that
 /// is to be destroyed is released first. A hit takes a fraction of 0.1 us and calls nothing of CUDA's.
-class BufferPool {
+class TESSERA_EXPORT BufferPool {
  public:
   explicit BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options = {});
   /// Gives cached memory back upstream. Leases that are still out do so when they are returned.
@@ -110,4 +111,4 @@ class BufferPool {
   std::unique_ptr<memory::BlockCache, Closer> cache_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -3,11 +3,12 @@
 
 #include <tessera/device/pool.hpp>
 #include <tessera/memory/buffer_pool.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <memory>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// A buffer pool for each of a rank's devices, by the device's index in its `DevicePool`, made at first use.
 ///
@@ -16,7 +17,7 @@ namespace tessera {
 ///
 /// What is done to one pool changes no figure of another. All members are thread-safe; different devices'
 /// pools are made in parallel.
-class DeviceBufferPools {
+class TESSERA_EXPORT DeviceBufferPools {
  public:
   /// `devices` must outlive this object.
   explicit DeviceBufferPools(DevicePool& devices, BufferPoolOptions options = {},
@@ -39,4 +40,4 @@ class DeviceBufferPools {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

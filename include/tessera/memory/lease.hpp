@@ -2,12 +2,13 @@
 #pragma once
 
 #include <tessera/device/stream.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 namespace memory {
 struct Block;
@@ -22,7 +23,7 @@ class BlockCache;
 /// memory may be somebody else's while that work still runs. One lease is not for several threads at once,
 /// but may be returned on any thread. A lease may outlive its pool, and on a context's own stream (a tile's)
 /// the context and the job too; a `Stream` must outlive its leases.
-class MemoryLease {
+class TESSERA_EXPORT MemoryLease {
  public:
   MemoryLease() = default;
   ~MemoryLease() { reset(); }
@@ -84,4 +85,4 @@ struct PoolStatistics {
   friend bool operator==(const PoolStatistics&, const PoolStatistics&) = default;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/topology/device_info.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <limits>
@@ -9,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 class DeviceContext;
 
@@ -18,7 +19,7 @@ class DeviceContext;
 ///
 /// On a simulated device it is plain memory. Where the device's node is not known, or the system does not
 /// let the process choose (containers), the memory is where the system put it, and `near_device()` says so.
-class PinnedMemory {
+class TESSERA_EXPORT PinnedMemory {
  public:
   PinnedMemory() = default;
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)` if there is not enough memory
@@ -86,4 +87,4 @@ class PinnedBuffer {
   PinnedMemory memory_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <tessera/device/stream.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <memory>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 class DeviceContext;
 
@@ -17,7 +18,7 @@ class DeviceContext;
 /// `deallocate` may be called while work on its stream still uses the memory. A pool calls the members of
 /// one upstream one at a time, from any thread; an implementation need not be thread-safe. Members throw
 /// `Error(job_fault)` with the device's reason, unless they say otherwise.
-class MemoryUpstream {
+class TESSERA_EXPORT MemoryUpstream {
  public:
   /// What the device has, in use or not.
   struct Figures {
@@ -64,11 +65,11 @@ enum class UpstreamKind {
 /// Memory of the device of `context`, whose stream it keeps; the host's for a simulated device,
 /// as much as the device is said to have. Makes the context current on the calling thread. A device whose
 /// driver has no memory pools gets `cuda_malloc`. Throws `Error(job_fault)`.
-[[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(
+[[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_upstream(
     const DeviceContext& context, UpstreamKind kind = UpstreamKind::cuda_malloc_async);
 
 /// Host memory, at most `capacity_bytes` at once. Its streams may be null; all work counts as complete when
 /// the call that puts it there returns.
-[[nodiscard]] std::unique_ptr<MemoryUpstream> make_host_upstream(std::size_t capacity_bytes);
+[[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_host_upstream(std::size_t capacity_bytes);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

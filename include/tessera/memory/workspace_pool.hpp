@@ -3,11 +3,12 @@
 
 #include <tessera/memory/lease.hpp>
 #include <tessera/memory/upstream.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
 #include <memory>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// How much a workspace pool keeps.
 struct WorkspacePoolOptions {
@@ -21,12 +22,13 @@ struct WorkspacePoolOptions {
 ///
 ///     WorkspacePool workspaces(make_upstream(context));
 ///     const MemoryLease workspace = workspaces.take(heuristic.workspaceSize, stream);
-///     cublasLtMatmul(…, workspace.data(), workspace.size_bytes(), native(stream));
+///     cublasLtMatmul(…, workspace.data(), workspace.size_bytes(),
+///                    static_cast<cudaStream_t>(stream.native()));
 ///
 /// Sizes are powers of two from 1 KiB, because a library asks for ever other sizes and keeps none for long.
 /// A slab comes back without a wait, and goes to streams in the same order as a `BufferPool`'s memory: at
 /// once to its own, to others once its work is complete or by making them wait. Thread-safe.
-class WorkspacePool {
+class TESSERA_EXPORT WorkspacePool {
  public:
   /// Throws `Error(usage)` if no slab is to be kept.
   explicit WorkspacePool(std::unique_ptr<MemoryUpstream> upstream, WorkspacePoolOptions options = {});
@@ -58,4 +60,4 @@ class WorkspacePool {
   std::unique_ptr<memory::BlockCache, Closer> cache_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

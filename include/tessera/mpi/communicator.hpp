@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tessera/error.hpp>
+#include <tessera/version.hpp>
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +20,11 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::mpi {
+namespace tessera::inline TESSERA_ABI::mpi {
 
 /// An MPI call of this rank failed; the message has MPI's own words. Unlike other errors of the library it is
 /// this rank's alone: the others may be waiting in a collective, so a program ends the job, by `abort_job`.
-class Failure : public Error {
+class TESSERA_EXPORT Failure : public Error {
  public:
   explicit Failure(const std::string& message) : Error(ErrorCode::job_fault, message) {}
 };
@@ -36,62 +36,7 @@ class Communicator;
 
 namespace detail {
 class RankGroup;
-
-/// The communicator for MPI. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
-/// thread is not the one that made it.
-MPI_Comm usable(const Communicator& comm);
-
-/// "rank 3 (node7)", of the calling rank as the group of `comm` counts.
-[[nodiscard]] std::string name_of_rank(const Communicator& comm);
-
-/// Receives an empty message that rank `from` has sent, watched as a collective is.
-void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
-
-/// `time`, or a hundred years if it is longer: what the nanoseconds of clocks can be added to and compared
-/// with.
-[[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
-  return std::min<std::chrono::milliseconds>(time, std::chrono::years(100));
-}
-
-/// MPI counts are `int`: what is larger is cut into pieces of this many elements.
-inline constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
-
-void allreduce(const Communicator& comm, void* data, std::size_t count, MPI_Datatype type, Reduction how,
-               std::size_t piece = largest_piece);
-void broadcast_bytes(const Communicator& comm, void* data, std::size_t bytes, int root,
-                     std::size_t piece = largest_piece);
-
-/// Where each rank's bytes lie once gathered: one more offset than there are ranks.
-std::vector<std::size_t> gathered_offsets(const Communicator& comm, std::size_t my_bytes);
-/// `out` holds `offsets.back()` bytes.
-void allgatherv_bytes(const Communicator& comm, std::span<const std::byte> mine,
-                      std::span<const std::size_t> offsets, std::byte* out,
-                      std::size_t piece = largest_piece);
-
-/// What each rank sends to this one, given what this one sends to each. Throws `Error(usage)` unless
-/// `counts` has one element a rank and adds up to `total`.
-std::vector<std::size_t> incoming_counts(const Communicator& comm, std::span<const std::size_t> counts,
-                                         std::size_t total);
-/// `out` holds the sum of `incoming` bytes.
-void alltoallv_bytes(const Communicator& comm, const std::byte* outgoing, std::span<const std::size_t> counts,
-                     std::span<const std::size_t> incoming, std::byte* out,
-                     std::size_t piece = largest_piece);
-
-template <class T>
-MPI_Datatype datatype() {
-  if constexpr (std::is_same_v<T, double>)
-    return MPI_DOUBLE;
-  else if constexpr (std::is_same_v<T, std::int32_t>)
-    return MPI_INT32_T;
-  else if constexpr (std::is_same_v<T, std::int64_t>)
-    return MPI_INT64_T;
-  else if constexpr (std::is_same_v<T, std::uint32_t>)
-    return MPI_UINT32_T;
-  else {
-    static_assert(std::is_same_v<T, std::uint64_t>, "no MPI reduction for this type");
-    return MPI_UINT64_T;
-  }
-}
+struct CommunicatorAccess;
 }  // namespace detail
 
 /// The few typed MPI calls that the library needs, over one communicator that it owns.
@@ -121,7 +66,7 @@ MPI_Datatype datatype() {
 /// answers for where it is, and ranks are named as they count in the communicator from which all descend.
 /// A waiting rank yields its core. Cost of a collective of 8 bytes between 2 ranks of one node: 1.6 us, where
 /// MPI's own blocking call takes 0.9 us.
-class Communicator {
+class TESSERA_EXPORT Communicator {
  public:
   Communicator() = default;
 
@@ -151,15 +96,8 @@ class Communicator {
   /// How long a collective may take from when this rank comes to it, and one of the duplicates and parts that
   /// are made from now on; 0, as at first: for ever, and more than a hundred years count as those. Give it on
   /// every rank.
-  void set_timeout(std::chrono::milliseconds timeout) noexcept {
-    self_.timeout = detail::within_clocks(timeout);
-  }
+  void set_timeout(std::chrono::milliseconds timeout) noexcept;
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return self_.timeout; }
-
-  /// What this rank does again and again while it waits in a collective of this communicator, once it has
-  /// waited for a millisecond; not in one of a duplicate or part. It must not block, nor throw, nor use this
-  /// communicator.
-  void set_meanwhile(std::function<void()> work) noexcept { self_.meanwhile = std::move(work); }
 
   /// Says that this rank is alive, if others have asked. For long work between collectives, on the thread
   /// that made the communicator: ranks that wait for this one wait on as long as it is called once a second.
@@ -177,12 +115,12 @@ class Communicator {
   /// `double` depend on the number of ranks: use `ReproducibleSum` where bits matter.
   template <class T>
   void allreduce(std::span<T> values, Reduction how) const {
-    detail::allreduce(*this, values.data(), values.size(), detail::datatype<T>(), how);
+    allreduce_elements(values.data(), values.size(), datatype<T>(), how);
   }
   template <class T>
   requires std::is_arithmetic_v<T>
   [[nodiscard]] T allreduce(T value, Reduction how) const {
-    detail::allreduce(*this, &value, 1, detail::datatype<T>(), how);
+    allreduce_elements(&value, 1, datatype<T>(), how);
     return value;
   }
 
@@ -199,10 +137,9 @@ class Communicator {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> allgatherv(std::span<const T> mine,
                                           std::vector<std::size_t>* offsets = nullptr) const {
-    auto byte_offsets = detail::gathered_offsets(*this, mine.size_bytes());
+    auto byte_offsets = gathered_offsets(mine.size_bytes());
     std::vector<T> all(byte_offsets.back() / sizeof(T));
-    detail::allgatherv_bytes(*this, std::as_bytes(mine), byte_offsets,
-                             std::as_writable_bytes(std::span(all)).data());
+    allgatherv_bytes(std::as_bytes(mine), byte_offsets, std::as_writable_bytes(std::span(all)).data());
     if (offsets != nullptr) {
       for (auto& offset : byte_offsets) offset /= sizeof(T);
       *offsets = std::move(byte_offsets);
@@ -219,15 +156,15 @@ class Communicator {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> alltoallv(std::span<const T> outgoing,
                                          std::span<const std::size_t> counts) const {
-    const auto incoming = detail::incoming_counts(*this, counts, outgoing.size());
+    const auto incoming = incoming_counts(counts, outgoing.size());
     std::vector<T> received(std::reduce(incoming.begin(), incoming.end()));
     const auto in_bytes = [](std::span<const std::size_t> elements) {
       std::vector<std::size_t> bytes(elements.begin(), elements.end());
       for (auto& count : bytes) count *= sizeof(T);
       return bytes;
     };
-    detail::alltoallv_bytes(*this, std::as_bytes(outgoing).data(), in_bytes(counts), in_bytes(incoming),
-                            std::as_writable_bytes(std::span(received)).data());
+    alltoallv_bytes(std::as_bytes(outgoing).data(), in_bytes(counts), in_bytes(incoming),
+                    std::as_writable_bytes(std::span(received)).data());
     return received;
   }
 
@@ -235,14 +172,11 @@ class Communicator {
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void broadcast(std::span<T> values, int root) const {
-    detail::broadcast_bytes(*this, values.data(), values.size_bytes(), root);
+    broadcast_bytes(values.data(), values.size_bytes(), root);
   }
 
   /// *Collective.* The text of rank `root` on every rank.
   [[nodiscard]] std::string broadcast_text(std::string_view text, int root) const;
-
-  /// *Collective.* The sum of `value` over the ranks below this one; 0 on rank 0.
-  [[nodiscard]] std::int64_t exclusive_sum(std::int64_t value) const;
 
   /// *Collective.* Waits for a non-blocking collective of the caller's own over `native()`, to which
   /// `timeout()` then applies too. `kind` is what to call it ("a scan"); of how many bytes it is decides for
@@ -254,9 +188,7 @@ class Communicator {
  private:
   friend class Purpose;
   friend class Session;
-  friend MPI_Comm detail::usable(const Communicator& comm);
-  friend std::string detail::name_of_rank(const Communicator& comm);
-  friend void detail::receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
+  friend struct detail::CommunicatorAccess;
 
   Communicator(MPI_Comm owned, std::shared_ptr<detail::RankGroup> group, std::uint64_t id,
                std::chrono::milliseconds timeout);
@@ -266,6 +198,45 @@ class Communicator {
   void wait_at(std::int64_t number, MPI_Request& request, std::string_view kind, std::size_t bytes,
                std::chrono::milliseconds timeout) const;
   [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;
+
+  /// MPI counts are `int`: what is larger is cut into pieces of this many elements.
+  static constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
+
+  /// The communicator for MPI. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
+  /// thread is not the one that made it.
+  [[nodiscard]] MPI_Comm usable() const;
+  void allreduce_elements(void* data, std::size_t count, MPI_Datatype type, Reduction how,
+                          std::size_t piece = largest_piece) const;
+  void broadcast_bytes(void* data, std::size_t bytes, int root, std::size_t piece = largest_piece) const;
+  /// Where each rank's bytes lie once gathered: one more offset than there are ranks.
+  [[nodiscard]] std::vector<std::size_t> gathered_offsets(std::size_t my_bytes) const;
+  /// `out` holds `offsets.back()` bytes.
+  void allgatherv_bytes(std::span<const std::byte> mine, std::span<const std::size_t> offsets, std::byte* out,
+                        std::size_t piece = largest_piece) const;
+  /// What each rank sends to this one, given what this one sends to each. Throws `Error(usage)` unless
+  /// `counts` has one element a rank and adds up to `total`.
+  [[nodiscard]] std::vector<std::size_t> incoming_counts(std::span<const std::size_t> counts,
+                                                         std::size_t total) const;
+  /// `out` holds the sum of `incoming` bytes.
+  void alltoallv_bytes(const std::byte* outgoing, std::span<const std::size_t> counts,
+                       std::span<const std::size_t> incoming, std::byte* out,
+                       std::size_t piece = largest_piece) const;
+
+  template <class T>
+  [[nodiscard]] static MPI_Datatype datatype() {
+    if constexpr (std::is_same_v<T, double>)
+      return MPI_DOUBLE;
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+      return MPI_INT32_T;
+    else if constexpr (std::is_same_v<T, std::int64_t>)
+      return MPI_INT64_T;
+    else if constexpr (std::is_same_v<T, std::uint32_t>)
+      return MPI_UINT32_T;
+    else {
+      static_assert(std::is_same_v<T, std::uint64_t>, "no MPI reduction for this type");
+      return MPI_UINT64_T;
+    }
+  }
 
   struct Self {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -287,7 +258,7 @@ class Communicator {
 ///
 /// Named with the outer ones: "a vote in the exchange of halos". Holds for duplicates and parts, too. Throws
 /// as a collective does on a thread that may make none.
-class Purpose {
+class TESSERA_EXPORT Purpose {
  public:
   Purpose(const Communicator& comm, std::string what);
   ~Purpose();
@@ -300,6 +271,6 @@ class Purpose {
 
 /// Ends the whole job at once with `message` on standard error and exit status `status`. For faults
 /// after which other ranks may be waiting in a collective that can never complete.
-[[noreturn]] void abort_job(std::string_view message, int status);
+[[noreturn]] TESSERA_EXPORT void abort_job(std::string_view message, int status);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline TESSERA_ABI::mpi

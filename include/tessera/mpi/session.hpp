@@ -3,13 +3,14 @@
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/version.hpp>
 
 #include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
-namespace tessera::mpi {
+namespace tessera::inline TESSERA_ABI::mpi {
 namespace detail {
 class AtFinalize;
 struct StartTimeout;
@@ -21,7 +22,7 @@ enum class WayOut;
 /// them. There is no session to ask who reports it: rank 0 does. Where the session would have owned MPI, the
 /// last copy of the exception finalises it, which waits for all ranks: so rank 0, which reports it in its
 /// handler, has done so before a launcher sees another rank end.
-class StartRefused : public Error {
+class TESSERA_EXPORT StartRefused : public Error {
  public:
   StartRefused(const std::string& message, int rank, std::shared_ptr<void> finalise)
       : Error(ErrorCode::usage, message), rank_(rank), finalise_(std::move(finalise)) {}
@@ -67,7 +68,7 @@ class StartRefused : public Error {
 ///
 /// A child that a rank has made by `fork` is no part of the job: how it ends is nothing to the others, also
 /// if it ends the session or a job in its memory, and what only a rank may do is `Error(usage)` in it.
-class Session {
+class TESSERA_EXPORT Session {
  public:
   Session(int& argc, char**& argv);
   ~Session();
@@ -102,4 +103,4 @@ class Session {
   std::unique_ptr<Exits> exits_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline TESSERA_ABI::mpi

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// A half-open range of units, `[begin, end)`.
 struct Range {
@@ -35,7 +37,7 @@ struct PlannedTile {
 ///     const auto plan = Plan::over_devices(1000, scores, rank_offsets);
 ///     // rank 0: [0, 667): device 0 [0, 445), device 1 [445, 667); rank 1: [667, 1000); rank 2: nothing
 ///
-/// Units are cut twice by `apportion`: over ranks by each rank's total score, then inside a rank over
+/// Units are cut twice by largest remainders: over ranks by their total scores, then inside a rank over
 /// its devices. Ranks follow in rank order; the devices of a rank highest score first, ties to the
 /// lower index; a device whose share is empty has no tile. A rank without a device takes nothing, also
 /// when all scores are zero and the split is even. Each of the two cuts is within one unit (one block) of
@@ -43,7 +45,7 @@ struct PlannedTile {
 ///
 /// With `block > 1` whole blocks are apportioned, so that every tile begins at a multiple of `block`:
 /// what a reproducible reduction needs. The last block of the job may be short.
-class Plan {
+class TESSERA_EXPORT Plan {
  public:
   Plan() = default;
 
@@ -99,4 +101,4 @@ class Plan {
   std::uint64_t fingerprint_ = 0;          // of all the above
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

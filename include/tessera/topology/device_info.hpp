@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -8,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// A device's identity: the same in every process of the node, whatever its index is there.
 /// For a MIG instance, the instance's own UUID.
@@ -20,9 +22,9 @@ struct Uuid {
 };
 
 /// As the driver writes it: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6" or "MIG-…".
-[[nodiscard]] std::string to_string(const Uuid& uuid);
+[[nodiscard]] TESSERA_EXPORT std::string to_string(const Uuid& uuid);
 /// The reverse of `to_string`; nothing if `text` is not a UUID.
-[[nodiscard]] std::optional<Uuid> parse_uuid(std::string_view text);
+[[nodiscard]] TESSERA_EXPORT std::optional<Uuid> parse_uuid(std::string_view text);
 
 /// A device's CUDA index in this process, after CUDA_VISIBLE_DEVICES; never an identity.
 enum class Ordinal : int {};
@@ -36,7 +38,7 @@ struct PciId {
   friend auto operator<=>(const PciId&, const PciId&) = default;
 };
 /// "0000:3b:00.0", with eight digits of domain where four do not hold it.
-[[nodiscard]] std::string to_string(const PciId& pci);
+[[nodiscard]] TESSERA_EXPORT std::string to_string(const PciId& pci);
 
 /// The generation of an NVIDIA GPU, e.g. 9.0, and what it can do by it.
 struct ComputeCapability {
@@ -54,11 +56,6 @@ struct ComputeCapability {
   [[nodiscard]] bool has_clusters() const noexcept { return major >= 9; }
   [[nodiscard]] bool has_tma() const noexcept { return major >= 9; }
 };
-
-/// The target for NVRTC, e.g. "sm_90", rounded down to the newest one that the toolkit this library
-/// was built with knows; empty if even the oldest one it knows is newer than the device. On a device
-/// of a later major version than the target only the target's PTX runs, not its machine code.
-[[nodiscard]] std::string nvrtc_arch(ComputeCapability capability);
 
 /// What is known of one device. Quantities that NVML cannot tell are empty until a claimed device is
 /// first opened (`DeviceContext` fills them in).
@@ -113,4 +110,4 @@ struct Absence {
   std::string message;  ///< one plain sentence
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// A cgroup as the kernel knows it: the same in every process of a node, whatever path leads to it there.
 struct CgroupId {
@@ -16,7 +18,7 @@ struct CgroupId {
 };
 
 /// Core time that all processes in a cgroup may use together.
-struct CpuQuota {
+struct TESSERA_EXPORT CpuQuota {
   double cores = 0;  ///< cores' worth of time, e.g. 1.5
   CgroupId group;
   std::string source;  ///< the file that says so
@@ -49,7 +51,7 @@ struct MemoryLimit {
 /// see is listed: who shares a limit depends on where it is set. Memory is also limited by `ulimit`, and by
 /// what the node has. A limit that cannot be found or read is none: a namespace hides it, and the kernel
 /// upholds it all the same.
-struct HostLimits {
+struct TESSERA_EXPORT HostLimits {
   std::vector<CpuQuota> cpu;        ///< empty: as much as the cores give
   std::vector<MemoryLimit> memory;  ///< empty only where the kernel tells nothing
 
@@ -63,6 +65,6 @@ struct HostLimits {
 /// Reads the limits of the calling process. `root` is where /proc and the cgroups are looked for. Never
 /// throws for what it finds there. Not collective. Thread-safe. Cost: some tens of small files of the kernel,
 /// below a millisecond.
-[[nodiscard]] HostLimits host_limits(const std::filesystem::path& root = "/");
+[[nodiscard]] TESSERA_EXPORT HostLimits host_limits(const std::filesystem::path& root = "/");
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

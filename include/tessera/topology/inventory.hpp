@@ -5,13 +5,14 @@
 #include <tessera/partition/plan.hpp>
 #include <tessera/topology/claim.hpp>
 #include <tessera/topology/score.hpp>
+#include <tessera/version.hpp>
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// One claimed device of the job, as every rank knows it.
 struct InventoryDevice {
@@ -47,7 +48,7 @@ struct InventoryRank {
 };
 
 /// Every rank's claimed devices with scores, identical on every rank.
-class Inventory {
+class TESSERA_EXPORT Inventory {
  public:
   Inventory() = default;
   Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevice> devices);
@@ -73,7 +74,8 @@ class Inventory {
 /// One allgather of records. `scores` belong to `claim.devices`, whole (sharing is divided
 /// out here). *Collective.* Texts longer than a record's fields are cut. Throws `Error(usage)`, on every
 /// rank, if a rank gives another number of scores than it claims devices.
-[[nodiscard]] Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,
-                                         const Claim& claim, std::span<const std::uint64_t> scores);
+[[nodiscard]] TESSERA_EXPORT Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,
+                                                        const Claim& claim,
+                                                        std::span<const std::uint64_t> scores);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -3,12 +3,13 @@
 
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/topology/host_limits.hpp>
+#include <tessera/version.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// More memory than some ranks, which share a limit, can have.
 struct MemoryShortage {
@@ -29,11 +30,11 @@ struct MemoryShortage {
 /// Returns the worst shortage, the same on every rank. Nothing means no more than that no limit is known to
 /// be too small now: memory is not set aside. *Collective.* Blocks. Cost: reading the limits, and four small
 /// collectives.
-[[nodiscard]] std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm,
-                                                                 std::int64_t bytes);
+[[nodiscard]] TESSERA_EXPORT std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm,
+                                                                                std::int64_t bytes);
 
 /// "need 12.0 GiB on node01 (4 ranks), where 7.5 of 10.0 GiB are left by /sys/fs/…/memory.max: use more
 /// nodes, or ask for more memory (Slurm: --mem)".
-[[nodiscard]] std::string to_string(const MemoryShortage& shortage);
+[[nodiscard]] TESSERA_EXPORT std::string to_string(const MemoryShortage& shortage);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -3,13 +3,14 @@
 
 #include <tessera/topology/device_info.hpp>
 #include <tessera/topology/host_limits.hpp>
+#include <tessera/version.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Where this rank runs.
 struct HostInfo {
@@ -41,7 +42,7 @@ struct Probe {
 /// The host's part of `probe` alone: no driver is opened and `TESSERA_SIMULATE` is not read. What a job needs
 /// whose policy leaves GPUs out. Not collective. Thread-safe. Throws `Error(job_fault)` if hwloc finds no
 /// topology at all. Cost: tens of milliseconds.
-[[nodiscard]] HostInfo probe_host();
+[[nodiscard]] TESSERA_EXPORT HostInfo probe_host();
 
 /// Looks at this process's cores (hwloc) and GPUs (NVML, opened at run time), by the rules of
 /// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: indices, UUIDs and their prefixes, MIG instances;
@@ -59,6 +60,6 @@ struct Probe {
 /// Throws `Error(usage)` for an unreadable `TESSERA_SIMULATE`, `Error(job_fault)` if hwloc finds no
 /// topology at all. Cost: tens of milliseconds for hwloc,
 /// about 20 ms a GPU for NVML.
-[[nodiscard]] Probe probe(int rank = 0);
+[[nodiscard]] TESSERA_EXPORT Probe probe(int rank = 0);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <tessera/topology/device_info.hpp>
+#include <tessera/version.hpp>
 
 #include <cstdint>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// How a device's relative speed is judged. Scores are compared only inside one model.
 enum class ScoreModel {
@@ -25,18 +26,13 @@ inline constexpr std::uint64_t score_scale = 1024;
 /// The device's score under `spec` or `throughput`, in 1 / `score_scale`; never 0 for a device that can
 /// compute. The same on every rank and machine for the same figures: integer arithmetic. Throws
 /// `Error(usage)` for `measured`, which needs the device itself.
-[[nodiscard]] std::uint64_t score(const DeviceInfo& device, ScoreModel model);
+[[nodiscard]] TESSERA_EXPORT std::uint64_t score(const DeviceInfo& device, ScoreModel model);
 
 /// What the fastest device of a job scores under `measured`; fine enough that one that is a million times
 /// slower is told from its like to a thousandth.
 inline constexpr std::uint64_t measured_score_of_fastest = std::uint64_t{1} << 30;
 
-/// The score of a device that takes `seconds_per_unit` where the fastest one of the job takes
-/// `fastest_seconds_per_unit`: `measured_score_of_fastest` by their ratio, rounded, and at least 1. Throws
-/// `Error(usage)` if one of them is not above 0, or not finite.
-[[nodiscard]] std::uint64_t measured_score(double seconds_per_unit, double fastest_seconds_per_unit);
-
 /// "spec", "throughput" or "measured".
-[[nodiscard]] std::string_view to_string(ScoreModel model);
+[[nodiscard]] TESSERA_EXPORT std::string_view to_string(ScoreModel model);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

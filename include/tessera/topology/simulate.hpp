@@ -2,11 +2,12 @@
 #pragma once
 
 #include <tessera/topology/device_info.hpp>
+#include <tessera/version.hpp>
 
 #include <string_view>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// The simulated devices that `text` gives to `rank`, in the language of TESSERA_SIMULATE:
 ///
@@ -22,6 +23,6 @@ namespace tessera {
 ///
 /// Everything but the tile's work is real: inventory, claim, plan, scatter and verdict run as they
 /// would, and the work of a tile runs on the host. Throws `Error(usage)` naming what it cannot read.
-[[nodiscard]] std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank);
+[[nodiscard]] TESSERA_EXPORT std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -51,7 +51,7 @@ Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& option
   for (const auto& [variable, values] : options.knots)
     knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
   const Family& family = options.family.definition();
-  return {{"program", fmt::format("tessera-fit {}", tessera::version)},
+  return {{"program", fmt::format("tessera-fit {}", tessera::version())},
           {"formula", formula.text},
           {"family", family.custom() ? to_toml(*family.custom()) : std::string(family.name())},
           {"weights", options.weights},

@@ -120,7 +120,7 @@ constexpr std::pair<const char*, double FittedModel::*> summary_numbers[]{
 Json to_json(const FittedModel& model) {
   Json json{{"format", format_name},
             {"version", oldest_version},
-            {"tessera", tessera::version},
+            {"tessera", tessera::version()},
             {"formula", model.formula},
             {"family", model.family.name()},
             {"link", model.family.link_name()},

@@ -354,7 +354,7 @@ class Page {
     add("</main>\n<footer>Written by tessera-fit {}. Curves are computed from the model's coefficients and "
         "their "
         "posterior covariance.</footer>\n</body>\n</html>\n",
-        tessera::version);
+        tessera::version());
   }
 
   const FittedModel& model_;

@@ -34,7 +34,7 @@ void save_run_report(const Job& job, const FitResult& result, const std::string&
                      const std::string& path, const std::string& log_problem) {
   const Inventory& inventory = job.inventory();
   Json json{
-      {"format", "tessera-fit run"}, {"version", 2}, {"tessera", tessera::version}, {"model", checksum}};
+      {"format", "tessera-fit run"}, {"version", 2}, {"tessera", tessera::version()}, {"model", checksum}};
   Json ranks = Json::array();
   for (const InventoryRank& rank : inventory.ranks()) {
     ranks.push_back({{"rank", rank.rank},

@@ -10,7 +10,7 @@
 
 #include <functional>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Does `work` on rank 0 and gives its text to every rank, or throws its error on every rank.
@@ -128,4 +128,4 @@ void Checkpoint::remove() noexcept {
   if (state_->comm.rank() == 0) state_->files.remove();
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

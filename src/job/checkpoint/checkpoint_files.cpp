@@ -24,7 +24,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Each try that fails is another start's success.
@@ -284,4 +284,4 @@ void CheckpointFiles::remove() noexcept {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include "job/fault/fault.hpp"
 
 #include <cstdint>
@@ -10,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// The files of one checkpoint as one start of a job has them: no MPI, no format, only files.
 ///
@@ -84,4 +86,4 @@ class CheckpointFiles {
 /// The whole of a file, or nothing if there is none. Throws `Error(input)` naming it and the reason.
 [[nodiscard]] std::optional<std::string> read_if_there(const std::string& path);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

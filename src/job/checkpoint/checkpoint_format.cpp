@@ -8,7 +8,7 @@
 #include <charconv>
 #include <optional>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// The first line is this and the format's version, in every version to come.
@@ -126,4 +126,4 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   return stored;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

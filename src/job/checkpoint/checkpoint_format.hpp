@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// The number of the last start that a checkpoint may have: far above what there can be, far below what an
 /// integer holds.
@@ -38,4 +38,4 @@ struct CheckpointRefusal {
 [[nodiscard]] std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view bytes,
                                                                              const Fingerprint& expected);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

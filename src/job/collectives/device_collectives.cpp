@@ -3,6 +3,7 @@
 
 #include "device/cuda_calls.hpp"
 #include "job/consensus/attempt.hpp"
+#include "mpi/communicator_access.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
@@ -11,7 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Between host memory and an array of the device, which is current; a simulated device's is on the host.
@@ -78,7 +79,7 @@ void DeviceCollectives::State::check(std::size_t arrays, bool all_there) const {
 
 void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
                                      const std::function<void()>& prepare) {
-  (void)mpi::detail::usable(*parts.comm);
+  (void)mpi::detail::CommunicatorAccess::usable(*parts.comm);
   if (!ballots) ballots.emplace(*parts.comm);
   Attempt attempt;
   attempt.run(prepare);
@@ -212,4 +213,4 @@ std::string_view to_string(DeviceCollectives::Path path) {
   return path == DeviceCollectives::Path::nccl ? "NCCL" : "the hosts";
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

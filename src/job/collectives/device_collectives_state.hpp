@@ -5,11 +5,12 @@
 
 #include <tessera/job/device_collectives.hpp>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 struct DeviceCollectives::State {
   explicit State(CollectiveParts given) : parts(std::move(given)) {}
 
+  [[nodiscard]] DeviceCollectives view() { return DeviceCollectives(*this); }
   Path open(Path wanted = Path::nccl);
   template <class T>
   void sum(std::span<T* const> arrays, std::size_t count);
@@ -39,4 +40,4 @@ struct DeviceCollectives::State {
   bool closed_ = false;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

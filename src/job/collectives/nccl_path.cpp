@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/collectives/nccl_path.hpp"
 
+#include "device/context_access.hpp"
 #include "device/cuda_calls.hpp"
 #include "job/consensus/attempt.hpp"
 #include "job/threads/device_threads.hpp"
@@ -12,7 +13,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// How long the devices of a job may take to get together.
@@ -61,7 +62,7 @@ std::shared_ptr<void> keep_current(const CollectiveParts& parts) {
   const auto mine = parts.inventory->devices_of(parts.comm->rank());
   const bool real =
       !parts.pool->empty() && std::ranges::any_of(mine, [](const auto& device) { return !device.simulated; });
-  std::shared_ptr<void> bound = DeviceContext::keep_bound();
+  std::shared_ptr<void> bound = detail::ContextAccess::keep_bound();
   if (!real) return bound;
   return std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(std::move(bound),
                                                                                    cuda::keep_current());
@@ -210,4 +211,4 @@ std::optional<Verdict::Failure> NcclPath::agree(const char* what,
   return decided.failure;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// What the collectives of a job work with; all of it is the job's, and outlives them.
 struct CollectiveParts {
@@ -77,4 +77,4 @@ class NcclPath {
   std::string reason_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/consensus/alarm.hpp"
 
+#include "mpi/communicator_access.hpp"
+
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 constexpr int tag = 0;
@@ -38,10 +40,10 @@ void Alarm::reset() {
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (rank == comm_.rank() || raised[static_cast<std::size_t>(rank)] == 0) continue;
     if (std::ranges::find(heard_, rank) == heard_.end())
-      mpi::detail::receive_empty(comm_, rank, tag, "the end of an alarm");
+      mpi::detail::CommunicatorAccess::receive_empty(comm_, rank, tag, "the end of an alarm");
   }
   raised_ = false;
   heard_.clear();
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Tells the ranks that wait or work that another rank has something to say (that it failed, that it was
 /// asked to stop), so that they need not go on until their time is up. All messages are empty, and never
@@ -28,4 +28,4 @@ class Alarm {
   std::vector<int> heard_;  // the ranks whose alarm was taken
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

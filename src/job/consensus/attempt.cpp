@@ -4,7 +4,7 @@
 #include "mpi/check.hpp"
 #include "mpi/reason.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 void Attempt::fatal(std::exception_ptr thrown) noexcept {
   ballot_.outcome = is_misuse(thrown) ? Outcome::misuse : Outcome::fatal;
@@ -44,4 +44,4 @@ bool is_misuse(const std::exception_ptr& thrown) noexcept {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

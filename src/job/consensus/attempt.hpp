@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// A mistake in the program that no CPU run can make good: an `Error(usage)` on every rank, whichever made
 /// it.
@@ -61,4 +61,4 @@ class Attempt {
 /// True for a `Misuse`, and for a collective call on a thread that may make none.
 [[nodiscard]] bool is_misuse(const std::exception_ptr& thrown) noexcept;
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

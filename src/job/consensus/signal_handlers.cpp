@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 using PlainHandler = void (*)(int);
@@ -266,4 +266,4 @@ std::string name_of_signal(int signal) {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

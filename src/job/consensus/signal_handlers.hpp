@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Catches some signals while it lives: a flag is set, and the handler that the application had is called.
 /// One at a time, as handlers are the process's.
@@ -46,4 +48,4 @@ class SignalHandlers {
 /// "SIGUSR1"
 [[nodiscard]] std::string name_of_signal(int signal);
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

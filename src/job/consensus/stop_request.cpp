@@ -4,6 +4,8 @@
 #include "job/consensus/alarm.hpp"
 #include "job/consensus/signal_handlers.hpp"
 #include "mpi/check.hpp"
+#include "mpi/communicator_access.hpp"
+#include "mpi/within_clocks.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -14,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -88,7 +90,7 @@ struct StopRequest::State {
 
 StopRequest::StopRequest(const mpi::Communicator& comm, const StopOptions& options)
     : state_(std::make_unique<State>(comm, options)) {
-  state_->waiting.set_meanwhile([this] { look(); });
+  mpi::detail::CommunicatorAccess::set_meanwhile(state_->waiting, [this] { look(); });
 }
 StopRequest::~StopRequest() = default;
 
@@ -110,7 +112,7 @@ bool StopRequest::made() const noexcept {
 
 void StopRequest::look() {
   State& state = *state_;
-  (void)mpi::detail::usable(state.comm);
+  (void)mpi::detail::CommunicatorAccess::usable(state.comm);
   state.keep_signals();
   if (state.spread || state.agreed) return;
   // Who has been told need not tell: the rank that did tells everybody.
@@ -130,7 +132,7 @@ void StopRequest::wait_for_all() {
 bool StopRequest::agree() {
   State& state = *state_;
   if (state.agreed) return true;
-  (void)mpi::detail::usable(state.comm);
+  (void)mpi::detail::CommunicatorAccess::usable(state.comm);
   state.handlers->keep(state.comm.rank());
   const auto& comm = state.comm;
   const mpi::Purpose purpose(comm, "the agreement to stop");
@@ -153,10 +155,10 @@ const std::string& StopRequest::cause() const noexcept {
 }
 bool StopRequest::is_over(const mpi::Communicator& comm) const {
   int how_alike = MPI_UNEQUAL;
-  mpi::detail::check(
-      MPI_Comm_compare(mpi::detail::usable(state_->comm), mpi::detail::usable(comm), &how_alike),
-      "MPI_Comm_compare");
+  mpi::detail::check(MPI_Comm_compare(mpi::detail::CommunicatorAccess::usable(state_->comm),
+                                      mpi::detail::CommunicatorAccess::usable(comm), &how_alike),
+                     "MPI_Comm_compare");
   return how_alike != MPI_UNEQUAL;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

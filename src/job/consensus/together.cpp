@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 void together(const mpi::Communicator& comm, const std::function<void()>& work) {
   std::string message;
@@ -41,4 +41,4 @@ void together(const mpi::Communicator& comm, std::string purpose, const std::fun
   together(comm, work);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

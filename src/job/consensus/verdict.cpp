@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <ostream>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// What is said of one that shows in a number with one decimal.
@@ -44,4 +44,4 @@ std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
   return out << printable(to_string(verdict));
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

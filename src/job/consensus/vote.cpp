@@ -2,6 +2,7 @@
 #include "job/consensus/vote.hpp"
 
 #include "base/hash.hpp"
+#include "mpi/communicator_access.hpp"
 
 #include <tessera/job/stop_request.hpp>
 
@@ -11,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// The order of ballots: the graver outcome first, then the lower rank.
@@ -91,7 +92,7 @@ std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
 }
 
 BallotBox::BallotBox(const mpi::Communicator& comm, StopRequest* stop) : comm_(comm.duplicate()) {
-  if (stop != nullptr) comm_.set_meanwhile([stop] { stop->look(); });
+  if (stop != nullptr) mpi::detail::CommunicatorAccess::set_meanwhile(comm_, [stop] { stop->look(); });
 }
 
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
@@ -116,4 +117,4 @@ Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Invento
   return decided;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

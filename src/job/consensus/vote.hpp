@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 class StopRequest;
 
@@ -55,4 +55,4 @@ class BallotBox {
 /// A number that differs, most probably, if any of `values` does.
 [[nodiscard]] std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept;
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

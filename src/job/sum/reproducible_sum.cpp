@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 void check_size(const char* what, std::size_t size, std::size_t expected) {
@@ -93,4 +93,4 @@ std::vector<double> ReproducibleSum::values() const {
   return sums;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

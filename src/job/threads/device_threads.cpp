@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/threads/device_threads.hpp"
 
+#include "device/affinity.hpp"
+
 #include <tessera/error.hpp>
 
 #include <algorithm>
 #include <string>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 void bind_this_thread_near(const DeviceInfo& device) {
-  if (!bind_thread_near(device.near_cpuset))
+  if (!detail::bind_thread_near(device.near_cpuset))
     throw Error(ErrorCode::job_fault,
                 "the thread cannot be bound to the cores near the device (" + device.near_cpuset + ")");
 }
@@ -28,4 +30,4 @@ void drain(const DeviceContext& context) noexcept {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

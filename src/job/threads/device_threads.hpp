@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Binds the calling thread near the device. Throws `Error(job_fault)` if that cannot be done.
 void bind_this_thread_near(const DeviceInfo& device);
@@ -20,4 +20,4 @@ void bind_this_thread_near(const DeviceInfo& device);
 /// Waits for the stream of a device whose function failed: what it began must not write later on.
 void drain(const DeviceContext& context) noexcept;
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

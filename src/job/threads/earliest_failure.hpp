@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -8,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// Of what parts that fail on several threads throw, that of the earliest part: the same for any number of
 /// threads. Thread-safe.
@@ -35,4 +37,4 @@ class EarliestFailure {
   std::exception_ptr thrown_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

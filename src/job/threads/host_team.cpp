@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 struct HostTeam::State {
   State(int size, std::function<void()> idle)
@@ -75,4 +75,4 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
   return ended.load(std::memory_order_relaxed) >= blocks;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

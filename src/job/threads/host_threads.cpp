@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// The first number of a list such as OMP_NUM_THREADS has for nested parallelism: "8,2".
@@ -49,4 +49,4 @@ HostThreads choose_threads(int asked, const InventoryRank& rank) {
   return threads;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

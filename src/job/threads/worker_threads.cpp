@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// How often the thread that waits looks after other ranks: a hundredth of what they allow it for an answer.
@@ -143,4 +143,4 @@ void WorkerThreads::run(std::span<const int> workers, const std::function<void(i
   if (thrown) std::rethrow_exception(thrown);
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -12,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 
 /// The threads on which a job runs the caller's functions, parked between passes: one for each device of the
 /// rank, or for each host thread. Waking one takes a tenth of what starting and binding one takes (30 to 60
@@ -60,4 +62,4 @@ class WorkerThreads {
   std::vector<std::unique_ptr<Worker>> workers_;  // last: their threads use what is above
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

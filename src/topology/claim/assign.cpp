@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tessera/topology/claim.hpp>
+#include "topology/claim/assign.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "topology/claim/matching.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 /// Ranks and devices as row and column numbers, in ascending order, so that the order of the sightings
@@ -67,13 +67,13 @@ struct Drive {
 
 /// At most one free device to each rank, by the best matching.
 std::vector<Drive> match_one_each(const Sights& sights) {
-  std::vector<detail::Edge> edges;
+  std::vector<Edge> edges;
   int nearest = 0;  // a matching wants costs that are not negative
   for (const auto& [seen, distance] : sights.distances()) nearest = std::min(nearest, distance);
   for (const auto& [seen, distance] : sights.distances())
     if (sights.is_free(seen.first))
       edges.push_back({seen.second, seen.first, std::int64_t{distance} - nearest});
-  const auto matched = detail::best_matching(sights.ranks(), sights.devices(), edges);
+  const auto matched = best_matching(sights.ranks(), sights.devices(), edges);
   std::vector<Drive> drives;
   for (std::size_t row = 0; row < matched.size(); ++row)
     if (matched[row]) drives.push_back({row, sights.distances().at({*matched[row], row}), *matched[row]});
@@ -143,4 +143,4 @@ std::vector<Assignment> assign_devices(std::span<const Sighting> sightings, bool
   return assignments;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI::detail

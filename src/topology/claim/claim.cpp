@@ -12,11 +12,12 @@
 #include <type_traits>
 
 #include "mpi/time_limit.hpp"
+#include "topology/claim/assign.hpp"
 #include "topology/claim/device_locks.hpp"
 #include "topology/claim/nodes.hpp"
 #include "topology/linux/host_identity.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// A rank whose probe was ended early stands where it does all the same.
@@ -50,7 +51,7 @@ static_assert(std::is_trivially_copyable_v<Grant>);
 
 /// What the ranks of a node see of their devices.
 struct NodeView {
-  std::vector<Sighting> sightings;
+  std::vector<detail::Sighting> sightings;
   std::map<Uuid, DeviceInfo> devices;  ///< what a lock goes by
   std::map<Uuid, int> processes;       ///< that have simulated devices of their own
   std::string launch;                  ///< the leader's name for this mpirun
@@ -145,10 +146,10 @@ class Leader {
       if (!may_join) {
         decision.taken[uuid] = joined(users);
         std::erase_if(view.sightings,
-                      [&taken = uuid](const Sighting& sighting) { return sighting.uuid == taken; });
+                      [&taken = uuid](const detail::Sighting& sighting) { return sighting.uuid == taken; });
         continue;
       }
-      for (Sighting& sighting : view.sightings)
+      for (detail::Sighting& sighting : view.sightings)
         if (sighting.uuid == uuid) sighting.drivers_elsewhere = static_cast<int>(users.size());
       std::int64_t& reserved = reserved_bytes_[uuid];
       for (const auto& user : users) reserved += user.budget_bytes;
@@ -156,8 +157,8 @@ class Leader {
   }
 
   void grant(const NodeView& view, bool allow_sharing, Decision& decision) {
-    for (const Assignment& assigned : assign_devices(view.sightings, allow_sharing)) {
-      const auto sighting = std::ranges::find(view.sightings, assigned.uuid, &Sighting::uuid);
+    for (const detail::Assignment& assigned : detail::assign_devices(view.sightings, allow_sharing)) {
+      const auto sighting = std::ranges::find(view.sightings, assigned.uuid, &detail::Sighting::uuid);
       decision.grants.push_back({assigned.uuid, assigned.rank, -1, assigned.sharers,
                                  sighting->drivers_elsewhere, reserved_bytes_[assigned.uuid]});
     }
@@ -280,4 +281,4 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   return claim;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

@@ -22,7 +22,7 @@
 /// The locks are open-file-description locks (fcntl(2), Linux): two jobs of one process exclude each other
 /// too. A slot is two bytes to lock, one for the leader of a claim, who reserves it, and one for the rank
 /// that takes it over, so that at no moment it looks free.
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// A driver of a device, as the others see it.
 struct DeviceUser {
@@ -102,4 +102,4 @@ class ClaimLock {
                                                     const std::string& name, int slot,
                                                     const DeviceUser& user);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 struct Edge {
   std::size_t row = 0;
@@ -28,4 +30,4 @@ struct Edge {
 [[nodiscard]] std::vector<std::optional<std::size_t>> best_matching(std::size_t rows, std::size_t columns,
                                                                     std::span<const Edge> edges);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

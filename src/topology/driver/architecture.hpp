@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 // Figures of an architecture that the driver does not tell, by compute capability.
 // Source: CUDA C++ Programming Guide, tables "Arithmetic Instructions" (throughput for each
@@ -26,4 +26,4 @@ namespace tessera::detail {
 /// on later minor versions only; else "compute_90", whose PTX the driver compiles. Empty if all are newer.
 [[nodiscard]] std::string code_target(ComputeCapability capability, std::span<const int> known);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

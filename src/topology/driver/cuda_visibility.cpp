@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
@@ -141,4 +141,4 @@ std::optional<std::vector<Uuid>> devices_of_started_cuda() {
   return devices;
 }
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -11,7 +11,7 @@
 /// Which GPUs CUDA is to find in this process. CUDA reads CUDA_VISIBLE_DEVICES once, as it starts. Between
 /// the claim and that moment the variable names the GPUs that the jobs of this process drive; before and
 /// after it is the user's. Not thread-safe, as the environment is not.
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// Makes the claimed devices alone visible to CUDA, by UUID in claim order, so that its start does not pay
 /// for the GPUs of other ranks, nor touch them. Where jobs of this process are there already whose devices
@@ -45,4 +45,4 @@ void restore_once_cuda_has_started();
 /// It is neither loaded nor started. UUIDs of MIG instances are not marked as such.
 [[nodiscard]] std::optional<std::vector<Uuid>> devices_of_started_cuda();
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

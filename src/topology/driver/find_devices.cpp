@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <string>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
+
+/// By CUDA 13. A figure of our own, so that a build without CUDA describes devices in the same words.
+constexpr ComputeCapability oldest_served{7, 5};
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -43,7 +46,7 @@ FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int 
     return absent(Reason::no_device, "MIG mode is on and no MIG instance has been made on any GPU");
 
   const DeviceInfo first = visible.front();
-  std::erase_if(visible, [](const DeviceInfo& device) { return nvrtc_arch(device.capability).empty(); });
+  std::erase_if(visible, [](const DeviceInfo& device) { return device.capability < oldest_served; });
   if (visible.empty())
     return absent(Reason::no_device, first.name + " has compute capability " +
                                          std::to_string(first.capability.major) + "." +
@@ -66,4 +69,4 @@ void leave_only(std::span<const Uuid> started_with, FoundDevices& found) {
                  "jobs of a process before the first of them uses its GPUs");
 }
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

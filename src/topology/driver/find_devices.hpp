@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <optional>
 #include <span>
 #include <vector>
@@ -8,7 +10,7 @@
 #include "topology/driver/survey.hpp"
 #include "topology/driver/visible_devices.hpp"
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 struct FoundDevices {
   std::vector<DeviceInfo> devices;  ///< in the order CUDA would number them
@@ -25,4 +27,4 @@ struct FoundDevices {
 /// Pure.
 void leave_only(std::span<const Uuid> started_with, FoundDevices& found);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -9,7 +9,7 @@
 #include "topology/driver/nvml.hpp"
 #include "topology/driver/survey.hpp"
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 using nvml::call;
@@ -196,4 +196,4 @@ Survey survey_nvml() {
   return survey;
 }
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// One MIG instance of a GPU: a compute instance inside a GPU instance.
 struct MigInstance {
@@ -35,4 +35,4 @@ struct Survey {
 /// initialise CUDA. Never throws on account of the driver. Cost: about 60 ms for one GPU, 130 ms for 8.
 [[nodiscard]] Survey survey_nvml();
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

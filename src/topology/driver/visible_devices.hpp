@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <optional>
 #include <span>
 #include <string>
@@ -8,7 +10,7 @@
 
 #include "topology/driver/survey.hpp"
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// The two variables by which CUDA chooses and numbers devices; empty where one is not set.
 struct CudaEnvironment {
@@ -36,4 +38,4 @@ struct CudaEnvironment {
 /// only the first (MIG User Guide, "CUDA Device Enumeration", drivers from 570 on).
 [[nodiscard]] std::vector<DeviceInfo> visible_devices(std::span<const Gpu> gpus, const CudaEnvironment& env);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 /// Counts the ranks that have a thing of their node in common, and each one's place among them.
@@ -78,4 +78,4 @@ std::vector<CoreShare> share_cores(std::span<const RankCores> ranks) {
   return shares;
 }
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

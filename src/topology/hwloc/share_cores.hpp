@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// What one rank may use, by itself.
 struct RankCores {
@@ -31,4 +31,4 @@ struct CoreShare {
 ///     the same, both below a cgroup with a quota of 2.5 cores        ->  1 and 1
 [[nodiscard]] std::vector<CoreShare> share_cores(std::span<const RankCores> ranks);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

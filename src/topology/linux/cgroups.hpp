@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <filesystem>
 #include <string_view>
 #include <vector>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// A cgroup that this process is in, directly or as one of its children.
 struct Cgroup {
@@ -20,4 +22,4 @@ struct Cgroup {
 [[nodiscard]] std::vector<Cgroup> cgroups_of_this_process(const std::filesystem::path& root,
                                                           std::string_view controller);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

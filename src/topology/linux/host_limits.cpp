@@ -15,7 +15,7 @@
 #include "topology/linux/cgroups.hpp"
 #include "topology/linux/linux_files.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ HostLimits host_limits(const fs::path& root) {
   return limits;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI

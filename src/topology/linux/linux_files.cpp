@@ -6,7 +6,7 @@
 #include <fstream>
 #include <system_error>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 std::string first_line(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -44,4 +44,4 @@ std::optional<std::int64_t> number_of(const std::filesystem::path& file, std::st
   return std::nullopt;
 }
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -8,7 +10,7 @@
 #include <string_view>
 
 // What the kernel tells in small files of text. What is not there, or written otherwise, is nothing.
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 
 /// The first line of a file; empty if there is none.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
@@ -23,4 +25,4 @@ namespace tessera::detail {
 /// The number behind `key` in a file of lines "key number".
 [[nodiscard]] std::optional<std::int64_t> number_of(const std::filesystem::path& file, std::string_view key);
 
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

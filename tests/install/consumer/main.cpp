@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   try {
     (void)tessera::Plan::over_devices(-1, scores, ranks);
   } catch (const tessera::Error& error) {
-    std::printf("tessera %s: %zu tiles, %zu of rank 0; an error was caught: %s\n", tessera::version,
+    std::printf("tessera %s: %zu tiles, %zu of rank 0; an error was caught: %s\n", tessera::version(),
                 plan.tiles().size(), plan.tiles_of(0).size(), error.what());
     return 0;
   }

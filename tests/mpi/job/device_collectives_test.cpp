@@ -160,7 +160,7 @@ struct Scene {
   fault::Faults faults;
   Seen seen;
   std::optional<DeviceCollectives::State> state;
-  DeviceCollectives collectives{*state};
+  DeviceCollectives collectives = state->view();
 };
 
 template <class Call>

@@ -2,7 +2,9 @@
 #include <tessera/job/stop_request.hpp>
 
 #include <tessera/error.hpp>
+#include <tessera/topology/simulate.hpp>
 
+#include "job/state.hpp"
 #include "mpi/job/job_testing.hpp"
 
 #include <atomic>
@@ -207,10 +209,15 @@ TEST(StopRequests, ATimeLimitIsARequest) {
 TEST(StopRequests, ATileRemembersThatItWasTold) {
   const auto comm = world();
   StopRequest stop(comm, {.signals = {}});
-  const DeviceInfo device{};
-  const Tile tile({0, 1}, {0, 1}, 0, device, {}, {}, &stop);
-  const Tile other({0, 1}, {0, 1}, 0, device, {}, {}, &stop);
-  const Tile without({0, 1}, {0, 1}, 0, device, {}, {});
+  const DeviceContext context(simulated_devices("*:T4", 0).front());
+  BufferPool pool(make_upstream(context));
+  DrivenDevice driven;
+  const auto call = [&](const StopRequest* by) {
+    return driven.next_call({0, 1}, {0, 1}, 0, context, pool, 0, by);
+  };
+  const Tile tile = call(&stop);
+  const Tile other = call(&stop);
+  const Tile without = call(nullptr);
   EXPECT_FALSE(tile.stopping());
   EXPECT_FALSE(tile.told_to_stop());
   stop.request("a test");

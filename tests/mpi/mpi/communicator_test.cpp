@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <tessera/error.hpp>
-#include <tessera/mpi/communicator.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -10,8 +9,12 @@
 #include <string>
 #include <thread>
 
-namespace tessera::mpi {
+#include "mpi/communicator_access.hpp"
+
+namespace tessera::inline TESSERA_ABI::mpi {
 namespace {
+
+using Access = detail::CommunicatorAccess;
 
 class CommunicatorTest : public ::testing::Test {
  protected:
@@ -76,7 +79,7 @@ TEST_F(CommunicatorTest, AllreduceInPieces) {
   for (const std::size_t piece : {1, 3, 7, 10, 11}) {
     std::vector<std::int64_t> values(10);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = word(rank, i);
-    detail::allreduce(comm, values.data(), values.size(), MPI_INT64_T, Reduction::max, piece);
+    Access::allreduce(comm, values.data(), values.size(), MPI_INT64_T, Reduction::max, piece);
     for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], word(size - 1, i)) << piece;
   }
 }
@@ -90,7 +93,7 @@ TEST_F(CommunicatorTest, BroadcastInPieces) {
   for (const std::size_t piece : {1, 8, 13, 80, 1000}) {
     std::vector<std::int64_t> values(10);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = word(rank, i);
-    detail::broadcast_bytes(comm, values.data(), values.size() * 8, root, piece);
+    Access::broadcast(comm, values.data(), values.size() * 8, root, piece);
     for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], word(size - 1, i)) << piece;
   }
 }
@@ -131,9 +134,9 @@ TEST_F(CommunicatorTest, AllgathervInPieces) {
   const auto whole = comm.allgatherv(std::span<const std::int64_t>(mine));
   const auto bytes = std::as_bytes(std::span(mine));
   for (const std::size_t piece : {1, 5, 8, 24}) {
-    const auto offsets = detail::gathered_offsets(comm, bytes.size());
+    const auto offsets = Access::gathered_offsets(comm, bytes.size());
     std::vector<std::int64_t> all(offsets.back() / 8, -1);
-    detail::allgatherv_bytes(comm, bytes, offsets, std::as_writable_bytes(std::span(all)).data(), piece);
+    Access::allgatherv(comm, bytes, offsets, std::as_writable_bytes(std::span(all)).data(), piece);
     EXPECT_EQ(all, whole) << piece;
   }
 }
@@ -175,11 +178,11 @@ TEST_F(CommunicatorTest, AlltoallvWholeAndInPieces) {
 
   std::vector<std::size_t> bytes(counts);
   for (auto& count : bytes) count *= 8;
-  const auto incoming = detail::incoming_counts(comm, bytes, outgoing.size() * 8);
+  const auto incoming = Access::incoming_counts(comm, bytes, outgoing.size() * 8);
   for (const std::size_t piece : {1, 8, 11, 16}) {
     std::vector<std::int64_t> received(expected.size(), -1);
-    detail::alltoallv_bytes(comm, std::as_bytes(std::span(outgoing)).data(), bytes, incoming,
-                            std::as_writable_bytes(std::span(received)).data(), piece);
+    Access::alltoallv(comm, std::as_bytes(std::span(outgoing)).data(), bytes, incoming,
+                      std::as_writable_bytes(std::span(received)).data(), piece);
     EXPECT_EQ(received, expected) << piece;
   }
 }
@@ -191,8 +194,8 @@ TEST_F(CommunicatorTest, AlltoallvInPiecesTooLargeToBuffer) {
   for (std::size_t i = 0; i < outgoing.size(); ++i) outgoing[i] = word(rank, i);
   const std::vector<std::size_t> bytes(size, words * 8);
   std::vector<std::int64_t> received(size * words, -1);
-  detail::alltoallv_bytes(comm, std::as_bytes(std::span(outgoing)).data(), bytes, bytes,
-                          std::as_writable_bytes(std::span(received)).data(), 100'000);
+  Access::alltoallv(comm, std::as_bytes(std::span(outgoing)).data(), bytes, bytes,
+                    std::as_writable_bytes(std::span(received)).data(), 100'000);
   for (std::size_t from = 0; from < size; ++from) {
     EXPECT_EQ(received[from * words], word(from, rank * words)) << from;
     EXPECT_EQ(received[(from + 1) * words - 1], word(from, (rank + 1) * words - 1)) << from;
@@ -208,12 +211,6 @@ TEST_F(CommunicatorTest, AlltoallvRefusesCountsThatDoNotFit) {
   };
   EXPECT_THROW((void)send(ones), Error);      // one element is left over
   EXPECT_THROW((void)send(too_many), Error);  // there is no such rank
-}
-
-TEST_F(CommunicatorTest, ExclusiveSum) {
-  std::int64_t below = 0;
-  for (std::size_t r = 0; r < rank; ++r) below += word(r, 5);
-  EXPECT_EQ(comm.exclusive_sum(word(rank, 5)), below);
 }
 
 TEST_F(CommunicatorTest, SplitOrdersByRank) {
@@ -368,4 +365,4 @@ TEST_F(CommunicatorTest, DestructorAfterFinalizeDoesNothing) {
 }
 
 }  // namespace
-}  // namespace tessera::mpi
+}  // namespace tessera::inline TESSERA_ABI::mpi

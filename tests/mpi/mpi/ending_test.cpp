@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tessera::mpi::detail {
+namespace tessera::inline TESSERA_ABI::mpi::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -28,4 +28,4 @@ TEST(PatienceAtEnd, HasALimitWhereTheProgramHasNone) {
 }
 
 }  // namespace
-}  // namespace tessera::mpi::detail
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

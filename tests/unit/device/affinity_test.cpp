@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tessera/device/context.hpp>
+#include "device/affinity.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -33,7 +33,7 @@ template <class... Cpusets>
 Bound bind_a_thread(const Cpusets&... cpusets) {
   Bound bound;
   std::thread([&] {
-    ((bound.done = tessera::bind_thread_near(cpusets)), ...);
+    ((bound.done = tessera::detail::bind_thread_near(cpusets)), ...);
     bound.cpus = cpus_of(0);
   }).join();
   return bound;

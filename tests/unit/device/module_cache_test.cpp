@@ -303,7 +303,7 @@ TEST_F(ModuleCacheTest, AFileIsNamedByTheSha256OfItsKey) {
   const std::string name = files().front().filename();
   EXPECT_EQ(name.size(), 64 + std::string(".module").size());
   const std::string content = content_of(files().front());
-  const std::string key = to_text({"9.0", "fake 1.0", version, key_of(source_of("a"))});
+  const std::string key = to_text({"9.0", "fake 1.0", version(), key_of(source_of("a"))});
   EXPECT_NE(content.find(key), std::string::npos);
   EXPECT_EQ(name, sha256(key) + ".module");
 }
@@ -354,7 +354,7 @@ class BoundedModuleCacheTest : public ModuleCacheTest {
   static ModuleSource source(int i) { return source_of(std::string(1000, static_cast<char>('a' + i))); }
   /// The file of a source, were it there.
   fs::path file_of(int i) const {
-    return folder_ / module_file_name(to_text({"9.0", compiler_->the_version, version, key_of(source(i))}));
+    return folder_ / module_file_name(to_text({"9.0", compiler_->the_version, version(), key_of(source(i))}));
   }
   /// As if a file had been used so long ago.
   static void age(const fs::path& file, std::chrono::hours hours) {

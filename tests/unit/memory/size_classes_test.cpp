@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <random>
 
-namespace tessera::memory {
+namespace tessera::inline TESSERA_ABI::memory {
 namespace {
 
 TEST(SizeClasses, FineOnesWasteAnEighthAboveFourKiBAndASixteenthAboveOneMiB) {
@@ -51,4 +51,4 @@ TEST(SizeClasses, PowersOfTwoFromOneKiB) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::inline TESSERA_ABI::memory

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <tessera/error.hpp>
-#include <tessera/partition/apportion.hpp>
 
 #include <limits>
 #include <random>
 
 #include "check_shares.hpp"
+#include "partition/apportion.hpp"
 
-namespace tessera {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 using Scores = std::vector<std::uint64_t>;
 using Shares = std::vector<std::int64_t>;
 constexpr std::int64_t most_units = std::numeric_limits<std::int64_t>::max();
+
+Shares apportion(std::int64_t units, std::span<const std::uint64_t> scores) {
+  Shares shares(scores.size());
+  ApportionWorkspace workspace;
+  apportion(units, scores, shares, workspace);
+  return shares;
+}
 
 TEST(Apportion, Documented) {
   EXPECT_EQ(apportion(10, Scores{100, 50, 75}), (Shares{5, 2, 3}));
@@ -102,4 +109,4 @@ TEST(CheckShares, CanFail) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 TEST(WideDivider, AgreesWithTheCompilersDivision) {
@@ -33,4 +33,4 @@ static_assert(WideDivider(7).divide(100).quotient == 14);
 static_assert(WideDivider(1).divide(0).quotient == 0);
 
 }  // namespace
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

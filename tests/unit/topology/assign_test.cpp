@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <tessera/topology/claim.hpp>
 
 #include <algorithm>
 #include <map>
@@ -10,7 +9,9 @@
 #include <tuple>
 #include <vector>
 
-namespace tessera {
+#include "topology/claim/assign.hpp"
+
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 Uuid device(std::uint8_t number) {
@@ -223,4 +224,4 @@ TEST(AssignDevices, WhatAnotherJobDrivesIsOnlyShared) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -42,23 +42,6 @@ TEST(PciId, HasFourDigitsOfDomainUnlessMoreAreNeeded) {
   EXPECT_EQ(to_string(PciId{0x10000, 1, 0}), "00010000:01:00.0");
 }
 
-TEST(NvrtcArch, RoundsDownToAKnownTarget) {
-  EXPECT_EQ(nvrtc_arch({7, 5}), "sm_75");
-  EXPECT_EQ(nvrtc_arch({8, 0}), "sm_80");
-  EXPECT_EQ(nvrtc_arch({8, 5}), "sm_80");
-  EXPECT_EQ(nvrtc_arch({8, 9}), "sm_89");
-  EXPECT_EQ(nvrtc_arch({9, 0}), "sm_90");
-  EXPECT_EQ(nvrtc_arch({10, 1}), "sm_100");
-  EXPECT_EQ(nvrtc_arch({10, 3}), "sm_103");
-  EXPECT_EQ(nvrtc_arch({12, 1}), "sm_121");
-  EXPECT_EQ(nvrtc_arch({13, 0}), "sm_121");
-}
-
-TEST(NvrtcArch, IsEmptyForADeviceOlderThanAnyTarget) {
-  EXPECT_EQ(nvrtc_arch({7, 0}), "");
-  EXPECT_EQ(nvrtc_arch({6, 1}), "");
-}
-
 TEST(ComputeCapability, TellsWhatTheHardwareHas) {
   EXPECT_TRUE((ComputeCapability{9, 0}.has_fp64_tensor_cores()));
   EXPECT_FALSE((ComputeCapability{8, 9}.has_fp64_tensor_cores()));

@@ -15,7 +15,7 @@
 #include <functional>
 #include <optional>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -215,4 +215,4 @@ TEST_F(DeviceLocks, TheFolderIsTheOneThatIsNamedOrTheUsersOwn) {
 }
 
 }  // namespace
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ TEST_F(ThisMachine, TheKernelTellsWhereADeviceIsThatHwlocDoesNotSee) {
 }
 
 }  // namespace
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

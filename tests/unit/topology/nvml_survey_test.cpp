@@ -7,7 +7,7 @@
 #include "fake_nvml.hpp"
 #include "topology/driver/survey.hpp"
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 using Reason = Absence::Reason;
@@ -106,4 +106,4 @@ TEST_F(NvmlSurvey, NoGpuIsNoFault) {
 }
 
 }  // namespace
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

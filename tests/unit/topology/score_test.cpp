@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <tessera/error.hpp>
-#include <tessera/topology/score.hpp>
 #include <tessera/topology/simulate.hpp>
 
 #include <cmath>
 #include <limits>
+
+#include "topology/measured_score.hpp"
 
 namespace tessera {
 namespace {
@@ -75,17 +76,18 @@ TEST(Score, MeasuredNeedsTheDevice) {
 
 TEST(MeasuredScore, IsTheRatioToTheFastest) {
   constexpr double fastest = 0.6;
-  EXPECT_EQ(measured_score(0.6, fastest), measured_score_of_fastest);
-  EXPECT_EQ(measured_score(1.2, fastest), measured_score_of_fastest / 2);
-  EXPECT_EQ(measured_score(60, fastest), (measured_score_of_fastest + 50) / 100);
-  EXPECT_EQ(measured_score(0.6e-6, fastest * 1e-6), measured_score_of_fastest) << "whatever the unit is";
-  EXPECT_EQ(measured_score(1e30, fastest), 1U) << "slow, but it can compute";
+  EXPECT_EQ(detail::measured_score(0.6, fastest), measured_score_of_fastest);
+  EXPECT_EQ(detail::measured_score(1.2, fastest), measured_score_of_fastest / 2);
+  EXPECT_EQ(detail::measured_score(60, fastest), (measured_score_of_fastest + 50) / 100);
+  EXPECT_EQ(detail::measured_score(0.6e-6, fastest * 1e-6), measured_score_of_fastest)
+      << "whatever the unit is";
+  EXPECT_EQ(detail::measured_score(1e30, fastest), 1U) << "slow, but it can compute";
 }
 
 TEST(MeasuredScore, RefusesWhatIsNoTime) {
   for (const double seconds : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
-    EXPECT_THROW((void)measured_score(seconds, 1), Error) << seconds;
-    EXPECT_THROW((void)measured_score(1, seconds), Error) << seconds;
+    EXPECT_THROW((void)detail::measured_score(seconds, 1), Error) << seconds;
+    EXPECT_THROW((void)detail::measured_score(1, seconds), Error) << seconds;
   }
 }
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace tessera::detail {
+namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 using Scope = MemoryLimit::Scope;
@@ -99,4 +99,4 @@ TEST(MemoryShortage, IsASentenceWithAWayOut) {
 }
 
 }  // namespace
-}  // namespace tessera::detail
+}  // namespace tessera::inline TESSERA_ABI::detail

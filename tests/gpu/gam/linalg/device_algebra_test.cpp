@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices on real devices: the host's to rounding, and the same bits on each of them.
 #include "gam/linalg/device_algebra.hpp"
+#include "job/state.hpp"
 #include "mpi/job/job_testing.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <random>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -36,11 +38,8 @@ class GpuAlgebra : public ::testing::Test {
     for (std::size_t device = 0; device < job_->devices().size(); ++device) {
       tessera::DeviceContext& context = job_->devices().context_at(device);
       context.bind();
-      tessera::BufferPool& buffers = job_->buffers().pool_at(device);
-      tessera::WorkspacePool workspaces(tessera::make_upstream(context));
-      tessera::Arena arena(buffers, context.stream());
-      const tessera::Tile tile({0, 1}, {0, 1}, static_cast<int>(device), context.info(), context.stream(),
-                               {&buffers, &workspaces, &arena});
+      const tessera::Tile tile = driven_[device].next_call({0, 1}, {0, 1}, static_cast<int>(device), context,
+                                                           job_->buffers().pool_at(device), 0, nullptr);
       all.push_back(DeviceAlgebra(tile, host_).multiply(a, b));
     }
     return all;
@@ -51,6 +50,7 @@ class GpuAlgebra : public ::testing::Test {
   tessera::mpi::Communicator comm_ = tessera::testing::world();
   std::optional<tessera::Job> job_;
   HostAlgebra host_;
+  std::map<std::size_t, tessera::DrivenDevice> driven_;
 };
 
 TEST_F(GpuAlgebra, ProductsAreTheHostsToRounding) {

@@ -4,12 +4,14 @@
 #include "gam/rows/device.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
+#include "job/state.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/rows_model.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -43,12 +45,9 @@ class GpuRows : public ::testing::TestWithParam<Family> {
       const std::size_t device = device_of(i);
       tessera::DeviceContext& context = job_->devices().context_at(device);
       context.bind();
-      tessera::DeviceInfo info = context.info();
-      info.free_memory_bytes = budget_bytes;
-      tessera::BufferPool& buffers = job_->buffers().pool_at(device);
-      tessera::Arena arena(buffers, context.stream());
-      const tessera::Tile tile(parts[i], {0, row_count}, static_cast<int>(device), info, context.stream(),
-                               {&buffers, nullptr, &arena});
+      const tessera::Tile tile =
+          driven_[device].next_call(parts[i], {0, row_count}, static_cast<int>(device), context,
+                                    job_->buffers().pool_at(device), budget_bytes, nullptr);
       device_rows.add(kind, model.raw_coef, tile, sum);
     }
     return sum.values();
@@ -58,6 +57,7 @@ class GpuRows : public ::testing::TestWithParam<Family> {
   ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
   tessera::mpi::Communicator comm_ = tessera::testing::world();
   std::optional<tessera::Job> job_;
+  std::map<std::size_t, tessera::DrivenDevice> driven_;
 };
 
 tessera::JobOptions on_cpu() {

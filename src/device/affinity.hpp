@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <string>
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+/// Binds the calling thread to `cpuset` (CPUs as an hwloc list, "0-15,32-47") and reads the binding back.
+///
+/// Only CPUs that the process may use (those of its main thread) are taken; if none of `cpuset` is among
+/// them, the thread is bound to all that the process may use, because what the batch system allows
+/// comes first. Returns false if the list is unreadable or the system did not do it; an empty `cpuset`
+/// binds nothing and is true. Cost: a few microseconds.
+bool bind_thread_near(const std::string& cpuset);
+
+}  // namespace tessera::inline TESSERA_ABI::detail

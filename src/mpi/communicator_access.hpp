@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/mpi/communicator.hpp>
+
+namespace tessera::inline TESSERA_ABI::mpi::detail {
+
+/// What the library alone does with a communicator.
+struct CommunicatorAccess {
+  [[nodiscard]] static MPI_Comm usable(const Communicator& comm) { return comm.usable(); }
+
+  /// "rank 3 (node7)", of the calling rank as the group of `comm` counts.
+  [[nodiscard]] static std::string name_of_rank(const Communicator& comm);
+
+  /// Receives an empty message that rank `from` has sent, watched as a collective is.
+  static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
+
+  /// Progress callback, run repeatedly while this rank waits in a collective of this communicator, once it
+  /// has waited for a millisecond; not in one of a duplicate or part. It must not block, nor throw, nor use
+  /// this communicator.
+  static void set_meanwhile(Communicator& comm, std::function<void()> work) noexcept {
+    comm.self_.meanwhile = std::move(work);
+  }
+
+  // With the size of a piece.
+  static void allreduce(const Communicator& comm, auto... with) { comm.allreduce_elements(with...); }
+  static void broadcast(const Communicator& comm, auto... with) { comm.broadcast_bytes(with...); }
+  static auto gathered_offsets(const Communicator& comm, auto... with) {
+    return comm.gathered_offsets(with...);
+  }
+  static void allgatherv(const Communicator& comm, auto... with) { comm.allgatherv_bytes(with...); }
+  static auto incoming_counts(const Communicator& comm, auto... with) {
+    return comm.incoming_counts(with...);
+  }
+  static void alltoallv(const Communicator& comm, auto... with) { comm.alltoallv_bytes(with...); }
+};
+
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

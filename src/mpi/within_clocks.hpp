@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace tessera::inline TESSERA_ABI::mpi::detail {
+
+/// `time`, or a hundred years if it is longer: what the nanoseconds of clocks can be added to and compared
+/// with.
+[[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
+  return std::min<std::chrono::milliseconds>(time, std::chrono::years(100));
+}
+
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

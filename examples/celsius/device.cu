@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime.h>
 
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <tessera/tessera.hpp>
@@ -21,15 +20,14 @@ void check(cudaError_t status) {
 
 void to_celsius_on_device(tessera::Tile& tile, std::span<double> degrees) {
   const auto stream = static_cast<cudaStream_t>(tile.stream().native());
-  double* allocated = nullptr;
-  check(cudaMallocAsync(&allocated, degrees.size_bytes(), stream));
-  const auto release = [stream](double* memory) { cudaFreeAsync(memory, stream); };
-  const std::unique_ptr<double, decltype(release)> values(allocated, release);
+  // Returned to the pool at the end, while the stream may still use it: whoever is given it next comes after
+  // that.
+  const tessera::Buffer<double> values = tile.buffers().take<double>(degrees.size(), tile.stream());
 
-  check(cudaMemcpyAsync(values.get(), degrees.data(), degrees.size_bytes(), cudaMemcpyHostToDevice, stream));
+  check(cudaMemcpyAsync(values.data(), degrees.data(), degrees.size_bytes(), cudaMemcpyHostToDevice, stream));
   constexpr unsigned threads = 256;
   const auto blocks = static_cast<unsigned>((degrees.size() + threads - 1) / threads);
-  to_celsius<<<blocks, threads, 0, stream>>>(values.get(), degrees.size());
+  to_celsius<<<blocks, threads, 0, stream>>>(values.data(), degrees.size());
   check(cudaGetLastError());
-  check(cudaMemcpyAsync(degrees.data(), values.get(), degrees.size_bytes(), cudaMemcpyDeviceToHost, stream));
+  check(cudaMemcpyAsync(degrees.data(), values.data(), degrees.size_bytes(), cudaMemcpyDeviceToHost, stream));
 }

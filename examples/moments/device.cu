@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <tessera/tessera.hpp>
@@ -29,13 +28,6 @@ void check(cudaError_t status) {
   if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
 }
 
-auto allocate(std::size_t count, cudaStream_t stream) {
-  double* allocated = nullptr;
-  check(cudaMallocAsync(&allocated, count * sizeof(double), stream));
-  const auto release = [stream](double* memory) { cudaFreeAsync(memory, stream); };
-  return std::unique_ptr<double, decltype(release)>(allocated, release);
-}
-
 }  // namespace
 
 void moments_on_device(tessera::Tile& tile, std::span<const double> values, std::int64_t first,
@@ -44,18 +36,18 @@ void moments_on_device(tessera::Tile& tile, std::span<const double> values, std:
   const std::int64_t count = tile.range().size();
   const std::int64_t blocks =
       (count + block - 1) / block;  // a tile is whole blocks; the job's last may be short
-  const auto on_device = allocate(static_cast<std::size_t>(count), stream);
-  const auto sums_on_device = allocate(static_cast<std::size_t>(2 * blocks), stream);
+  auto* const on_device = tile.arena().take<double>(static_cast<std::size_t>(count));
+  auto* const sums_on_device = tile.arena().take<double>(static_cast<std::size_t>(2 * blocks));
   std::vector<double> sums(static_cast<std::size_t>(2 * blocks));
 
-  check(cudaMemcpyAsync(on_device.get(), values.data() + (tile.range().begin - first),
+  check(cudaMemcpyAsync(on_device, values.data() + (tile.range().begin - first),
                         static_cast<std::size_t>(count) * sizeof(double), cudaMemcpyHostToDevice, stream));
   constexpr unsigned threads = 64;
   block_sums<<<static_cast<unsigned>((blocks + threads - 1) / threads), threads, 0, stream>>>(
-      on_device.get(), count, block, sums_on_device.get());
+      on_device, count, block, sums_on_device);
   check(cudaGetLastError());
-  check(cudaMemcpyAsync(sums.data(), sums_on_device.get(), sums.size() * sizeof(double),
-                        cudaMemcpyDeviceToHost, stream));
+  check(cudaMemcpyAsync(sums.data(), sums_on_device, sums.size() * sizeof(double), cudaMemcpyDeviceToHost,
+                        stream));
   check(cudaStreamSynchronize(stream));
   for (std::size_t b = 0; b < sums.size(); b += 2) sum.add(std::span(sums).subspan(b, 2));
 }

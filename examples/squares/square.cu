@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime.h>
 
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <tessera/tessera.hpp>
@@ -22,15 +21,12 @@ void check(cudaError_t status) {
 
 void square_on_device(tessera::Tile& tile, std::span<const double> in, std::span<double> out) {
   const auto stream = static_cast<cudaStream_t>(tile.stream().native());
-  double* allocated = nullptr;
-  check(cudaMallocAsync(&allocated, in.size_bytes(), stream));
-  const auto release = [stream](double* memory) { cudaFreeAsync(memory, stream); };
-  const std::unique_ptr<double, decltype(release)> values(allocated, release);
+  auto* const values = tile.arena().take<double>(in.size());  // device memory for this call alone
 
-  check(cudaMemcpyAsync(values.get(), in.data(), in.size_bytes(), cudaMemcpyHostToDevice, stream));
+  check(cudaMemcpyAsync(values, in.data(), in.size_bytes(), cudaMemcpyHostToDevice, stream));
   constexpr unsigned threads = 256;
   const auto blocks = static_cast<unsigned>((in.size() + threads - 1) / threads);
-  square<<<blocks, threads, 0, stream>>>(values.get(), in.size());
+  square<<<blocks, threads, 0, stream>>>(values, in.size());
   check(cudaGetLastError());
-  check(cudaMemcpyAsync(out.data(), values.get(), out.size_bytes(), cudaMemcpyDeviceToHost, stream));
+  check(cudaMemcpyAsync(out.data(), values, out.size_bytes(), cudaMemcpyDeviceToHost, stream));
 }

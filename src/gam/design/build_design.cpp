@@ -6,15 +6,14 @@
 #include "gam/design/centred_columns.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/table/extent.hpp"
 
 #include <tessera/error.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 namespace tessera::gam {
 namespace {
@@ -23,25 +22,6 @@ using base::at;
 
 using tessera::mpi::Communicator;
 using tessera::mpi::Reduction;
-
-struct Extent {
-  double min;
-  double max;
-};
-
-/// *Collective.* Least and largest value over the complete rows of the job.
-Extent extent(const Communicator& comm, const Frame& frame, int variable) {
-  const auto& numbers = frame.variables[at(variable)].numbers;
-  std::array<double, 2> ends{-std::numeric_limits<double>::infinity(),
-                             -std::numeric_limits<double>::infinity()};
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (frame.complete[i] == 0) continue;
-    ends[0] = std::max(ends[0], -numbers[i]);
-    ends[1] = std::max(ends[1], numbers[i]);
-  }
-  comm.allreduce(std::span<double>(ends), Reduction::max);
-  return {-ends[0], ends[1]};
-}
 
 /// By what a numeric component of a smooth multiplies its variable.
 double scale_of(const Component& component) {
@@ -128,7 +108,7 @@ class Drafter {
   void add(ParametricColumns columns) {
     if (formula_.intercept && columns.components.size() == 1 &&
         columns.components[0].kind == Component::Kind::numeric) {
-      const Extent range = extent(comm_, frame_, columns.components[0].variable);
+      const Extent range = extent_of(comm_, frame_, columns.components[0].variable);
       if (!(range.min < range.max)) {
         throw Error(ErrorCode::input, fmt::format("'{}' is constant ({:g}): leave it out of the formula",
                                                   columns.label, range.min));
@@ -209,7 +189,7 @@ class Drafter {
     components.insert(components.begin(), component);
     draft.block.raw_begin = draft_.design.add_term(std::move(components));
     // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
-    const Extent range = extent(comm_, frame_, place);
+    const Extent range = extent_of(comm_, frame_, place);
     draft.constrained = draft.constrained && range.min == range.max;
     draft.by_value = range.min * draft.block.by_factor;
     push(std::move(draft));
@@ -241,7 +221,7 @@ class Drafter {
       Basis& basis = margins.back();
       if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
       if (spec.tensor && spec.normalise && !basis.nodal) {
-        const Extent range = extent(comm_, frame_, basis.component.variable);
+        const Extent range = extent_of(comm_, frame_, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);
       }
     }

@@ -4,19 +4,18 @@
 #include "base/at.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/table/extent.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 
 namespace tessera::gam {
 namespace {
 
 using tessera::mpi::Communicator;
-using tessera::mpi::Reduction;
 
 /// A variable is made orthogonal to earlier ones that leave less than this of its square.
 constexpr double collinear_share = 1e-4;
@@ -76,7 +75,7 @@ class Measurer {
       const double deviation = std::sqrt(moments(static_cast<int>(j), static_cast<int>(j)) / rows());
       sizes_.push_back(deviation);
       Standard& standard = standards[at(variables_[j])];
-      standard.factor = power_of_two_for(std::max(std::abs(lows_[j]), std::abs(highs_[j])));
+      standard.factor = power_of_two_for(extents_[j].size());
       standard.centred = {variables_[j], centres_[j], factors_[j] * power_of_two_for(deviation)};
     }
     for (const std::size_t j : collinear(moments, alone)) orthogonalise(j, standards);
@@ -93,24 +92,17 @@ class Measurer {
   }
 
   void measure_extents() {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    const std::size_t count = variables_.size();
-    std::vector<double> ends(2 * count, -infinity);
+    extents_.resize(variables_.size());
     for (std::size_t row = 0; row < frame_.complete.size(); ++row) {
       if (frame_.complete[row] == 0) continue;
-      for (std::size_t j = 0; j < count; ++j) {
-        ends[2 * j] = std::max(ends[2 * j], -number(j, row));
-        ends[2 * j + 1] = std::max(ends[2 * j + 1], number(j, row));
-      }
+      for (std::size_t j = 0; j < extents_.size(); ++j) extents_[j].add(number(j, row));
     }
-    comm_.allreduce(std::span<double>(ends), Reduction::max);
-    for (std::size_t j = 0; j < count; ++j) {
-      lows_.push_back(-ends[2 * j]);
-      highs_.push_back(ends[2 * j + 1]);
-      const double middle = lows_[j] / 2 + highs_[j] / 2;
+    unite(comm_, extents_);
+    for (const Extent& one : extents_) {
+      const double middle = one.min / 2 + one.max / 2;
       // Numbers that are not finite are the fit's to speak of.
       centres_.push_back(std::isfinite(middle) ? middle : 0);
-      factors_.push_back(power_of_two_for(highs_[j] / 2 - lows_[j] / 2));
+      factors_.push_back(power_of_two_for(one.max / 2 - one.min / 2));
     }
   }
 
@@ -233,7 +225,8 @@ class Measurer {
   std::vector<int> variables_;
   std::int64_t block_;
   HostTeam& team_;
-  std::vector<double> lows_, highs_, centres_;
+  std::vector<Extent> extents_;
+  std::vector<double> centres_;
   std::vector<double> factors_;  ///< of the half of what a variable spans
   std::vector<double> sizes_;    ///< standard deviations, times `factors_`
   /// Row j: variable j less what is taken from it, in centred and scaled variables.

@@ -2,16 +2,16 @@
 // Order statistics of the distinct values of a column that no rank holds as a whole.
 #include "gam/table/distinct.hpp"
 
+#include "gam/table/extent.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 
 namespace tessera::gam {
@@ -115,18 +115,16 @@ Distinct distinct_values(const mpi::Communicator& comm, const Frame& frame, int 
   const std::vector<double>& numbers = numbers_of(frame, variable);
   // Few are asked for, so a sorted list of those found is quicker than a sort of the column.
   std::vector<double> found;
-  std::array<double, 2> ends{-std::numeric_limits<double>::infinity(),
-                             -std::numeric_limits<double>::infinity()};
+  Extent extent;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (frame.complete[i] == 0) continue;
     const double value = numbers[i] + 0.0;  // -0 becomes 0
-    ends[0] = std::max(ends[0], -value);
-    ends[1] = std::max(ends[1], value);
+    extent.add(value);
     if (std::ssize(found) >= enough) continue;
     const auto place = std::lower_bound(found.begin(), found.end(), value);
     if (place == found.end() || *place != value) found.insert(place, value);
   }
-  comm.allreduce(std::span<double>(ends), mpi::Reduction::max);
+  unite(comm, {&extent, 1});
   std::int64_t count = comm.allreduce(static_cast<std::int64_t>(std::ssize(found)), mpi::Reduction::max);
   if (count < enough) {  // no rank has them all to itself
     std::vector<double> all = comm.allgatherv(std::span<const double>(found));
@@ -134,7 +132,7 @@ Distinct distinct_values(const mpi::Communicator& comm, const Frame& frame, int 
     count = std::unique(all.begin(), all.end()) - all.begin();
   }
   if (count == 0) return {};
-  return {std::min(count, enough), -ends[0] + 0.0, ends[1] + 0.0};
+  return {std::min(count, enough), extent.min + 0.0, extent.max + 0.0};
 }
 
 std::vector<double> distinct_quantiles(const mpi::Communicator& comm, const Frame& frame, int variable,

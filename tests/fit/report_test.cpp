@@ -67,7 +67,7 @@ class Report : public ::testing::Test {
         run(TESSERA_FIT " report " + path(model) + " --out " + path("page.html") + " " + more);
     EXPECT_EQ(written.status, 0) << written.err;
     EXPECT_EQ(written.out, "");
-    const std::string page = read("page.html");
+    std::string page = read("page.html");
     fs::remove(path("page.html"));
     EXPECT_EQ(count_files(), files);
     EXPECT_EQ(gam::testing::xml_fault(page), "");

@@ -30,12 +30,13 @@ class InfoCache : public ::testing::Test {
     (void)cache.compile({.name = "squares\x1b[2J", .text = "22", .headers = {}, .options = {}}, {8, 6});
   }
 
-  ProgramResult cache(const std::string& arguments = {}, const std::string& environment = {}) const {
+  [[nodiscard]] ProgramResult cache(const std::string& arguments = {},
+                                    const std::string& environment = {}) const {
     // MPI would refuse to start with a transport that does not exist.
     return run("OMPI_MCA_pml=none TESSERA_CACHE_DIR=" + folder_.path().string() + ' ' + environment +
                " " TESSERA_INFO " cache " + arguments);
   }
-  json cache_json(const std::string& arguments = {}) const {
+  [[nodiscard]] json cache_json(const std::string& arguments = {}) const {
     const ProgramResult result = cache("--json " + arguments);
     EXPECT_EQ(result.status, 0) << result.err;
     return json::parse(result.out);

@@ -10,7 +10,7 @@
 
 namespace tessera::gam::testing {
 
-DenseFit performance_iteration(const DenseModel& model, const std::vector<double>& y, Family family) {
+DenseFit performance_iteration(const DenseModel& model, const std::vector<double>& y, const Family& family) {
   const std::size_t n = y.size();
   DenseFit out;
   out.fit.coef.assign(static_cast<std::size_t>(model.design().coef_size), 0.0);

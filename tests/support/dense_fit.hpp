@@ -22,6 +22,6 @@ struct DenseFit {
 /// current linear predictor, its smoothing parameters and coefficients by REML, until the deviance of two
 /// successive predictors agrees to 1e-12. A gaussian fit is solved twice, the second time about the first.
 [[nodiscard]] DenseFit performance_iteration(const DenseModel& model, const std::vector<double>& y,
-                                             Family family);
+                                             const Family& family);
 
 }  // namespace tessera::gam::testing

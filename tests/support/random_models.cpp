@@ -42,7 +42,7 @@ class Builder {
     out_.formula = "z ~ 1";
   }
   Random& random() { return random_; }
-  int rows() const { return rows_; }
+  [[nodiscard]] int rows() const { return rows_; }
 
   /// A variable that is `related` to the first, from not at all (0) to almost the same (1).
   std::string add_variable(double related) {
@@ -136,13 +136,13 @@ class Builder {
   }
 
  private:
-  const std::vector<double>& numbers(const std::string& name) const {
+  [[nodiscard]] const std::vector<double>& numbers(const std::string& name) const {
     for (const auto& [own, values] : out_.numbers) {
       if (own == name) return values;
     }
     throw std::logic_error("no variable " + name);
   }
-  const std::vector<std::string>& factor(const std::string& name) const {
+  [[nodiscard]] const std::vector<std::string>& factor(const std::string& name) const {
     for (const auto& [own, values] : out_.factors) {
       if (own == name) return values;
     }

@@ -9,7 +9,7 @@
 namespace tessera::gam::testing {
 
 /// One folder of tests/data/reference: the data, and what mgcv's bam made of it.
-struct ReferenceCase {
+struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann::json do not throw
   std::string data_path;
   std::string formula;
   std::string family;

@@ -47,7 +47,7 @@ inline std::string xml_fault(std::string_view text) {
              (std::isalnum(static_cast<unsigned char>(text[size])) != 0 || text[size] == '-')) {
         ++size;
       }
-      const std::string out(text.substr(0, size));
+      std::string out(text.substr(0, size));
       text.remove_prefix(size);
       return out;
     };

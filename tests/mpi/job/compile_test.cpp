@@ -31,7 +31,7 @@ class CompileTest : public ::testing::Test {
   }
 
   /// Over all ranks. *Collective.*
-  std::int64_t compiles() const {
+  [[nodiscard]] std::int64_t compiles() const {
     return comm_.allreduce(std::int64_t{compiler_->compiles}, mpi::Reduction::sum);
   }
 

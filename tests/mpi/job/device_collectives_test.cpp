@@ -196,7 +196,7 @@ TEST(DeviceCollectives, WhatIsBoundStaysBound) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xT4");
   Job job(world());
   std::array<double, 2> values{1, 2};
-  const std::array<double*, 2> arrays{&values[0], &values[1]};
+  const std::array<double*, 2> arrays{values.data(), values.data() + 1};
   job.collectives().sum(arrays, 1);
   EXPECT_EQ(DeviceContext::bound_to_this_thread(), nullptr);
   const DeviceContext& first = job.devices().context_at(0);

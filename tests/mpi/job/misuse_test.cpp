@@ -17,6 +17,7 @@ namespace {
 /// While it is, a megabyte cannot be had.
 std::atomic<bool> memory_is_short = false;
 
+// NOLINTBEGIN(cppcoreguidelines-no-malloc): operator new itself is replaced
 void* allocate(std::size_t bytes) noexcept {
   return memory_is_short && bytes >= std::size_t{1} << 20 ? nullptr : std::malloc(bytes);
 }
@@ -38,6 +39,7 @@ void* allocate(std::size_t bytes) noexcept {
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
+// NOLINTEND(cppcoreguidelines-no-malloc)
 
 namespace tessera::testing {
 namespace {
@@ -66,8 +68,8 @@ class Misuse : public ::testing::TestWithParam<const char*> {
   Misuse()
       : simulate_("TESSERA_SIMULATE", GetParam()), fault_("TESSERA_FAULT", std::nullopt), job_(world()) {}
 
-  int last() const { return job_.comm().size() - 1; }
-  bool on_last() const { return job_.comm().rank() == last(); }
+  [[nodiscard]] int last() const { return job_.comm().size() - 1; }
+  [[nodiscard]] bool on_last() const { return job_.comm().rank() == last(); }
 
   /// Fails unless the last rank saw what `thrown` says and the others an Error(job_fault) naming it.
   void expect_told(const Ending& ending, const Ending& thrown) {

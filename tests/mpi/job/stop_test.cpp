@@ -277,9 +277,9 @@ TEST(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
 TEST(StopRequests, AMistakeOfOneRankIsToldToAll) {
   const auto comm = world();
   const bool on_last = comm.rank() == comm.size() - 1;
-  const auto refusal = [&](StopOptions options) {
+  const auto refusal = [&](const StopOptions& options) {
     try {
-      const StopRequest stop(comm, std::move(options));
+      const StopRequest stop(comm, options);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::usage);
       return std::string(error.what());

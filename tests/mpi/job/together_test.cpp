@@ -38,7 +38,7 @@ TEST(Together, GivesEveryRankTheErrorOfTheLowest) {
   }
   try {
     together(comm, [&] {
-      if (comm.rank() == first) throw first;
+      if (comm.rank() == first) throw int{first};
     });
     FAIL();
   } catch (const Error& error) {

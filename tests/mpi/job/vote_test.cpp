@@ -25,7 +25,7 @@ class Votes : public ::testing::Test {
     return box_.vote(mine, signature, inventory_, "a vote");
   }
   /// A ballot with `outcome` on the ranks of `failed`, all else well.
-  Ballot mine(Outcome outcome, const std::set<int>& failed) const {
+  [[nodiscard]] Ballot mine(Outcome outcome, const std::set<int>& failed) const {
     Ballot ballot;
     if (!failed.contains(comm_.rank())) return ballot;
     ballot.outcome = outcome;

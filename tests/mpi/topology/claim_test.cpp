@@ -16,10 +16,10 @@ namespace {
 
 /// What every rank can check: who drives which device, as all the ranks told.
 struct Driven {
-  int rank;
-  int node;
+  int rank = 0;
+  int node = 0;
   Uuid uuid;
-  int sharers;
+  int sharers = 0;
 };
 
 constexpr std::int64_t memory_bytes = std::int64_t{16} << 30;

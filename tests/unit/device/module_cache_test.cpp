@@ -44,7 +44,7 @@ class ModuleCacheTest : public ::testing::Test {
     return ModuleCache({.compiler = compiler_, .directory = directory});
   }
 
-  std::vector<fs::path> files() const {
+  [[nodiscard]] std::vector<fs::path> files() const {
     std::vector<fs::path> found;
     for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path());
     return found;
@@ -353,7 +353,7 @@ class BoundedModuleCacheTest : public ModuleCacheTest {
   }
   static ModuleSource source(int i) { return source_of(std::string(1000, static_cast<char>('a' + i))); }
   /// The file of a source, were it there.
-  fs::path file_of(int i) const {
+  [[nodiscard]] fs::path file_of(int i) const {
     return folder_ / module_file_name(to_text({"9.0", compiler_->the_version, version(), key_of(source(i))}));
   }
   /// As if a file had been used so long ago.

@@ -139,7 +139,7 @@ std::optional<std::string> expected_frame(const std::vector<Row>& rows, const st
       char number[40];
       std::snprintf(number, sizeof number, "%.17g", std::strtod(text.c_str(), nullptr));
       if (factor[c])
-        all += missing(r, c) || levels[c].count(text) == 0 ? "<NA>" : text;
+        all += missing(r, c) || !levels[c].contains(text) ? "<NA>" : text;
       else
         all += missing(r, c) ? "NA" : number;
       all += "|";
@@ -547,8 +547,7 @@ TEST(Table, IsLeftByAllRanksWhenOneIsAskedToStop) {
     EXPECT_EQ(end_of_reading(comm, path, 0), "") << path;
     // A look comes before each piece: while the rows are counted (a packed file's by rank 0 alone), and then.
     std::set<std::string> ends;
-    for (int turn = 1; turn < 20 && ends.count("") == 0; ++turn)
-      ends.insert(end_of_reading(comm, path, turn));
+    for (int turn = 1; turn < 20 && !ends.contains(""); ++turn) ends.insert(end_of_reading(comm, path, turn));
     EXPECT_EQ(ends.count("counted"), 1U) << path;
     if (path == plain.path() || comm.size() == 1) {
       EXPECT_EQ(ends.count("opened"), 1U) << path;

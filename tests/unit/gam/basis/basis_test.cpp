@@ -195,7 +195,7 @@ TEST(Basis, ReparameterisedCoefficientsAreValuesAtThePoints) {
 double log_det(const Matrix& a, int zero) {
   const SymmetricEigen eigen = symmetric_eigen(a);
   double sum = 0;
-  for (std::size_t i = static_cast<std::size_t>(zero); i < eigen.values.size(); ++i)
+  for (auto i = static_cast<std::size_t>(zero); i < eigen.values.size(); ++i)
     sum += std::log(eigen.values[i]);
   return sum;
 }

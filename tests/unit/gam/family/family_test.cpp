@@ -67,7 +67,7 @@ TEST(Family, LinkUndoesItsInverse) {
 
 // Sums of R's family()$aic over three rows with prior weights.
 TEST(Family, LogLikelihoodOfWeightedRows) {
-  const auto sum = [](Family family, const std::vector<double>& y, const std::vector<double>& mu,
+  const auto sum = [](const Family& family, const std::vector<double>& y, const std::vector<double>& mu,
                       const std::vector<double>& weight, double scale) {
     double total = 0;
     for (std::size_t i = 0; i < y.size(); ++i) {

@@ -21,7 +21,7 @@ using testing::load_reference_case;
 using testing::ReferenceCase;
 using testing::smooths_of;
 
-TermTests tests_of(const DenseModel& model, const std::vector<double>& y, Family family) {
+TermTests tests_of(const DenseModel& model, const std::vector<double>& y, const Family& family) {
   const testing::DenseFit out = testing::performance_iteration(model, y, family);
   const double edf = std::accumulate(out.fit.edf.begin(), out.fit.edf.end(), 0.0);
   return test_terms(model.design(), out.fit, out.gram, !family.scale_is_known(),

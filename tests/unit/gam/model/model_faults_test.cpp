@@ -46,6 +46,7 @@ mode_t mode_of(int flags, std::va_list arguments) {
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-reserved-identifier): by these names the linker's --wrap knows them
 extern "C" {
 int __real_open(const char* path, int flags, ...);
 int __real_openat(int folder, const char* path, int flags, ...);
@@ -93,6 +94,7 @@ ssize_t __wrap_pread(int descriptor, void* bytes, size_t count, off_t offset) {
   return fails("pread") ? -1 : __real_pread(descriptor, bytes, count, offset);
 }
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace tessera::gam {
 namespace {

@@ -25,7 +25,7 @@ using testing::ReferenceCase;
 using testing::relative_to_range;
 using testing::smooths_of;
 
-void expect_reference(const DenseModel& model, const std::string& response, Family family,
+void expect_reference(const DenseModel& model, const std::string& response, const Family& family,
                       const ReferenceCase& expected) {
   const DenseFit out = performance_iteration(model, expected.numbers.at(response), family);
   EXPECT_TRUE(out.fit.converged);
@@ -54,7 +54,7 @@ void expect_reference(const DenseModel& model, const std::string& response, Fami
   }
 }
 
-void expect_four_smooths(const std::string& name, int k, Family family) {
+void expect_four_smooths(const std::string& name, int k, const Family& family) {
   const ReferenceCase data = load_reference_case(name);
   expect_reference(smooths_of(data, {"x0", "x1", "x2", "x3"}, k), "y", family, data);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/module_shelf.hpp"
 
+#include "base/number.hpp"
 #include "device/module_files.hpp"
 #include "device/module_format.hpp"
 
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -98,15 +98,13 @@ ModuleCacheLimit module_cache_limit() {
   ModuleCacheLimit limit{default_limit_mib * mib, {}};
   const char* const text = std::getenv("TESSERA_CACHE_MIB");
   if (text == nullptr || *text == '\0') return limit;
-  std::int64_t given = 0;
-  const char* const text_end = text + std::strlen(text);
-  const auto [end, failed] = std::from_chars(text, text_end, given);
+  const auto given = base::parse_number<std::int64_t>(text);
   constexpr std::int64_t most = INT64_MAX / mib;
-  if (failed != std::errc{} || end != text_end || given < 0 || given > most)
+  if (!given || *given < 0 || *given > most)
     limit.ignored = "TESSERA_CACHE_MIB is no whole number from 0 to " + std::to_string(most) + ", so that " +
                     std::to_string(default_limit_mib) + " is taken";
   else
-    limit.bytes = given * mib;
+    limit.bytes = *given * mib;
   return limit;
 }
 

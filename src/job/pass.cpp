@@ -11,7 +11,6 @@
 #include <cxxabi.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <numeric>

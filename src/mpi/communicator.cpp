@@ -14,7 +14,6 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <thread>
 

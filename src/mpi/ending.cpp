@@ -15,7 +15,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tessera::inline TESSERA_ABI::mpi::detail {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/time_limit.hpp"
 
+#include "base/number.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/rank_group.hpp"
@@ -12,11 +13,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -62,10 +61,8 @@ int launched_rank() {
   for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* const text = std::getenv(name);
     if (text == nullptr) continue;
-    const std::string_view digits = text;
-    int rank = -1;
-    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-    if (failed == std::errc() && end == digits.data() + digits.size() && rank >= 0) return rank;
+    const auto rank = base::parse_number<int>(text);
+    if (rank && *rank >= 0) return *rank;
   }
   return -1;
 }
@@ -132,14 +129,12 @@ StartTimeout start_timeout() {
   StartTimeout timeout;
   const char* const text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return timeout;
-  const std::string_view digits = text;
-  double given = -1;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), given);
-  if (failed != std::errc() || end != digits.data() + digits.size() || !(given >= 0 && given <= 1e9))
+  const auto given = base::parse_number<double>(text);
+  if (!given || !(*given >= 0 && *given <= 1e9))
     timeout.problem =
         std::string(variable) + "=\"" + text + "\" is no time: give seconds from 0 (no limit) to 1e9";
   else
-    timeout.time = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * given)));
+    timeout.time = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * *given)));
   return timeout;
 }
 

@@ -9,7 +9,6 @@
 #include <span>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "topology/claim/nodes.hpp"

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string>
 
 #include "base/hash.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "topology/linux/host_identity.hpp"
 
@@ -59,10 +59,8 @@ std::string_view take_until(std::string_view& text, char separator) {
 }
 
 std::optional<int> parse_count(std::string_view text) {
-  int value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = base::parse_number<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 /// An identity that depends on `key` alone: two 64-bit FNV-1a hashes (Fowler, Noll, Vo), the second

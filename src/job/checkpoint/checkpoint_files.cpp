@@ -2,6 +2,7 @@
 #include "job/checkpoint/checkpoint_files.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/number.hpp"
 #include "job/checkpoint/checkpoint_format.hpp"
 #include "mpi/fork.hpp"
 #include "topology/linux/host_identity.hpp"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -120,15 +120,12 @@ std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
   for (errno = 0; const dirent* one = ::readdir(folder.get()); errno = 0) {
     const std::string_view name = one->d_name;
     if (!name.starts_with(prefix)) continue;
-    Entry entry;
-    const char* const last = name.data() + name.size();
-    const auto [end, failed] = std::from_chars(name.data() + prefix.size(), last, entry.generation);
-    entry.temporary = end != last;
-    if (failed != std::errc{} || (entry.temporary && *end != '.')) continue;
+    std::string_view behind = name.substr(prefix.size());
+    const auto generation = base::take_number<std::int64_t>(behind);
+    if (!generation || !(behind.empty() || behind.front() == '.')) continue;
     // No start has taken such a number: it is no file of the checkpoint's.
-    if (entry.generation < 1 || entry.generation > last_generation) continue;
-    entry.path = folder_ + '/' + std::string(name);
-    found.push_back(std::move(entry));
+    if (*generation < 1 || *generation > last_generation) continue;
+    found.push_back({*generation, !behind.empty(), folder_ + '/' + std::string(name)});
   }
   if (errno != 0) fail(folder_, "cannot be listed");
   return found;

@@ -2,11 +2,10 @@
 #include "job/checkpoint/checkpoint_format.hpp"
 
 #include "base/hash.hpp"
+#include "base/number.hpp"
 #include "base/pack.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
@@ -32,13 +31,11 @@ CheckpointRefusal other_beginning(std::string_view bytes) {
   if (first_line().starts_with(bytes)) return torn();
   if (!bytes.starts_with(magic))
     return {CheckpointRefusal::Kind::foreign, "is no checkpoint: give the name of another file"};
-  int found = 0;
   bytes.remove_prefix(magic.size());
-  const auto [end, failed] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), found);
-  if (failed != std::errc{} || end == bytes.data() + bytes.size() || *end != '\n' || found <= version)
-    return torn();
+  const auto found = base::take_number<int>(bytes);
+  if (!found || !bytes.starts_with('\n') || *found <= version) return torn();
   return {CheckpointRefusal::Kind::newer,
-          "is of format " + std::to_string(found) + ", which is newer than this program's, " +
+          "is of format " + std::to_string(*found) + ", which is newer than this program's, " +
               std::to_string(version) + ": use the program that wrote it, or remove the file"};
 }
 
@@ -97,11 +94,7 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   if (checksum != checksum_line(bytes)) return torn();
 
   // A checksum is no signature: what a forged file says is held against what is there.
-  const auto number = [](std::string_view text) {
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  };
+  const auto number = [](std::string_view text) { return base::take_number<std::int64_t>(text).value_or(0); };
   const auto take = [](std::string_view& rest) { return base::unpack(rest, base::lines); };
   StoredState stored;
   Fingerprint found;

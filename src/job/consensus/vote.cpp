@@ -2,6 +2,7 @@
 #include "job/consensus/vote.hpp"
 
 #include "base/hash.hpp"
+#include "base/number.hpp"
 #include "mpi/communicator_access.hpp"
 
 #include <tessera/job/stop_request.hpp>
@@ -47,7 +48,7 @@ Verdict::Failure unpacked(const std::string& text) {
   std::istringstream lines(text);
   std::string device;
   std::getline(lines, device);
-  failure.device = std::stoi(device);
+  failure.device = base::parse_number<int>(device).value_or(failure.device);
   std::getline(lines, failure.uuid);
   std::getline(lines, failure.stage);
   std::getline(lines, failure.reason);

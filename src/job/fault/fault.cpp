@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/fault/fault.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 #include <tessera/error.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -47,11 +47,8 @@ bool skip(std::string_view& text, std::string_view prefix) {
 }
 
 std::optional<int> take_number(std::string_view& text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
+  const auto number = base::take_number<int>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::optional<Point> parse_point(std::string_view text) {

@@ -6,7 +6,6 @@
 #include <tessera/error.hpp>
 
 #include <algorithm>
-#include <string>
 
 namespace tessera::inline TESSERA_ABI {
 

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/host_threads.hpp>
 
+#include "base/number.hpp"
+#include "base/text.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// The first number of a list such as OMP_NUM_THREADS has for nested parallelism: "8,2".
 std::optional<int> first_number(std::string_view list) {
-  constexpr std::string_view blanks = " \t\n";
-  std::string_view text = list.substr(0, list.find(','));
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  text = text.substr(0, text.find_last_not_of(blanks) + 1);
-  int number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || end != text.data() + text.size() || number < 1) return std::nullopt;
-  return number;
+  const auto number = base::parse_number<int>(base::trimmed(list.substr(0, list.find(',')), " \t\n"));
+  return number && *number >= 1 ? number : std::nullopt;
 }
 
 }  // namespace

@@ -4,10 +4,8 @@
 #include "base/shared_library.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <mutex>
-#include <utility>
 
 namespace tessera::inline TESSERA_ABI::detail {
 namespace {

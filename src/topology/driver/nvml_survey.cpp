@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/sysinfo.h>
 
-#include <algorithm>
 #include <string>
 
 #include "base/shared_library.hpp"

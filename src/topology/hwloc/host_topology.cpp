@@ -108,8 +108,7 @@ Nearness HostTopology::nearness(const PciId& pci) const {
   } else if (hwloc_topology_is_thissystem(topology) != 0) {
     const std::filesystem::path device_files = pci_devices_ / to_string(pci);
     near = ancestor_by_sysfs(device_files);
-    const std::string node = first_line(device_files / "numa_node");
-    if (!node.empty()) out.numa_node = static_cast<int>(std::strtol(node.c_str(), nullptr, 10));
+    if (const auto node = number_in(device_files / "numa_node")) out.numa_node = static_cast<int>(*node);
   }
   if (near == nullptr) near = root;
 

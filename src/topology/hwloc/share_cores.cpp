@@ -2,7 +2,6 @@
 #include "topology/hwloc/share_cores.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
 #include <sstream>
 #include <utility>

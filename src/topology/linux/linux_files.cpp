@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/linux/linux_files.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <fstream>
-#include <system_error>
 
 namespace tessera::inline TESSERA_ABI::detail {
 
@@ -19,10 +19,8 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
   constexpr std::string_view blanks = " \t\n";
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
   const std::string_view word = text.substr(0, text.find_first_of(blanks));
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (failed != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  text.remove_prefix(word.size());
+  const auto value = base::parse_number<std::int64_t>(word);
+  if (value) text.remove_prefix(word.size());
   return value;
 }
 

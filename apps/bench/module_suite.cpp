@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

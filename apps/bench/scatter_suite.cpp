@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
-#include <optional>
 #include <thread>
 
 namespace tessera::bench {

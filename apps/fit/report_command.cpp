@@ -7,7 +7,6 @@
 #include <tessera/job/together.hpp>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <cstdlib>
 
 #include "common/file_name.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 #include <tessera/version.hpp>
 
-#include <algorithm>
 #include <set>
 
 #include "base/counted.hpp"

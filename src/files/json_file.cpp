@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 

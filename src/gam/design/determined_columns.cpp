@@ -10,10 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <map>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 namespace tessera::gam {

@@ -13,7 +13,6 @@
 
 #include <fmt/core.h>
 
-#include <optional>
 #include <utility>
 
 namespace tessera::gam {

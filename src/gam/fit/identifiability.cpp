@@ -19,7 +19,6 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace tessera::gam {

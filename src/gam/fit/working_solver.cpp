@@ -9,7 +9,6 @@
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <exception>

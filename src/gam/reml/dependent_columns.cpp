@@ -8,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>

@@ -57,7 +57,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       const std::size_t i = tile_of[static_cast<std::size_t>(device)];
       ends[i] = compute_tile(plan, tiles[i], work);
     };
-    device_threads->run(devices, compute, [&] { attend(); });
+    device_threads->run(devices, compute, [&] { report_progress(); });
     detail::restore_once_cuda_has_started();
     for (TileEnd& end : ends) {
       if (end.misuse) return attempt.fatal(end.misuse);

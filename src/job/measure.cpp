@@ -98,9 +98,9 @@ class TimedRun {
 using Thrown = std::vector<std::exception_ptr>;
 
 /// Does `work` for every device, each on its own thread, but for those that something went wrong on. This
-/// thread calls `meanwhile` until all are done.
+/// thread calls `progress` until all are done.
 void for_each_device(WorkerThreads& threads, Thrown& thrown, const std::function<void(std::size_t)>& work,
-                     const std::function<void()>& meanwhile) {
+                     const std::function<void()>& progress) {
   std::vector<int> sound;
   for (std::size_t i = 0; i < thrown.size(); ++i)
     if (!thrown[i]) sound.push_back(static_cast<int>(i));
@@ -120,7 +120,7 @@ void for_each_device(WorkerThreads& threads, Thrown& thrown, const std::function
             thrown[i] = now;
           }
         },
-        meanwhile);
+        progress);
   } catch (...) {  // the system has no more threads
     std::ranges::fill(thrown, std::current_exception());
   }
@@ -157,7 +157,7 @@ Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDe
 
 std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                                    const JobOptions& options, const fault::Faults& faults, Attempt& attempt,
-                                   const std::function<void()>& meanwhile) {
+                                   const std::function<void()>& progress) {
   Thrown thrown(devices.size());
   std::vector<double> seconds(devices.size());
   {
@@ -171,11 +171,11 @@ std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vec
           faults.throw_if_hit(fault::Stage::score, static_cast<int>(i), 0);
           runs[i].warm_up();
         },
-        meanwhile);
+        progress);
     const mpi::Purpose purpose(comm, "the beginning of the timed runs");
     comm.barrier();
     for_each_device(
-        threads, thrown, [&](std::size_t i) { seconds[i] = runs[i].time(); }, meanwhile);
+        threads, thrown, [&](std::size_t i) { seconds[i] = runs[i].time(); }, progress);
   }
   detail::restore_once_cuda_has_started();
   for (std::size_t i = 0; i < devices.size(); ++i)

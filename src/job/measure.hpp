@@ -28,11 +28,11 @@ enum class Measurable {
 /// *Collective.* Scores of the claimed devices, whole ones where ranks share them, by a timed run of the
 /// caller's own work. After each has warmed up all runs begin together, so that a device that ranks share is
 /// measured as they will use it. `attempt` receives the first device of this rank that could not do it. This
-/// thread calls `meanwhile` while devices work.
+/// thread calls `progress` while devices work.
 [[nodiscard]] std::vector<std::uint64_t> measure(const mpi::Communicator& comm,
                                                  const std::vector<ClaimedDevice>& devices,
                                                  const JobOptions& options, const fault::Faults& faults,
-                                                 Attempt& attempt, const std::function<void()>& meanwhile);
+                                                 Attempt& attempt, const std::function<void()>& progress);
 
 /// *Collective.* The scores of this rank's devices, of which each does a unit in so many seconds, beside
 /// those of the other ranks. A device without a time, 0, scores 0.

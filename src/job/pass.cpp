@@ -3,7 +3,7 @@
 #include "job/state.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator_access.hpp"
-#include "mpi/roll_call.hpp"
+#include "mpi/watchdog.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
@@ -26,7 +26,7 @@ namespace {
 /// The fault point "vote-late": longer than the others wait, or a moment if they wait for ever.
 void come_late(std::chrono::milliseconds timeout) {
   const std::chrono::milliseconds lateness =
-      timeout.count() > 0 ? timeout + 6 * mpi::detail::RollCall::grace : std::chrono::milliseconds(50);
+      timeout.count() > 0 ? timeout + 6 * mpi::detail::Watchdog::grace : std::chrono::milliseconds(50);
   std::this_thread::sleep_for(lateness);
 }
 
@@ -61,11 +61,11 @@ void Job::State::require_thread() const {
 }
 
 HostTeam& Job::State::team() {
-  if (!host_team) host_team.emplace(threads.count, [this] { attend(); });
+  if (!host_team) host_team.emplace(threads.count, [this] { report_progress(); });
   return *host_team;
 }
 
-void Job::State::attend() const {
+void Job::State::report_progress() const {
   comm.alive();
   if (options.stop != nullptr) options.stop->look();
 }

@@ -127,10 +127,10 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
 /// A score for each claimed device. *Collective.*
 std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Claim& mine,
                                          const JobOptions& options, const fault::Faults& faults,
-                                         Attempt& attempt, const std::function<void()>& meanwhile) {
+                                         Attempt& attempt, const std::function<void()>& progress) {
   // Whether all ranks want the same is known after the vote alone, and timed runs begin together.
   const Measurable can = measurable(comm, mine.devices, options);
-  if (can == Measurable::yes) return measure(comm, mine.devices, options, faults, attempt, meanwhile);
+  if (can == Measurable::yes) return measure(comm, mine.devices, options, faults, attempt, progress);
   std::vector<std::uint64_t> scores(mine.devices.size());
   if (can == Measurable::mixed)
     attempt.run([] {
@@ -187,7 +187,7 @@ void Job::State::set_up() {
   const Probe here = probe_rank(comm, options.policy, faults, attempt);
   Claim mine = claim_devices(comm, here, options.allow_sharing);
   auto entries = find_claimed(comm, mine, visibility, faults, attempt);
-  const auto scores = score_devices(comm, mine, options, faults, attempt, [this] { attend(); });
+  const auto scores = score_devices(comm, mine, options, faults, attempt, [this] { report_progress(); });
   inventory = share_inventory(comm, here, mine, scores);
 
   const TraceRange range("vote");

@@ -34,11 +34,11 @@ struct DrivenDevice {
                                BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };
 
-/// How a tile's work ended: well, where it has no failure and was not cut short.
+/// How a tile's work ended: it succeeded if there is no failure and it was not cut short.
 struct TileEnd {
   std::optional<Verdict::Failure> failure;
   bool cut_short = false;       ///< the job is to stop
-  std::exception_ptr misuse{};  ///< as neither a device nor the CPU can make good
+  std::exception_ptr misuse{};  ///< an error of the program, after which the CPU is not tried
 };
 
 /// What a job knows, and the steps that its passes are made of.
@@ -49,7 +49,7 @@ struct Job::State {
         ballots(comm, options.stop),
         modules(std::make_shared<ModuleCache>(options.modules)) {
     if (options.stop != nullptr)
-      mpi::detail::CommunicatorAccess::set_meanwhile(comm, [stop = options.stop] { stop->look(); });
+      mpi::detail::CommunicatorAccess::set_progress_callback(comm, [stop = options.stop] { stop->look(); });
   }
 
   mpi::Communicator comm;
@@ -61,14 +61,14 @@ struct Job::State {
   std::optional<detail::CudaVisibility> visibility;
   std::shared_ptr<const void> driving;  ///< tells other jobs of this rank's devices; outlives their contexts
   DevicePool pool;
-  DevicePool no_devices;  ///< what is left of it to see after a fallback
+  DevicePool no_devices;  ///< what `Job::devices` returns after a fallback
   DeviceBufferPools buffers{pool};
   std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
   std::optional<WorkerThreads> device_threads;  ///< one for each of them
   HostThreads threads;
   std::optional<HostTeam> host_team;  ///< as many; from their first work on
   std::vector<int> threads_of_ranks;
-  bool plans_for_hosts = false;          ///< the job had no device to use from the beginning
+  bool plans_for_hosts = false;          ///< the job never had a device
   int number = 1;                        ///< tells jobs of one program apart, in messages
   int pass = 0;                          ///< counts from 1; 0 while the job is set up
   std::string absence;                   ///< why no device of the job is used; empty if one is
@@ -79,12 +79,14 @@ struct Job::State {
   /// Probe, claim, inventory, and a first vote. *Collective.*
   void set_up();
 
-  /// Throws `Error(usage)` on a thread that may make no collective call: inside a function of a pass.
+  /// Throws `Error(usage)` on a thread that may not make collective calls, such as inside a function of a
+  /// pass.
   void require_thread() const;
   /// The threads of the host's work.
   [[nodiscard]] HostTeam& team();
-  /// What the thread that calls MPI does while others work: answers the other ranks, and looks after a stop.
-  void attend() const;
+  /// Progress callback of the thread that calls MPI while others compute: replies to watchdogs, polls for a
+  /// stop.
+  void report_progress() const;
 
   /// Throws `Error(usage)` if `plan` is not this job's, or `work` not this rank's part of it.
   void check_call(const Plan& plan, const Pass& work, bool on_devices) const;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hash.hpp"
 #include "mpi/abort.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/fork.hpp"
-#include "mpi/pause.hpp"
 #include "mpi/rank_group.hpp"
 #include "mpi/request.hpp"
-#include "mpi/roll_call.hpp"
+#include "mpi/watchdog.hpp"
 #include "mpi/within_clocks.hpp"
 
 #include <tessera/error.hpp>
@@ -73,13 +73,12 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   return offsets;
 }
 
-/// How often a rank answers whose waits are all too short to be asked meanwhile: often enough for those that
-/// ask, and for no other one to feel it.
-constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::RollCall::grace) / 8;
+/// How often a rank replies to inquiries if none of its waits lasts long enough for a watchdog's step.
+constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::Watchdog::grace) / 8;
 
-/// At the beginning of a wait. For the main thread.
-bool is_time_to_attend(Pause::Clock::time_point now) {
-  static Pause::Clock::time_point next{};
+/// At the start of a wait. Main thread only.
+bool is_time_to_answer(Backoff::Clock::time_point now) {
+  static Backoff::Clock::time_point next{};
   if (now < next) return false;
   next = now + between_answers;
   return true;
@@ -272,7 +271,7 @@ Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::RankGroup> gr
   check(MPI_Comm_set_errhandler(owned, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(owned, &self_.rank), "MPI_Comm_rank");
   check(MPI_Comm_size(owned, &self_.size), "MPI_Comm_size");
-  self_.waits = &detail::collective_counts().of(id, {self_.rank, self_.size, self_.group->is_countable()});
+  self_.waits = &detail::collective_counts().of(id, {self_.rank, self_.size, self_.group->is_in_world()});
 }
 
 Communicator Communicator::duplicate_of(MPI_Comm other) {
@@ -294,7 +293,7 @@ Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {
 Communicator::Communicator(Communicator&& other) noexcept : self_(std::exchange(other.self_, {})) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
-  // What this one owned goes with `old` at the end of the statement, also on self-assignment.
+  // `old` frees what this one owned, also on self-assignment.
   Communicator old(std::move(other));
   std::swap(self_, old.self_);
   return *this;
@@ -309,7 +308,7 @@ Communicator::~Communicator() {
 }
 
 Communicator Communicator::split(int color) const {
-  // MPI has no split that can be waited for: once all are here it takes but a moment.
+  // MPI has no non-blocking split: once all ranks are here the blocking one is short.
   int least = color;
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, usable(), &request), "MPI_Iallreduce");
@@ -348,26 +347,27 @@ void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t
 void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::string_view kind,
                            std::size_t bytes, std::chrono::milliseconds timeout) const {
   const MPI_Comm comm = usable();
-  const detail::UnderWay under_way;
-  // MPI moves a large transfer on only while it is looked at: at 500 MB/s it is over when naps begin.
-  Pause pause(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
-  const auto here = [&] { return detail::Place(self_.id, number, kind, self_.group->purpose()); };
-  if (is_time_to_attend(pause.start())) detail::RankGroup::attend_all(here());
-  std::optional<detail::RollCall> roll_call;
+  const detail::CollectiveScope scope;
+  // MPI progresses a large transfer only while it is polled: at 500 MB/s it completes before the first sleep.
+  Backoff backoff(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
+  const auto here = [&] { return detail::CollectiveCall(self_.id, number, kind, self_.group->purpose()); };
+  if (is_time_to_answer(backoff.start())) detail::RankGroup::handle_all_messages(here());
+  std::optional<detail::Watchdog> watchdog;
   while (!detail::is_complete(request, kind, size())) {
-    if (pause.is_long()) {
-      if (!roll_call)
-        roll_call.emplace(*self_.group, comm, here(), detail::Patience{.timeout = timeout}, pause.start());
-      roll_call->step();
-      if (self_.meanwhile) self_.meanwhile();
+    if (backoff.is_long()) {
+      if (!watchdog)
+        watchdog.emplace(*self_.group, comm, here(), detail::WatchdogTimeouts{.timeout = timeout},
+                         backoff.start());
+      watchdog->step();
+      if (self_.progress) self_.progress();
     }
-    pause();
+    backoff();
   }
 }
 
 void Communicator::alive() const {
   (void)usable();
-  detail::RankGroup::attend_all(detail::Place(0, 0, "work", self_.group->purpose()));
+  detail::RankGroup::handle_all_messages(detail::CollectiveCall(0, 0, "work", self_.group->purpose()));
 }
 
 std::vector<std::string> Communicator::allgather_text(std::string_view mine) const {

@@ -9,17 +9,16 @@ namespace tessera::inline TESSERA_ABI::mpi::detail {
 struct CommunicatorAccess {
   [[nodiscard]] static MPI_Comm usable(const Communicator& comm) { return comm.usable(); }
 
-  /// "rank 3 (node7)", of the calling rank as the group of `comm` counts.
+  /// "rank 3 (node7)": the calling rank, numbered as in the group of `comm`.
   [[nodiscard]] static std::string name_of_rank(const Communicator& comm);
 
   /// Receives an empty message that rank `from` has sent, watched as a collective is.
   static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 
-  /// Progress callback, run repeatedly while this rank waits in a collective of this communicator, once it
-  /// has waited for a millisecond; not in one of a duplicate or part. It must not block, nor throw, nor use
-  /// this communicator.
-  static void set_meanwhile(Communicator& comm, std::function<void()> work) noexcept {
-    comm.self_.meanwhile = std::move(work);
+  /// Progress callback, run repeatedly while this rank waits in a collective of this communicator, from the
+  /// first millisecond on; not for duplicates and parts. It must not block, throw, or use the communicator.
+  static void set_progress_callback(Communicator& comm, std::function<void()> progress) noexcept {
+    comm.self_.progress = std::move(progress);
   }
 
   // With the size of a piece.

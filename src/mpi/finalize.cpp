@@ -3,7 +3,7 @@
 
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
-#include "mpi/ending.hpp"
+#include "mpi/exit_barrier.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/rank_group.hpp"
 
@@ -33,13 +33,13 @@ int before_finalize(MPI_Comm, int, void*, void*) {
   for (auto work = works.rbegin(); work != works.rend(); ++work) (**work)();
   const auto groups = std::exchange(finalisation().groups, {});
   try {
-    for (const auto& group : groups) group->leave(WayOut::finalize);
-    const Patience patience = patience_at_end(WayOut::finalize, std::chrono::milliseconds(0));
-    for (const auto& group : groups) meet_at_end(*group, WayOut::finalize, patience);
+    for (const auto& group : groups) group->depart(ExitPath::finalize);
+    const WatchdogTimeouts timeouts = exit_timeouts(ExitPath::finalize, std::chrono::milliseconds(0));
+    for (const auto& group : groups) exit_barrier(*group, ExitPath::finalize, timeouts);
   } catch (const std::exception& fault) {
     say("in MPI_Finalize: ", fault.what());
   }
-  // MPI releases their communicators: a free inside of its own release of attributes may wait for itself.
+  // MPI frees their communicators: MPI_Comm_free inside an attribute's delete callback may deadlock.
   for (const auto& group : groups) group->give_up_channel();
   return MPI_SUCCESS;
 }

@@ -10,11 +10,12 @@ namespace tessera::inline TESSERA_ABI::mpi::detail {
 
 class RankGroup;
 
-/// Sees to it that MPI_Finalize, whoever calls it, first brings to their end what `AtFinalize` and
-/// `keep_until_finalize` name: a rank that comes to it early is then noticed as one that leaves `main`.
+/// Makes MPI_Finalize, whoever calls it, first run what `AtFinalize` and `keep_until_finalize` registered: a
+/// rank that calls it early is then noticed like one that returns from `main`.
 void watch_finalize();
 
-/// Does `work` when MPI_Finalize is called while it lives, the last made first. `work` must not throw.
+/// Runs `work` if MPI_Finalize is called during its lifetime, in reverse order of construction. `work` must
+/// not throw.
 class AtFinalize {
  public:
   explicit AtFinalize(std::function<void()> work);
@@ -28,7 +29,8 @@ class AtFinalize {
   std::function<void()> work_;
 };
 
-/// Its ranks meet there, in the order in which groups are given, which is the same on all their ranks.
+/// The ranks of the groups pass their exit barriers there, in the order of these calls, the same on all
+/// ranks.
 void keep_until_finalize(std::shared_ptr<RankGroup> group);
 
 }  // namespace tessera::inline TESSERA_ABI::mpi::detail

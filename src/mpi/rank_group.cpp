@@ -3,10 +3,10 @@
 
 #include "base/hash.hpp"
 #include "mpi/abort.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
-#include "mpi/pause.hpp"
 #include "mpi/request.hpp"
 
 #include <tessera/error.hpp>
@@ -50,45 +50,45 @@ class RankGroups {
   std::vector<RankGroup*> all_;
 };
 
-/// Never destroyed: a communicator may outlive every other static object.
+/// Never destroyed: a communicator may outlive all static objects.
 RankGroups& groups() {
   static auto* const all = new RankGroups;
   return *all;
 }
 
-/// Different for each group of a process, and with the rank of the world for each of the job.
+/// Unique in the job: the process's count of groups beside its rank.
 std::uint64_t next_id() {
   static std::atomic<std::uint32_t> made = 0;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  // An odd factor permutes the numbers, so that what descends from one is not near the next.
+  // An odd factor permutes the ids, so that those derived from one are not near the next.
   return ((static_cast<std::uint64_t>(rank) << 32) + ++made) * 0x9e3779b97f4a7c15u;
 }
 
-/// How long a rank that has come to the end of the program waits before it tells the others: most come soon,
-/// and then nobody need be told. Later for higher ranks, so that not all write at once.
-std::chrono::milliseconds reticence_of(int rank, WayOut way) {
+/// How long a departed rank waits before it announces that: most ranks follow soon, and then no announcement
+/// is needed. Staggered by rank, so that not all send at once.
+std::chrono::milliseconds announcement_delay(int rank, ExitPath path) {
   return std::chrono::milliseconds(100) +
-         std::min(rank, 1000) * std::chrono::milliseconds(way == WayOut::exception ? 1 : 10);
+         std::min(rank, 1000) * std::chrono::milliseconds(path == ExitPath::exception ? 1 : 10);
 }
 
-const char* words_of(WayOut way) {
-  switch (way) {
-    case WayOut::plain: return " has come to the end of the program";
-    case WayOut::exception: return " left the program by an exception";
-    case WayOut::finalize: return " has called MPI_Finalize";
+const char* description_of(ExitPath path) {
+  switch (path) {
+    case ExitPath::normal: return " has come to the end of the program";
+    case ExitPath::exception: return " left the program by an exception";
+    case ExitPath::finalize: return " has called MPI_Finalize";
   }
   return "";
 }
 
-/// `ranks` of MPI_COMM_WORLD as a number, their order included.
+/// Of ranks of MPI_COMM_WORLD and their order.
 std::uint64_t hash_of(const std::vector<int>& ranks) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const int rank : ranks) hash = base::split_mix(hash ^ static_cast<std::uint64_t>(rank));
   return hash;
 }
 
-/// The ranks of `comm` as `in` counts them; MPI_UNDEFINED for one that is not there.
+/// The ranks of `comm` as numbered by `in`; MPI_UNDEFINED for one that is not in it.
 std::vector<int> translated(MPI_Comm comm, MPI_Comm in) {
   MPI_Group theirs = MPI_GROUP_NULL;
   MPI_Group ours = MPI_GROUP_NULL;
@@ -122,7 +122,7 @@ std::int64_t CollectiveCounts::known_of(std::uint64_t comm) const {
 std::uint64_t CollectiveCounts::imbalance() const {
   std::uint64_t sum = 0;
   for (const auto& [comm, its] : counts_) {
-    if (!its.here.in_the_world) continue;
+    if (!its.here.in_world) continue;
     const std::uint64_t hash =
         base::split_mix(base::split_mix(comm) ^ static_cast<std::uint64_t>(its.number));
     sum += its.here.rank == 0 ? hash * static_cast<std::uint64_t>(its.here.size - 1) : 0 - hash;
@@ -133,33 +133,33 @@ std::uint64_t CollectiveCounts::imbalance() const {
 std::vector<CollectiveCounts::Count> CollectiveCounts::all() const {
   std::vector<Count> all;
   for (const auto& [comm, its] : counts_) {
-    if (its.here.in_the_world) all.push_back({comm, its.number, its.here.size});
+    if (its.here.in_world) all.push_back({comm, its.number, its.here.size});
   }
   std::ranges::sort(all, {}, &Count::comm);
   return all;
 }
 
-void CollectiveCounts::excuse() noexcept {
-  for (auto& [comm, its] : counts_) its.here.in_the_world = false;
+void CollectiveCounts::exempt_all() noexcept {
+  for (auto& [comm, its] : counts_) its.here.in_world = false;
 }
 
 CollectiveCounts& collective_counts() {
-  static auto* const counts = new CollectiveCounts;  // never destroyed, as above
+  static auto* const counts = new CollectiveCounts;  // never destroyed, like the groups
   return *counts;
 }
 
-Place::Place(std::uint64_t of_comm, std::int64_t counted, std::string_view its_kind,
-             std::string_view its_purpose)
+CollectiveCall::CollectiveCall(std::uint64_t of_comm, std::int64_t counted, std::string_view its_kind,
+                               std::string_view its_purpose)
     : comm(of_comm), number(counted) {
   set(kind, its_kind);
   set(purpose, its_purpose);
 }
 
-std::string Place::name() const {
+std::string CollectiveCall::name() const {
   return purpose[0] != '\0' ? purpose.data() : kind.data();
 }
 
-std::string Place::full_name() const {
+std::string CollectiveCall::full_name() const {
   return purpose[0] != '\0' ? std::string(purpose.data()) + " (" + kind.data() + ')' : kind.data();
 }
 
@@ -173,11 +173,11 @@ RankGroup::RankGroup(MPI_Comm origin) {
 
 void RankGroup::make_channel(MPI_Comm origin) {
   const std::vector<int> ranks = translated(origin, MPI_COMM_WORLD);
-  in_the_world_ = std::ranges::find(ranks, MPI_UNDEFINED) == ranks.end();
-  makings_id_ = hash_of(ranks);
+  in_world_ = std::ranges::find(ranks, MPI_UNDEFINED) == ranks.end();
+  creations_id_ = hash_of(ranks);
   check(MPI_Comm_rank(origin, &rank_), "MPI_Comm_rank");
   hosts_.resize(ranks.size());
-  making_ = ++collective_counts().of(makings_id_, {rank_, size(), in_the_world_});
+  creation_ = ++collective_counts().of(creations_id_, {rank_, size(), in_world_});
 
   const ErrorsReturned returned(origin);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -187,19 +187,19 @@ void RankGroup::make_channel(MPI_Comm origin) {
 }
 
 void RankGroup::exchange_names() {
-  struct Card {
+  struct Identity {
     std::uint64_t id = 0;
     std::array<char, MPI_MAX_PROCESSOR_NAME> host{};
   };
-  Card mine{.id = next_id()};
+  Identity mine{.id = next_id()};
   int length = 0;
   check(MPI_Get_processor_name(mine.host.data(), &length), "MPI_Get_processor_name");
-  std::vector<Card> cards(hosts_.size());
+  std::vector<Identity> cards(hosts_.size());
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, channel_, &request),
         "MPI_Iallgather");
   complete(request, channel_);
-  std::ranges::transform(cards, hosts_.begin(), [](const Card& card) { return card.host.data(); });
+  std::ranges::transform(cards, hosts_.begin(), [](const Identity& card) { return card.host.data(); });
   id_ = cards.front().id;
 }
 
@@ -212,30 +212,30 @@ MPI_Comm RankGroup::duplicate_for_collectives() {
 }
 
 void RankGroup::complete(MPI_Request& request, MPI_Comm comm) const {
-  const UnderWay under_way;
+  const CollectiveScope scope;
   constexpr const char* kind = "a duplication";
-  const Place here(makings_id_, making_, kind, "Communicator::duplicate_of");
-  Pause pause;
+  const CollectiveCall here(creations_id_, creation_, kind, "Communicator::duplicate_of");
+  Backoff backoff;
   while (!is_complete(request, kind, size())) {
-    if (pause.is_long()) {
-      attend_all(here);
-      // Of ranks that count otherwise nothing can be said.
-      if (in_the_world_ && pause.waited() > tells_after) tell_the_departed(here, comm);
+    if (backoff.is_long()) {
+      handle_all_messages(here);
+      // A rank outside MPI_COMM_WORLD counts under another id.
+      if (in_world_ && backoff.waited() > notify_after) notify_departed(here, comm);
     }
-    pause();
+    backoff();
   }
 }
 
 RankGroup::~RankGroup() {
-  if (is_forked_child()) return;  // what another thread was at when it forked is so for ever
+  if (is_forked_child()) return;  // a lock that another thread held during the fork is never released
   groups().remove(this);
   int finalized = 0;
   MPI_Finalized(&finalized);
-  for (Sent& sent : under_way_) {
+  for (Sent& sent : sent_) {
     int done = 0;
     if (finalized == 0) MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
-    // One that its receiver never took stays in memory, where MPI may still read it.
-    if (done == 0) (void)sent.letter.release();
+    // A message that was never received is leaked, since MPI may still read it.
+    if (done == 0) (void)sent.message.release();
   }
   if (finalized == 0 && channel_ != MPI_COMM_NULL && MPI_Comm_free(&channel_) != MPI_SUCCESS)
     say("MPI_Comm_free failed");
@@ -256,95 +256,98 @@ std::vector<int> RankGroup::ranks_of(MPI_Comm comm) const {
   return translated(comm, channel_);
 }
 
-bool RankGroup::is_the_world() const {
+bool RankGroup::is_world() const {
   int world = 0;
   check(MPI_Comm_size(MPI_COMM_WORLD, &world), "MPI_Comm_size");
-  return in_the_world_ && size() == world;
+  return in_world_ && size() == world;
 }
 
-void RankGroup::send(int to, Subject subject, const std::shared_ptr<const Letter>& letter) {
-  std::erase_if(under_way_, [](Sent& sent) {
+void RankGroup::send(int to, MessageKind kind, const std::shared_ptr<const Message>& message) {
+  std::erase_if(sent_, [](Sent& sent) {
     int done = 0;
     return MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
   });
-  // Kept before it is sent: MPI reads it until it is through.
-  under_way_.push_back({.letter = std::make_unique<const std::shared_ptr<const Letter>>(letter)});
-  if (MPI_Isend(letter.get(), sizeof *letter, MPI_BYTE, to, static_cast<int>(subject), channel_,
-                &under_way_.back().request) != MPI_SUCCESS)
-    under_way_.pop_back();
+  // Stored before it is sent: MPI reads it until the send completes.
+  sent_.push_back({.message = std::make_unique<const std::shared_ptr<const Message>>(message)});
+  if (MPI_Isend(message.get(), sizeof *message, MPI_BYTE, to, static_cast<int>(kind), channel_,
+                &sent_.back().request) != MPI_SUCCESS)
+    sent_.pop_back();
 }
 
-RankGroup::Mail RankGroup::attend(const Place& here) {
+RankGroup::Received RankGroup::handle_messages(const CollectiveCall& here) {
   announce_departure();
-  Mail mail;
+  Received received;
   for (;;) {
     int waiting = 0;
     MPI_Status status{};
     if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, channel_, &waiting, &status) != MPI_SUCCESS || waiting == 0)
-      return mail;
-    Letter letter;
-    if (MPI_Recv(&letter, sizeof letter, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, channel_,
+      return received;
+    Message message;
+    if (MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, channel_,
                  MPI_STATUS_IGNORE) != MPI_SUCCESS)
-      return mail;
-    switch (static_cast<Subject>(status.MPI_TAG)) {
-      case Subject::question:
-        send(status.MPI_SOURCE, Subject::reply, std::make_shared<Letter>(Letter{letter.call, here}));
-        mail.askers.push_back(status.MPI_SOURCE);
+      return received;
+    switch (static_cast<MessageKind>(status.MPI_TAG)) {
+      case MessageKind::inquiry:
+        send(status.MPI_SOURCE, MessageKind::reply,
+             std::make_shared<Message>(Message{message.inquiry, here}));
+        received.inquirers.push_back(status.MPI_SOURCE);
         break;
-      case Subject::reply: mail.replies.push_back({status.MPI_SOURCE, letter}); break;
-      case Subject::departure: departed_.push_back(status.MPI_SOURCE); break;
-      case Subject::waiting: judge(status.MPI_SOURCE, letter.place); break;
+      case MessageKind::reply: received.replies.push_back({status.MPI_SOURCE, message}); break;
+      case MessageKind::departure: departed_.push_back(status.MPI_SOURCE); break;
+      case MessageKind::waiting: abort_if_missed(status.MPI_SOURCE, message.call); break;
     }
   }
 }
 
-void RankGroup::attend_all(const Place& here, const RankGroup* but) {
+void RankGroup::handle_all_messages(const CollectiveCall& here, const RankGroup* but) {
   for (std::size_t i = 0; RankGroup* const group = groups().own(i); ++i) {
-    if (group != but) (void)group->attend(here);
+    if (group != but) (void)group->handle_messages(here);
   }
 }
 
-void RankGroup::leave(WayOut way) {
-  departure_ = {.way = way, .announced_at = Clock::now() + reticence_of(rank_, way), .announced = false};
+void RankGroup::depart(ExitPath path) {
+  departure_ = {
+      .path = path, .announce_at = Clock::now() + announcement_delay(rank_, path), .announced = false};
 }
 
-void RankGroup::all_have_left() noexcept {
+void RankGroup::all_departed() noexcept {
   departure_.reset();
   departed_.clear();
-  told_ = 0;
+  notified_ = 0;
 }
 
 void RankGroup::announce_departure() {
-  if (!departure_ || departure_->announced || Clock::now() < departure_->announced_at) return;
+  if (!departure_ || departure_->announced || Clock::now() < departure_->announce_at) return;
   departure_->announced = true;
-  const auto letter = std::make_shared<Letter>();
+  const auto message = std::make_shared<Message>();
   for (int rank = 0; rank < size(); ++rank) {
-    if (rank != rank_) send(rank, Subject::departure, letter);
+    if (rank != rank_) send(rank, MessageKind::departure, message);
   }
 }
 
-void RankGroup::tell_the_departed(const Place& here, MPI_Comm comm) {
-  for (std::size_t i = 0; RankGroup* const group = groups().own(i); ++i) group->tell_departed(here, comm);
+void RankGroup::notify_departed(const CollectiveCall& here, MPI_Comm comm) {
+  for (std::size_t i = 0; RankGroup* const group = groups().own(i); ++i)
+    group->notify_own_departed(here, comm);
 }
 
-void RankGroup::tell_departed(const Place& here, MPI_Comm comm) {
-  if (!told_at_.is(here)) {
-    told_at_ = here;
-    told_ = 0;
+void RankGroup::notify_own_departed(const CollectiveCall& here, MPI_Comm comm) {
+  if (!notified_of_.is(here)) {
+    notified_of_ = here;
+    notified_ = 0;
   }
-  if (told_ >= departed_.size() || departure_) return;
+  if (notified_ >= departed_.size() || departure_) return;
   const std::vector<int> members = ranks_of(comm);
-  const auto letter = std::make_shared<Letter>(Letter{0, here});
-  for (; told_ < departed_.size(); ++told_) {
-    if (std::ranges::find(members, departed_[told_]) != members.end())
-      send(departed_[told_], Subject::waiting, letter);
+  const auto message = std::make_shared<Message>(Message{0, here});
+  for (; notified_ < departed_.size(); ++notified_) {
+    if (std::ranges::find(members, departed_[notified_]) != members.end())
+      send(departed_[notified_], MessageKind::waiting, message);
   }
 }
 
-void RankGroup::judge(int rank, const Place& its) const {
+void RankGroup::abort_if_missed(int rank, const CollectiveCall& its) const {
   if (!departure_ || collective_counts().known_of(its.comm) >= its.number) return;
-  abort_job(name_of(rank_) + words_of(departure_->way) + ", but " + name_of(rank) + " waits for it in " +
-                its.full_name() + ": the job is ended",
+  abort_job(name_of(rank_) + description_of(departure_->path) + ", but " + name_of(rank) +
+                " waits for it in " + its.full_name() + ": the job is ended",
             exit_status(ErrorCode::job_fault));
 }
 

@@ -18,57 +18,59 @@
 
 namespace tessera::inline TESSERA_ABI::mpi::detail {
 
-/// Where a rank is, as it travels: in a collective of one communicator, counted there, or at work in a pass.
-struct Place {
-  std::uint64_t comm = 0;  ///< 0: in no collective
+/// Where a rank is, as it is sent to others: in the `number`-th collective call of a communicator, or
+/// computing.
+struct CollectiveCall {
+  std::uint64_t comm = 0;  ///< the communicator's id; 0: the rank computes
   std::int64_t number = 0;
   std::array<char, 32> kind{};      ///< "a broadcast"
   std::array<char, 168> purpose{};  ///< what it is for; may be empty
 
-  Place() = default;
+  CollectiveCall() = default;
   /// Texts are cut to what fits.
-  Place(std::uint64_t of_comm, std::int64_t counted, std::string_view its_kind, std::string_view its_purpose);
+  CollectiveCall(std::uint64_t of_comm, std::int64_t counted, std::string_view its_kind,
+                 std::string_view its_purpose);
 
-  [[nodiscard]] bool is(const Place& other) const noexcept {
+  /// Whatever it is for.
+  [[nodiscard]] bool is(const CollectiveCall& other) const noexcept {
     return comm == other.comm && number == other.number && kind == other.kind;
   }
-  /// The rank computes, and waits for nobody.
-  [[nodiscard]] bool works() const noexcept { return comm == 0; }
-  /// What the collective is called: by its purpose if it has one.
+  [[nodiscard]] bool is_computing() const noexcept { return comm == 0; }
+  /// The purpose, or the kind of a call that has none.
   [[nodiscard]] std::string name() const;
-  /// Both.
+  /// "purpose (kind)".
   [[nodiscard]] std::string full_name() const;
 };
 
-/// What ranks write to each other.
-enum class Subject : int {
-  question,   ///< of a roll call: where are you?
-  reply,      ///< to one
-  departure,  ///< the writer has come to the end of the program, and makes no other collective call
-  waiting,    ///< to a rank that has left: the writer waits, with it among others
+/// What ranks send each other beside the data of their collectives; the MPI tag.
+enum class MessageKind : int {
+  inquiry,    ///< of a watchdog: where are you?
+  reply,      ///< to an inquiry
+  departure,  ///< the sender has reached the end of the program and makes no further collective call
+  waiting,    ///< to a departed rank: the sender waits in a collective of which that rank is a member
 };
 
-/// How a rank comes to the end of the program.
-enum class WayOut {
-  plain,      ///< by a return from `main`, or std::exit
-  exception,  ///< the session ends while an exception is under way
-  finalize,   ///< by MPI_Finalize, with no session that has ended before
+/// How a rank reaches the end of the program.
+enum class ExitPath {
+  normal,     ///< by a return from `main`, or std::exit
+  exception,  ///< the session is destroyed by stack unwinding
+  finalize,   ///< by MPI_Finalize while no session has ended
 };
 
-struct Letter {
-  std::int64_t call = 0;  ///< which of its roll calls, to the rank that asks
-  Place place;            ///< of the rank that writes
+struct Message {
+  std::int64_t inquiry = 0;  ///< numbers the inquiries of the asking rank
+  CollectiveCall call;       ///< where the sender is
 };
 
-/// This rank among those of a communicator.
+/// This rank's membership in a communicator.
 struct Membership {
   int rank = 0;
   int size = 1;
-  bool in_the_world = false;  ///< all ranks are of MPI_COMM_WORLD
+  bool in_world = false;  ///< all ranks are of MPI_COMM_WORLD
 };
 
-/// How many collectives of each communicator this rank has come to, also of those that are gone: so it can
-/// say which ones it never came to. Communicators are told apart by a number, the same on all of their ranks.
+/// Counts this rank's collective calls for each communicator, freed ones included, so that a call which it
+/// never made can be named. A communicator is known by an id that is the same on all of its ranks.
 class CollectiveCounts {
  public:
   struct Count {
@@ -77,19 +79,19 @@ class CollectiveCounts {
     std::int64_t ranks = 0;
   };
 
-  /// The counter of a communicator, for the communicator alone to change. Stays where it is.
+  /// The counter of a communicator, which increments it. The reference stays valid.
   [[nodiscard]] std::int64_t& of(std::uint64_t comm, const Membership& here);
-  /// 0 for one that this rank has never come to.
+  /// 0 for a communicator that this rank has never used.
   [[nodiscard]] std::int64_t known_of(std::uint64_t comm) const;
 
-  /// A number whose sum over all ranks of MPI_COMM_WORLD is 0 if in each communicator that has no other ranks
-  /// all came to as many collectives, and most probably not if they did not: rank 0 of each adds its hash for
-  /// all others, which subtract theirs.
+  /// A number whose sum over MPI_COMM_WORLD is 0 if the ranks of each communicator within it have made
+  /// equally many calls, and most probably not 0 otherwise: rank 0 of a communicator adds the hash of its
+  /// count once for every other rank, and each of those subtracts its own.
   [[nodiscard]] std::uint64_t imbalance() const;
-  /// By communicator.
+  /// Ordered by communicator.
   [[nodiscard]] std::vector<Count> all() const;
-  /// Leaves the communicators that there are out of both from now on: all ranks know why they differ.
-  void excuse() noexcept;
+  /// Excludes the communicators known so far from both: all ranks know why their counts differ.
+  void exempt_all() noexcept;
 
  private:
   struct Counted {
@@ -98,20 +100,20 @@ class CollectiveCounts {
   };
   std::unordered_map<std::uint64_t, Counted> counts_;
 };
-/// Those of this process.
+/// The counts of this process.
 [[nodiscard]] CollectiveCounts& collective_counts();
 
-/// How long a rank waits before it tells those that have left: most collectives are over by then.
-inline constexpr std::chrono::milliseconds tells_after{100};
+/// How long a rank waits before it notifies departed ranks: most collectives have completed by then.
+inline constexpr std::chrono::milliseconds notify_after{100};
 
-/// What a communicator and those derived from it have in common: the names of their ranks' hosts, and a
-/// channel over which a rank that waits in any of them, or works in a pass, can be asked where it is. Ranks
-/// count as in the first one. All members are for the thread that made it.
+/// Shared by a communicator and all that are derived from it: the host names of its ranks, and a channel over
+/// which a rank that waits in a collective, or runs a pass, is asked where it is. Ranks are numbered as in
+/// the first communicator. All members are for the thread that constructed it.
 class RankGroup {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// *Collective*, and watched as far as other groups reach: a rank that has left is noticed.
+  /// *Collective.* A departed rank is noticed through the groups that exist already.
   explicit RankGroup(MPI_Comm origin);
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;
@@ -120,103 +122,102 @@ class RankGroup {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(hosts_.size()); }
   [[nodiscard]] std::thread::id thread() const noexcept { return thread_; }
-  /// The number of the communicator that it began with: that of no other, in any rank.
+  /// The id of its first communicator, unique in the job.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
-  /// Whether it is the first of its ranks, in their order.
-  [[nodiscard]] bool is_first() const noexcept { return making_ == 1; }
-  /// Whether its ranks are all of MPI_COMM_WORLD.
-  [[nodiscard]] bool is_countable() const noexcept { return in_the_world_; }
-  /// Whether they are all of those.
-  [[nodiscard]] bool is_the_world() const;
-  /// Of its own messages, and of the collectives with which it is made and comes to its end.
+  /// Whether no group of the same ranks, in the same order, was made before.
+  [[nodiscard]] bool is_first() const noexcept { return creation_ == 1; }
+  /// Whether all its ranks belong to MPI_COMM_WORLD.
+  [[nodiscard]] bool is_in_world() const noexcept { return in_world_; }
+  /// Whether they are the whole of MPI_COMM_WORLD.
+  [[nodiscard]] bool is_world() const;
+  /// Carries its messages and the collectives of its construction and of the exit barrier.
   [[nodiscard]] MPI_Comm channel() const noexcept { return channel_; }
-  /// When MPI is about to release it by itself.
+  /// For when MPI_Finalize is about to free it.
   void give_up_channel() noexcept { channel_ = MPI_COMM_NULL; }
-  /// *Collective.* A communicator for its owner.
+  /// *Collective.* The caller owns the communicator.
   [[nodiscard]] MPI_Comm duplicate_for_collectives();
   /// "rank 3 (node7)"
   [[nodiscard]] std::string name_of(int rank) const;
   [[nodiscard]] const std::string& host_of(int rank) const noexcept {
     return hosts_[static_cast<std::size_t>(rank)];
   }
-  /// By rank of `comm`, which descends from this group.
+  /// The members of `comm`, a communicator of this group, as ranks of the group.
   [[nodiscard]] std::vector<int> ranks_of(MPI_Comm comm) const;
 
-  /// What the collectives of this rank are for now: "the vote of pass 3 in the sums over the rows".
+  /// The purposes that are in effect, innermost first: "the vote of pass 3 in the sums over the rows".
   [[nodiscard]] std::string purpose() const;
 
-  /// Numbers the roll calls of this rank.
-  [[nodiscard]] std::int64_t next_call() noexcept { return ++calls_; }
-  /// Does not wait for the letter to be taken.
-  void send(int to, Subject subject, const std::shared_ptr<const Letter>& letter);
+  [[nodiscard]] std::int64_t next_inquiry() noexcept { return ++inquiries_; }
+  /// Non-blocking: does not wait for the message to be received.
+  void send(int to, MessageKind kind, const std::shared_ptr<const Message>& message);
 
   struct Reply {
     int from = 0;
-    Letter letter;
+    Message message;
   };
-  /// What `attend` leaves to who makes a roll call.
-  struct Mail {
-    std::vector<int> askers;  ///< who have been answered
+  /// What `handle_messages` leaves to a watchdog.
+  struct Received {
+    std::vector<int> inquirers;  ///< ranks that have been answered
     std::vector<Reply> replies;
   };
-  /// Takes the letters that have arrived and answers them, for a rank that is at `here`. A rank that has left
-  /// ends the job if another waits for it. Does not block.
-  Mail attend(const Place& here);
+  /// Receives and answers the messages that have arrived, for a rank that is in `here`. A departed rank ends
+  /// the job if another waits for it. Does not block.
+  Received handle_messages(const CollectiveCall& here);
   /// The same in all groups of the calling thread but `but`.
-  static void attend_all(const Place& here, const RankGroup* but = nullptr);
+  static void handle_all_messages(const CollectiveCall& here, const RankGroup* but = nullptr);
 
-  /// This rank has come to the end of the program: `attend` tells the others, after a moment in which most
-  /// jobs have ended.
-  void leave(WayOut way);
-  /// All ranks have come to the end: what comes after it is another session's.
-  void all_have_left() noexcept;
-  /// Tells the ranks of `comm` that have left, once each, that this rank waits for them at `here`: in all
-  /// groups of the calling thread.
-  static void tell_the_departed(const Place& here, MPI_Comm comm);
+  /// Marks this rank as departed: `handle_messages` announces that to the others, after a delay within which
+  /// most jobs have ended.
+  void depart(ExitPath path);
+  /// All ranks have departed: what follows belongs to another session.
+  void all_departed() noexcept;
+  /// Tells each departed rank of `comm`, once, that this rank waits in `here`: in all groups of the calling
+  /// thread.
+  static void notify_departed(const CollectiveCall& here, MPI_Comm comm);
 
-  std::int64_t ends = 0;              ///< of the program, that this rank came to
-  std::vector<std::string> purposes;  ///< of the collectives of this rank now, the innermost last
+  std::int64_t exit_calls = 0;        ///< collective calls of exit barriers
+  std::vector<std::string> purposes;  ///< in effect, the innermost last
 
  private:
   struct Sent {
     MPI_Request request = MPI_REQUEST_NULL;
-    /// An owner in memory of its own, so that the letter can be left to MPI without taking memory.
-    std::unique_ptr<const std::shared_ptr<const Letter>> letter;
+    /// Heap-allocated owner, so that the message can be left to MPI without an allocation.
+    std::unique_ptr<const std::shared_ptr<const Message>> message;
   };
   struct Departure {
-    WayOut way = WayOut::plain;
-    Clock::time_point announced_at;
+    ExitPath path = ExitPath::normal;
+    Clock::time_point announce_at;
     bool announced = false;
   };
 
   void make_channel(MPI_Comm origin);
   void exchange_names();
-  /// Waits for what it is made of.
+  /// Waits for a duplication of its own.
   void complete(MPI_Request& request, MPI_Comm comm) const;
 
   void announce_departure();
-  void tell_departed(const Place& here, MPI_Comm comm);
-  /// Ends the job if this rank, which has left, never came to where `rank` waits.
-  void judge(int rank, const Place& its) const;
+  void notify_own_departed(const CollectiveCall& here, MPI_Comm comm);
+  /// Ends the job if this rank has departed without making the call in which `rank` waits.
+  void abort_if_missed(int rank, const CollectiveCall& its) const;
 
   MPI_Comm channel_ = MPI_COMM_NULL;
   std::thread::id thread_ = std::this_thread::get_id();
   int rank_ = 0;
   std::uint64_t id_ = 0;
-  bool in_the_world_ = false;
-  std::uint64_t makings_id_ = 0;  // of all groups with these ranks, whose makings are counted together
-  std::int64_t making_ = 0;       // which of them this is
-  std::int64_t calls_ = 0;
+  bool in_world_ = false;
+  std::uint64_t creations_id_ = 0;  // under which the groups of these ranks are counted
+  std::int64_t creation_ = 0;       // its number among them
+  std::int64_t inquiries_ = 0;
   std::vector<std::string> hosts_;
-  std::vector<Sent> under_way_;
+  std::vector<Sent> sent_;
   std::optional<Departure> departure_;  // of this rank
-  std::vector<int> departed_;           // of others, that are known of
-  Place told_at_;                       // where this rank waits, of which it has told
-  std::size_t told_ = 0;                // the first so many of them
+  std::vector<int> departed_;           // other ranks, as far as announced
+  CollectiveCall notified_of_;          // where departed ranks were told that this one waits
+  std::size_t notified_ = 0;            // how many of `departed_` were, from the first
 };
 
-/// *Collective.* A group of the ranks of `origin`. The first one of the same ranks lives until MPI_Finalize,
-/// so that a rank which has given up all communicators still hears of those that wait for it.
+/// *Collective.* A group of the ranks of `origin`. The first of the same ranks lives until MPI_Finalize, so
+/// that a rank without any communicator is still told of ranks that wait for it.
 [[nodiscard]] std::shared_ptr<RankGroup> make_rank_group(MPI_Comm origin);
 
 }  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -9,7 +9,7 @@
 namespace tessera::inline TESSERA_ABI::mpi::detail {
 namespace {
 
-thread_local int collectives_under_way = 0;
+thread_local int collectives_entered = 0;
 
 bool several_threads_call_mpi() {
   int level = MPI_THREAD_SINGLE;
@@ -31,23 +31,23 @@ ErrorsReturned::~ErrorsReturned() {
   MPI_Errhandler_free(&before_);
 }
 
-UnderWay::UnderWay() noexcept {
-  ++collectives_under_way;
+CollectiveScope::CollectiveScope() noexcept {
+  ++collectives_entered;
 }
-UnderWay::~UnderWay() {
-  --collectives_under_way;
+CollectiveScope::~CollectiveScope() {
+  --collectives_entered;
 }
 
 bool is_in_a_collective() noexcept {
-  return collectives_under_way > 0;
+  return collectives_entered > 0;
 }
 
 bool is_complete(MPI_Request& request, std::string_view kind, int ranks) {
   int done = 0;
   check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
   if (done == 0) return false;
-  // Open MPI 4 hands the error of a collective's request to the handler of MPI_COMM_WORLD, and has no way to
-  // ask for it before. A rank alone has nobody whose message could be wrong or lost.
+  // Open MPI 4 passes the error of a collective's request to the handler of MPI_COMM_WORLD, and it cannot be
+  // queried before. A single rank exchanges no messages that could fail.
   std::optional<ErrorsReturned> returned;
   if (ranks > 1) returned.emplace(MPI_COMM_WORLD);
   if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS)

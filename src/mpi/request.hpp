@@ -9,9 +9,9 @@
 
 namespace tessera::inline TESSERA_ABI::mpi::detail {
 
-/// While it lives, MPI returns the errors of calls on `comm` instead of handing them to the handler of the
-/// application, by which they are fatal at first. Where several threads may call MPI, another could see or
-/// change the handler meanwhile: it stays then, and decides.
+/// Sets MPI_ERRORS_RETURN on `comm` for its lifetime, in place of the application's error handler, which is
+/// fatal by default. Under MPI_THREAD_MULTIPLE another thread could see or change the handler meanwhile, so
+/// it is left alone.
 class ErrorsReturned {
  public:
   explicit ErrorsReturned(MPI_Comm comm);
@@ -21,19 +21,19 @@ class ErrorsReturned {
 
  private:
   MPI_Comm comm_;
-  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;  // null: it stays
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;  // null: left alone
 };
 
-/// Counts the collectives that the calling thread is in: more than one only by a handler or callback.
-struct UnderWay {
-  UnderWay() noexcept;
-  ~UnderWay();
-  UnderWay(const UnderWay&) = delete;
-  UnderWay& operator=(const UnderWay&) = delete;
+/// Marks the calling thread as inside a collective. They nest only through signal handlers and callbacks.
+struct CollectiveScope {
+  CollectiveScope() noexcept;
+  ~CollectiveScope();
+  CollectiveScope(const CollectiveScope&) = delete;
+  CollectiveScope& operator=(const CollectiveScope&) = delete;
 };
 
-/// Whether the request over a communicator of `ranks` ranks is, which is then no more. Throws `Failure`,
-/// naming its `kind`, if it completes with an error.
+/// Tests the request, of a communicator of `ranks` ranks, and frees it on completion. Throws `Failure`,
+/// naming the `kind` of call, if it completes with an error.
 [[nodiscard]] bool is_complete(MPI_Request& request, std::string_view kind, int ranks);
 
 }  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
-#include "mpi/ending.hpp"
+#include "mpi/exit_barrier.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/rank_group.hpp"
@@ -53,22 +53,22 @@ bool initialise(int& argc, char**& argv) {
 
 }  // namespace
 
-/// The ways out of a program that pass by no destructor: `std::exit`, and an exception that nothing catches.
-/// Of the session that owns MPI.
-class Session::Exits {
+/// Handles the ends of a program that skip the session's destructor: `std::exit` and uncaught exceptions.
+/// Only for a session that owns MPI.
+class Session::ExitHandlers {
  public:
-  explicit Exits(Session& session) {
+  explicit ExitHandlers(Session& session) {
     session_ = &session;
     static const bool registered = std::atexit(&at_exit) == 0;
     if (!registered) detail::say("std::atexit failed: std::exit on one rank is not noticed");
     before_ = std::set_terminate(&at_terminate);
   }
-  ~Exits() {
+  ~ExitHandlers() {
     session_ = nullptr;
     if (std::get_terminate() == &at_terminate) std::set_terminate(std::exchange(before_, nullptr));
   }
-  Exits(const Exits&) = delete;
-  Exits& operator=(const Exits&) = delete;
+  ExitHandlers(const ExitHandlers&) = delete;
+  ExitHandlers& operator=(const ExitHandlers&) = delete;
 
  private:
   static void at_exit() {
@@ -78,20 +78,21 @@ class Session::Exits {
     if (group.thread() != std::this_thread::get_id())
       end_job(*session, " called std::exit on another thread than the main one");
     if (detail::is_in_a_collective()) end_job(*session, " called std::exit inside a collective");
-    session->end(detail::WayOut::plain);
+    session->end(detail::ExitPath::normal);
   }
 
-  /// Says who ends and why, then calls the handler of the application, which may write what it knows, and
-  /// ends the job if that has not ended the process. The handler of the language itself only aborts.
+  /// Prints which rank ends and why, then calls the application's handler, if it is not the language's own,
+  /// which only aborts; ends the job if that returns.
   [[noreturn]] static void at_terminate() {
     const std::terminate_handler theirs = std::exchange(before_, nullptr);
-    Session* const session = std::exchange(session_, nullptr);  // an exit in the handler is no way out
+    Session* const session =
+        std::exchange(session_, nullptr);  // std::exit in the handler is not handled again
     if (session == nullptr || detail::is_forked_child()) {
       if (theirs != nullptr) theirs();
       std::abort();
     }
     const std::exception_ptr thrown = std::current_exception();
-    // Without taking memory: that there is none may be what ended the program.
+    // Without an allocation: a lack of memory may be what ended the program.
     const std::string reason = thrown ? reason_of(thrown) : std::string();
     std::array<char, 2048> line{};
     std::snprintf(line.data(), line.size(),
@@ -127,17 +128,18 @@ Session::Session(int& argc, char**& argv, const detail::StartTimeout& timeout)
       owns_mpi_(initialise(argc, argv)),
       exceptions_(std::uncaught_exceptions()),
       world_(Communicator::duplicate_of(MPI_COMM_WORLD)),
-      at_finalize_(std::make_unique<detail::AtFinalize>([this] { meet(detail::WayOut::finalize); })) {
-  if (owns_mpi_) exits_ = std::make_unique<Exits>(*this);
+      at_finalize_(
+          std::make_unique<detail::AtFinalize>([this] { pass_exit_barrier(detail::ExitPath::finalize); })) {
+  if (owns_mpi_) exit_handlers_ = std::make_unique<ExitHandlers>(*this);
   refuse_together(timeout.problem);
   start_limit_.reset();
 }
 
 Session::~Session() {
-  end(std::uncaught_exceptions() > exceptions_ ? detail::WayOut::exception : detail::WayOut::plain);
+  end(std::uncaught_exceptions() > exceptions_ ? detail::ExitPath::exception : detail::ExitPath::normal);
 }
 
-/// All ranks refuse the start for the problem of the first that has one, or none does.
+/// Refuses the start on all ranks if one has a problem; the lowest rank's is reported.
 void Session::refuse_together(const std::string& problem) {
   const int mine = problem.empty() ? world_.size() : world_.rank();
   const int first = world_.allreduce(mine, Reduction::min);
@@ -147,18 +149,18 @@ void Session::refuse_together(const std::string& problem) {
   const int rank = world_.rank();
   std::shared_ptr<void> finalise;
   if (std::exchange(owns_mpi_, false)) finalise = {nullptr, [](void*) { MPI_Finalize(); }};
-  end(detail::WayOut::plain);
+  end(detail::ExitPath::normal);
   throw StartRefused(message, rank, std::move(finalise));
 }
 
-/// MPI_Finalize waits for every rank, and for ever: here it is seen which ranks do not come.
-void Session::meet(detail::WayOut way) noexcept {
-  if (std::exchange(has_met_, true)) return;
+/// MPI_Finalize waits for missing ranks for ever, and without naming them.
+void Session::pass_exit_barrier(detail::ExitPath path) noexcept {
+  if (std::exchange(passed_exit_barrier_, true)) return;
   try {
     detail::RankGroup& group = *world_.self_.group;
-    group.leave(way);
-    detail::meet_at_end(group, way, detail::patience_at_end(way, world_.timeout()));
-    group.all_have_left();
+    group.depart(path);
+    detail::exit_barrier(group, path, detail::exit_timeouts(path, world_.timeout()));
+    group.all_departed();
   } catch (const std::exception& fault) {
     detail::say("at the end of the program: ", fault.what());
   }
@@ -172,14 +174,14 @@ const char* Session::host() const noexcept {
   return world_.self_.group->host_of(world_.rank()).c_str();
 }
 
-void Session::end(detail::WayOut way) noexcept {
-  if (detail::is_forked_child()) return;  // its members see to themselves
+void Session::end(detail::ExitPath path) noexcept {
+  if (detail::is_forked_child()) return;  // the members' destructors take care of themselves
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (finalized == 0) meet(way);
-  exits_.reset();
+  if (finalized == 0) pass_exit_barrier(path);
+  exit_handlers_.reset();
   at_finalize_.reset();
-  world_ = Communicator();  // while MPI is still there
+  world_ = Communicator();  // before MPI_Finalize
   if (owns_mpi_ && finalized == 0) MPI_Finalize();
 }
 

@@ -31,7 +31,7 @@ constexpr const char* variable = "TESSERA_START_TIMEOUT";
 /// for what takes milliseconds elsewhere.
 constexpr std::chrono::milliseconds of_a_loaded_machine = 5s;
 
-/// Its signals are for the threads of the application.
+/// Blocks signals for a new thread: the application's threads handle them.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -56,7 +56,7 @@ std::chrono::milliseconds local_time(const Communicator& comm) {
   return comm.timeout().count() == 0 ? 0ms : comm.timeout() + of_a_loaded_machine;
 }
 
-/// Among those that its launcher has started; -1 if it does not say.
+/// This process's rank according to its launcher's environment; -1 if that does not tell.
 int launched_rank() {
   for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* const text = std::getenv(name);
@@ -86,7 +86,7 @@ TimeLimit::TimeLimit(std::chrono::milliseconds time, std::string line) : time_(t
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    // The program is as it would be without.
+    // Without a thread there is no limit.
   }
 }
 
@@ -109,7 +109,7 @@ void TimeLimit::restart() noexcept {
 }
 
 void TimeLimit::watch() noexcept {
-  // A look takes no longer than two of these, unless the process was stopped meanwhile.
+  // One wait takes at most twice as long, unless the process was stopped meanwhile.
   const auto between_looks = std::clamp<Clock::duration>(time_ / 10, 1ms, 1s);
   std::unique_lock lock(mutex_);
   while (passed_ < time_) {
@@ -121,7 +121,7 @@ void TimeLimit::watch() noexcept {
   std::_Exit(exit_status(ErrorCode::job_fault));
 }
 
-std::chrono::milliseconds lateness_of(int rank) {
+std::chrono::milliseconds stagger_of(int rank) {
   return std::clamp(rank, 0, 1000) * 50ms;
 }
 
@@ -141,7 +141,7 @@ StartTimeout start_timeout() {
 std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout) {
   const std::chrono::milliseconds time = timeout.time;
   const int rank = launched_rank();
-  return std::make_unique<TimeLimit>(time.count() == 0 ? time : time + lateness_of(rank),
+  return std::make_unique<TimeLimit>(time.count() == 0 ? time : time + stagger_of(rank),
                                      late_start(rank, time));
 }
 

@@ -16,13 +16,13 @@ class Communicator;
 
 namespace detail {
 
-/// Ends the job unless it is destroyed in time, with a line on standard error and status 6: for calls that
-/// block where no other rank can ask this one, or all ranks block alike. Time in which the process is stopped
-/// does not count. Ends the process alone, without MPI, which another thread may be in: the launcher ends the
-/// others.
+/// Ends the job with a line on standard error and status 6 unless it is destroyed in time: for blocking calls
+/// during which this rank cannot reply to a watchdog, or in which all ranks block. Time in which the process
+/// is stopped does not count. Only the process itself ends, without a call of MPI, which another thread may
+/// be in; the launcher ends the other ranks.
 class TimeLimit {
  public:
-  /// 0: no limit. Where the system grants no thread, there is none either.
+  /// 0: no limit. There is none either if no thread can be started.
   TimeLimit(std::chrono::milliseconds time, std::string line);
   /// For a call of this rank alone, `what`: "the discovery of the hardware". It may take as long as a
   /// collective of `comm`, and some seconds that a loaded machine may take.
@@ -58,8 +58,8 @@ struct StartTimeout {
 /// Of the start of MPI. Its line says who waits as far as the launcher's environment tells.
 [[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout);
 
-/// Later for higher ranks, so that not all speak at once.
-[[nodiscard]] std::chrono::milliseconds lateness_of(int rank);
+/// A delay that grows with the rank, so that not all ranks report at once.
+[[nodiscard]] std::chrono::milliseconds stagger_of(int rank);
 
 }  // namespace detail
 }  // namespace tessera::inline TESSERA_ABI::mpi

@@ -8,8 +8,7 @@
 
 namespace tessera::inline TESSERA_ABI::mpi::detail {
 
-/// `time`, or a hundred years if it is longer: what the nanoseconds of clocks can be added to and compared
-/// with.
+/// `time`, at most a hundred years: sums of longer times overflow the nanoseconds of clocks.
 [[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
   return std::min<std::chrono::milliseconds>(time, std::chrono::years(100));
 }

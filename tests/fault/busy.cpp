@@ -7,7 +7,7 @@
 //   half     in a pass of a job on the odd ranks, while the others wait for all
 //   silent   in a host function, and is stopped there (SIGSTOP)
 //   claim    rank 0 waits for a claim of GPUs that does not end, and says so after ten seconds
-#include "mpi/roll_call.hpp"
+#include "mpi/watchdog.hpp"
 #include "topology/claim/device_locks.hpp"
 
 #include <tessera/tessera.hpp>
@@ -28,7 +28,7 @@ using namespace tessera;
 using namespace std::chrono_literals;
 
 constexpr auto timeout = 300ms;
-constexpr auto longer = timeout + 2 * mpi::detail::RollCall::grace;
+constexpr auto longer = timeout + 2 * mpi::detail::Watchdog::grace;
 
 JobOptions options_for(const std::string& work) {
   JobOptions options;

@@ -2,7 +2,7 @@
 // late_end MANNER: rank 1 comes to the end of the program, but rank 0 does not for a long time:
 //   silent  it is in a collective of MPI's own, in which nobody can be asked
 //   alive   it makes collective calls with the last rank, longer than a silent one is waited for
-#include "mpi/ending.hpp"
+#include "mpi/exit_barrier.hpp"
 
 #include <tessera/tessera.hpp>
 
@@ -18,21 +18,21 @@ int main(int argc, char** argv) {
   const bool alive = std::string(argv[1]) == "alive";
   const mpi::Communicator& world = session.world();
   const auto part = world.split(world.rank() == 1 ? 1 : 0);
-  constexpr mpi::detail::Patience patience{.timeout = 300ms, .notice = 200ms, .only_silence = true};
+  constexpr mpi::detail::WatchdogTimeouts timeouts{.timeout = 300ms, .notice = 200ms, .only_silence = true};
   {
     mpi::detail::RankGroup group(MPI_COMM_WORLD);
     world.barrier();
     if (!alive && world.rank() == 0) MPI_Barrier(MPI_COMM_WORLD);
     if (alive && world.rank() != 1) {
-      constexpr auto longer = 2 * (patience.notice + patience.timeout + mpi::detail::RollCall::grace);
+      constexpr auto longer = 2 * (timeouts.notice + timeouts.timeout + mpi::detail::Watchdog::grace);
       const auto start = std::chrono::steady_clock::now();
       for (bool on = true; on;)
         on = part.allreduce(std::chrono::steady_clock::now() < start + longer ? 1 : 0, mpi::Reduction::max) >
              0;
     }
-    group.leave(mpi::detail::WayOut::plain);
-    meet_at_end(group, mpi::detail::WayOut::plain, patience);
-    group.all_have_left();
+    group.depart(mpi::detail::ExitPath::normal);
+    exit_barrier(group, mpi::detail::ExitPath::normal, timeouts);
+    group.all_departed();
   }
   if (session.is_root()) std::puts("all ranks have met");
   return 0;

@@ -12,8 +12,7 @@ namespace tessera::inline TESSERA_ABI {
 
 class StopRequest;
 
-/// Threads of the host that share work, and are parked in between: waking one takes a tenth of the time that
-/// starting one takes.
+/// A pool of host threads, parked between calls: waking a thread takes a tenth of the time of starting one.
 ///
 ///     HostTeam team(8);
 ///     std::vector<double> sums(8);
@@ -23,10 +22,10 @@ class StopRequest;
 /// not use the team that it runs on.
 class TESSERA_EXPORT HostTeam {
  public:
-  /// `threads` of them, 1 or more; each is started when it first has work. The calling thread, which takes no
-  /// part, calls `meanwhile` fifty times a second while it waits. One thread, and nothing to do meanwhile:
-  /// the calling thread does the work itself.
-  explicit HostTeam(int threads, std::function<void()> meanwhile = {});
+  /// `threads` is 1 or more; each is started when it first has work. The calling thread does no work; while
+  /// it waits it runs the progress callback fifty times a second. With one thread and no callback the calling
+  /// thread does the work.
+  explicit HostTeam(int threads, std::function<void()> progress = {});
   ~HostTeam();
   HostTeam(HostTeam&&) noexcept;
   HostTeam& operator=(HostTeam&&) noexcept;
@@ -37,9 +36,9 @@ class TESSERA_EXPORT HostTeam {
   /// Blocks are handed out in their order, each to whichever thread is free; `thread` counts from 0, and no
   /// two calls with the same one run at once. Where the system grants fewer threads, those do it all.
   ///
-  /// After an exception no new block is begun, and that of the earliest block that had one is rethrown, the
-  /// same for any number of threads. What `meanwhile` throws is rethrown when all work is done. With a
-  /// `stop`, no block is begun once it is made. Returns true if every block was done. Throws
+  /// After an exception no new block is begun; the exception of the earliest block is rethrown, the same for
+  /// any number of threads. An exception of the progress callback is rethrown when all work has ended. With a
+  /// `stop`, no block is begun after a request. Returns true if every block was done. Throws
   /// `Error(job_fault)` if the system grants no thread, and `Error(usage)` if `work` ends its thread
   /// (pthread_exit), which the next call replaces.
   bool for_each_block(Range range, std::int64_t block,

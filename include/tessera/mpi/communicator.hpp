@@ -22,8 +22,8 @@
 
 namespace tessera::inline TESSERA_ABI::mpi {
 
-/// An MPI call of this rank failed; the message has MPI's own words. Unlike other errors of the library it is
-/// this rank's alone: the others may be waiting in a collective, so a program ends the job, by `abort_job`.
+/// An MPI call of this rank failed; the message is MPI's. Unlike other errors of the library it is local to
+/// this rank: the others may be waiting in a collective, so a program ends the job by `abort_job`.
 class TESSERA_EXPORT Failure : public Error {
  public:
   explicit Failure(const std::string& message) : Error(ErrorCode::job_fault, message) {}
@@ -39,42 +39,40 @@ class RankGroup;
 struct CommunicatorAccess;
 }  // namespace detail
 
-/// The few typed MPI calls that the library needs, over one communicator that it owns.
+/// Typed wrappers of the MPI collectives that the library needs, over a communicator that it owns.
 ///
 ///     auto all = comm.allgather(my_record);          // one record of every rank, in rank order
 ///     comm.allreduce(std::span(sums), Reduction::sum);
 ///
 /// Every member marked *Collective* must be called by every rank in the same order. Counts are 64
 /// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws
-/// `Failure`, at once or when what it began completes, whatever the error handlers of the caller's
-/// communicators are. (Under MPI_THREAD_MULTIPLE the library leaves the handler of MPI_COMM_WORLD alone, to
-/// which Open MPI 4 gives the errors of collectives: they are thrown if it is MPI_ERRORS_RETURN.)
-/// `Error(usage)` is thrown, before anything is sent, by a call on an empty (default-made
-/// or moved-from) communicator, after MPI_Finalize, on another thread than the one that made the
-/// communicator, or in a child that a rank has made by `fork`.
+/// `Failure`, at once or on completion, whatever the error handlers of the caller's communicators are. (Under
+/// MPI_THREAD_MULTIPLE the library leaves the handler of MPI_COMM_WORLD alone, to which Open MPI 4 gives the
+/// errors of collectives: they are thrown if it is MPI_ERRORS_RETURN.) `Error(usage)` is thrown, before
+/// anything is sent, by a call on an empty (default-made or moved-from) communicator, after MPI_Finalize, on
+/// another thread than the one that made the communicator, or in a child that a rank has made by `fork`.
 ///
-/// A collective to which not all ranks come would wait for ever. With a timeout, it ends the job instead
-/// (exit status 6), with a line on standard error that names the ranks that are missing, or in another
-/// collective, and their nodes:
+/// A collective that not all ranks call waits for ever. With a timeout it ends the job instead (exit status
+/// 6), with a line on standard error that names the ranks that are missing, or in another collective, and
+/// their nodes:
 ///
 ///     tessera: rank 2 (node7) did not come to the vote of pass 1 within 1800 s: the job is ended
 ///
-/// A rank is missing if nothing is heard of it: it is dead, stopped, cut off, or computes between passes for
-/// longer than the others wait, without `alive()`. A rank that is in a pass of a job is not, however long
-/// that takes. Without a timeout, too, a rank that has come to the end of the program (`Session`) ends the
-/// job, with its name, once another waits for it. A rank that waits in a collective of any communicator
-/// answers for where it is, and ranks are named as they count in the communicator from which all descend.
-/// A waiting rank yields its core. Cost of a collective of 8 bytes between 2 ranks of one node: 1.6 us, where
-/// MPI's own blocking call takes 0.9 us.
+/// A rank is missing if it does not reply: it is dead, stopped, unreachable, or computes between passes for
+/// longer than the timeout without calling `alive()`. A rank that runs a pass of a job replies, however long
+/// the pass takes. Even without a timeout, a rank that has reached the end of the program (`Session`) ends
+/// the job, with its name, once another waits for it. Messages number ranks as in the communicator from which
+/// the others were derived. A waiting rank yields its core. Cost of a collective of 8 bytes between 2 ranks
+/// of one node: 1.6 us, where MPI's own blocking call takes 0.9 us.
 class TESSERA_EXPORT Communicator {
  public:
   Communicator() = default;
 
-  /// A private duplicate of `other`, so that the library's messages never meet the caller's. It has no
-  /// timeout. *Collective*, and itself without a timeout; a rank that has left the program is noticed as in
-  /// any collective. Of `other` MPI's calls are not watched. Throws `Error(usage)` for MPI_COMM_NULL or an
-  /// inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and on another thread
-  /// than the main one, at whatever level MPI was initialised.
+  /// A private duplicate of `other`, so that the library's messages never match the caller's. It has no
+  /// timeout. *Collective*, and itself without a timeout; a rank that has reached the end of the program is
+  /// noticed as in any collective. Calls on `other` itself are not watched. Throws `Error(usage)` for
+  /// MPI_COMM_NULL or an inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and
+  /// on another thread than the main one, at whatever level MPI was initialised.
   ///
   /// A program without a `Session` ends with MPI_Finalize, which is watched from the first call on: see
   /// there. For that MPI keeps a small communicator for each set of ranks that has been duplicated.
@@ -93,19 +91,18 @@ class TESSERA_EXPORT Communicator {
   [[nodiscard]] int size() const noexcept { return self_.size; }
   [[nodiscard]] MPI_Comm native() const noexcept { return self_.comm; }
 
-  /// How long a collective may take from when this rank comes to it, and one of the duplicates and parts that
-  /// are made from now on; 0, as at first: for ever, and more than a hundred years count as those. Give it on
-  /// every rank.
+  /// How long a collective may wait from when this rank calls it; inherited by duplicates and parts that are
+  /// made from now on. 0, the default: for ever; at most a hundred years. Set it on every rank.
   void set_timeout(std::chrono::milliseconds timeout) noexcept;
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return self_.timeout; }
 
-  /// Says that this rank is alive, if others have asked. For long work between collectives, on the thread
-  /// that made the communicator: ranks that wait for this one wait on as long as it is called once a second.
-  /// Not collective. Does not block. Cost: below a microsecond.
+  /// Replies to the watchdogs of other ranks. For long computations between collectives, on the thread that
+  /// constructed the communicator: ranks that wait for this one go on waiting as long as it is called once a
+  /// second. Not collective. Does not block. Cost: below a microsecond.
   void alive() const;
 
-  /// The ranks that give the same color, ordered by their rank here. *Collective.* Throws `Error(usage)`, on
-  /// every rank, if one gives a negative color, such as MPI_UNDEFINED.
+  /// A communicator of the ranks that give the same color, ordered by their rank here. *Collective.* Throws
+  /// `Error(usage)`, on every rank, if one gives a negative color, such as MPI_UNDEFINED.
   [[nodiscard]] Communicator split(int color) const;
 
   /// *Collective.* Waits for every rank.
@@ -179,8 +176,8 @@ class TESSERA_EXPORT Communicator {
   [[nodiscard]] std::string broadcast_text(std::string_view text, int root) const;
 
   /// *Collective.* Waits for a non-blocking collective of the caller's own over `native()`, to which
-  /// `timeout()` then applies too. `kind` is what to call it ("a scan"); of how many bytes it is decides for
-  /// how long it is looked at without a nap.
+  /// `timeout()` then applies too. `kind` names it in messages ("a scan"); `bytes`, the size of the transfer,
+  /// decides for how long it is polled without sleeping.
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes = 0) const {
     wait(request, kind, bytes, timeout());
   }
@@ -202,7 +199,7 @@ class TESSERA_EXPORT Communicator {
   /// MPI counts are `int`: what is larger is cut into pieces of this many elements.
   static constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
 
-  /// The communicator for MPI. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
+  /// The native handle. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
   /// thread is not the one that made it.
   [[nodiscard]] MPI_Comm usable() const;
   void allreduce_elements(void* data, std::size_t count, MPI_Datatype type, Reduction how,
@@ -213,8 +210,8 @@ class TESSERA_EXPORT Communicator {
   /// `out` holds `offsets.back()` bytes.
   void allgatherv_bytes(std::span<const std::byte> mine, std::span<const std::size_t> offsets, std::byte* out,
                         std::size_t piece = largest_piece) const;
-  /// What each rank sends to this one, given what this one sends to each. Throws `Error(usage)` unless
-  /// `counts` has one element a rank and adds up to `total`.
+  /// How much each rank sends to this one, given how much this one sends to each. Throws `Error(usage)`
+  /// unless `counts` has one element a rank and adds up to `total`.
   [[nodiscard]] std::vector<std::size_t> incoming_counts(std::span<const std::size_t> counts,
                                                          std::size_t total) const;
   /// `out` holds the sum of `incoming` bytes.
@@ -245,19 +242,19 @@ class TESSERA_EXPORT Communicator {
     std::shared_ptr<detail::RankGroup> group;  // of all that descend from the same
     std::uint64_t id = 0;                      // among them, the same on every rank
     std::chrono::milliseconds timeout{};
-    std::function<void()> meanwhile{};
-    std::int64_t* waits = nullptr;  // numbers the collectives
+    std::function<void()> progress{};
+    std::int64_t* waits = nullptr;  // counts the collective calls
   };
   Self self_;
 };
 
-/// Says what the collectives of this rank are for while it lives, in the line that ends a job whose ranks do
-/// not all come to one:
+/// Names what the collectives of this rank are for during its lifetime, in the line that ends a job in which
+/// ranks are missing from one:
 ///
 ///     const mpi::Purpose purpose(comm, "the exchange of halos");
 ///
-/// Named with the outer ones: "a vote in the exchange of halos". Holds for duplicates and parts, too. Throws
-/// as a collective does on a thread that may make none.
+/// Purposes nest: "a vote in the exchange of halos". Applies to duplicates and parts as well. Throws like a
+/// collective on a thread that may not call one.
 class TESSERA_EXPORT Purpose {
  public:
   Purpose(const Communicator& comm, std::string what);

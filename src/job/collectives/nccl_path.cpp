@@ -5,7 +5,7 @@
 #include "device/cuda_calls.hpp"
 #include "job/consensus/attempt.hpp"
 #include "job/threads/device_threads.hpp"
-#include "mpi/pause.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
@@ -184,15 +184,15 @@ std::optional<Verdict::Failure> NcclPath::run(const char* what, const Begin& beg
 void NcclPath::wait(const char* stage, std::chrono::milliseconds timeout,
                     std::optional<Verdict::Failure>& failure,
                     const std::function<bool(int, DeviceContext&)>& is_done) {
-  mpi::Pause pause;
+  mpi::Backoff backoff;
   bool rang = false;
   on_each_device(parts_, stage, failure, [&](int device, DeviceContext& context) {
     while (!rang && !is_done(device, context)) {
       rang = alarm_.rang();
-      if (timeout.count() > 0 && pause.waited() > timeout)
+      if (timeout.count() > 0 && backoff.waited() > timeout)
         throw Error(ErrorCode::job_fault, "NCCL is not done after " + seconds(timeout));
-      if (pause.is_long()) parts_.comm->alive();
-      pause();
+      if (backoff.is_long()) parts_.comm->alive();
+      backoff();
     }
   });
 }

@@ -90,7 +90,7 @@ struct StopRequest::State {
 
 StopRequest::StopRequest(const mpi::Communicator& comm, const StopOptions& options)
     : state_(std::make_unique<State>(comm, options)) {
-  mpi::detail::CommunicatorAccess::set_meanwhile(state_->waiting, [this] { look(); });
+  mpi::detail::CommunicatorAccess::set_progress_callback(state_->waiting, [this] { look(); });
 }
 StopRequest::~StopRequest() = default;
 

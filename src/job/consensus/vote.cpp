@@ -93,7 +93,8 @@ std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
 }
 
 BallotBox::BallotBox(const mpi::Communicator& comm, StopRequest* stop) : comm_(comm.duplicate()) {
-  if (stop != nullptr) mpi::detail::CommunicatorAccess::set_meanwhile(comm_, [stop] { stop->look(); });
+  if (stop != nullptr)
+    mpi::detail::CommunicatorAccess::set_progress_callback(comm_, [stop] { stop->look(); });
 }
 
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,

@@ -17,24 +17,24 @@ namespace tessera::inline TESSERA_ABI {
 
 struct HostTeam::State {
   State(int size, std::function<void()> idle)
-      : threads(static_cast<std::size_t>(std::max(size, 1))), meanwhile(std::move(idle)) {}
+      : threads(static_cast<std::size_t>(std::max(size, 1))), progress(std::move(idle)) {}
 
   /// Calls `take_blocks(thread)` on as many threads as there are blocks for.
   void run(std::int64_t blocks, const std::function<void(int)>& take_blocks) {
-    if (threads.size() == 1 && !meanwhile) return take_blocks(0);
+    if (threads.size() == 1 && !progress) return take_blocks(0);
     const auto wanted = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(threads.size()), blocks));
     // A cgroup or ulimit may grant fewer threads: those that there are do it, too.
     std::vector<int> workers(threads.start_first(wanted));
     std::iota(workers.begin(), workers.end(), 0);
-    threads.run(workers, take_blocks, meanwhile);
+    threads.run(workers, take_blocks, progress);
   }
 
   WorkerThreads threads;
-  std::function<void()> meanwhile;
+  std::function<void()> progress;
 };
 
-HostTeam::HostTeam(int threads, std::function<void()> meanwhile)
-    : state_(std::make_unique<State>(threads, std::move(meanwhile))) {}
+HostTeam::HostTeam(int threads, std::function<void()> progress)
+    : state_(std::make_unique<State>(threads, std::move(progress))) {}
 HostTeam::~HostTeam() = default;
 HostTeam::HostTeam(HostTeam&&) noexcept = default;
 HostTeam& HostTeam::operator=(HostTeam&&) noexcept = default;

@@ -22,7 +22,7 @@ constexpr int looks_awake = 200;
 /// On cache lines of its own: its caller writes `turn` while other threads poll theirs.
 struct alignas(64) WorkerThreads::Worker {
   std::atomic<std::uint32_t> turn = 0;  ///< counts the runs that it took part in, and its end
-  std::size_t place = 0;                ///< in the run that begins with the next turn
+  std::size_t position = 0;             ///< in the run that begins with the next turn
   bool ending = false;
   bool has_ended = false;  ///< its work has ended its thread
   std::jthread thread;
@@ -89,9 +89,9 @@ std::size_t WorkerThreads::start_first(std::size_t wanted) {
   return wanted;
 }
 
-void WorkerThreads::wake(std::size_t place) {
-  if (place >= called_.size()) return;
-  Worker& worker = *workers_[static_cast<std::size_t>(called_[place])];
+void WorkerThreads::wake(std::size_t position) {
+  if (position >= called_.size()) return;
+  Worker& worker = *workers_[static_cast<std::size_t>(called_[position])];
   worker.turn.fetch_add(1, std::memory_order_release);
   worker.turn.notify_one();
 }
@@ -102,8 +102,8 @@ void WorkerThreads::serve(int worker) {
     me.turn.wait(seen, std::memory_order_acquire);
     if (me.ending) return;
     Turn turn(*this, me);
-    wake(2 * me.place + 1);
-    wake(2 * me.place + 2);
+    wake(2 * me.position + 1);
+    wake(2 * me.position + 2);
     (*work_)(worker);
     turn.is_over();
   }
@@ -117,11 +117,11 @@ bool WorkerThreads::is_done_soon() const {
 }
 
 void WorkerThreads::run(std::span<const int> workers, const std::function<void(int)>& work,
-                        const std::function<void()>& meanwhile) {
+                        const std::function<void()>& progress) {
   if (workers.empty()) return;
   for (const int worker : workers) start(worker);
-  for (std::size_t place = 0; place < workers.size(); ++place)
-    workers_[static_cast<std::size_t>(workers[place])]->place = place;
+  for (std::size_t position = 0; position < workers.size(); ++position)
+    workers_[static_cast<std::size_t>(workers[position])]->position = position;
   called_ = workers;
   work_ = &work;
   running_.store(static_cast<std::uint32_t>(workers.size()), std::memory_order_release);
@@ -131,10 +131,10 @@ void WorkerThreads::run(std::span<const int> workers, const std::function<void(i
   std::unique_lock lock(mutex_);
   while (!all_done_.wait_for(lock, between_looks,
                              [&] { return running_.load(std::memory_order_acquire) == 0; })) {
-    if (!meanwhile || thrown) continue;
+    if (!progress || thrown) continue;
     lock.unlock();
     try {
-      meanwhile();
+      progress();
     } catch (...) {
       thrown = std::current_exception();
     }

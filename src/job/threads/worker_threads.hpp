@@ -40,17 +40,17 @@ class WorkerThreads {
   /// and waits for all. `work` must not throw; it may end its thread (pthread_exit), which the next run
   /// replaces. Throws `Error(job_fault)`, and calls nothing, if the system grants no more threads.
   ///
-  /// `meanwhile`, where it is given, is called on the calling thread fifty times a second while it waits.
-  /// What it throws is rethrown when all work is done.
+  /// The calling thread runs the progress callback fifty times a second while it waits. An exception of it is
+  /// rethrown when all work has ended.
   void run(std::span<const int> workers, const std::function<void(int)>& work,
-           const std::function<void()>& meanwhile = {});
+           const std::function<void()>& progress = {});
 
  private:
   struct Worker;
   class Turn;
 
   void start(int worker);
-  void wake(std::size_t place);
+  void wake(std::size_t position);
   void serve(int worker);
   [[nodiscard]] bool is_done_soon() const;
 

@@ -109,11 +109,11 @@ std::string joined(const std::vector<detail::DeviceUser>& users) {
 /// Decides for the ranks of a node, beside what other jobs drive there, and keeps the slots for them.
 class Leader {
  public:
-  /// Calls `meanwhile` as long as it waits for another claim.
-  Decision decide(NodeView view, bool allow_sharing, const std::function<void()>& meanwhile) {
+  /// Calls `progress` as long as it waits for another claim.
+  Decision decide(NodeView view, bool allow_sharing, const std::function<void()>& progress) {
     Decision decision;
     try {
-      const detail::ClaimLock lock(detail::lock_folder(), meanwhile);
+      const detail::ClaimLock lock(detail::lock_folder(), progress);
       leave_out_taken(view, lock, allow_sharing, decision);
       grant(view, allow_sharing, decision);
       for (Grant& granted : decision.grants) {

@@ -237,7 +237,7 @@ void HeldLock::let_go() noexcept {
   (void)close(std::exchange(file_, -1));
 }
 
-ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& meanwhile, std::chrono::seconds patience)
+ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& progress, std::chrono::seconds patience)
     : folder_(std::move(folder)) {
   const fs::path file = folder_ / claims_file;
   lock_ = open_file(file);
@@ -246,7 +246,7 @@ ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& meanwhile, st
     if (std::chrono::steady_clock::now() > end)
       throw ClaimInProgress(to_string(read_record(lock_.file(), 0)) + " has been claiming GPUs for " +
                             std::to_string(patience.count()) + " s: is it stopped?");
-    if (meanwhile) meanwhile();
+    if (progress) progress();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   write_record(lock_.file(), 0, this_user(false, 0), file);

@@ -82,10 +82,10 @@ class ClaimInProgress : public Error {
 /// The right to claim on this machine: nobody else's claim changes who drives what while it lives.
 class ClaimLock {
  public:
-  /// Waits for a claim that is in progress, and calls `meanwhile` a thousand times a second. Throws
+  /// Waits for a claim that is in progress, and calls `progress` a thousand times a second. Throws
   /// `ClaimInProgress` if it takes longer than `patience`, as a claim holds its lock for less than a
   /// millisecond: its process is stopped. Removes files of simulated devices that nobody drives.
-  explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& meanwhile = {},
+  explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& progress = {},
                      std::chrono::seconds patience = std::chrono::seconds(10));
 
   [[nodiscard]] std::vector<DeviceUser> users_of(const std::string& name) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/collectives/device_collectives_state.hpp"
 #include "mpi/job/job_testing.hpp"
-#include "mpi/roll_call.hpp"
+#include "mpi/watchdog.hpp"
 
 #include <tessera/error.hpp>
 
@@ -362,7 +362,7 @@ TEST(NcclAgreement, RanksWhoseOperationTakesLongAreAlive) {
   if (world().size() == 1) GTEST_SKIP() << "nobody waits for them";
   constexpr std::chrono::seconds patience{1};
   // Rank 1, which has no device, waits for the others all the time.
-  Scene scene({.call = {}, .a_sum_takes = patience + mpi::detail::RollCall::grace + patience},
+  Scene scene({.call = {}, .a_sum_takes = patience + mpi::detail::Watchdog::grace + patience},
               std::chrono::minutes(1), patience);
   ASSERT_EQ(scene.collectives.open(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
   const Arrays<double> arrays(scene.job, 9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/ending.hpp"
+#include "mpi/exit_barrier.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(PatienceAtEnd, IsTheProgramsOwn) {
-  for (const WayOut way : {WayOut::plain, WayOut::exception, WayOut::finalize}) {
-    const Patience its = patience_at_end(way, 7s);
+  for (const ExitPath path : {ExitPath::normal, ExitPath::exception, ExitPath::finalize}) {
+    const WatchdogTimeouts its = exit_timeouts(path, 7s);
     EXPECT_EQ(its.timeout, 7s);
     EXPECT_EQ(its.notice, 0s);
     EXPECT_FALSE(its.only_silence);
@@ -18,9 +18,9 @@ TEST(PatienceAtEnd, IsTheProgramsOwn) {
 }
 
 TEST(PatienceAtEnd, HasALimitWhereTheProgramHasNone) {
-  EXPECT_EQ(patience_at_end(WayOut::exception, 0s).timeout, 1min);
-  for (const WayOut way : {WayOut::plain, WayOut::finalize}) {
-    const Patience its = patience_at_end(way, 0s);
+  EXPECT_EQ(exit_timeouts(ExitPath::exception, 0s).timeout, 1min);
+  for (const ExitPath path : {ExitPath::normal, ExitPath::finalize}) {
+    const WatchdogTimeouts its = exit_timeouts(path, 0s);
     EXPECT_EQ(its.timeout, 30min);
     EXPECT_EQ(its.notice, 1min);
     EXPECT_TRUE(its.only_silence);

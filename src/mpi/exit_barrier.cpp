@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/ending.hpp"
+#include "mpi/exit_barrier.hpp"
 
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
-#include "mpi/pause.hpp"
 #include "mpi/request.hpp"
 
 #include <tessera/error.hpp>
@@ -22,12 +22,12 @@ namespace {
 
 using Count = CollectiveCounts::Count;
 
-/// The collectives of one end, each of which all ranks come to.
-class Meeting {
+/// The collectives of one exit.
+class ExitBarrier {
  public:
-  Meeting(RankGroup& group, WayOut way, const Patience& patience)
-      : group_(group), patience_(patience), purpose_("the end of the program") {
-    if (way == WayOut::exception)
+  ExitBarrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts)
+      : group_(group), timeouts_(timeouts), purpose_("the end of the program") {
+    if (path == ExitPath::exception)
       purpose_ += ", to which " + group.name_of(group.rank()) + " came by an exception";
   }
 
@@ -39,7 +39,7 @@ class Meeting {
     wait(request, "an allreduce");
   }
 
-  /// Of every rank, in rank order.
+  /// In rank order.
   [[nodiscard]] std::vector<std::vector<Count>> gather(const std::vector<Count>& mine) {
     const int bytes = static_cast<int>(mine.size() * sizeof(Count));
     std::vector<int> all_bytes(static_cast<std::size_t>(group_.size()));
@@ -64,26 +64,26 @@ class Meeting {
 
  private:
   void wait(MPI_Request& request, const char* kind) {
-    const UnderWay under_way;
-    // Not the number of a communicator: of the end of this group, whose own number that is.
-    const Place here(~group_.id(), ++group_.ends, kind, purpose_);
-    Pause pause;
-    std::optional<RollCall> roll_call;
+    const CollectiveScope scope;
+    // The id of no communicator, but one that only this group has.
+    const CollectiveCall here(~group_.id(), ++group_.exit_calls, kind, purpose_);
+    Backoff backoff;
+    std::optional<Watchdog> watchdog;
     while (!is_complete(request, kind, group_.size())) {
-      if (pause.is_long()) {
-        if (!roll_call) roll_call.emplace(group_, group_.channel(), here, patience_, pause.start());
-        roll_call->step();
+      if (backoff.is_long()) {
+        if (!watchdog) watchdog.emplace(group_, group_.channel(), here, timeouts_, backoff.start());
+        watchdog->step();
       }
-      pause();
+      backoff();
     }
   }
 
   RankGroup& group_;
-  Patience patience_;
+  WatchdogTimeouts timeouts_;
   std::string purpose_;
 };
 
-/// Two ranks that have not counted alike, in one communicator.
+/// Two ranks whose counts of one communicator's calls differ.
 struct Difference {
   int rank = 0;
   Count count;
@@ -106,23 +106,23 @@ std::optional<Difference> difference_of(const std::vector<std::vector<Count>>& c
 
 }  // namespace
 
-Patience patience_at_end(WayOut way, std::chrono::milliseconds timeout) {
+WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout) {
   using namespace std::chrono_literals;
   if (timeout.count() > 0) return {.timeout = timeout};
-  if (way == WayOut::exception) return {.timeout = 1min, .only_silence = true};
+  if (path == ExitPath::exception) return {.timeout = 1min, .only_silence = true};
   // The others may still be computing, or writing results: that is not a failure.
   return {.timeout = 30min, .notice = 1min, .only_silence = true};
 }
 
-void meet_at_end(RankGroup& group, WayOut way, const Patience& patience) {
-  Meeting meeting(group, way, patience);
-  // The sums over less than the world would not be 0.
-  const std::uint64_t imbalance = group.is_the_world() ? collective_counts().imbalance() : 0;
-  std::array<std::uint64_t, 2> sums = {way == WayOut::exception ? 1u : 0u, imbalance};
-  meeting.sum(sums);
-  if (sums[0] > 0) collective_counts().excuse();
+void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts) {
+  ExitBarrier barrier(group, path, timeouts);
+  // Over fewer ranks than MPI_COMM_WORLD the sum need not be 0.
+  const std::uint64_t imbalance = group.is_world() ? collective_counts().imbalance() : 0;
+  std::array<std::uint64_t, 2> sums = {path == ExitPath::exception ? 1u : 0u, imbalance};
+  barrier.sum(sums);
+  if (sums[0] > 0) collective_counts().exempt_all();
   if (sums[0] > 0 || sums[1] == 0) return;
-  const auto counts = meeting.gather(collective_counts().all());
+  const auto counts = barrier.gather(collective_counts().all());
   const auto difference = difference_of(counts);
   if (difference && group.rank() == 0)
     abort_job(group.name_of(difference->rank) + " came to the end of the program after " +
@@ -132,7 +132,7 @@ void meet_at_end(RankGroup& group, WayOut way, const Patience& patience) {
                   ": every rank must make the same collective calls in the same order; the job is ended",
               exit_status(ErrorCode::job_fault));
   std::array<std::uint64_t, 1> none{};
-  meeting.sum(none);
+  barrier.sum(none);
 }
 
 }  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace tessera::inline TESSERA_ABI::mpi {
+
+/// Exponential backoff of a polling loop: spins first, since most waits last microseconds, then yields the
+/// core, then sleeps for twice as long each time, up to 100 us, since other ranks and their threads may need
+/// the core.
+class Backoff {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `spin_time`: how long to poll without sleeping, for transfers that progress only while they are polled.
+  explicit Backoff(Clock::duration spin_time = std::chrono::milliseconds(1)) : spin_time_(spin_time) {}
+
+  void operator()() {
+    if (++calls_ < calls_before_yielding) return;
+    if (waited() < spin_time_) {
+      std::this_thread::yield();
+      return;
+    }
+    std::this_thread::sleep_for(sleep_);
+    sleep_ = std::min(sleep_ * 2, std::chrono::microseconds(100));
+  }
+  [[nodiscard]] bool is_long() const noexcept { return sleep_ > std::chrono::microseconds(1); }
+  /// When it was constructed.
+  [[nodiscard]] Clock::time_point start() const noexcept { return start_; }
+  /// The time since `start()`.
+  [[nodiscard]] Clock::duration waited() const { return Clock::now() - start_; }
+
+ private:
+  static constexpr int calls_before_yielding = 100;
+
+  Clock::time_point start_ = Clock::now();
+  Clock::duration spin_time_;
+  int calls_ = 0;
+  std::chrono::microseconds sleep_{1};
+};
+
+}  // namespace tessera::inline TESSERA_ABI::mpi

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include "mpi/rank_group.hpp"
+#include "mpi/watchdog.hpp"
+
+#include <chrono>
+
+namespace tessera::inline TESSERA_ABI::mpi::detail {
+
+/// How long a departed rank waits for the others; `timeout` is the program's own choice, or 0.
+[[nodiscard]] WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout);
+
+/// *Collective.* Waits for all ranks of the group, from which this one has departed. Unless one departs by an
+/// exception, all must have made equally many collective calls of each communicator, else the job ends: a
+/// rank that missed the last of them may have kept no rank waiting and still lack its result.
+void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts);
+
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include "mpi/rank_group.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::inline TESSERA_ABI::mpi::detail {
+
+/// How long a collective waits for missing ranks.
+struct WatchdogTimeouts {
+  std::chrono::milliseconds timeout{};  ///< 0: for ever
+  std::chrono::milliseconds
+      notice{};               ///< after so long, below `timeout`, a line names missing ranks; 0: none
+  bool only_silence = false;  ///< a rank that replies is waited for, whatever it does
+};
+
+/// The watchdog of one collective call: finds the ranks that do not take part, and ends the job with their
+/// names.
+///
+/// A rank that waits in a collective calls `step` repeatedly. When its timeout expires it asks the other
+/// members of the communicator where they are, and every rank that waits in a collective, this one or
+/// another, or runs a pass replies. After a grace period the asking rank names those that did not reply and
+/// aborts the job with status 6. If all replied and one computes, the timeout starts anew; if none computes,
+/// it names those that are in another collective. Ranks ask one after another, the lowest first, and a rank
+/// that was asked by a lower one leaves the report to it, so that one line is printed. A collective that
+/// completes within the grace period is in time. No step blocks.
+///
+/// Whatever the timeout, a waiting rank also notifies departed ranks: one that never made this call ends the
+/// job.
+class Watchdog {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// The time for replies: what a message may take in a job that is very busy.
+  static constexpr std::chrono::seconds grace{2};
+
+  /// `start`: when this rank entered `here`.
+  Watchdog(RankGroup& group, MPI_Comm comm, const CollectiveCall& here, const WatchdogTimeouts& timeouts,
+           Clock::time_point start);
+
+  /// Asks, replies, or ends the job, as the time demands. Does not block.
+  void step();
+
+ private:
+  /// Yields to the inquiry of another rank.
+  void yield_to(int rank, Clock::time_point now);
+  void inquire(Clock::time_point now);
+  void evaluate(Clock::time_point now);
+  /// Withdraws the inquiry; the timeout starts anew at `start`.
+  void restart(Clock::time_point start);
+  [[nodiscard]] Clock::time_point deadline_from(Clock::time_point start) const;
+  /// The timeout that is in effect.
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
+  [[noreturn]] void end(const std::string& what_is_wrong) const;
+
+  RankGroup& group_;
+  MPI_Comm comm_;
+  std::shared_ptr<const Message> here_;
+  WatchdogTimeouts timeouts_;
+  bool has_noticed_;  // the notice is printed, or none is wanted
+  Clock::time_point start_;
+  Clock::time_point deadline_;
+  std::optional<Clock::time_point> asked_;            // when this rank's inquiry was sent
+  std::vector<int> members_;                          // that it was sent to, by rank of the group
+  std::vector<std::optional<CollectiveCall>> where_;  // the replies, by rank of the group
+};
+
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -49,8 +49,8 @@ struct FitCommand {
  private:
   [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world) const;
   [[nodiscard]] JobOptions job_options(StopRequest& stop) const;
-  /// A place that cannot be written is better found before the work than after it.
-  void check_places(const mpi::Communicator& world) const;
+  /// An output that cannot be written is better found before the work than after it.
+  void check_outputs(const mpi::Communicator& world) const;
   /// The summary, and what a person must know beside it. On rank 0.
   void show(const FitResult& result) const;
 };

@@ -111,7 +111,7 @@ int FitCommand::run(mpi::Session& session) const {
 
   const Formula parsed = parse_formula(formula);
   const FitOptions options = fit_options(world);
-  check_places(world);
+  check_outputs(world);
   Job job(world, job_options(stop));
   const PhaseTime hardware{"hardware", seconds_since(start), 0};
   progress.note(fmt::format("{} on {}; {}", counted(world.size(), "rank"),
@@ -166,7 +166,7 @@ JobOptions FitCommand::job_options(StopRequest& stop) const {
   return options;
 }
 
-void FitCommand::check_places(const mpi::Communicator& world) const {
+void FitCommand::check_outputs(const mpi::Communicator& world) const {
   together(world, [&] {
     if (world.rank() != 0) return;
     refuse_to_overwrite({{"--out", out},
@@ -174,8 +174,8 @@ void FitCommand::check_places(const mpi::Communicator& world) const {
                          {"--checkpoint", checkpoint},
                          {"--checkpoint", checkpoint.empty() ? "" : checkpoint + ".previous"}},
                         {data, family.starts_with('@') ? family.substr(1) : ""}, out);
-    files::OutputFile model_place(out);
-    if (!run_report.empty()) files::OutputFile report_place(run_report);
+    files::OutputFile model_file(out);
+    if (!run_report.empty()) files::OutputFile report_file(run_report);
   });
 }
 

@@ -45,7 +45,7 @@ int PredictCommand::run(mpi::Session& session) const {
   together(session.world(), [&] {
     if (root) refuse_to_overwrite({{"--out", out}}, {model, data}, model);
     fitted = load_model(model);
-    // A place that cannot be written is better found before the work than after it.
+    // An output that cannot be written is better found before the work than after it.
     if (root && !out.empty()) file.emplace(out);
   });
   JobOptions job_options;

@@ -41,8 +41,8 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool key(string_t& name) override {
     charge(name.size() + member_bytes);
-    const auto [place, is_new] = open_.back()->get_ref<Json::object_t&>().try_emplace(name);
-    member_ = &place->second;
+    const auto [slot, is_new] = open_.back()->get_ref<Json::object_t&>().try_emplace(name);
+    member_ = &slot->second;
     return is_new ||
            refuse(fmt::format("it has the field {} twice in one object", printable(name.substr(0, 60))));
   }
@@ -69,8 +69,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     return false;
   }
   /// Puts a value where it belongs.
-  bool add(Json value) { return place(std::move(value)) != nullptr; }
-  Json* place(Json value) {
+  bool add(Json value) { return insert(std::move(value)) != nullptr; }
+  Json* insert(Json value) {
     charge(element_bytes);
     if (taken_ > memory_) {
       refuse(fmt::format("it takes more memory than the {:.3g} GiB that are left",
@@ -85,7 +85,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool open(Json container) {
     if (open_.size() == most_levels) return refuse(fmt::format("it is over {} levels deep", most_levels));
     charge(container_bytes);
-    Json* const made = place(std::move(container));
+    Json* const made = insert(std::move(container));
     if (made != nullptr) open_.push_back(made);
     return made != nullptr;
   }
@@ -117,13 +117,13 @@ std::string shown(const Json& value) {
 }
 
 /// Finds `wanted` below `value` by where it is in memory, and says how it is reached.
-bool find_place(const Json& value, const Json& wanted, std::string& place) {
+bool find_path(const Json& value, const Json& wanted, std::string& path) {
   if (&value == &wanted) return true;
-  const std::size_t before = place.size();
+  const std::size_t before = path.size();
   const auto below = [&](const Json& child, const std::string& step) {
-    place += step;
-    if (find_place(child, wanted, place)) return true;
-    place.resize(before);
+    path += step;
+    if (find_path(child, wanted, path)) return true;
+    path.resize(before);
     return false;
   };
   if (value.is_object()) {
@@ -158,16 +158,16 @@ JsonFile JsonFile::parsed(std::string_view text, std::string name, std::string_v
 JsonFile::~JsonFile() = default;
 JsonFile::JsonFile(JsonFile&&) noexcept = default;
 
-std::string JsonFile::place_of(const Json& value) const {
-  std::string place;
-  find_place(*root_, value, place);
-  return place;
+std::string JsonFile::path_of(const Json& value) const {
+  std::string path;
+  find_path(*root_, value, path);
+  return path;
 }
 
 void JsonField::refuse(std::string_view why) const {
-  const std::string place = file_->place_of(*value_);
+  const std::string path = file_->path_of(*value_);
   throw Error(ErrorCode::input,
-              fmt::format("{}: is damaged: {}{}{}", file_->name(), place, place.empty() ? "" : ": ", why));
+              fmt::format("{}: is damaged: {}{}{}", file_->name(), path, path.empty() ? "" : ": ", why));
 }
 
 std::optional<JsonField> JsonField::find(std::string_view name) const {

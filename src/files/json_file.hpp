@@ -92,7 +92,7 @@ class JsonFile {
   friend class JsonField;
   JsonFile(std::string_view text, std::string name, std::string_view what);
   /// The field of a value: "design.blocks[2].map".
-  [[nodiscard]] std::string place_of(const nlohmann::json& value) const;
+  [[nodiscard]] std::string path_of(const nlohmann::json& value) const;
 
   std::unique_ptr<nlohmann::json> root_;
   std::string name_;

@@ -83,12 +83,12 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 }
 
 OutputFile::OutputFile(const OutputFile& owner, std::string_view suffix)
-    : path_(owner.place() + std::string(suffix)), replaced_(owner.replaced_) {
+    : path_(owner.target() + std::string(suffix)), replaced_(owner.replaced_) {
   open();
 }
 
 void OutputFile::open() {
-  find_place();
+  find_target();
   create_temporary();
 }
 
@@ -96,17 +96,17 @@ OutputFile::~OutputFile() {
   if (!committed_) ::unlinkat(folder_.number(), temporary_.c_str(), 0);
 }
 
-std::string OutputFile::place() const {
+std::string OutputFile::target() const {
   return (fs::path(folder_name_) / name_).string();
 }
 
 /// The folder and the name in it, links followed.
-void OutputFile::find_place() {
+void OutputFile::find_target() {
   constexpr int most_links = 40;  // as Linux follows
-  fs::path place = path_;
+  fs::path target = path_;
   struct stat status {};
   for (int links = 0;; ++links) {
-    if (::lstat(place.c_str(), &status) != 0) {
+    if (::lstat(target.c_str(), &status) != 0) {
       if (errno != ENOENT) fail("cannot be created");
       break;
     }
@@ -120,12 +120,12 @@ void OutputFile::find_place() {
     if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse("is a link of another user's");
     if (links == most_links) refuse("is a link that leads nowhere");
     std::error_code unreadable;
-    const fs::path target = fs::read_symlink(place, unreadable);
+    const fs::path link = fs::read_symlink(target, unreadable);
     if (unreadable) refuse("is a link that cannot be read");
-    place = place.parent_path() / target;
+    target = target.parent_path() / link;
   }
-  name_ = place.filename().string();
-  folder_name_ = place.has_parent_path() ? place.parent_path().string() : ".";
+  name_ = target.filename().string();
+  folder_name_ = target.has_parent_path() ? target.parent_path().string() : ".";
   folder_ = base::Descriptor(::open(folder_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // One may write into a folder that one may not list.
   if (!folder_.is_open() && errno == EACCES)
@@ -203,9 +203,9 @@ void OutputFile::remove_beside(const std::function<bool(std::string_view name)>&
 
 bool OutputFile::in_place() const {
   const auto mine = descriptor_.status();
-  struct stat placed {};
-  return mine && ::fstatat(folder_.number(), name_.c_str(), &placed, AT_SYMLINK_NOFOLLOW) == 0 &&
-         mine->st_dev == placed.st_dev && mine->st_ino == placed.st_ino;
+  struct stat current {};
+  return mine && ::fstatat(folder_.number(), name_.c_str(), &current, AT_SYMLINK_NOFOLLOW) == 0 &&
+         mine->st_dev == current.st_dev && mine->st_ino == current.st_ino;
 }
 
 }  // namespace tessera::files

@@ -47,7 +47,7 @@ class OutputFile {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Where it goes, links followed: the name in the folder.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] std::string place() const;
+  [[nodiscard]] std::string target() const;
 
  private:
   /// Of the file that is replaced.
@@ -58,7 +58,7 @@ class OutputFile {
 
   void open();
   [[nodiscard]] bool in_place() const;
-  void find_place();
+  void find_target();
   void create_temporary();
   void hand_on_access() const;
   [[noreturn]] void fail(const char* what) const;

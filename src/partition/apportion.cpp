@@ -18,10 +18,10 @@ void split_evenly(std::int64_t units, std::span<std::int64_t> shares) {
   for (auto& share : shares.first(static_cast<std::size_t>(units % count))) ++share;
 }
 
-/// The `place`-th largest value, counted from 1, digit by digit from the highest: a histogram of the next
+/// The `rank`-th largest value, counted from 1, digit by digit from the highest: a histogram of the next
 /// digit among the values that agree so far tells which digit it has. Nothing is moved, as a selection by
 /// exchanges would.
-std::uint64_t largest_at(std::size_t place, std::span<const std::uint64_t> values) {
+std::uint64_t largest_at(std::size_t rank, std::span<const std::uint64_t> values) {
   constexpr int digit_bits = 11;
   std::uint64_t any = 0;
   std::uint64_t all = ~std::uint64_t{0};
@@ -38,7 +38,7 @@ std::uint64_t largest_at(std::size_t place, std::span<const std::uint64_t> value
       if (((value ^ found) & known) == 0) ++counts[value >> shift & (counts.size() - 1)];
     }
     std::size_t digit = counts.size() - 1;
-    for (; counts[digit] < place; --digit) place -= counts[digit];
+    for (; counts[digit] < rank; --digit) rank -= counts[digit];
     const std::uint64_t mask = std::uint64_t{counts.size() - 1} << shift;
     found = (found & ~mask) | std::uint64_t{digit} << shift;
     known |= mask;

@@ -43,9 +43,9 @@ CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file
   }
   CsvIndex index;
   for (std::size_t i = 0; i < scanners.size(); ++i) {
-    CsvPlacement placement = placed(scanners[i], summaries, i, header.data_line);
-    index.rows = placement.rows;
-    index.landmarks.insert(index.landmarks.end(), placement.landmarks.begin(), placement.landmarks.end());
+    CsvStarts starts = located(scanners[i], summaries, i, header.data_line);
+    index.rows = starts.rows;
+    index.landmarks.insert(index.landmarks.end(), starts.landmarks.begin(), starts.landmarks.end());
   }
   return index;
 }

@@ -74,7 +74,7 @@ std::vector<double> raw_row(const Design& design, const Frame& frame, std::size_
         mine[static_cast<std::size_t>(variable.codes[row])] = 1;
       } else {
         const LocalValues local = evaluate(component.margin, variable.numbers[row]);
-        for (std::size_t a = 0; a < 4; ++a) mine[static_cast<std::size_t>(local.place) + a] = local.values[a];
+        for (std::size_t a = 0; a < 4; ++a) mine[static_cast<std::size_t>(local.first) + a] = local.values[a];
       }
       std::vector<double> product;
       for (const double left : values) {

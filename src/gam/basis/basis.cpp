@@ -39,7 +39,7 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   Matrix raw(size, basis.component.raw_size());
   for (int i = 0; i < size; ++i) {
     const LocalValues local = evaluate(basis.component.margin, points[static_cast<std::size_t>(i)]);
-    for (int a = 0; a < 4; ++a) raw(i, local.place + a) = local.values[static_cast<std::size_t>(a)];
+    for (int a = 0; a < 4; ++a) raw(i, local.first + a) = local.values[static_cast<std::size_t>(a)];
   }
   const Matrix values = multiply(raw, basis.map);
   const auto inverse = solve(values, identity(size));

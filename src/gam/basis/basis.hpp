@@ -56,9 +56,9 @@ struct Basis {
 /// set.
 bool reparameterise_at_points(Basis& basis, double low, double high);
 
-/// The four local values of a margin at x: raw places `place … place + 3`.
+/// The four local values of a margin at x: raw columns `first … first + 3`.
 struct LocalValues {
-  int place;
+  int first;
   std::array<double, 4> values;
 };
 

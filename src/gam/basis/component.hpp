@@ -10,7 +10,7 @@ namespace tessera::gam {
 
 /// A piecewise cubic basis of one variable: in each cell four consecutive raw values are not zero.
 ///
-/// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw places
+/// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw columns
 /// `c * stride + 0 … 3` are v_a(t) = sum_i cells[c][4 a + i] t^i. Outside the breaks every v_a goes on
 /// linearly (value and slope at the end); a cyclic margin wraps x into the breaks instead.
 /// B-splines have stride 1. cr and cc have stride 2: value and second derivative at knot c, then at c + 1.
@@ -33,7 +33,7 @@ struct NumericPart {
 
 /// One factor of a raw term.
 struct Component {
-  /// `levels` raw places for a factor, `margin.raw_size()` for a spline.
+  /// `levels` raw columns for a factor, `margin.raw_size()` for a spline.
   using Kind = ComponentKind;
   Kind kind = Kind::numeric;
   int variable = 0;  ///< index into the Frame, and into `Design::variables`

@@ -5,9 +5,9 @@ namespace tessera::gam {
 
 /// What a component of a raw term is of its variable; kernels know it, too.
 enum class ComponentKind {
-  numeric,  ///< one raw place: the variable's value
-  factor,   ///< one raw place for each level: 1 at the row's level
-  spline,   ///< raw places of a margin, four of them not zero
+  numeric,  ///< one raw column: the variable's value
+  factor,   ///< one raw column for each level: 1 at the row's level
+  spline,   ///< raw columns of a margin, four of them not zero
 };
 
 }  // namespace tessera::gam

@@ -38,7 +38,7 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   const Matrix& map = basis.points ? basis.points->map : basis.map;
   double sum = 0;
   for (int j = 0; j < basis.size(); ++j) {
-    const double* m = map.column(j).data() + local.place;
+    const double* m = map.column(j).data() + local.first;
     sum += std::abs(v[0] * m[0] + v[1] * m[1] + v[2] * m[2] + v[3] * m[3]);
   }
   return sum;
@@ -151,12 +151,12 @@ class Drafter {
       return;
     }
     draft.block.variables.push_back(spec.by->text);
-    const int place = frame_.index_of(spec.by->text);
-    const Variable& by = frame_.variables[at(place)];
+    const int index = frame_.index_of(spec.by->text);
+    const Variable& by = frame_.variables[at(index)];
     if (by.factor)
-      add_by_factor(std::move(draft), std::move(components), place, by);
+      add_by_factor(std::move(draft), std::move(components), index, by);
     else
-      add_by_number(std::move(draft), std::move(components), place);
+      add_by_number(std::move(draft), std::move(components), index);
   }
 
   /// All of a smooth but its columns.
@@ -180,25 +180,25 @@ class Drafter {
     return draft;
   }
 
-  void add_by_number(DraftBlock draft, std::vector<Component> components, int place) {
+  void add_by_number(DraftBlock draft, std::vector<Component> components, int index) {
     Component component;
-    component.variable = place;
+    component.variable = index;
     component.kind = Component::Kind::numeric;
     scale(component);
     draft.block.by_factor = scale_of(component);
     components.insert(components.begin(), component);
     draft.block.raw_begin = draft_.design.add_term(std::move(components));
     // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
-    const Extent range = extent_of(comm_, frame_, place);
+    const Extent range = extent_of(comm_, frame_, index);
     draft.constrained = draft.constrained && range.min == range.max;
     draft.by_value = range.min * draft.block.by_factor;
     push(std::move(draft));
   }
 
   /// One smooth for each level.
-  void add_by_factor(DraftBlock draft, std::vector<Component> components, int place, const Variable& by) {
+  void add_by_factor(DraftBlock draft, std::vector<Component> components, int index, const Variable& by) {
     Component component;
-    component.variable = place;
+    component.variable = index;
     component.kind = Component::Kind::factor;
     component.levels = static_cast<int>(by.levels.size());
     components.insert(components.begin(), component);

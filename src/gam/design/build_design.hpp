@@ -29,7 +29,7 @@ struct DraftBlock {
   Matrix null_space;  ///< of its penalties, orthonormal; smooths only
   Matrix values;      ///< see `SmoothBasis`
   double log_det_values = 0;
-  std::vector<int> sum_begins;  ///< raw places where the level blocks begin that add up to the whole column
+  std::vector<int> sum_begins;  ///< raw columns where the level blocks begin that add up to the whole column
   double by_value = 1;          ///< of a by variable that is the same in every row: its raw sums hold it
 };
 

@@ -25,9 +25,9 @@ using base::at;
 /// The user's columns of one term.
 struct TermColumns {
   Variables numbers;
-  std::vector<const Component*> factors;  ///< in the order of raw places, the last one fastest
+  std::vector<const Component*> factors;  ///< in the order of raw columns, the last one fastest
   std::map<int, bool> has_first_level;    ///< by factor
-  std::vector<int> column_of_place;       ///< -1: none
+  std::vector<int> column_of_raw;         ///< -1: none
 
   [[nodiscard]] Variables factor_variables() const {
     Variables variables;
@@ -35,16 +35,16 @@ struct TermColumns {
     std::sort(variables.begin(), variables.end());
     return variables;
   }
-  [[nodiscard]] int place_of(const Cell& cell) const {
-    int place = 0;
-    for (const Component* factor : factors) place = place * factor->levels + cell.at(factor->variable);
-    return place;
+  [[nodiscard]] int index_of(const Cell& cell) const {
+    int index = 0;
+    for (const Component* factor : factors) index = index * factor->levels + cell.at(factor->variable);
+    return index;
   }
-  [[nodiscard]] Cell cell_of(int place) const {
+  [[nodiscard]] Cell cell_of(int index) const {
     Cell cell;
     for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
-      cell[(*factor)->variable] = place % (*factor)->levels;
-      place /= (*factor)->levels;
+      cell[(*factor)->variable] = index % (*factor)->levels;
+      index /= (*factor)->levels;
     }
     return cell;
   }
@@ -60,13 +60,13 @@ TermColumns columns_of(const ParametricColumns& term, int first) {
     }
   }
   std::sort(out.numbers.begin(), out.numbers.end());
-  out.column_of_place.assign(at(term.map.rows()), -1);
+  out.column_of_raw.assign(at(term.map.rows()), -1);
   for (const Component* factor : out.factors) out.has_first_level[factor->variable] = false;
   for (int j = 0; j < term.map.cols(); ++j) {
     const auto column = term.map.column(j);
-    const auto place = std::find_if(column.begin(), column.end(), [](double v) { return v != 0; });
-    out.column_of_place[static_cast<std::size_t>(place - column.begin())] = first + j;
-    for (const auto& [factor, level] : out.cell_of(static_cast<int>(place - column.begin()))) {
+    const auto index = std::find_if(column.begin(), column.end(), [](double v) { return v != 0; });
+    out.column_of_raw[static_cast<std::size_t>(index - column.begin())] = first + j;
+    for (const auto& [factor, level] : out.cell_of(static_cast<int>(index - column.begin()))) {
       if (level == 0) out.has_first_level[factor] = true;
     }
   }
@@ -92,7 +92,7 @@ class Span {
                          int depth = 0) const {
     if (depth > rewriting_limit) return false;
     if (const TermColumns* term = find(numbers, keys(cell))) {
-      const int column = term->column_of_place[at(term->place_of(cell))];
+      const int column = term->column_of_raw[at(term->index_of(cell))];
       if (column >= 0) {
         out[column] += factor;
         return true;
@@ -176,9 +176,9 @@ std::optional<std::vector<ColumnCombination>> combine(
   const TermColumns& term = span.term(index);
   const auto products = multiplied_out(components);
   std::vector<ColumnCombination> combinations;
-  for (std::size_t place = 0; place < term.column_of_place.size(); ++place) {
-    if (term.column_of_place[place] < 0) continue;
-    const Cell cell = term.cell_of(static_cast<int>(place));
+  for (std::size_t raw = 0; raw < term.column_of_raw.size(); ++raw) {
+    if (term.column_of_raw[raw] < 0) continue;
+    const Cell cell = term.cell_of(static_cast<int>(raw));
     Sparse sparse;
     for (const auto& [numbers, factor] : products) {
       if (!span.add(numbers, cell, factor, sparse)) return std::nullopt;

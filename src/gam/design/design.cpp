@@ -164,21 +164,21 @@ Design reindexed(Design design, const Frame& frame) {
   for (const Variable& variable : frame.variables) {
     variables.push_back({variable.name, variable.factor, variable.levels});
   }
-  const auto place_of = [&](const DesignVariable& wanted) {
-    const int place = frame.index_of(wanted.name);
-    if (!(variables[at(place)] == wanted)) {
+  const auto index_of = [&](const DesignVariable& wanted) {
+    const int index = frame.index_of(wanted.name);
+    if (!(variables[at(index)] == wanted)) {
       throw Error(
           ErrorCode::input,
           fmt::format(
               "'{}' is {} in the model and not so in the data: use the table's own types", wanted.name,
               wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number"));
     }
-    return place;
+    return index;
   };
   for (RawTerm& term : design.terms) {
     for (Component& component : term.components) {
       Component::for_each_variable(
-          component, [&](int& variable) { variable = place_of(design.variables[at(variable)]); });
+          component, [&](int& variable) { variable = index_of(design.variables[at(variable)]); });
     }
   }
   design.variables = std::move(variables);

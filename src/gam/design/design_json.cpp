@@ -24,7 +24,7 @@ using files::JsonField;
 /// coefficients is there in full, and a design that a fit made has not much more numbers than that.
 class NumbersLeft {
  public:
-  /// `splines`: the most in one term, each of which may have twice as many raw places as coefficients.
+  /// `splines`: the most in one term, each of which may have twice as many raw columns as coefficients.
   NumbersLeft(std::int64_t coefficients, int splines)
       : left_(least + (per_covariance + (std::int64_t{2} << splines)) * coefficients * coefficients) {}
 
@@ -184,8 +184,8 @@ Json block_json(const CoefBlock& block) {
 
 /// The term whose raw columns begin a block.
 const RawTerm& term_of(const Design& design, const JsonField& raw_begin) {
-  const int place = raw_begin.whole(0, design.raw_size - 1);
-  return *std::prev(std::upper_bound(design.terms.begin(), design.terms.end(), place,
+  const int index = raw_begin.whole(0, design.raw_size - 1);
+  return *std::prev(std::upper_bound(design.terms.begin(), design.terms.end(), index,
                                      [](int at, const RawTerm& term) { return at < term.raw_begin; }));
 }
 
@@ -198,7 +198,7 @@ int raw_size_of(const RawTerm& term, std::size_t count) {
 }
 
 /// The raw columns of a block: all of a term's or, of a smooth by a factor, those of one level.
-void set_place(CoefBlock& block, const JsonField& field, const Design& design) {
+void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
   const JsonField begin = field.at("raw_begin");
   const RawTerm& term = term_of(design, begin);
   const bool smooth = field.find("penalty").has_value();
@@ -224,7 +224,7 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   block.s_scale = field.at("s_scale").numbers();
   block.variables = field.at("variables").texts();
   block.by_level = field.at("by_level").text();
-  set_place(block, field, design);
+  set_range(block, field, design);
   block.map = matrix_from(field.at("map"), block.raw_size, block.coef_size, left);
   if (const auto determined = field.find("determined")) block.determined = determined->whole();
   if (const auto penalty = field.find("penalty"))

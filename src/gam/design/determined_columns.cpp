@@ -158,7 +158,7 @@ Matrix beside_penalties(const Matrix& raw_gram, const Design& design, const Alge
 
 /// 0 = sum_k weights[k] (unpenalised column k), with 1 at its own place.
 struct Combination {
-  int place = 0;
+  int index = 0;
   std::vector<double> weights;
 };
 
@@ -169,14 +169,14 @@ void solve_weights(std::vector<Combination>& found, const Correlations& columns,
   const int size = static_cast<int>(taken.size());
   std::vector<int> determined;
   determined.reserve(found.size());
-  for (const Combination& one : found) determined.push_back(one.place);
+  for (const Combination& one : found) determined.push_back(one.index);
   const auto weights =
       solve(submatrix(columns.matrix, taken, taken), submatrix(columns.matrix, taken, determined));
   for (std::size_t j = 0; j < found.size(); ++j) {
     Combination& one = found[j];
     one.weights.assign(at(count), 0.0);
-    one.weights[at(one.place)] = 1;
-    const double norm = columns.norms[at(one.place)];
+    one.weights[at(one.index)] = 1;
+    const double norm = columns.norms[at(one.index)];
     for (int i = 0; weights && norm > 0 && i < size; ++i) {
       one.weights[at(taken[at(i)])] =
           -(*weights)(i, static_cast<int>(j)) * norm / columns.norms[at(taken[at(i)])];
@@ -220,9 +220,9 @@ std::vector<Combination> combinations(const Correlations& columns, Matrix order,
 }
 
 /// The block of the unpenalised design that has the column.
-std::size_t block_at(const Design& unpenalised, int place) {
+std::size_t block_at(const Design& unpenalised, int index) {
   const auto found = std::ranges::find_if(unpenalised.blocks, [&](const CoefBlock& block) {
-    return place >= block.coef_begin && place < block.coef_begin + block.coef_size;
+    return index >= block.coef_begin && index < block.coef_begin + block.coef_size;
   });
   return at(found - unpenalised.blocks.begin());
 }
@@ -373,10 +373,10 @@ std::vector<DeterminedColumn> determined_columns(const Matrix& raw_gram, const D
   std::vector<DeterminedColumn> found;
   for (const Combination& one : combinations(columns, beside_penalties(raw_gram, design, algebra), ranks)) {
     DeterminedColumn column;
-    const std::size_t block = block_at(unpenalised, one.place);
+    const std::size_t block = block_at(unpenalised, one.index);
     column.block = static_cast<int>(block);
-    if (!design.blocks[block].penalty) column.column = one.place - unpenalised.blocks[block].coef_begin;
-    column.zero = columns.norms[at(one.place)] == 0;
+    if (!design.blocks[block].penalty) column.column = one.index - unpenalised.blocks[block].coef_begin;
+    column.zero = columns.norms[at(one.index)] == 0;
     column.combination = in_coefficients(one.weights, design, unpenalised);
     found.push_back(std::move(column));
   }

@@ -59,8 +59,8 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
 
 Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, const MarginSpec& spec,
                  const SuppliedKnots& supplied, const std::string& label) {
-  const int place = frame.index_of(spec.variable.text);
-  const Variable& variable = frame.variables[static_cast<std::size_t>(place)];
+  const int index = frame.index_of(spec.variable.text);
+  const Variable& variable = frame.variables[static_cast<std::size_t>(index)];
   const BasisKind& kind = basis_of(spec.basis);
   MarginData data;
   data.label = label;
@@ -72,7 +72,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
     data.factor = variable.factor;
     data.levels = static_cast<int>(variable.levels.size());
     Basis basis = kind.make(data);
-    basis.component.variable = place;
+    basis.component.variable = index;
     return basis;
   }
   if (variable.factor) {
@@ -81,7 +81,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
   }
   check_coefficients(spec.k, label);
   // Two tell a variable from a constant, k are as many as a basis needs.
-  const Distinct distinct = distinct_values(comm, frame, place, std::max(spec.k, 2));
+  const Distinct distinct = distinct_values(comm, frame, index, std::max(spec.k, 2));
   data.distinct = distinct.count;
   data.min = distinct.min;
   data.max = distinct.max;
@@ -93,11 +93,11 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
     data.supplied = found->second;
   }
   data.quantiles = [&](std::span<const double> limits) {
-    return distinct_quantiles(comm, frame, place, spec.k, limits);
+    return distinct_quantiles(comm, frame, index, spec.k, limits);
   };
   Basis basis = kind.make(data);
   check_penalty(data, basis);
-  basis.component.variable = place;
+  basis.component.variable = index;
   basis.component.extent = {distinct.min, distinct.max};
   return basis;
 }

@@ -30,23 +30,23 @@ bool is_marginal(const FormulaTerms& formula, std::size_t term, std::size_t skip
                      });
 }
 
-/// One variable of a term: the raw places that have a column, and what each is called.
+/// One variable of a term: the raw columns that have a column, and what each is called.
 struct Coding {
   int raw_size = 1;
-  std::vector<int> places;
+  std::vector<int> indices;
   std::vector<std::string> names;
 };
 
 Coding code(const Variable& variable, bool contrasts) {
   Coding coding;
   if (!variable.factor) {
-    coding.places = {0};
+    coding.indices = {0};
     coding.names = {variable.name};
     return coding;
   }
   coding.raw_size = static_cast<int>(variable.levels.size());
   for (int level = contrasts ? 1 : 0; level < coding.raw_size; ++level) {
-    coding.places.push_back(level);
+    coding.indices.push_back(level);
     coding.names.push_back(variable.name + variable.levels[static_cast<std::size_t>(level)]);
   }
   return coding;
@@ -56,9 +56,9 @@ Coding code(const Variable& variable, bool contrasts) {
 Coding product(const Coding& left, const Coding& right) {
   Coding out;
   out.raw_size = left.raw_size * right.raw_size;
-  for (std::size_t r = 0; r < right.places.size(); ++r) {
-    for (std::size_t l = 0; l < left.places.size(); ++l) {
-      out.places.push_back(right.places[r] * left.raw_size + left.places[l]);
+  for (std::size_t r = 0; r < right.indices.size(); ++r) {
+    for (std::size_t l = 0; l < left.indices.size(); ++l) {
+      out.indices.push_back(right.indices[r] * left.raw_size + left.indices[l]);
       out.names.push_back(left.names[l] + ":" + right.names[r]);
     }
   }
@@ -79,8 +79,8 @@ std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, c
     columns.label = term.label;
     std::optional<Coding> whole;
     for (std::size_t i = 0; i < term.variables.size(); ++i) {
-      const int place = frame.index_of(term.variables[i].text);
-      const Variable& variable = frame.variables[static_cast<std::size_t>(place)];
+      const int index = frame.index_of(term.variables[i].text);
+      const Variable& variable = frame.variables[static_cast<std::size_t>(index)];
       bool contrasts = is_marginal(formula, t, i);
       if (variable.factor) {
         if (variable.levels.size() < 2) {
@@ -100,14 +100,14 @@ std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, c
       }
       Component component;
       component.kind = variable.factor ? Component::Kind::factor : Component::Kind::numeric;
-      component.variable = place;
+      component.variable = index;
       component.levels = variable.factor ? coding.raw_size : 0;
       columns.components.insert(columns.components.begin(), component);
       columns.variables.push_back(variable.name);
     }
-    columns.map = Matrix(whole->raw_size, static_cast<int>(whole->places.size()));
-    for (std::size_t j = 0; j < whole->places.size(); ++j) {
-      columns.map(whole->places[j], static_cast<int>(j)) = 1;
+    columns.map = Matrix(whole->raw_size, static_cast<int>(whole->indices.size()));
+    for (std::size_t j = 0; j < whole->indices.size(); ++j) {
+      columns.map(whole->indices[j], static_cast<int>(j)) = 1;
     }
     columns.names = std::move(whole->names);
     terms.push_back(std::move(columns));

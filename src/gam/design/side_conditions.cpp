@@ -101,12 +101,12 @@ Matrix centred(const ColumnSums& columns) {
   return out;
 }
 
-Matrix columns_of(const Matrix& a, std::span<const int> places, bool with_constant) {
+Matrix columns_of(const Matrix& a, std::span<const int> indices, bool with_constant) {
   const int first = with_constant ? 1 : 0;
-  Matrix out(a.rows(), first + static_cast<int>(places.size()));
+  Matrix out(a.rows(), first + static_cast<int>(indices.size()));
   if (with_constant) std::ranges::fill(out.column(0), 1.0);
-  for (std::size_t j = 0; j < places.size(); ++j) {
-    std::ranges::copy(a.column(places[j]), out.column(first + static_cast<int>(j)).begin());
+  for (std::size_t j = 0; j < indices.size(); ++j) {
+    std::ranges::copy(a.column(indices[j]), out.column(first + static_cast<int>(j)).begin());
   }
   return out;
 }
@@ -150,30 +150,30 @@ class SideConditions {
         dropped_(design.blocks.size()) {}
 
   void apply(const NestedSmooth& nested) {
-    std::vector<int> places;
+    std::vector<int> indices;
     for (const int block : nested.before) {
       for (int i = 0; i < block_of(block).coef_size; ++i) {
         const auto& gone = dropped_[at(block)];
         if (!std::binary_search(gone.begin(), gone.end(), i))
-          places.push_back(block_of(block).coef_begin + i);
+          indices.push_back(block_of(block).coef_begin + i);
       }
     }
     const CoefBlock& own = block_of(nested.block);
-    std::vector<int> own_places(at(own.coef_size));
-    std::iota(own_places.begin(), own_places.end(), own.coef_begin);
+    std::vector<int> own_indices(at(own.coef_size));
+    std::iota(own_indices.begin(), own_indices.end(), own.coef_begin);
 
-    const int before = static_cast<int>(places.size());
-    places.insert(places.end(), own_places.begin(), own_places.end());
-    Remainder remainder(gram_, places);
+    const int before = static_cast<int>(indices.size());
+    indices.insert(indices.end(), own_indices.begin(), own_indices.end());
+    Remainder remainder(gram_, indices);
     (void)remainder.take(0, before);
     std::vector<int> taken = remainder.take(before, before + own.coef_size);
     for (int& one : taken) one -= before;
     const int doubtful = own.coef_size - static_cast<int>(taken.size());
     if (doubtful == 0) return;
 
-    const std::span<const int> before_places = std::span(places).first(at(before));
-    const SampleOrder sample = look_at_sample(columns_of(columns_.sample, before_places, constant_),
-                                              columns_of(columns_.sample, own_places, false));
+    const std::span<const int> before_indices = std::span(indices).first(at(before));
+    const SampleOrder sample = look_at_sample(columns_of(columns_.sample, before_indices, constant_),
+                                              columns_of(columns_.sample, own_indices, false));
     const int explained = std::min(doubtful, sample.explained);
     if (explained == own.coef_size) {
       throw Error(ErrorCode::input, fmt::format("{} holds nothing that {} does not: leave it out", own.label,
@@ -194,7 +194,7 @@ class SideConditions {
   [[nodiscard]] std::vector<std::vector<int>> dropped() && { return std::move(dropped_); }
 
  private:
-  [[nodiscard]] const CoefBlock& block_of(int place) const { return design_.blocks[at(place)]; }
+  [[nodiscard]] const CoefBlock& block_of(int index) const { return design_.blocks[at(index)]; }
   [[nodiscard]] std::string labels(std::span<const int> blocks) const {
     std::string text;
     for (const int block : blocks) text += (text.empty() ? "" : " + ") + block_of(block).label;
@@ -294,8 +294,8 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
     const CoefBlock& block = design.blocks[i];
     if (block.penalty && !is_random_effect(block.kind)) order.push_back(static_cast<int>(i));
   }
-  const auto block_of = [&](int place) -> const CoefBlock& { return design.blocks[at(place)]; };
-  std::ranges::stable_sort(order, {}, [&](int place) { return dimension(block_of(place)); });
+  const auto block_of = [&](int index) -> const CoefBlock& { return design.blocks[at(index)]; };
+  std::ranges::stable_sort(order, {}, [&](int index) { return dimension(block_of(index)); });
 
   std::vector<NestedSmooth> nested;
   for (std::size_t i = 0; i < order.size(); ++i) {

@@ -109,10 +109,10 @@ Matrix joint_eigenvalues(std::span<const MarginPenalty> margins, std::span<const
     int rest = product;
     std::vector<double> values(margins.size());
     for (std::size_t m = margins.size(); m-- > 0;) {
-      const int place = rest % margins[m].matrix.rows();
+      const int index = rest % margins[m].matrix.rows();
       rest /= margins[m].matrix.rows();
-      values[m] = margins[m].eigen.values[at(place)] / s_scale[m];
-      annihilated = annihilated && place < margins[m].null_dimension;
+      values[m] = margins[m].eigen.values[at(index)] / s_scale[m];
+      annihilated = annihilated && index < margins[m].null_dimension;
     }
     if (annihilated) continue;
     for (int m = 0; m < count; ++m) eigenvalues(row, m) = values[at(m)];

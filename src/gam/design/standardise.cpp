@@ -35,10 +35,10 @@ struct Chosen {
 Chosen choose(const FormulaTerms& formula, const Frame& frame) {
   Chosen chosen;
   const auto add = [&](const Expression& expression) {
-    const int place = frame.index_of(expression.text);
-    if (frame.variables[at(place)].factor) return;
-    if (std::find(chosen.variables.begin(), chosen.variables.end(), place) == chosen.variables.end())
-      chosen.variables.push_back(place);
+    const int index = frame.index_of(expression.text);
+    if (frame.variables[at(index)].factor) return;
+    if (std::find(chosen.variables.begin(), chosen.variables.end(), index) == chosen.variables.end())
+      chosen.variables.push_back(index);
   };
   for (const ParametricTerm& term : formula.parametric) {
     if (term.variables.size() == 1) add(term.variables.front());
@@ -145,15 +145,15 @@ class Measurer {
               if (combinations_[j][k] != 0) values[j] += combinations_[j][k] * plain[k];
             }
           }
-          std::size_t place = 0;
+          std::size_t index = 0;
           for (std::size_t j = 0; j < count; ++j) {
-            for (std::size_t k = 0; k <= j; ++k) out[place++] += values[j] * values[k];
+            for (std::size_t k = 0; k <= j; ++k) out[index++] += values[j] * values[k];
           }
         });
     Matrix out(static_cast<int>(count), static_cast<int>(count));
-    std::size_t place = 0;
+    std::size_t index = 0;
     for (int j = 0; j < out.cols(); ++j) {
-      for (int k = 0; k <= j; ++k) out(j, k) = out(k, j) = sums[place++];
+      for (int k = 0; k <= j; ++k) out(j, k) = out(k, j) = sums[index++];
     }
     return out;
   }

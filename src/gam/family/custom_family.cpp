@@ -118,7 +118,7 @@ FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::str
     if (known == arguments.end())
       throw Error(ErrorCode::usage, fmt::format("'{}' is unknown here; there is {}", columns[i],
                                                 fmt::join(arguments, " and ")));
-    places_[i] = static_cast<std::size_t>(known - arguments.begin());
+    indices_[i] = static_cast<std::size_t>(known - arguments.begin());
   }
 }
 

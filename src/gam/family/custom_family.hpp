@@ -24,7 +24,7 @@ class FamilyFunction {
 
   [[nodiscard]] double operator()(double first, double second = 0) const {
     const std::array<double, 2> given{first, second};
-    return expression_.evaluate({std::array{given[places_[0]], given[places_[1]]}});
+    return expression_.evaluate({std::array{given[indices_[0]], given[indices_[1]]}});
   }
   [[nodiscard]] const std::string& text() const noexcept { return expression_.text; }
   /// The same as an expression of CUDA C++ over variables with the arguments' names. It calls the functions
@@ -35,7 +35,7 @@ class FamilyFunction {
 
  private:
   Expression expression_;
-  std::array<std::size_t, 2> places_{};  ///< which argument each column of the expression is
+  std::array<std::size_t, 2> indices_{};  ///< which argument each column of the expression is
 };
 
 /// A family of the user's own: what performance iteration needs of one, as functions of one row.

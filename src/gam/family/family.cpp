@@ -119,10 +119,10 @@ double Family::aic_scale(double deviance, double rows, double scale) const {
 std::string Family::device_source() const {
   if (const CustomFamily* family = custom())
     return family_device_source(*family) + "constexpr OwnFamily family{};\n";
-  return fmt::format("constexpr auto family = family_at<{}>(BuiltInFamilies{{}});\n", place_);
+  return fmt::format("constexpr auto family = family_at<{}>(BuiltInFamilies{{}});\n", index_);
 }
 
-int Family::place_of(std::string_view name) {
+int Family::index_of(std::string_view name) {
   const auto names = names_of(BuiltInFamilies{});
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())

@@ -18,13 +18,13 @@ class Family {
  public:
   Family() = default;  ///< the first of the list
   template <BuiltInFamily F>
-  Family(F /*family*/) : place_(place_of(F::name)) {}  // NOLINT(google-explicit-constructor): it is one
+  Family(F /*family*/) : index_(index_of(F::name)) {}  // NOLINT(google-explicit-constructor): it is one
   explicit Family(CustomFamily family) : custom_(std::make_shared<const CustomFamily>(std::move(family))) {}
 
   /// Null for a built-in family.
   [[nodiscard]] const CustomFamily* custom() const { return custom_.get(); }
   /// In the list, where the family is built in.
-  [[nodiscard]] int place() const { return place_; }
+  [[nodiscard]] int index() const { return index_; }
 
   [[nodiscard]] std::string_view name() const;
   [[nodiscard]] std::string_view link_name() const;
@@ -56,9 +56,9 @@ class Family {
   [[nodiscard]] std::string device_source() const;
 
  private:
-  static int place_of(std::string_view name);
+  static int index_of(std::string_view name);
 
-  int place_ = 0;
+  int index_ = 0;
   std::shared_ptr<const CustomFamily> custom_;
 };
 

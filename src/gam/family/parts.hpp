@@ -63,12 +63,12 @@ template <BuiltInFamily... F>
 struct FamilyList {};
 
 /// The family at a place of the list.
-template <int place, class First, class... Rest>
+template <int index, class First, class... Rest>
 constexpr auto family_at(FamilyList<First, Rest...> /*list*/) {
-  if constexpr (place == 0) {
+  if constexpr (index == 0) {
     return First{};
   } else {
-    return family_at<place - 1>(FamilyList<Rest...>{});
+    return family_at<index - 1>(FamilyList<Rest...>{});
   }
 }
 

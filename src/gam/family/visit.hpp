@@ -7,9 +7,9 @@
 namespace tessera::gam {
 
 template <class Use, class First, class... Rest>
-decltype(auto) visit_place(int place, FamilyList<First, Rest...> /*list*/, Use& use) {
+decltype(auto) visit_index(int index, FamilyList<First, Rest...> /*list*/, Use& use) {
   if constexpr (sizeof...(Rest) > 0) {
-    if (place > 0) return visit_place(place - 1, FamilyList<Rest...>{}, use);
+    if (index > 0) return visit_index(index - 1, FamilyList<Rest...>{}, use);
   }
   return use(First{});
 }
@@ -19,7 +19,7 @@ decltype(auto) visit_place(int place, FamilyList<First, Rest...> /*list*/, Use& 
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {
   if (const CustomFamily* custom = family.custom()) return use(*custom);
-  return visit_place(family.place(), BuiltInFamilies{}, use);
+  return visit_index(family.index(), BuiltInFamilies{}, use);
 }
 
 }  // namespace tessera::gam

@@ -91,7 +91,7 @@ std::vector<double> raw_values(std::span<const Component> splines, const Point& 
     const auto size = at(spline.raw_size());
     std::vector<double> next(values.size() * size);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      for (std::size_t a = 0; a < 4; ++a) next[i * size + at(local.place) + a] = values[i] * local.values[a];
+      for (std::size_t a = 0; a < 4; ++a) next[i * size + at(local.first) + a] = values[i] * local.values[a];
     }
     values = std::move(next);
   }
@@ -406,13 +406,13 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
   out.design = design;
   out.to_formula = Matrix(design.coef_size, design.coef_size);
   Matrix& turn = out.to_formula;
-  int place = 0;
+  int column = 0;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     const CoefBlock& block = design.blocks[b];
     const auto found = exchanges.find(b);
     const Matrix part = found == exchanges.end() ? identity(block.coef_size) : found->second.kept;
-    assign(turn, block.coef_begin, place, part);
-    place += part.cols();
+    assign(turn, block.coef_begin, column, part);
+    column += part.cols();
     if (found != exchanges.end()) out.design.blocks[b] = reduced(block, found->second);
   }
   for (const auto& [b, exchange] : exchanges) {
@@ -425,14 +425,14 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
     // (z - m) g q = (g / f) (f z q) - g m q, f the factor of the smooth's own columns.
     const double unit = centred.factor / by.parts.front().factor;
     const double shift = centred.factor * centred.centre;
-    for (int j = 0; j < exchange.map.cols(); ++j, ++place) {
+    for (int j = 0; j < exchange.map.cols(); ++j, ++column) {
       for (int i = 0; i < block.coef_size; ++i)
-        turn(block.coef_begin + i, place) += unit * exchange.given(i, j);
+        turn(block.coef_begin + i, column) += unit * exchange.given(i, j);
       for (std::size_t k = 0; k < exchange.others.size(); ++k) {
         const Function& other = exchange.others[k];
         const double weight = shift * exchange.in_others(static_cast<int>(k), j);
         for (std::size_t i = 0; i < other.direction.size(); ++i)
-          turn(other.coef_begin + static_cast<int>(i), place) -= weight * other.direction[i];
+          turn(other.coef_begin + static_cast<int>(i), column) -= weight * other.direction[i];
       }
       out.log_determinant += std::log(unit);
     }

@@ -13,7 +13,7 @@
 namespace tessera::gam {
 FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprint& fingerprint,
                              bool may_stay_on_cpu, FitObserver& observer)
-    : job_(job), observer_(observer), began_on_host_(job.on_host()), place_(place_of(job)) {
+    : job_(job), observer_(observer), began_on_host_(job.on_host()), hardware_(hardware_of(job)) {
   if (path.empty()) return;
   checkpoint_ = std::make_shared<Checkpoint>(job.comm(), path, fingerprint);
   for (const std::string& remark : checkpoint_->remarks()) observer.note(remark);
@@ -24,14 +24,14 @@ FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprin
   FitState state;
   together(job.comm(), [&] { state = state_from(*checkpoint_->state(), path); });
   const bool stays_on_cpu = !state.fallback.empty() && may_stay_on_cpu;
-  if (state.place != place_ && !stays_on_cpu) {
-    observer.note(
-        fmt::format("{} was begun on {}, and this run is on {}: starting over", path, state.place, place_));
+  if (state.hardware != hardware_ && !stays_on_cpu) {
+    observer.note(fmt::format("{} was begun on {}, and this run is on {}: starting over", path,
+                              state.hardware, hardware_));
     return;
   }
   observer.note(fmt::format("resuming after iteration {} from {}{}", state.iteration, path,
                             stays_on_cpu ? ", on the CPU, since a device had failed" : ""));
-  place_ = state.place;
+  hardware_ = state.hardware;
   fallback_ = state.fallback;
   kept_ = state.iteration;
   resumed_ = std::move(state);
@@ -39,7 +39,7 @@ FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprin
 
 void FitCheckpoint::keep(FitState state) {
   if (!checkpoint_) return;
-  state.place = place_;
+  state.hardware = hardware_;
   state.fallback = fallback_;
   last_ = std::move(state);
   save();
@@ -47,7 +47,7 @@ void FitCheckpoint::keep(FitState state) {
 
 void FitCheckpoint::keep_fallback() {
   resumed_.reset();
-  place_ = place_of(job_);
+  hardware_ = hardware_of(job_);
   // The fit starts over by a plan for hosts: how the pass was cut that fell back is of no matter to it.
   Verdict verdict = job_.last_verdict();
   verdict.imbalance = 1;

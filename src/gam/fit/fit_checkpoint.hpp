@@ -34,9 +34,9 @@ class FitCheckpoint {
   [[nodiscard]] std::optional<int> kept() const noexcept { return kept_; }
   [[nodiscard]] std::string path() const { return checkpoint_ ? checkpoint_->path() : std::string(); }
 
-  /// *Collective.* Keeps the state of an iteration, but for `place` and `fallback`, which are this object's;
-  /// rank 0's counts. A file system that does not take it is a warning, once until it takes one again: the
-  /// fit goes on. Throws `Error(job_fault)` if a later start of the job has taken over.
+  /// *Collective.* Keeps the state of an iteration, but for `hardware` and `fallback`, which are this
+  /// object's; rank 0's counts. A file system that does not take it is a warning, once until it takes one
+  /// again: the fit goes on. Throws `Error(job_fault)` if a later start of the job has taken over.
   void keep(FitState state);
   /// *Collective.* The fit fell back, and starts over on the CPU, in any later run too.
   void keep_fallback();
@@ -55,7 +55,7 @@ class FitCheckpoint {
   std::shared_ptr<Checkpoint> checkpoint_;
   std::optional<FitState> resumed_;
   bool began_on_host_;
-  std::string place_;             // of the states to keep
+  std::string hardware_;          // of the states to keep
   std::string fallback_;          // of the states to keep
   std::optional<FitState> last_;  // to be kept
   std::optional<int> kept_;

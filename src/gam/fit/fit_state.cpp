@@ -70,7 +70,7 @@ std::string to_text(const FitState& state) {
   for (const PastStep& one : state.course.past) past.push_back({{"coef", one.coef}, {"step", one.step}});
   return nlohmann::ordered_json{{"iteration", state.iteration},
                                 {"deviance", state.deviance},
-                                {"place", state.place},
+                                {"place", state.hardware},
                                 {"fallback", state.fallback},
                                 {"log_sp", state.log_sp},
                                 {"coef", state.coef},
@@ -87,7 +87,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     FitState state;
     state.iteration = json.at("iteration").whole(0, most_iterations);
     state.deviance = json.at("deviance").number();
-    state.place = json.at("place").text();
+    state.hardware = json.at("place").text();
     state.fallback = json.at("fallback").text();
     state.log_sp = json.at("log_sp").numbers();
     state.coef = json.at("coef").numbers();
@@ -116,7 +116,7 @@ void check_state(const FitState& state, const Design& design, const std::string&
   }
 }
 
-std::string place_of(const Job& job) {
+std::string hardware_of(const Job& job) {
   if (job.on_host()) return "the CPU";
   std::set<std::string> kinds;
   for (const InventoryDevice& device : job.inventory().devices()) {

@@ -30,12 +30,12 @@ struct Course {
 
 /// Where a fit stands after an outer iteration: all that the next one needs beside the data.
 struct FitState {
-  int iteration = 0;           ///< the last that is done; 0: the fit is to begin, on `place`
+  int iteration = 0;           ///< the last that is done; 0: the fit is to begin, on `hardware`
   double deviance = 0;         ///< at `coef`
   std::vector<double> coef;    ///< empty if `iteration` is 0
   std::vector<double> log_sp;  ///< where the next search for smoothing parameters begins
   Course course;
-  std::string place;     ///< the kind of hardware whose bits these are: `place_of`
+  std::string hardware;  ///< the kind of hardware whose bits these are: `hardware_of`
   std::string fallback;  ///< the verdict, if a device failed: the fit stays on the CPU; else empty
 
   friend bool operator==(const FitState&, const FitState&) = default;
@@ -50,7 +50,7 @@ struct FitState {
 void check_state(const FitState& state, const Design& design, const std::string& path);
 
 /// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
-[[nodiscard]] std::string place_of(const tessera::Job& job);
+[[nodiscard]] std::string hardware_of(const tessera::Job& job);
 
 /// All that changes a model: program, formula, family, weights, knots, block rows; size, time and a sample of
 /// the data file. Throws `Error(input)` if the file cannot be read. Not collective; reads at most 4 MiB.

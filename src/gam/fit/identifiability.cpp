@@ -73,15 +73,15 @@ Design part_of(const Design& design, std::span<const int> blocks) {
 
 /// Parametric blocks, which say whether there is a constant, and the smooths that are compared.
 std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmooth> nested) {
-  std::vector<int> places;
+  std::vector<int> indices;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
-    const int place = static_cast<int>(i);
+    const int index = static_cast<int>(i);
     const bool compared = std::ranges::any_of(nested, [&](const NestedSmooth& one) {
-      return one.block == place || std::ranges::find(one.before, place) != one.before.end();
+      return one.block == index || std::ranges::find(one.before, index) != one.before.end();
     });
-    if (compared) places.push_back(place);
+    if (compared) indices.push_back(index);
   }
-  return places;
+  return indices;
 }
 
 }  // namespace
@@ -111,8 +111,8 @@ Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design
   });
   dropped = told_by_root(job.comm(), std::move(dropped));
   std::vector<std::vector<int>> of_all(design.blocks.size());
-  const std::vector<int> places = compared_blocks(design, nested_smooths(design));
-  for (std::size_t i = 0; i < places.size(); ++i) of_all[at(places[i])] = std::move(dropped[i]);
+  const std::vector<int> indices = compared_blocks(design, nested_smooths(design));
+  for (std::size_t i = 0; i < indices.size(); ++i) of_all[at(indices[i])] = std::move(dropped[i]);
   return without_columns(std::move(design), of_all);
 }
 
@@ -121,15 +121,15 @@ namespace {
 /// *Collective.* What rank 0 has found, on all ranks.
 std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const Design& design,
                                            std::vector<DeterminedColumn> columns) {
-  std::vector<std::vector<int>> places;
-  places.reserve(columns.size());
-  for (const DeterminedColumn& one : columns) places.push_back({one.block, one.column, one.zero ? 1 : 0});
-  places = told_by_root(comm, std::move(places));
-  columns.resize(places.size());
+  std::vector<std::vector<int>> indices;
+  indices.reserve(columns.size());
+  for (const DeterminedColumn& one : columns) indices.push_back({one.block, one.column, one.zero ? 1 : 0});
+  indices = told_by_root(comm, std::move(indices));
+  columns.resize(indices.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns[i].block = places[i][0];
-    columns[i].column = places[i][1];
-    columns[i].zero = places[i][2] != 0;
+    columns[i].block = indices[i][0];
+    columns[i].column = indices[i][1];
+    columns[i].zero = indices[i][2] != 0;
     columns[i].combination.resize(at(design.coef_size));
     comm.broadcast(std::span(columns[i].combination), 0);
   }

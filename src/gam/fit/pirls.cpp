@@ -240,7 +240,7 @@ void PirlsLoop::keep(int iteration) {
                          .coef = end_.coef,
                          .log_sp = end_.solution.log_sp,
                          .course = course_,
-                         .place = {},
+                         .hardware = {},
                          .fallback = {}});
 }
 

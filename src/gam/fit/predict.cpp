@@ -130,9 +130,9 @@ class Predictor {
     }
     if (options_.standard_errors) {
       for (std::int64_t i = begin; i < end;) {
-        const std::int64_t place = (frame_.rows.begin + i) % rows_per_product;
-        const std::int64_t stop = std::min(end, i + rows_per_product - place);
-        standard_errors(i, stop, static_cast<int>(place), out.subspan(at(i - begin)));
+        const std::int64_t first = (frame_.rows.begin + i) % rows_per_product;
+        const std::int64_t stop = std::min(end, i + rows_per_product - first);
+        standard_errors(i, stop, static_cast<int>(first), out.subspan(at(i - begin)));
         i = stop;
       }
     }
@@ -145,21 +145,21 @@ class Predictor {
   }
 
  private:
-  /// Of rows that lie from `place` on among those of one product. A product has all its columns and each row
-  /// of the table a column of its own in it, whoever predicts the others: BLAS rounds a column by where it
-  /// lies.
-  void standard_errors(std::int64_t begin, std::int64_t end, int place, std::span<Prediction> out) const {
+  /// Of rows that are columns `first` and following of one product. A product has all its columns and each
+  /// row of the table a column of its own in it, whoever predicts the others: BLAS rounds a column by where
+  /// it lies.
+  void standard_errors(std::int64_t begin, std::int64_t end, int first, std::span<Prediction> out) const {
     Matrix rows(design_.coef_size, static_cast<int>(rows_per_product));
     for (std::int64_t i = begin; i < end; ++i) {
       const auto row = at(i);
       if (frame_.complete[row] != 0) {
-        coefficient_row(frame_, design_, row, rows.column(place + static_cast<int>(i - begin)));
+        coefficient_row(frame_, design_, row, rows.column(first + static_cast<int>(i - begin)));
       }
     }
     const Matrix projected = multiply_tn(root_, rows);
     for (std::int64_t i = begin; i < end; ++i) {
       if (frame_.complete[at(i)] == 0) continue;
-      const auto column = projected.column(place + static_cast<int>(i - begin));
+      const auto column = projected.column(first + static_cast<int>(i - begin));
       out[at(i - begin)].se = std::sqrt(dot(column, column));
     }
   }

@@ -14,10 +14,10 @@ PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_
   std::size_t sp = 0;
   for (const CoefBlock& block : design.blocks) {
     if (!block.penalty) continue;
-    const auto place = static_cast<std::size_t>(block.coef_begin);
+    const auto index = static_cast<std::size_t>(block.coef_begin);
     const auto size = static_cast<std::size_t>(block.coef_size);
-    const auto from = begin.subspan(place, size);
-    const auto to = end.subspan(place, size);
+    const auto from = begin.subspan(index, size);
+    const auto to = end.subspan(index, size);
     for (const Matrix& s : block.penalty->matrices) {
       const double lambda = std::exp(log_sp[sp++]);
       line.begin += lambda * dot(from, multiply(s, from));

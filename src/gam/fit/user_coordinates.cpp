@@ -149,9 +149,9 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
     }
   }
   for (std::size_t k = 0; k < mixed.size(); ++k) {
-    const int place = mixed[k].first;
+    const int index = mixed[k].first;
     for (int i = 0; i < covariance.rows(); ++i)
-      covariance(i, place) = covariance(place, i) = columns(i, static_cast<int>(k));
+      covariance(i, index) = covariance(index, i) = columns(i, static_cast<int>(k));
   }
   for (std::size_t k = 0; k < mixed.size(); ++k) {
     for (std::size_t m = 0; m < mixed.size(); ++m)
@@ -173,9 +173,9 @@ void test_coefficients(FittedModel& model, bool scale_estimated) {
   for (const CoefBlock& block : model.design.blocks) {
     if (block.penalty) continue;
     for (int i = 0; i < block.coef_size; ++i) {
-      const int place = block.coef_begin + i;
-      model.coefficient_tests.push_back(test_coefficient(block.names[at(i)], model.coef[at(place)],
-                                                         std::sqrt(model.covariance(place, place)),
+      const int index = block.coef_begin + i;
+      model.coefficient_tests.push_back(test_coefficient(block.names[at(i)], model.coef[at(index)],
+                                                         std::sqrt(model.covariance(index, index)),
                                                          scale_estimated, model.residual_df()));
     }
   }

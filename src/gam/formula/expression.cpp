@@ -67,9 +67,9 @@ class Compiler {
         formula_error(syntax.position, fmt::format("{} where a column is expected", constant));
     }
     const auto known = std::find(names_.begin(), names_.end(), syntax.text);
-    const auto place = static_cast<int>(known - names_.begin());
+    const auto index = static_cast<int>(known - names_.begin());
     if (known == names_.end()) names_.push_back(syntax.text);
-    steps.push_back({Op::column, 0, syntax.text, place});
+    steps.push_back({Op::column, 0, syntax.text, index});
   }
 
   void binary(const Syntax& syntax, std::size_t stack) {
@@ -160,7 +160,7 @@ Expression column_expression(const std::string& column) {
 std::vector<std::string> Expression::columns() const {
   std::vector<std::string> names;
   for (const Step& step : steps) {
-    if (step.op == Op::column && static_cast<std::size_t>(step.place) == names.size())
+    if (step.op == Op::column && static_cast<std::size_t>(step.index) == names.size())
       names.push_back(step.column);
   }
   return names;
@@ -173,7 +173,7 @@ double Expression::evaluate(std::span<const double> columns_of_row) const {
   for (const Step& step : steps) {
     switch (step.op) {
       case Op::number: stack[top++] = step.number; continue;
-      case Op::column: stack[top++] = columns_of_row[static_cast<std::size_t>(step.place)]; continue;
+      case Op::column: stack[top++] = columns_of_row[static_cast<std::size_t>(step.index)]; continue;
       case Op::negate: stack[top - 1] = -stack[top - 1]; continue;
       case Op::log: stack[top - 1] = std::log(stack[top - 1]); continue;
       case Op::sqrt: stack[top - 1] = std::sqrt(stack[top - 1]); continue;

@@ -46,7 +46,7 @@ class RightHandSide {
     int named = 0;
     for (const Term& term : terms) {
       for (const int v : term) {
-        if (int& place = order[static_cast<std::size_t>(v)]; place < 0) place = named++;
+        if (int& index = order[static_cast<std::size_t>(v)]; index < 0) index = named++;
       }
     }
     for (Term& term : terms) {
@@ -169,9 +169,9 @@ class RightHandSide {
                     fmt::format("the response {} is on the right-hand side too", expression.text));
     const auto known = std::find_if(variables_.begin(), variables_.end(),
                                     [&](const Expression& v) { return v.text == expression.text; });
-    const auto place = static_cast<int>(known - variables_.begin());
+    const auto index = static_cast<int>(known - variables_.begin());
     if (known == variables_.end()) variables_.push_back(std::move(expression));
-    return place;
+    return index;
   }
 
   void set_intercept(const Syntax& number, bool added) {

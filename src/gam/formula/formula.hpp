@@ -38,7 +38,7 @@ struct Expression {
     Op op;
     double number = 0;
     std::string column;
-    int place = 0;  ///< of the column in `columns()`
+    int index = 0;  ///< of the column in `columns()`
     friend bool operator==(const Step&, const Step&) = default;
   };
 

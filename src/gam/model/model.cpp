@@ -283,10 +283,10 @@ Centring centring_from(const JsonField& field, const Design& design) {
   for (const JsonField& one : field.at("components").elements()) {
     const std::size_t term = one.at("term").index_below(design.terms.size());
     const auto& components = design.terms[term].components;
-    const std::size_t place = one.at("component").index_below(components.size());
-    if (components[place].kind != Component::Kind::numeric)
+    const std::size_t index = one.at("component").index_below(components.size());
+    if (components[index].kind != Component::Kind::numeric)
       one.at("component").refuse("is of a component that is no number");
-    Centring::CentredComponent component{static_cast<int>(term), static_cast<int>(place), {}};
+    Centring::CentredComponent component{static_cast<int>(term), static_cast<int>(index), {}};
     for (const JsonField& part : one.at("parts").elements()) {
       const JsonField name = part.at("variable");
       const auto found = std::find_if(
@@ -298,9 +298,9 @@ Centring centring_from(const JsonField& field, const Design& design) {
     }
     centring.components.push_back(std::move(component));
   }
-  for (const JsonField& place : field.at("coefficients").elements())
+  for (const JsonField& index : field.at("coefficients").elements())
     centring.coefficients.push_back(
-        static_cast<int>(place.index_below(static_cast<std::size_t>(design.coef_size))));
+        static_cast<int>(index.index_below(static_cast<std::size_t>(design.coef_size))));
   centring.values = field.at("values").numbers(centring.coefficients.size());
   return centring;
 }
@@ -400,12 +400,12 @@ PredictiveModel FittedModel::predictive() const {
         .parts = one.parts;
   }
   for (std::size_t k = 0; k < centring.coefficients.size(); ++k) {
-    const int place = centring.coefficients[k];
-    out.coef[static_cast<std::size_t>(place)] = centring.values[k];
+    const int index = centring.coefficients[k];
+    out.coef[static_cast<std::size_t>(index)] = centring.values[k];
     if (covariance.empty()) continue;
     const auto column = centring.covariance.column(static_cast<int>(k));
     for (int i = 0; i < covariance.rows(); ++i)
-      out.covariance(i, place) = out.covariance(place, i) = column[static_cast<std::size_t>(i)];
+      out.covariance(i, index) = out.covariance(index, i) = column[static_cast<std::size_t>(i)];
   }
   return out;
 }

@@ -18,7 +18,7 @@ namespace {
 using base::at;
 
 struct Nonzero {
-  int place;
+  int column;
   double value;
 };
 
@@ -32,7 +32,7 @@ std::vector<Nonzero> raw_values(const Component& component, double x) {
   const LocalValues local = evaluate(component.margin, x);
   std::vector<Nonzero> values;
   values.reserve(4);
-  for (int a = 0; a < 4; ++a) values.push_back({local.place + a, local.values[at(a)]});
+  for (int a = 0; a < 4; ++a) values.push_back({local.first + a, local.values[at(a)]});
   return values;
 }
 
@@ -50,7 +50,8 @@ class Term {
       std::vector<Nonzero> product;
       for (const Nonzero& left : raw) {
         for (const Nonzero& right : raw_values(components_[c], values[c])) {
-          product.push_back({left.place * components_[c].raw_size() + right.place, left.value * right.value});
+          product.push_back(
+              {left.column * components_[c].raw_size() + right.column, left.value * right.value});
         }
       }
       raw = std::move(product);
@@ -64,15 +65,15 @@ class Term {
     std::vector<Nonzero> x;
     for (int j = 0; j < block_.coef_size; ++j) {
       double value = 0;
-      for (const Nonzero& one : raw) value += one.value * block_.map(one.place, j);
+      for (const Nonzero& one : raw) value += one.value * block_.map(one.column, j);
       if (value != 0) x.push_back({block_.coef_begin + j, value});
     }
     Estimate out;
     double variance = 0;
     for (const Nonzero& one : x) {
-      out.fit += one.value * model_.coef[at(one.place)];
+      out.fit += one.value * model_.coef[at(one.column)];
       double sum = 0;
-      for (const Nonzero& other : x) sum += other.value * model_.covariance(other.place, one.place);
+      for (const Nonzero& other : x) sum += other.value * model_.covariance(other.column, one.column);
       variance += one.value * sum;
     }
     out.se = std::sqrt(std::max(0.0, variance));
@@ -109,22 +110,22 @@ std::vector<double> grid(const FittedModel& model, const Component& component, i
 /// mgcv's label of an axis: the edf goes before the first closing parenthesis.
 std::string title_of(const CoefBlock& block, double edf) {
   std::string title = block.label;
-  const std::size_t place = title.find(')');
-  if (place != std::string::npos) title.insert(place, fmt::format(",{:.2f}", edf));
+  const std::size_t end = title.find(')');
+  if (end != std::string::npos) title.insert(end, fmt::format(",{:.2f}", edf));
   return title;
 }
 
 /// The combinations of the levels of a parametric term, or of a random effect. Components are in the order of
-/// raw places; names are in the order of the formula, which for parametric terms is the other one.
+/// raw columns; names are in the order of the formula, which for parametric terms is the other one.
 Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> components,
                  bool random) {
   const Term term(model, block, components);
   Levels levels;
   levels.random = random;
   std::vector<double> values(components.size());
-  for (int place = 0; place < block.raw_size; ++place) {
+  for (int column = 0; column < block.raw_size; ++column) {
     std::string name;
-    int rest = place;
+    int rest = column;
     for (std::size_t c = components.size(); c-- > 0;) {
       const int level = rest % components[c].raw_size();
       rest /= components[c].raw_size();

@@ -80,28 +80,28 @@ void Plot::axes() {
   auto to = std::back_inserter(axes_);
   fmt::format_to(to, R"(<rect class="frame" x="{}" y="{}" width="{}" height="{}"/>)", px(left_), px(top_),
                  px(right_ - left_), px(bottom_ - top_));
-  const auto x_tick = [&](double place, const std::string& label) {
-    fmt::format_to(to, R"(<path class="axis" d="M{} {}v{}"/>)", px(place), px(bottom_), px(tick_length));
-    fmt::format_to(to, R"(<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>)", px(place),
+  const auto x_tick = [&](double position, const std::string& label) {
+    fmt::format_to(to, R"(<path class="axis" d="M{} {}v{}"/>)", px(position), px(bottom_), px(tick_length));
+    fmt::format_to(to, R"(<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>)", px(position),
                    px(bottom_ + 17), escaped(label));
   };
-  const auto y_tick = [&](double place, const std::string& label) {
-    fmt::format_to(to, R"(<path class="axis" d="M{} {}h{}"/>)", px(left_), px(place), px(-tick_length));
+  const auto y_tick = [&](double position, const std::string& label) {
+    fmt::format_to(to, R"(<path class="axis" d="M{} {}h{}"/>)", px(left_), px(position), px(-tick_length));
     fmt::format_to(to, R"(<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>)",
-                   px(left_ - tick_length - 3), px(place + 4), escaped(label));
+                   px(left_ - tick_length - 3), px(position + 4), escaped(label));
   };
   if (x_.categories.empty()) {
-    const auto places = ticks(x_.values.low, x_.values.high);
-    const auto labels = tick_labels(places);
-    for (std::size_t i = 0; i < places.size(); ++i) x_tick(across(places[i]), labels[i]);
+    const auto positions = ticks(x_.values.low, x_.values.high);
+    const auto labels = tick_labels(positions);
+    for (std::size_t i = 0; i < positions.size(); ++i) x_tick(across(positions[i]), labels[i]);
   }
   for (std::size_t i = 0; i < x_.categories.size(); ++i) {
     x_tick(across(static_cast<double>(i) + 0.5), shortened(x_.categories[i], longest_category));
   }
   if (y_.categories.empty()) {
-    const auto places = ticks(y_.values.low, y_.values.high);
-    const auto labels = tick_labels(places);
-    for (std::size_t i = 0; i < places.size(); ++i) y_tick(down(places[i]), labels[i]);
+    const auto positions = ticks(y_.values.low, y_.values.high);
+    const auto labels = tick_labels(positions);
+    for (std::size_t i = 0; i < positions.size(); ++i) y_tick(down(positions[i]), labels[i]);
   }
   for (std::size_t i = 0; i < y_.categories.size(); ++i) {
     if (y_.categories[i].empty()) continue;
@@ -200,10 +200,10 @@ void Plot::legend(Interval values, std::span<const std::string> colours) {
                    px(left), px(bottom_ - part * static_cast<double>(i + 1)), px(legend_width),
                    px(part + 0.2));
   }
-  const auto places = ticks(values.low, values.high);
-  const auto labels = tick_labels(places);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const double y = bottom_ - (places[i] - values.low) / (values.high - values.low) * (bottom_ - top_);
+  const auto positions = ticks(values.low, values.high);
+  const auto labels = tick_labels(positions);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double y = bottom_ - (positions[i] - values.low) / (values.high - values.low) * (bottom_ - top_);
     fmt::format_to(to, R"(<path class="axis" d="M{} {}h{}"/><text class="tick" x="{}" y="{}">{}</text>)",
                    px(left + legend_width), px(y), px(legend_tick), px(left + legend_width + legend_tick + 2),
                    px(y + 4), labels[i]);

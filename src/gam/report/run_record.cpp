@@ -35,8 +35,8 @@ std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
   std::vector<std::string> hosts;
   std::set<int> nodes;
   for (const JsonField& rank : ranks.elements()) {
-    const auto place = static_cast<int>(hosts.size());
-    static_cast<void>(rank.at("rank").whole(place, place));
+    const auto index = static_cast<int>(hosts.size());
+    static_cast<void>(rank.at("rank").whole(index, index));
     hosts.push_back(rank.at("host").text());
     nodes.insert(rank.at("node").whole());
   }

@@ -74,11 +74,11 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
             {surface.y_variable, ends_of(surface.y)}, {360, 284}, legend_margin(range));
   // The rectangle around each point, neighbours of one colour in one.
   std::vector<std::vector<PlotRectangle>> rectangles(colours.size());
-  const auto edge = [](const std::vector<double>& places, int i) {
-    const auto last = static_cast<int>(places.size()) - 1;
-    if (i <= 0) return places.front();
-    if (i > last) return places.back();
-    return (places[at(i - 1)] + places[at(i)]) / 2;
+  const auto edge = [](const std::vector<double>& positions, int i) {
+    const auto last = static_cast<int>(positions.size()) - 1;
+    if (i <= 0) return positions.front();
+    if (i > last) return positions.back();
+    return (positions[at(i - 1)] + positions[at(i)]) / 2;
   };
   const auto colour_at = [&](int i, int j) {
     const double share = (values(i, j) - range.low) / (range.high - range.low) * colour_steps;
@@ -230,13 +230,13 @@ SurfacePictures surface_svg(const Effect& effect, const Surface& surface) {
   const auto fit = std::minmax_element(surface.fit.values().begin(), surface.fit.values().end());
   const auto se = std::minmax_element(surface.se.values().begin(), surface.se.values().end());
   const double largest = std::max({std::abs(*fit.first), std::abs(*fit.second), 1e-300});
-  const std::string place = fmt::format("over {} and {}", surface.x_variable, surface.y_variable);
+  const std::string over = fmt::format("over {} and {}", surface.x_variable, surface.y_variable);
   return {
-      filled_svg({effect.title, fmt::format("{}: from {} to {}.", place, number_text(*fit.first),
-                                            number_text(*fit.second))},
+      filled_svg({effect.title,
+                  fmt::format("{}: from {} to {}.", over, number_text(*fit.first), number_text(*fit.second))},
                  surface, surface.fit, {-largest, largest}, signed_colours(), 8),
       filled_svg({effect.title + ", standard error",
-                  fmt::format("{}: from {} to {}.", place, number_text(*se.first), number_text(*se.second))},
+                  fmt::format("{}: from {} to {}.", over, number_text(*se.first), number_text(*se.second))},
                  surface, surface.se, {0, std::max(*se.second, 1e-300)}, rising_colours(), 4)};
 }
 

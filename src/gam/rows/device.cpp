@@ -123,8 +123,8 @@ struct DeviceRows::OnDevice {
   Range loaded;  ///< rows whose columns are here
   std::vector<Buffer<double>> numbers;
   std::vector<Buffer<std::int32_t>> codes;
-  Buffer<const double*> number_places;
-  Buffer<const std::int32_t*> code_places;
+  Buffer<const double*> number_columns;
+  Buffer<const std::int32_t*> code_columns;
   Buffer<std::uint8_t> complete;
 
   /// Where the sums of a pass arrive: copies to pageable memory take several times as long.
@@ -167,8 +167,8 @@ void DeviceRows::OnDevice::load_columns(const Rows& rows, const Tile& tile) {
     }
   }
   complete = kept(frame.complete.data() + begin, count, tile);
-  number_places = kept(number_pointers, tile);
-  code_places = kept(code_pointers, tile);
+  number_columns = kept(number_pointers, tile);
+  code_columns = kept(code_pointers, tile);
   loaded = range;
 }
 
@@ -213,9 +213,9 @@ void DevicePass::load(std::span<const double> coef, const RowLayout& layout) {
 
 std::int64_t DevicePass::begin(WaveView& wave, const LayoutView& layout, std::int64_t all_slices) {
   constexpr std::int64_t number = sizeof(double);
-  constexpr std::int64_t place = sizeof(int);
+  constexpr std::int64_t start_bytes = sizeof(int);
   const std::int64_t numbers_per_row = layout.values_per_row + 1 + RowLayout::scalar_count;
-  const std::int64_t row_bytes = number * numbers_per_row + place * layout.placement_count;
+  const std::int64_t row_bytes = number * numbers_per_row + start_bytes * layout.placement_count;
   const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
   const std::int64_t scratch_bytes =
       std::min(largest_scratch_bytes, tile_.memory_budget_bytes() / scratch_share);
@@ -223,7 +223,7 @@ std::int64_t DevicePass::begin(WaveView& wave, const LayoutView& layout, std::in
       std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(all_slices, largest_grid_y));
   wave.capacity = slices * wave.slice_rows;
   wave.values = scratch<double>(wave.capacity * layout.values_per_row, tile_);
-  wave.places = scratch<int>(wave.capacity * layout.placement_count, tile_);
+  wave.starts = scratch<int>(wave.capacity * layout.placement_count, tile_);
   wave.weights = scratch<double>(wave.capacity, tile_);
   wave.scalars = scratch<double>(wave.capacity * RowLayout::scalar_count, tile_);
   wave.partials = scratch<double>(slices * wave.width, tile_);
@@ -298,7 +298,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   wave.components = on.components.data();
   wave.products = on.products.data();
   wave.raw_coef = pass.coefficients();
-  wave.columns = {on.number_places.data(), on.code_places.data(), on.complete.data()};
+  wave.columns = {on.number_columns.data(), on.code_columns.data(), on.complete.data()};
   wave.response_factor = rows_.response_factor;
   wave.prior_factor = rows_.prior_factor;
   wave.rows = on.loaded.size();

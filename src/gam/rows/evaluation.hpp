@@ -18,7 +18,7 @@ inline double numeric_part(const double* standard, double x) {
 /// Where a value of a margin's variable falls.
 struct Located {
   int slot;   ///< cell + 1; 0 and cells + 1 are the continuations
-  int place;  ///< first of four neighbouring raw places
+  int first;  ///< first of four neighbouring raw columns
   double t;
 };
 

@@ -20,7 +20,7 @@ using base::at;
 /// One term of a product over the rows of a chunk.
 struct Side {
   const double* values;  ///< `nonzeros` a row
-  const int* places;     ///< one a row
+  const int* starts;     ///< one a row
 };
 
 /// Where the nonzeros of a product's terms meet, from where their places do.
@@ -63,7 +63,7 @@ void add_runs(const Product& product, int count, const Side& row, const Side& co
   for (int r = 0; r < count; ++r) {
     const double* a = row.values + static_cast<std::ptrdiff_t>(r) * rows;
     const double* b = column.values + static_cast<std::ptrdiff_t>(r) * columns;
-    double* corner = sums + row.places[r] * line_size + column.places[r];
+    double* corner = sums + row.starts[r] * line_size + column.starts[r];
     for (int i = 0; i < rows; ++i) {
       double* line = corner + meet.lines[i];
       // Below its diagonal a symmetric product is not read.
@@ -78,7 +78,7 @@ void add_runs(const Product& product, int count, const Side& row, const Side& co
 void add_single(const Product& product, int count, const Side& row, const Side& column, double* sums) {
   const std::int64_t line_size = product.columns;
   for (int r = 0; r < count; ++r) {
-    sums[row.places[r] * line_size + column.places[r]] += row.values[r] * column.values[r];
+    sums[row.starts[r] * line_size + column.starts[r]] += row.values[r] * column.values[r];
   }
 }
 
@@ -88,7 +88,7 @@ void add_scattered(const Product& product, int count, const Side& row, const Sid
   for (int r = 0; r < count; ++r) {
     const double* a = row.values + static_cast<std::ptrdiff_t>(r) * product.row_nonzeros;
     const double* b = column.values + static_cast<std::ptrdiff_t>(r) * product.column_nonzeros;
-    double* corner = sums + static_cast<std::int64_t>(row.places[r]) * product.columns + column.places[r];
+    double* corner = sums + static_cast<std::int64_t>(row.starts[r]) * product.columns + column.starts[r];
     for (int i = 0; i < product.row_nonzeros; ++i) {
       double* line = corner + meet.lines[i];
       for (int j = 0; j < product.column_nonzeros; ++j) line[meet.offsets[j]] += a[i] * b[j];
@@ -110,15 +110,15 @@ struct HostRows::Chunk {
         weight(chunk_rows),
         first(chunk_rows),
         part(4 * at(chunk_rows)),
-        places(at(view.placement_count) * chunk_rows),
+        starts(at(view.placement_count) * chunk_rows),
         values(at(view.values_per_row) * chunk_rows),
         weighted(values.size()) {}
 
   [[nodiscard]] double* values_of(const TermTable& term) {
     return values.data() + term.value_begin * chunk_rows;
   }
-  [[nodiscard]] int* places_of(int placement) {
-    return places.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows;
+  [[nodiscard]] int* starts_of(int placement) {
+    return starts.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows;
   }
 
   int count = 0;
@@ -126,7 +126,7 @@ struct HostRows::Chunk {
   std::vector<double> response, offset, prior, eta, weight;
   std::vector<int> first;    ///< places of one component
   std::vector<double> part;  ///< values of one component
-  std::vector<int> places;
+  std::vector<int> starts;
   std::vector<double> values;    ///< of the terms, then the residual
   std::vector<double> weighted;  ///< the same times the row's weight, unless that is 1 in every row
   bool unit_weights = false;
@@ -204,17 +204,17 @@ void HostRows::gather_rows(Chunk& chunk, std::size_t begin, std::size_t end) con
     std::fill(chunk.prior.begin(), chunk.prior.end(), 1.0);
   }
   chunk.eta = chunk.offset;
-  int* no_places = chunk.places_of(view_.terms[view_.term_count].placement_begin);
-  std::fill(no_places, no_places + count, 0);
+  int* zero_starts = chunk.starts_of(view_.terms[view_.term_count].placement_begin);
+  std::fill(zero_starts, zero_starts + count, 0);
 }
 
-void HostRows::evaluate_component(const ComponentTable& component, const Chunk& chunk, int* __restrict places,
+void HostRows::evaluate_component(const ComponentTable& component, const Chunk& chunk, int* __restrict starts,
                                   double* __restrict values) const {
   const Variable& variable = rows_.frame->variables[at(component.variable)];
   const std::size_t* index = chunk.index.data();
   switch (component.kind) {
     case Component::Kind::numeric:
-      std::fill_n(places, chunk.count, 0);
+      std::fill_n(starts, chunk.count, 0);
       std::fill_n(values, chunk.count, 0.0);
       for (int part = 0; part < component.parts; ++part) {
         const int column = view_.part_variables[component.part_begin + part];
@@ -225,7 +225,7 @@ void HostRows::evaluate_component(const ComponentTable& component, const Chunk& 
       break;
     case Component::Kind::factor:
       for (int r = 0; r < chunk.count; ++r) {
-        places[r] = variable.codes[index[r]];
+        starts[r] = variable.codes[index[r]];
         values[r] = 1;
       }
       break;
@@ -234,7 +234,7 @@ void HostRows::evaluate_component(const ComponentTable& component, const Chunk& 
       const MarginTable margin = component.margin;
       for (int r = 0; r < chunk.count; ++r) {
         const Located located = locate(margin, view_.numbers, numbers[index[r]]);
-        places[r] = located.place;
+        starts[r] = located.first;
         local_values(margin, view_.numbers, located, values + std::ptrdiff_t{4} * r);
       }
       break;
@@ -242,14 +242,14 @@ void HostRows::evaluate_component(const ComponentTable& component, const Chunk& 
   }
 }
 
-/// Values and places of one term.
+/// Values and starts of one term.
 void HostRows::evaluate_term(int term_index, Chunk& chunk) const {
   const TermTable& term = view_.terms[term_index];
   const int count = chunk.count;
   double* values = chunk.values_of(term);
   for (int p = term.placement_begin; p < term.placement_end; ++p) {
-    int* places = chunk.places_of(p);
-    std::fill(places, places + count, 0);
+    int* starts = chunk.starts_of(p);
+    std::fill(starts, starts + count, 0);
   }
   if (term.component_begin == term.component_end) std::fill(values, values + count, 1.0);
   int nonzeros = 1;
@@ -277,8 +277,8 @@ void HostRows::evaluate_term(int term_index, Chunk& chunk) const {
     }
     for (int p = term.placement_begin; p < term.placement_end; ++p) {
       const int stride = view_.strides[view_.placements[p].stride_begin + c - term.component_begin];
-      int* places = chunk.places_of(p);
-      for (int r = 0; r < count; ++r) places[r] += stride * chunk.first[at(r)];
+      int* starts = chunk.starts_of(p);
+      for (int r = 0; r < count; ++r) starts[r] += stride * chunk.first[at(r)];
     }
   }
 }
@@ -287,13 +287,13 @@ void HostRows::evaluate_term(int term_index, Chunk& chunk) const {
 void HostRows::add_predictor(int term_index, std::span<const double> raw_coef, Chunk& chunk) const {
   const TermTable& term = view_.terms[term_index];
   const double* values = chunk.values_of(term);
-  const int* places = chunk.places_of(term.placement_begin);
+  const int* starts = chunk.starts_of(term.placement_begin);
   const int* offsets = view_.offsets + view_.placements[term.placement_begin].offset_begin;
   const double* coef = raw_coef.data() + term.raw_begin;
   const auto add = [&](auto nonzeros) {
     for (int r = 0; r < chunk.count; ++r, values += nonzeros) {
       double sum = 0;
-      for (int k = 0; k < nonzeros; ++k) sum += coef[places[r] + offsets[k]] * values[k];
+      for (int k = 0; k < nonzeros; ++k) sum += coef[starts[r] + offsets[k]] * values[k];
       chunk.eta[at(r)] += sum;
     }
   };
@@ -344,7 +344,7 @@ void HostRows::clear_row(int r, Chunk& chunk) const {
 void HostRows::add_product(const Product& product, const Chunk& chunk, double* sums) const {
   const auto side = [&](int term, int placement, const std::vector<double>& values) {
     return Side{values.data() + view_.terms[term].value_begin * chunk_rows,
-                chunk.places.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows};
+                chunk.starts.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows};
   };
   const Side row =
       side(product.row_term, product.row_placement, chunk.unit_weights ? chunk.values : chunk.weighted);

@@ -35,7 +35,7 @@ class HostRows {
   class Lease;
 
   void gather_rows(Chunk& chunk, std::size_t begin, std::size_t end) const;
-  void evaluate_component(const ComponentTable& component, const Chunk& chunk, int* places,
+  void evaluate_component(const ComponentTable& component, const Chunk& chunk, int* starts,
                           double* values) const;
   void evaluate_term(int term, Chunk& chunk) const;
   void add_predictor(int term, std::span<const double> raw_coef, Chunk& chunk) const;

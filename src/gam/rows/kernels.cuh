@@ -4,7 +4,7 @@
 //
 // Rows are cut into slices, blocks of the job or parts of them; a wave of slices is worked on at once:
 //
-//   evaluate_…       one thread a row: values and places of every term, weight, residual, scalars
+//   evaluate_…       one thread a row: values and starts of every term, weight, residual, scalars
 //   form_partials    one CUDA block a task (a pair of terms) and slice: their sums over the slice
 //   form_scalars     one CUDA block a slice: the sums of the scalars
 //   accumulate       one thread an element: the wave's partials into the reproducible sum
@@ -42,7 +42,7 @@ constexpr int placements_of(const TermTable& term) {
 /// Multiplies components i, i + 1, … of term t into `values`, of which there are `count` by now, and adds
 /// up where the first of them lies in each placement.
 template <int t, int i, int count>
-void add_components(const WaveView& wave, std::int64_t row, double* values, int* places) {
+void add_components(const WaveView& wave, std::int64_t row, double* values, int* starts) {
   constexpr TermTable term = fixed::terms[t];
   if constexpr (term.component_begin + i < term.component_end) {
     constexpr ComponentTable component = fixed::components[term.component_begin + i];
@@ -74,36 +74,36 @@ void add_components(const WaveView& wave, std::int64_t row, double* values, int*
 #pragma unroll
         for (int j = 0; j < 4; ++j) values[4 * k + j] = value * four[j];
       }
-      first = located.place;
+      first = located.first;
     }
 #pragma unroll
     for (int p = 0; p < placements_of(term); ++p) {
-      places[p] += fixed::strides[fixed::placements[term.placement_begin + p].stride_begin + i] * first;
+      starts[p] += fixed::strides[fixed::placements[term.placement_begin + p].stride_begin + i] * first;
     }
     constexpr int more = component.kind == ComponentKind::spline ? 4 : 1;
-    add_components<t, i + 1, count * more>(wave, row, values, places);
+    add_components<t, i + 1, count * more>(wave, row, values, starts);
   }
 }
 
-/// Values and places of term t for row `row`, kept at place `at` of the wave where products need them.
+/// Values and starts of term t for row `row`, kept at place `at` of the wave where products need them.
 /// Returns what the term adds to the predictor.
 template <PassKind kind, int t>
 double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
   double values[term.nonzeros];
-  int places[placements_of(term)] = {};
+  int starts[placements_of(term)] = {};
   values[0] = 1;
-  add_components<t, 0, 1>(wave, row, values, places);
+  add_components<t, 0, 1>(wave, row, values, starts);
   if constexpr (kind != PassKind::deviance) {
     double* kept = wave.values + term.value_begin * wave.capacity + at * term.nonzeros;
 #pragma unroll
     for (int k = 0; k < term.nonzeros; ++k) kept[k] = values[k];
 #pragma unroll
     for (int p = 0; p < placements_of(term); ++p)
-      wave.places[(term.placement_begin + p) * wave.capacity + at] = places[p];
+      wave.starts[(term.placement_begin + p) * wave.capacity + at] = starts[p];
   }
   if constexpr (kind == PassKind::moments) return 0;
-  const double* coef = wave.raw_coef + term.raw_begin + places[0];
+  const double* coef = wave.raw_coef + term.raw_begin + starts[0];
   double sum = 0;
 #pragma unroll
   for (int k = 0; k < term.nonzeros; ++k)
@@ -119,7 +119,7 @@ void clear_row(const WaveView& wave, std::int64_t at) {
     double* values = wave.values + term.value_begin * wave.capacity + at * term.nonzeros;
     for (int k = 0; k < term.nonzeros; ++k) values[k] = 0;
   }
-  for (int p = 0; p < fixed::placement_count; ++p) wave.places[p * wave.capacity + at] = 0;
+  for (int p = 0; p < fixed::placement_count; ++p) wave.starts[p * wave.capacity + at] = 0;
 }
 
 template <PassKind kind>
@@ -151,7 +151,7 @@ void evaluate_row(const WaveView& wave) {
   if constexpr (has_products) {
     constexpr TermTable residual = fixed::terms[fixed::term_count];
     wave.values[residual.value_begin * wave.capacity + at] = outcome.residual;
-    wave.places[residual.placement_begin * wave.capacity + at] = 0;
+    wave.starts[residual.placement_begin * wave.capacity + at] = 0;
     wave.weights[at] = outcome.weight;
     if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row(wave, at);
   }
@@ -175,8 +175,8 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
   const double* weights = wave.weights + begin;
   const double* a = values_of(product.row_term, row_nonzeros);
   const double* b = values_of(product.column_term, column_nonzeros);
-  const int* a_places = wave.places + product.row_placement * wave.capacity + begin;
-  const int* b_places = wave.places + product.column_placement * wave.capacity + begin;
+  const int* a_starts = wave.starts + product.row_placement * wave.capacity + begin;
+  const int* b_starts = wave.starts + product.column_placement * wave.capacity + begin;
   const long long* lines = fixed::lines + product.line_begin;
   const int* offsets = fixed::offsets + product.offset_begin;
 
@@ -186,7 +186,7 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
     const int r = next + worker;
     if (worker < task.workers && r < rows) {
       const double weight = weights[r];
-      const std::int64_t corner = std::int64_t{a_places[r]} * product.columns + b_places[r] - task.begin;
+      const std::int64_t corner = std::int64_t{a_starts[r]} * product.columns + b_starts[r] - task.begin;
       for (int pair = lane; pair < pairs; pair += lanes) {
         const int i = pair / column_nonzeros;
         const int j = pair % column_nonzeros;

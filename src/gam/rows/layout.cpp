@@ -343,7 +343,7 @@ void RowLayout::unpack(const Product& product, std::span<const double> reduced, 
     return component_sizes_[at(term.component_begin + i)];
   };
 
-  // The column's raw place is what its own components say, plus what the row says of the shared ones.
+  // The column term starts where its own components say, plus what the row says of the shared ones.
   std::vector<int> own_part(at(product.columns));
   for (int q = 0; q < product.columns; ++q) {
     for (int i = 0; i < count; ++i) {
@@ -384,8 +384,8 @@ void RowLayout::unpack_band(const Product& product, std::span<const double> redu
       for (const BandSpline& spline : splines) {
         const int distance = rest % spline.count - spline.before;
         rest /= spline.count;
-        const int place = p / spline.stride % spline.size + distance;
-        inside = inside && place >= 0 && place < spline.size;
+        const int index = p / spline.stride % spline.size + distance;
+        inside = inside && index >= 0 && index < spline.size;
         other += distance * spline.stride;
       }
       if (!inside || other < p) continue;

@@ -13,7 +13,7 @@
 /// The model matrix as flat tables that a host thread and a GPU read alike, and the layout of the vector
 /// of sums that a pass reduces.
 ///
-/// A row gives every term a few values (its nonzeros) and every placement of the term one place (where
+/// A row gives every term a few values (its nonzeros) and every placement of the term one start (where
 /// the first of them lies). One `Product` of terms a and b then adds w a_i b_j at
 /// `(place_a + offset_a[i]) * columns + place_b + offset_b[j]`. For s(x) with k = 20 and s(z) with k = 20
 /// these are 16 additions in a square of 20 x 20, whatever the row.

@@ -18,18 +18,18 @@ double numeric_value(const Frame& frame, const Component& component, std::size_t
   return sum;
 }
 
-/// Calls `use(place, value)` for each nonzero of a term in a row, in increasing order of raw places, from
-/// component `next` on; `place` and `value` are what the components before it make.
+/// Calls `use(column, value)` for each nonzero of a term in a row, in increasing order of raw columns, from
+/// component `next` on; `column` and `value` are what the components before it make.
 template <class Use>
-void visit_nonzeros(const Frame& frame, const RawTerm& term, std::size_t row, std::size_t next, int place,
+void visit_nonzeros(const Frame& frame, const RawTerm& term, std::size_t row, std::size_t next, int column,
                     double value, const Use& use) {
   if (next == term.components.size()) {
-    use(term.raw_begin + place, value);
+    use(term.raw_begin + column, value);
     return;
   }
   const Component& component = term.components[next];
   const Variable& variable = frame.variables[at(component.variable)];
-  const int begin = place * component.raw_size();
+  const int begin = column * component.raw_size();
   switch (component.kind) {
     case Component::Kind::numeric:
       visit_nonzeros(frame, term, row, next + 1, begin, value * numeric_value(frame, component, row), use);
@@ -41,7 +41,7 @@ void visit_nonzeros(const Frame& frame, const RawTerm& term, std::size_t row, st
     case Component::Kind::spline: {
       const LocalValues local = evaluate(component.margin, variable.numbers[row]);
       for (int a = 0; a < 4; ++a) {
-        visit_nonzeros(frame, term, row, next + 1, begin + local.place + a, value * local.values[at(a)], use);
+        visit_nonzeros(frame, term, row, next + 1, begin + local.first + a, value * local.values[at(a)], use);
       }
       break;
     }
@@ -55,7 +55,7 @@ double linear_predictor(const Frame& frame, const Design& design, std::size_t ro
   double sum = 0;
   for (const RawTerm& term : design.terms) {
     visit_nonzeros(frame, term, row, 0, 0, 1.0,
-                   [&](int place, double value) { sum += value * raw_coef[at(place)]; });
+                   [&](int column, double value) { sum += value * raw_coef[at(column)]; });
   }
   return sum;
 }
@@ -70,22 +70,22 @@ double linear_predictor(const Rows& rows, std::size_t row, std::span<const doubl
 void coefficient_row(const Frame& frame, const Design& design, std::size_t row, std::span<double> x) {
   std::fill(x.begin(), x.end(), 0.0);
   struct Nonzero {
-    int place;
+    int column;
     double value;
   };
   std::vector<Nonzero> nonzeros;
   for (const RawTerm& term : design.terms) {
-    visit_nonzeros(frame, term, row, 0, 0, 1.0, [&](int place, double value) {
-      nonzeros.push_back({place, value});
+    visit_nonzeros(frame, term, row, 0, 0, 1.0, [&](int column, double value) {
+      nonzeros.push_back({column, value});
     });
   }
   for (const CoefBlock& block : design.blocks) {
     // Terms follow one another in raw columns, so all nonzeros are in order.
     auto next = std::lower_bound(nonzeros.begin(), nonzeros.end(), block.raw_begin,
-                                 [](const Nonzero& nonzero, int place) { return nonzero.place < place; });
-    for (; next != nonzeros.end() && next->place < block.raw_begin + block.raw_size; ++next) {
+                                 [](const Nonzero& nonzero, int column) { return nonzero.column < column; });
+    for (; next != nonzeros.end() && next->column < block.raw_begin + block.raw_size; ++next) {
       for (int j = 0; j < block.coef_size; ++j) {
-        x[at(block.coef_begin + j)] += next->value * block.map(next->place - block.raw_begin, j);
+        x[at(block.coef_begin + j)] += next->value * block.map(next->column - block.raw_begin, j);
       }
     }
   }

@@ -58,7 +58,7 @@ class RowPass {
   std::unique_ptr<State> state_;
 };
 
-/// The rows' sparse raw values on the host, for predictions: sum over raw places of R(i, .) coef, and the
+/// The rows' sparse raw values on the host, for predictions: sum over raw columns of R(i, .) coef, and the
 /// dense coefficient row x_i = M' R(i, .) where a standard error needs it. `row` counts local rows.
 [[nodiscard]] double linear_predictor(const Frame& frame, const Design& design, std::size_t row,
                                       std::span<const double> raw_coef);

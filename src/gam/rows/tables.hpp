@@ -48,13 +48,13 @@ struct TermTable {
 
 /// Where the nonzeros of a term lie when some of its components are left out.
 struct Placement {
-  int size = 1;          ///< raw places
+  int size = 1;          ///< raw columns
   int stride_begin = 0;  ///< one stride a component; 0: left out
   int offset_begin = 0;  ///< one offset a nonzero, increasing
 };
 
 /// The sums of one pair of terms: a matrix of `rows` x `columns`, row by row. Nonzero i of the row term and
-/// nonzero j of the column term meet at `row_place * columns + lines[i] + column_place + offsets[j]`.
+/// nonzero j of the column term meet at `row_start * columns + lines[i] + column_start + offsets[j]`.
 struct Product {
   int row_term = 0;
   int column_term = 0;

@@ -56,7 +56,7 @@ struct WaveView {
   std::int64_t capacity;
   std::int64_t width;
   double* values;    ///< by term, then by row, then by nonzero
-  int* places;       ///< by placement, then by row
+  int* starts;       ///< by placement, then by row
   double* weights;   ///< by row
   double* scalars;   ///< by scalar, then by row
   double* partials;  ///< by slice, then by element

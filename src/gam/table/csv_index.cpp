@@ -112,12 +112,12 @@ CsvPartSummary summary_of(const CsvPartScanner& scanner) {
   return summary;
 }
 
-CsvPlacement placed(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts, std::size_t place,
-                    std::int64_t first_line) {
+CsvStarts located(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts, std::size_t position,
+                  std::int64_t first_line) {
   Start at{.line = first_line};
   Start here;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i == place) here = at;
+    if (i == position) here = at;
     at.pass(parts[i]);
   }
   std::vector<CsvLandmark> landmarks = scanner.count(here.inside ? 1 : 0).landmarks;
@@ -132,7 +132,7 @@ CsvPlacement placed(const CsvPartScanner& scanner, std::span<const CsvPartSummar
   }
   // A part that begins at a line's first byte does not know that it does: where the parts before have blank
   // lines alone, the first row is found from the beginning.
-  if (place == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
+  if (position == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
     landmarks.insert(landmarks.begin(), {0, scanner.begin(), first_line});
   return {at.row, std::move(landmarks)};
 }
@@ -155,7 +155,7 @@ CsvIndex index_csv(const tessera::mpi::Communicator& comm, ByteSource& source, C
 
   const std::vector<CsvPartSummary> parts = comm.allgather(summary_of(scanner));
   const std::int64_t first_line = comm.allgather(part.first_line)[0];
-  CsvPlacement mine = placed(scanner, parts, static_cast<std::size_t>(comm.rank()), first_line);
+  CsvStarts mine = located(scanner, parts, static_cast<std::size_t>(comm.rank()), first_line);
   return {mine.rows, comm.allgatherv(std::span<const CsvLandmark>(mine.landmarks))};
 }
 

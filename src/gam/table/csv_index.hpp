@@ -79,14 +79,14 @@ struct CsvPartSummary {
 [[nodiscard]] CsvPartSummary summary_of(const CsvPartScanner& scanner);
 
 /// Rows of the whole file, and the landmarks of one part with its true rows and lines.
-struct CsvPlacement {
+struct CsvStarts {
   std::int64_t rows = 0;
   std::vector<CsvLandmark> landmarks;
 };
-/// Of the part that `scanner` has seen, the one at `place` of all `parts` in the order of the file, whose
+/// Of the part that `scanner` has seen, the one at `position` of all `parts` in the order of the file, whose
 /// first begins at `first_line`. Pure.
-[[nodiscard]] CsvPlacement placed(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts,
-                                  std::size_t place, std::int64_t first_line);
+[[nodiscard]] CsvStarts located(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts,
+                                std::size_t position, std::int64_t first_line);
 
 struct CsvIndex {
   std::int64_t rows = 0;

@@ -37,11 +37,11 @@ void take_row(const CsvRowReader& reader, const std::string& path, std::size_t c
               std::span<const std::size_t> order, std::string& scratch, FrameBuilder& builder) {
   const std::vector<UsedColumn>& used = builder.plan().columns();
   CsvFields fields(reader.row(), reader.has_quotes());
-  int place = 0;
+  int position = 0;
   for (const std::size_t column : order) {
-    for (; place < used[column].place && fields.more(); ++place) fields.skip();
+    for (; position < used[column].position && fields.more(); ++position) fields.skip();
     if (!fields.more()) break;
-    ++place;
+    ++position;
     if (!used[column].text && !builder.plan().numbers_may_be_missing()) {
       if (const auto value = fields.number()) {
         builder.set_number(column, *value);
@@ -51,10 +51,10 @@ void take_row(const CsvRowReader& reader, const std::string& path, std::size_t c
     const CsvField field = fields.field(scratch);
     builder.set_field(column, field.text, field.quoted, reader.line());
   }
-  for (; fields.more(); ++place) fields.skip();
-  if (static_cast<std::size_t>(place) != columns)
+  for (; fields.more(); ++position) fields.skip();
+  if (static_cast<std::size_t>(position) != columns)
     throw Error(ErrorCode::input, fmt::format("{}, line {}: {} field{} where the header has {}", path,
-                                              reader.line(), place, place == 1 ? "" : "s", columns));
+                                              reader.line(), position, position == 1 ? "" : "s", columns));
   builder.end_row(reader.line());
 }
 
@@ -110,7 +110,7 @@ void scan_csv(ByteSource& source, const std::string& path, std::size_t buffer_by
   std::vector<std::size_t> order(used.size());  // the columns that are wanted, as they come in a row
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return used[a].place < used[b].place; });
+            [&](std::size_t a, std::size_t b) { return used[a].position < used[b].position; });
 
   const CsvLandmark& start = index.before(rows.begin);
   CsvRowReader reader(source, path, buffer_bytes, start.offset, start.line);

@@ -74,9 +74,9 @@ Outline read_outline(const tessera::mpi::Communicator& comm, ByteSource& source,
     if (!options.gzip) size = source.file().size();
   });
   header.columns = unpack(comm.broadcast_text(pack(header.columns), 0));
-  std::array<std::int64_t, 3> places{header.data_offset, header.data_line, size};
-  comm.broadcast(std::span<std::int64_t>(places), 0);
-  const auto [data, line, file_bytes] = places;
+  std::array<std::int64_t, 3> offsets{header.data_offset, header.data_line, size};
+  comm.broadcast(std::span<std::int64_t>(offsets), 0);
+  const auto [data, line, file_bytes] = offsets;
 
   // About 65,000 landmarks over all ranks at most, and no more than a step of reading between two.
   const std::int64_t spacing = options.landmark_bytes > 0

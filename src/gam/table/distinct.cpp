@@ -93,16 +93,16 @@ Values distinct_keys(const mpi::Communicator& comm, const Frame& frame, int vari
 
 /// The keys at the given places of the sorted order, by bisection of the 64 bits of a key, all at once.
 std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
-                                  std::span<const std::int64_t> places) {
-  std::vector<std::uint64_t> found(places.size(), 0);
-  std::vector<std::int64_t> below(places.size());
+                                  std::span<const std::int64_t> positions) {
+  std::vector<std::uint64_t> found(positions.size(), 0);
+  std::vector<std::int64_t> below(positions.size());
   for (std::uint64_t bit = sign_bit; bit != 0; bit >>= 1) {
-    for (std::size_t t = 0; t < places.size(); ++t)
+    for (std::size_t t = 0; t < positions.size(); ++t)
       below[t] = std::lower_bound(keys.begin(), keys.end(), found[t] | bit) - keys.begin();
     comm.allreduce(std::span(below), mpi::Reduction::sum);
-    // At most `place` keys below: the one that is sought is not among them.
-    for (std::size_t t = 0; t < places.size(); ++t) {
-      if (below[t] <= places[t]) found[t] |= bit;
+    // At most `position` keys below: the one that is sought is not among them.
+    for (std::size_t t = 0; t < positions.size(); ++t) {
+      if (below[t] <= positions[t]) found[t] |= bit;
     }
   }
   return found;
@@ -121,8 +121,8 @@ Distinct distinct_values(const mpi::Communicator& comm, const Frame& frame, int 
     const double value = numbers[i] + 0.0;  // -0 becomes 0
     extent.add(value);
     if (std::ssize(found) >= enough) continue;
-    const auto place = std::lower_bound(found.begin(), found.end(), value);
-    if (place == found.end() || *place != value) found.insert(place, value);
+    const auto position = std::lower_bound(found.begin(), found.end(), value);
+    if (position == found.end() || *position != value) found.insert(position, value);
   }
   unite(comm, {&extent, 1});
   std::int64_t count = comm.allreduce(static_cast<std::int64_t>(std::ssize(found)), mpi::Reduction::max);
@@ -144,17 +144,17 @@ std::vector<double> distinct_quantiles(const mpi::Communicator& comm, const Fram
                                               frame.variables.at(static_cast<std::size_t>(variable)).name));
   // Hyndman and Fan, The American Statistician 50 (1996), definition 7, in the arithmetic of R's
   // quantile(): place = 1 + (m - 1) p, (1 - h) x[floor] + h x[ceiling].
-  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> positions;
   std::vector<double> fractions;
   const double step = count > 1 ? 1.0 / (count - 1) : 0.0;
   for (int i = 0; i < count; ++i) {
     const double probability = count > 1 && i == count - 1 ? 1.0 : i * step;
-    const double place = 1 + static_cast<double>(values.count - 1) * probability;
-    places.push_back(static_cast<std::int64_t>(std::floor(place)) - 1);
-    places.push_back(static_cast<std::int64_t>(std::ceil(place)) - 1);
-    fractions.push_back(place - std::floor(place));
+    const double position = 1 + static_cast<double>(values.count - 1) * probability;
+    positions.push_back(static_cast<std::int64_t>(std::floor(position)) - 1);
+    positions.push_back(static_cast<std::int64_t>(std::ceil(position)) - 1);
+    fractions.push_back(position - std::floor(position));
   }
-  const std::vector<std::uint64_t> keys = select(comm, values.keys, places);
+  const std::vector<std::uint64_t> keys = select(comm, values.keys, positions);
   std::vector<double> result;
   for (std::size_t i = 0; i < fractions.size(); ++i) {
     const double low = value_of(keys[2 * i]);

@@ -130,7 +130,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
         if (found == file_columns.end()) unknown_column(path_, file_columns, name, table_word);
         UsedColumn column;
         column.name = name;
-        column.place = static_cast<int>(found - file_columns.begin());
+        column.position = static_cast<int>(found - file_columns.begin());
         used = columns_.insert(columns_.end(), std::move(column));
       }
       if (needs_numbers) used->numbers_for = expression.text;
@@ -384,9 +384,9 @@ void FrameBuilder::agree_on_levels(const tessera::mpi::Communicator& comm, Varia
   if (variable.levels.size() > max_levels) refuse_levels(plan_, used);
   std::vector<std::int32_t> final_code(texts.size(), -1);
   for (std::size_t code = 0; code < texts.size(); ++code) {
-    const auto place = std::lower_bound(variable.levels.begin(), variable.levels.end(), texts[code]);
-    if (place != variable.levels.end() && *place == texts[code])
-      final_code[code] = static_cast<std::int32_t>(place - variable.levels.begin());
+    const auto found = std::lower_bound(variable.levels.begin(), variable.levels.end(), texts[code]);
+    if (found != variable.levels.end() && *found == texts[code])
+      final_code[code] = static_cast<std::int32_t>(found - variable.levels.begin());
   }
   for (std::int32_t& code : variable.codes) {
     if (code >= 0) code = final_code[at(code)];

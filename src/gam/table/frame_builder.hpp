@@ -37,7 +37,7 @@ namespace tessera::gam {
 /// A column of the file that some variable reads.
 struct UsedColumn {
   std::string name;
-  int place = 0;            ///< among the columns of the file
+  int position = 0;         ///< among the columns of the file
   bool text = false;        ///< a factor: its fields are levels
   bool typed = false;       ///< what it is follows from the request, not from its fields
   std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does

@@ -40,11 +40,11 @@ bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   return opened && opened->device == expected.device && opened->inode == expected.inode;
 }
 
-std::string name_of_link(hid_t group, hsize_t place) {
+std::string name_of_link(hid_t group, hsize_t index) {
   const auto size =
-      H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, place, nullptr, 0, H5P_DEFAULT);
+      H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, index, nullptr, 0, H5P_DEFAULT);
   std::string name(size < 0 ? 0 : static_cast<std::size_t>(size), '\0');
-  H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, place, name.data(), name.size() + 1,
+  H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, index, name.data(), name.size() + 1,
                      H5P_DEFAULT);
   return name;
 }

@@ -121,7 +121,7 @@ class MemoryTable final : public TableReader {
 
  private:
   [[nodiscard]] const Table::Column& column_of(const UsedColumn& used) const {
-    return table_.columns[static_cast<std::size_t>(used.place)];
+    return table_.columns[static_cast<std::size_t>(used.position)];
   }
 
   /// Numbers and levels are what they are, whatever their texts.

@@ -94,11 +94,11 @@ int read_clock(const nvml::Api& api, nvml::Device device, nvml::Clock clock) {
 /// memory bus is shared out in proportion to memory, as the hardware's slices are.
 std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, const DeviceInfo& whole) {
   std::vector<MigInstance> instances;
-  unsigned places = 0;
-  if (call(api.max_mig_devices, gpu, &places) != Status::success) return instances;
-  for (unsigned place = 0; place < places; ++place) {
+  unsigned slots = 0;
+  if (call(api.max_mig_devices, gpu, &slots) != Status::success) return instances;
+  for (unsigned slot = 0; slot < slots; ++slot) {
     nvml::Device handle = nullptr;
-    if (call(api.mig_device_by_index, gpu, place, &handle) != Status::success) continue;  // an empty place
+    if (call(api.mig_device_by_index, gpu, slot, &handle) != Status::success) continue;  // an empty slot
     const auto uuid = parse_uuid(read_text(api.uuid, handle));
     if (!uuid) continue;
     MigInstance instance;

@@ -32,7 +32,7 @@ FitState state_after(int iteration) {
           .coef = {1.5, 1.0 / 3},
           .log_sp = {2.5},
           .course = {},
-          .place = {},
+          .hardware = {},
           .fallback = {}};
 }
 
@@ -112,7 +112,7 @@ TEST_F(FitCheckpointTest, GoesOnFromTheLastState) {
             "stopped by the test after iteration 2: the same command goes on from " + file_.path());
   start();
   FitState expected = state_after(2);
-  expected.place = "the CPU";
+  expected.hardware = "the CPU";
   EXPECT_EQ(checkpoint_->resumed(), expected);
   EXPECT_EQ(checkpoint_->kept(), 2);
   if (is_root()) {
@@ -180,7 +180,7 @@ TEST_F(FitCheckpointTest, MixesNoTwoKindsOfHardware) {
   }
   checkpoint_->keep(state_after(1));
   start(devices);
-  EXPECT_EQ(checkpoint_->resumed()->place, gpu);
+  EXPECT_EQ(checkpoint_->resumed()->hardware, gpu);
 }
 
 TEST_F(FitCheckpointTest, AFitThatFellBackStaysOnTheCpu) {
@@ -202,7 +202,7 @@ TEST_F(FitCheckpointTest, AFitThatFellBackStaysOnTheCpu) {
 
   start(devices);
   ASSERT_TRUE(checkpoint_->resumed());
-  EXPECT_EQ(checkpoint_->resumed()->place, "the CPU");
+  EXPECT_EQ(checkpoint_->resumed()->hardware, "the CPU");
   EXPECT_NE(checkpoint_->fallback().find("a device fails"), std::string::npos) << checkpoint_->fallback();
   if (is_root()) {
     EXPECT_EQ(said(),

@@ -27,7 +27,7 @@ namespace {
 std::vector<double> basis_row(const Basis& basis, double x) {
   std::vector<double> raw(static_cast<std::size_t>(basis.component.raw_size()));
   const LocalValues local = evaluate(basis.component.margin, x);
-  for (std::size_t a = 0; a < 4; ++a) raw[static_cast<std::size_t>(local.place) + a] = local.values[a];
+  for (std::size_t a = 0; a < 4; ++a) raw[static_cast<std::size_t>(local.first) + a] = local.values[a];
   return multiply_t(basis.map, raw);
 }
 

@@ -42,7 +42,7 @@ TEST(FitState, ReadsBackToTheSameBits) {
                  .course = {.past = {{{1.0 / 3, 2}, {3, -0.0}}, {{4, 5}, {6, 7}}},
                             .search = Search::global,
                             .returns = 2},
-                 .place = "NVIDIA \"H200\" (9.0)\n",
+                 .hardware = "NVIDIA \"H200\" (9.0)\n",
                  .fallback = "tile 1 of rank 2 failed: Größe"};
   std::mt19937_64 random(1);
   while (state.coef.size() < 1000) {
@@ -63,7 +63,7 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
                                     .coef = {1, 2},
                                     .log_sp = {3},
                                     .course = {},
-                                    .place = {},
+                                    .hardware = {},
                                     .fallback = {}});
   std::vector<std::string> bad = {"", "no JSON", "[]", "{}", good + good, R"({"iteration": 2})"};
   for (const char* key :
@@ -100,7 +100,7 @@ TEST(FitState, OfAnotherModelIsRefused) {
                       .coef = {1, 2},
                       .log_sp = {3},
                       .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .returns = 0},
-                      .place = {},
+                      .hardware = {},
                       .fallback = {}};
   EXPECT_NO_THROW(check_state(good, design, "fit.ckpt"));
   const auto says = [&](const std::function<void(FitState&)>& change, const char* expected) {

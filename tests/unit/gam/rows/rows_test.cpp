@@ -241,7 +241,7 @@ TEST(Rows, BreaksBelongToACellOnEitherSideOfThem) {
       std::array<double, 11> raw{};
       std::array<double, 4> local{};
       local_values(table, layout.numbers.data(), at, local.data());
-      for (std::size_t a = 0; a < 4; ++a) raw.at(static_cast<std::size_t>(at.place) + a) = local[a];
+      for (std::size_t a = 0; a < 4; ++a) raw.at(static_cast<std::size_t>(at.first) + a) = local[a];
       EXPECT_NEAR(raw[i], 1 / 6., 1e-15);
       EXPECT_NEAR(raw[i + 1], 4 / 6., 1e-15);
       EXPECT_NEAR(raw[i + 2], 1 / 6., 1e-15);

@@ -53,7 +53,7 @@ class DoublesTable final : public TableReader {
       if (bytes_->read(raw) != raw.size()) throw Error(ErrorCode::input, path_ + ": ends within a row");
       std::memcpy(numbers.data(), raw.data(), raw.size());
       for (std::size_t i = 0; i < builder.plan().columns().size(); ++i)
-        builder.set_number(i, numbers[static_cast<std::size_t>(builder.plan().columns()[i].place)]);
+        builder.set_number(i, numbers[static_cast<std::size_t>(builder.plan().columns()[i].position)]);
       builder.end_row(row + 1);
     }
   }

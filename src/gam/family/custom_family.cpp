@@ -49,7 +49,7 @@ std::string literal(double number) {
 
 /// As a string of TOML: as it is where TOML has it so, or else with escapes. toml++ writes a text of several
 /// lines with quotes such that it ends early.
-std::string quoted(std::string_view text) {
+std::string toml_string(std::string_view text) {
   const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; };
   if (text.find('\'') == std::string_view::npos && std::none_of(text.begin(), text.end(), is_control))
     return fmt::format("'{}'", text);
@@ -199,9 +199,10 @@ CustomFamily parse_custom_family(std::string_view toml, const std::string& origi
 std::string to_toml(const CustomFamily& family) {
   return fmt::format(
       "name = {}\nlink = {}\nscale = {}\ninverse_link = {}\nderivative = {}\nvariance = {}\ndeviance = {}\n",
-      quoted(family.name), quoted(family.link_name), quoted(family.scale_is_known ? "known" : "estimated"),
-      quoted(family.inverse_link.text()), quoted(family.derivative.text()), quoted(family.variance.text()),
-      quoted(family.unit_deviance.text()));
+      toml_string(family.name), toml_string(family.link_name),
+      toml_string(family.scale_is_known ? "known" : "estimated"), toml_string(family.inverse_link.text()),
+      toml_string(family.derivative.text()), toml_string(family.variance.text()),
+      toml_string(family.unit_deviance.text()));
 }
 
 std::optional<double> predictor_of(const CustomFamily& family, double mean) {

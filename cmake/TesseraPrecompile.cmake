@@ -6,9 +6,8 @@
 if(CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
-# With precompiled headers GCC 12 warns of what it inlines from the standard library, falsely.
-if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
-    AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+# With precompiled headers GCC (12 and 13) warns of what it inlines from the standard library, falsely.
+if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tessera_compile_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endif()

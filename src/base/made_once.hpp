@@ -23,7 +23,7 @@ class MadeOnce {
     }
     return *owned_;
   }
-  /// Null as long as nobody has asked for it.
+  /// The object if it exists, else null.
   [[nodiscard]] T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "job/state.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/lifetime.hpp"
 
 #include <tessera/error.hpp>
 
@@ -13,11 +14,7 @@ namespace {
 
 /// A job has threads of its own, of which MPI must know.
 void require_threads_of_mpi() {
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  if (initialized == 0 || finalized != 0) return;  // the communicator says so
+  if (!mpi::detail::is_initialised() || mpi::detail::is_finalised()) return;  // the communicator says so
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   if (level < MPI_THREAD_FUNNELED)

@@ -34,7 +34,7 @@ struct DrivenDevice {
                                BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };
 
-/// How a tile's work ended: it succeeded if there is no failure and it was not cut short.
+/// The outcome of a tile's work. Success: no failure, not cut short, no misuse.
 struct TileEnd {
   std::optional<Verdict::Failure> failure;
   bool cut_short = false;       ///< the job is to stop

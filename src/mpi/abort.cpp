@@ -2,6 +2,7 @@
 #include "mpi/abort.hpp"
 
 #include "mpi/fork.hpp"
+#include "mpi/lifetime.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/printable.hpp>
@@ -24,11 +25,7 @@ void say(std::string_view line, std::string_view rest) noexcept {
 
 void abort_ranks(int status) noexcept {
   if (is_forked_child()) std::_Exit(status);
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, status);
+  if (is_initialised() && !is_finalised()) MPI_Abort(MPI_COMM_WORLD, status);
   std::_Exit(status);
 }
 

@@ -5,6 +5,7 @@
 #include "mpi/check.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/lifetime.hpp"
 #include "mpi/rank_group.hpp"
 #include "mpi/request.hpp"
 #include "mpi/watchdog.hpp"
@@ -34,13 +35,9 @@ MPI_Op operation(Reduction how) {
 /// Throws `Error(usage)` unless a communicator can be made from `other`, by this thread.
 void require_duplicable(MPI_Comm other) {
   if (detail::is_forked_child()) throw detail::ForkedChild();
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  if (initialized == 0)
+  if (!detail::is_initialised())
     throw Error(ErrorCode::usage, "MPI is not initialised: make a Session first, or call MPI_Init_thread");
-  if (finalized != 0) throw Error(ErrorCode::usage, detail::mpi_is_over);
+  if (detail::is_finalised()) throw Error(ErrorCode::usage, detail::mpi_is_over);
   if (other == MPI_COMM_NULL) throw Error(ErrorCode::usage, "MPI_COMM_NULL has no duplicate");
   int is_main = 0;
   MPI_Is_thread_main(&is_main);
@@ -133,9 +130,7 @@ MPI_Comm Communicator::usable() const {
     throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
   if (detail::is_forked_child()) throw detail::ForkedChild();
   if (self_.group->thread() != std::this_thread::get_id()) throw detail::WrongThread();
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0) throw Error(ErrorCode::usage, detail::mpi_is_over);
+  if (detail::is_finalised()) throw Error(ErrorCode::usage, detail::mpi_is_over);
   return native();
 }
 
@@ -301,9 +296,7 @@ Communicator& Communicator::operator=(Communicator&& other) noexcept {
 
 Communicator::~Communicator() {
   if (self_.comm == MPI_COMM_NULL || detail::is_forked_child()) return;
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0) return;  // MPI has released it
+  if (detail::is_finalised()) return;  // MPI has released it
   if (MPI_Comm_free(&self_.comm) != MPI_SUCCESS) detail::say("MPI_Comm_free failed");
 }
 

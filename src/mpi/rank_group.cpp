@@ -7,6 +7,7 @@
 #include "mpi/check.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/lifetime.hpp"
 #include "mpi/request.hpp"
 
 #include <tessera/error.hpp>
@@ -229,15 +230,14 @@ void RankGroup::complete(MPI_Request& request, MPI_Comm comm) const {
 RankGroup::~RankGroup() {
   if (is_forked_child()) return;  // a lock that another thread held during the fork is never released
   groups().remove(this);
-  int finalized = 0;
-  MPI_Finalized(&finalized);
+  const bool finalised = is_finalised();
   for (Sent& sent : sent_) {
     int done = 0;
-    if (finalized == 0) MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
+    if (!finalised) MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
     // A message that was never received is leaked, since MPI may still read it.
     if (done == 0) (void)sent.message.release();
   }
-  if (finalized == 0 && channel_ != MPI_COMM_NULL && MPI_Comm_free(&channel_) != MPI_SUCCESS)
+  if (!finalised && channel_ != MPI_COMM_NULL && MPI_Comm_free(&channel_) != MPI_SUCCESS)
     say("MPI_Comm_free failed");
 }
 

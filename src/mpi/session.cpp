@@ -4,6 +4,7 @@
 #include "mpi/exit_barrier.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/lifetime.hpp"
 #include "mpi/rank_group.hpp"
 #include "mpi/reason.hpp"
 #include "mpi/time_limit.hpp"
@@ -25,14 +26,10 @@ namespace {
 /// Initialises MPI unless it is; returns whether it did.
 bool initialise(int& argc, char**& argv) {
   if (detail::is_forked_child()) throw detail::ForkedChild();
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0)
+  if (detail::is_finalised())
     throw Error(ErrorCode::usage, "MPI has been finalised and cannot start again: make one Session, in main");
-  int initialized = 0;
-  MPI_Initialized(&initialized);
   int provided = MPI_THREAD_SINGLE;
-  if (initialized != 0) {
+  if (detail::is_initialised()) {
     MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_FUNNELED)
       throw Error(
@@ -176,13 +173,12 @@ const char* Session::host() const noexcept {
 
 void Session::end(detail::ExitPath path) noexcept {
   if (detail::is_forked_child()) return;  // the members' destructors take care of themselves
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized == 0) pass_exit_barrier(path);
+  const bool finalised = detail::is_finalised();
+  if (!finalised) pass_exit_barrier(path);
   exit_handlers_.reset();
   at_finalize_.reset();
   world_ = Communicator();  // before MPI_Finalize
-  if (owns_mpi_ && finalized == 0) MPI_Finalize();
+  if (owns_mpi_ && !finalised) MPI_Finalize();
 }
 
 }  // namespace tessera::inline TESSERA_ABI::mpi

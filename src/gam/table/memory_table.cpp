@@ -202,9 +202,7 @@ std::uint64_t hash_of(const mpi::Communicator& comm, const Table& table) {
   std::uint64_t mine = 0;
   for (const Table::Column& column : table.columns)
     mine += hash_of_column(column, table.plan.range_of(comm.rank()).begin);
-  std::uint64_t sum = 0;
-  for (const std::uint64_t one : comm.allgather(mine)) sum += one;
-  return sum;
+  return comm.allreduce(mine, mpi::Reduction::sum);
 }
 
 }  // namespace tessera::gam

@@ -24,7 +24,7 @@ struct TableSource {
   TableOptions options;      ///< how its fields are read
   std::optional<Plan> plan;  ///< of a table in memory, whose rows lie by it; else the caller makes one
   std::function<std::unique_ptr<TableReader>(const mpi::Communicator&, const BetweenReads&)> open;
-  /// What rank 0 takes for the file, on every rank or on none: `open_expected` refuses another.
+  /// What rank 0 takes for the file, on every rank or on none: `open_source` refuses another.
   std::optional<files::FileState> expected;
 };
 

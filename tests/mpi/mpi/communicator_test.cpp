@@ -349,7 +349,7 @@ TEST_F(CommunicatorTest, AnotherThreadIsMisuse) {
 }
 
 TEST_F(CommunicatorTest, CommunicatorsOfDifferentOriginAnswerForEachOther) {
-  // Rank 0 waits in one while the others are in another, longer than a roll call takes to begin.
+  // Rank 0 waits in one while the others are in another, longer than a watchdog takes to inquire.
   const auto other = Communicator::duplicate_of(MPI_COMM_WORLD);
   comm.set_timeout(std::chrono::milliseconds(1));
   if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <mpi.h>
+
+namespace tessera::inline TESSERA_ABI::mpi::detail {
+
+/// Whether MPI was initialised, by whomever; stays true after MPI_Finalize. Any thread may ask.
+[[nodiscard]] inline bool is_initialised() noexcept {
+  int initialised = 0;
+  MPI_Initialized(&initialised);
+  return initialised != 0;
+}
+
+/// Whether MPI_Finalize has completed. Any thread may ask.
+[[nodiscard]] inline bool is_finalised() noexcept {
+  int finalised = 0;
+  MPI_Finalized(&finalised);
+  return finalised != 0;
+}
+
+}  // namespace tessera::inline TESSERA_ABI::mpi::detail

@@ -62,6 +62,8 @@ struct PredictCommand {
   std::string type = "link";
   bool standard_errors = false;
   TableArguments table;
+  apps::DeviceArgument device;
+  apps::SharingArguments sharing;
   int threads = 0;
   std::string out;
   apps::CollectiveTimeout collective_timeout;

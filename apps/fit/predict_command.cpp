@@ -28,6 +28,8 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
       ->capture_default_str();
   command->add_flag("--se", standard_errors, "Standard errors too");
   table.add_to(*command, false);
+  device.add_to(*command);
+  sharing.add_to(*command);
   command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
@@ -49,13 +51,16 @@ int PredictCommand::run(mpi::Session& session) const {
     if (root && !out.empty()) file.emplace(out);
   });
   JobOptions job_options;
-  job_options.policy = Policy::cpu;
+  job_options.policy = device.policy();
+  job_options.score_model = sharing.score_model();
+  job_options.allow_sharing = sharing.allowed;
   job_options.threads = threads;
   job_options.collective_timeout = collective_timeout.value();
   Job job(session.world(), job_options);
   const Predictions predictions =
       gam::predict(job, *fitted, TableFile{data, table.options()},
                    {.response = type == "response", .standard_errors = standard_errors}, &progress);
+  if (job.last_verdict().ran == Verdict::Ran::fallback) progress.note(to_string(job.last_verdict()));
   for (const std::string& remark : predictions.remarks) {
     if (root) files::say_line({"tessera-fit: ", remark});
   }

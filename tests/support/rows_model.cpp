@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -14,11 +15,14 @@
 
 namespace rows_test {
 
+using tessera::gam::CoefBlock;
 using tessera::gam::Component;
 using tessera::gam::Design;
 using tessera::gam::Family;
 using tessera::gam::Frame;
 using tessera::gam::Margin;
+using tessera::gam::Matrix;
+using tessera::gam::Posterior;
 using tessera::gam::RawTerm;
 using tessera::gam::Variable;
 
@@ -217,6 +221,40 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
 
 tessera::gam::Rows Model::rows_of(const Frame& part) const {
   return {&part, &design, family, response, offsets, prior_weight};
+}
+
+void add_blocks(Model& model) {
+  constexpr int cut = 37;
+  constexpr int size = 5;
+  Design& design = model.design;
+  for (const auto& [begin, columns] : {std::array{0, cut}, std::array{cut, design.raw_size - cut}}) {
+    CoefBlock block;
+    block.raw_begin = begin;
+    block.raw_size = columns;
+    block.coef_begin = design.coef_size;
+    block.coef_size = size;
+    block.map = Matrix(columns, size);
+    for (std::size_t i = 0; i < block.map.values().size(); ++i) {
+      block.map.values()[i] = std::sin(static_cast<double>(i + 1));
+    }
+    design.coef_size += size;
+    design.blocks.push_back(std::move(block));
+  }
+}
+
+Posterior posterior_of(const Model& model, bool response) {
+  const int size = model.design.coef_size;
+  Posterior posterior{.coef = {}, .covariance = Matrix(size, size), .response = response};
+  for (int i = 0; i < size; ++i) {
+    posterior.coef.push_back(0.1 * std::cos(i + 1.0));
+    for (int j = 0; j < size; ++j) {
+      // B'B + I of arbitrary B.
+      double sum = i == j ? 1 : 0;
+      for (int k = 0; k < size; ++k) sum += std::sin(3.0 * i + k) * std::sin(3.0 * j + k);
+      posterior.covariance(i, j) = 0.01 * sum;
+    }
+  }
+  return posterior;
 }
 
 Model make_model(const ModelOptions& options) {

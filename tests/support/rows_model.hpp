@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gam/family/list.hpp"
+#include "gam/rows/prediction.hpp"
 #include "gam/rows/row_pass.hpp"
 
 /// A made-up model with every kind of term, and the sums over its rows by the definition: dense rows of R,
@@ -36,6 +37,12 @@ struct Model {
 };
 
 [[nodiscard]] Model make_model(const ModelOptions& options);
+
+/// Gives the model coefficients: two blocks of five that share the raw columns out at an odd column, with a
+/// map of arbitrary numbers each.
+void add_blocks(Model& model);
+/// Arbitrary coefficients of such a model, and a covariance that is positive definite.
+[[nodiscard]] tessera::gam::Posterior posterior_of(const Model& model, bool response);
 
 /// The rows of `range` as the frame of a rank that holds them alone.
 [[nodiscard]] tessera::gam::Frame part_of(const tessera::gam::Frame& whole, tessera::Range range);

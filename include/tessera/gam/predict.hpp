@@ -29,12 +29,13 @@ struct Predictions {
 /// *Collective.* Predicts every row of a table that has the columns of the formula's right-hand side. `model`
 /// is that of a fit of this program, or one that every rank has read from the same file. A row with a level
 /// that the fit has not seen is NaN, but for factors of random effects alone: such a row is predicted without
-/// that effect, as mgcv does. The bits do not depend on ranks or threads.
+/// that effect, as mgcv does. A pass of the job: on its devices, or on the host threads of every rank, as
+/// `Job::last_verdict` tells. The bits do not depend on ranks, threads, or devices of one kind.
 ///
 /// Throws the same `Error` on every rank: `input` for a column that is not there, text where the model has
-/// numbers, or another model on another rank; `interrupted` when the job is asked to stop. Runs on the host
-/// threads of every rank. Call it on the thread that calls MPI; it blocks. Cost: O(p) a row for p
-/// coefficients, and O(p^2) with standard errors.
+/// numbers, or another model on another rank; `interrupted` when the job is asked to stop; `job_fault` when a
+/// device fails under `Policy::gpu`. Call it on the thread that calls MPI; it blocks. Cost a row: O(J) for J
+/// terms, and O(J^2) with standard errors, whatever the bases' sizes.
 [[nodiscard]] Predictions predict(Job& job, const Model& model, const Table& table,
                                   const PredictOptions& options = {}, FitObserver* observer = nullptr);
 

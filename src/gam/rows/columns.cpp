@@ -7,7 +7,7 @@ namespace tessera::gam {
 
 std::vector<int> variables_read(const Rows& rows) {
   std::set<int> read(rows.offsets.begin(), rows.offsets.end());
-  read.insert(rows.response);
+  if (rows.response >= 0) read.insert(rows.response);
   if (rows.prior_weight >= 0) read.insert(rows.prior_weight);
   for (const RawTerm& term : rows.design->terms) {
     for (const Component& component : term.components)

@@ -2,18 +2,15 @@
 #include "gam/rows/device.hpp"
 
 #include "gam/rows/columns.hpp"
+#include "gam/rows/device_columns.hpp"
+#include "gam/rows/device_memory.hpp"
 #include "gam/rows/wave.hpp"
 
 #include <tessera/device/backend.hpp>
-#include <tessera/error.hpp>
-#include <tessera/memory/arena.hpp>
 #include <tessera/memory/pinned.hpp>
 #include <tessera/partition/plan.hpp>
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace tessera::gam {
@@ -26,46 +23,6 @@ constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
 /// Part of the memory budget for scratch; columns may take the rest.
 constexpr std::int64_t scratch_share = 5;
 constexpr std::int64_t largest_grid_y = 65535;
-
-void check(cudaError_t status, const std::string& what) {
-  if (status == cudaSuccess) return;
-  throw Error(ErrorCode::job_fault,
-              what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
-}
-
-cudaStream_t stream_of(const Tile& tile) {
-  return static_cast<cudaStream_t>(tile.stream().native());
-}
-
-/// The host's memory may be reused when this returns: it is pageable, so CUDA has taken it by then.
-template <class T>
-void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
-  if (count == 0) return;
-  check(cudaMemcpyAsync(to, host, count * sizeof(T), cudaMemcpyHostToDevice, stream_of(tile)),
-        "copy of " + std::to_string(count * sizeof(T)) + " bytes to the device");
-}
-
-/// A copy on the device that stays there between passes.
-template <class T>
-Buffer<T> kept(const T* host, std::size_t count, const Tile& tile) {
-  Buffer<T> buffer = tile.buffers().take<T>(count, tile.stream());
-  upload(buffer.data(), host, count, tile);
-  return buffer;
-}
-template <class T>
-Buffer<T> kept(const std::vector<T>& host, const Tile& tile) {
-  return kept(host.data(), host.size(), tile);
-}
-
-/// Memory for this call alone.
-template <class T>
-T* scratch(std::int64_t count, const Tile& tile) {
-  return tile.arena().take<T>(static_cast<std::size_t>(count));
-}
-
-unsigned blocks_for(std::int64_t threads) {
-  return static_cast<unsigned>((threads + threads_per_block - 1) / threads_per_block);
-}
 
 /// Cuts the products into tasks. Depends on the layout alone.
 std::vector<Task> make_tasks(std::span<const Product> products) {
@@ -112,20 +69,8 @@ CompiledBackend<Kernels> probe_rows(const ModuleSource& source) {
 
 /// What stays on one device between passes: the layout, and the columns of some rows.
 struct DeviceRows::OnDevice {
-  void load_layout(const RowLayout& layout, const Tile& tile);
-  void load_columns(const Rows& rows, const Tile& tile);
-
-  bool has_layout = false;
-  Buffer<double> tables;
-  Buffer<ComponentTable> components;
-  Buffer<Product> products;
-
-  Range loaded;  ///< rows whose columns are here
-  std::vector<Buffer<double>> numbers;
-  std::vector<Buffer<std::int32_t>> codes;
-  Buffer<const double*> number_columns;
-  Buffer<const std::int32_t*> code_columns;
-  Buffer<std::uint8_t> complete;
+  DeviceLayout layout;
+  DeviceColumns columns;
 
   /// Where the sums of a pass arrive: copies to pageable memory take several times as long.
   struct {
@@ -133,44 +78,6 @@ struct DeviceRows::OnDevice {
     PinnedBuffer<std::int64_t> bins;
   } arrived;
 };
-
-void DeviceRows::OnDevice::load_layout(const RowLayout& layout, const Tile& tile) {
-  if (has_layout) return;
-  tables = kept(layout.numbers, tile);
-  components = kept(layout.components, tile);
-  products = kept(layout.all_products, tile);
-  has_layout = true;
-}
-
-/// Copies the columns of the tile's rows, unless they are there.
-void DeviceRows::OnDevice::load_columns(const Rows& rows, const Tile& tile) {
-  const Range range = tile.range();
-  if (range == loaded) return;
-  loaded = {};
-  // Given back before others are taken, so that those are the same memory.
-  numbers.clear();
-  codes.clear();
-  const Frame& frame = *rows.frame;
-  const auto begin = static_cast<std::size_t>(range.begin - frame.rows.begin);
-  const auto count = static_cast<std::size_t>(range.size());
-  std::vector<const double*> number_pointers(frame.variables.size(), nullptr);
-  std::vector<const std::int32_t*> code_pointers(frame.variables.size(), nullptr);
-  for (const int index : variables_read(rows)) {
-    const auto i = static_cast<std::size_t>(index);
-    const Variable& variable = frame.variables[i];
-    if (variable.factor) {
-      codes.push_back(kept(variable.codes.data() + begin, count, tile));
-      code_pointers[i] = codes.back().data();
-    } else {
-      numbers.push_back(kept(variable.numbers.data() + begin, count, tile));
-      number_pointers[i] = numbers.back().data();
-    }
-  }
-  complete = kept(frame.complete.data() + begin, count, tile);
-  number_columns = kept(number_pointers, tile);
-  code_columns = kept(code_pointers, tile);
-  loaded = range;
-}
 
 namespace {
 
@@ -288,20 +195,20 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   if (tile.range().empty()) return;
   const auto backend = probe_rows(source_);
   OnDevice& on = on_device(tile.device_index());
-  on.load_layout(layout_, tile);
-  on.load_columns(rows_, tile);
+  on.layout.load(layout_, tile);
+  on.columns.load(rows_, tile);
   DevicePass pass(kind, tile);
   pass.load(raw_coef, layout_);
 
   WaveView wave{};
-  wave.numbers = on.tables.data();
-  wave.components = on.components.data();
-  wave.products = on.products.data();
+  wave.numbers = on.layout.numbers();
+  wave.components = on.layout.components();
+  wave.products = on.layout.products();
   wave.raw_coef = pass.coefficients();
-  wave.columns = {on.number_columns.data(), on.code_columns.data(), on.complete.data()};
+  wave.columns = on.columns.view();
   wave.response_factor = rows_.response_factor;
   wave.prior_factor = rows_.prior_factor;
-  wave.rows = on.loaded.size();
+  wave.rows = tile.range().size();
   wave.block_rows = std::min(block_rows_, wave.rows);
   wave.slice_rows = static_cast<int>(std::min(wave.block_rows, largest_slice));
   wave.slices_per_block = static_cast<int>((wave.block_rows - 1) / wave.slice_rows + 1);

@@ -53,6 +53,11 @@ inline void expand_by_four(double* values, int count, const double* four) {
   }
 }
 
+/// A variance, but for what rounding has made less than none. What is no number stays.
+inline double not_negative(double variance) {
+  return variance < 0 ? 0.0 : variance;
+}
+
 /// What one row gives to a pass: its weight, its working residual, and four scalars: w r^2, deviance, 1 if
 /// the row is bad, and nothing (moments: prior weight, weighted response; deviance: prior (y - mu)^2 in the
 /// first place and sqrt(prior) (y - mu) in the last).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/rows/chunk.hpp"
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_pass.hpp"
@@ -34,11 +35,7 @@ class HostRows {
   struct Chunk;
   class Lease;
 
-  void gather_rows(Chunk& chunk, std::size_t begin, std::size_t end) const;
-  void evaluate_component(const ComponentTable& component, const Chunk& chunk, int* starts,
-                          double* values) const;
-  void evaluate_term(int term, Chunk& chunk) const;
-  void add_predictor(int term, std::span<const double> raw_coef, Chunk& chunk) const;
+  void gather_response(Chunk& chunk) const;
   template <RowFamily F>
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
   void clear_row(int r, Chunk& chunk) const;
@@ -47,6 +44,7 @@ class HostRows {
   const Rows& rows_;
   const RowLayout& layout_;
   LayoutView view_;
+  RowEvaluator evaluator_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Chunk>> idle_;
 };

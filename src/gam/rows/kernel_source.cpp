@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/kernel_source.hpp"
 
+#include "gam/rows/prediction_view.hpp"
 #include "gam/rows/wave.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tessera::gam {
@@ -59,7 +64,7 @@ std::string each_term(std::size_t count) {
 }
 
 /// A function that calls another with the numbers of nonzeros of a product as constants.
-std::string each_shape(const std::vector<Product>& products) {
+std::string each_shape(std::span<const Product> products) {
   std::set<std::pair<int, int>> shapes;
   for (const Product& product : products) shapes.emplace(product.row_nonzeros, product.column_nonzeros);
   std::string text = "template <class Do>\nvoid with_shape(int row, int column, Do&& work) {\n";
@@ -70,11 +75,14 @@ std::string each_shape(const std::vector<Product>& products) {
   return text + "}\n";
 }
 
-std::string constants(const Rows& rows, const RowLayout& layout) {
-  std::string text = R"(#pragma once
+/// What every kernel knows of the model; `products` are those that it forms, `view` the header with what it
+/// is handed.
+std::string constants(const Rows& rows, const RowLayout& layout, std::span<const Product> products,
+                      std::string_view view) {
+  std::string text = fmt::format("#pragma once\n#include \"{}\"", view);
+  text += R"(
 #include "gam/family/list.hpp"
 #include "gam/rows/evaluation.hpp"
-#include "gam/rows/wave.hpp"
 namespace tessera::gam::fixed {
 template <int n>
 struct Number {
@@ -99,28 +107,46 @@ struct Number {
   text += array("ComponentTable", "components", layout.components);
   text += array("TermTable", "terms", layout.terms);
   text += each_term(layout.terms.size() - 1);
-  text += each_shape(layout.all_products);
+  text += each_shape(products);
   // Both compilers must see the same structures.
   text += fmt::format(
-      "static_assert(sizeof(WaveView) == {} && sizeof(Task) == {} && sizeof(Product) == {} &&\n"
-      "              sizeof(ComponentTable) == {});\n",
-      sizeof(WaveView), sizeof(Task), sizeof(Product), sizeof(ComponentTable));
-  return text + "}  // namespace tessera::gam::fixed\n";
+      "static_assert(sizeof(RowsView) == {} && sizeof(Product) == {} && sizeof(ComponentTable) == {});\n",
+      sizeof(RowsView), sizeof(Product), sizeof(ComponentTable));
+  return text;
+}
+
+/// The kernels of one file for one model.
+ModuleSource source_of(std::string_view file, std::string_view what, std::string constants) {
+  ModuleSource source;
+  source.headers = rows_kernel_files();
+  const auto kernels = std::ranges::find(source.headers, file, &NamedHeader::name);
+  source.text = std::move(kernels->text);
+  source.headers.erase(kernels);
+  source.headers.push_back(
+      {"rows_constants.hpp", std::move(constants) + "}  // namespace tessera::gam::fixed\n"});
+  source.name = fmt::format("{} {:016x}", what, std::hash<std::string>{}(source.headers.back().text));
+  std::ranges::move(standard_headers(), std::back_inserter(source.headers));
+  // Fused additions are part of the sums' bits, so whether there are any is said.
+  source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
+  return source;
 }
 
 }  // namespace
 
 ModuleSource kernel_source(const Rows& rows, const RowLayout& layout) {
-  ModuleSource source;
-  source.headers = rows_kernel_files();
-  source.text = std::move(source.headers.front().text);
-  source.headers.erase(source.headers.begin());
-  source.headers.push_back({"rows_constants.hpp", constants(rows, layout)});
-  source.name = fmt::format("fit rows {:016x}", std::hash<std::string>{}(source.headers.back().text));
-  for (NamedHeader& header : standard_headers()) source.headers.push_back(std::move(header));
-  // Fused additions are part of the sums' bits, so whether there are any is said.
-  source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
-  return source;
+  std::string text = constants(rows, layout, layout.all_products, "gam/rows/wave.hpp");
+  text += fmt::format("static_assert(sizeof(WaveView) == {} && sizeof(Task) == {});\n", sizeof(WaveView),
+                      sizeof(Task));
+  return source_of("gam/rows/kernels.cuh", "fit rows", std::move(text));
+}
+
+ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,
+                               bool response) {
+  std::string text = constants(rows, layout, layout.products_of_terms(), "gam/rows/prediction_view.hpp");
+  text += fmt::format("static_assert(sizeof(PredictionView) == {});\n", sizeof(PredictionView));
+  text += fmt::format("constexpr bool standard_errors = {};\nconstexpr bool predicts_mean = {};\n",
+                      standard_errors, response);
+  return source_of("gam/rows/prediction_kernels.cuh", "predict rows", std::move(text));
 }
 
 }  // namespace tessera::gam

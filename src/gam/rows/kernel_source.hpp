@@ -16,8 +16,13 @@ namespace tessera::gam {
 /// The name tells one such source from another.
 [[nodiscard]] ModuleSource kernel_source(const Rows& rows, const RowLayout& layout);
 
-/// The files that the kernels are made of, by the names they are included by; the kernels themselves come
-/// first. Written into the program when it is built.
+/// As `kernel_source`, the kernel that predicts rows (prediction_kernels.cuh): with standard errors or
+/// without, of the response's mean or of the linear predictor.
+[[nodiscard]] ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,
+                                             bool response);
+
+/// The files that the kernels are made of, by the names they are included by. Written into the program when
+/// it is built.
 [[nodiscard]] std::vector<NamedHeader> rows_kernel_files();
 
 }  // namespace tessera::gam

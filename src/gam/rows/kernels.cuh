@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the device pass. They are compiled where they run, for one model: `rows_constants.hpp` is
-// written then, by kernel_source.cpp, and holds what is known of the model before its rows are.
+// The kernels that sum over the rows, compiled where they run, for one model.
 //
 // Rows are cut into slices, blocks of the job or parts of them; a wave of slices is worked on at once:
 //
@@ -10,9 +9,8 @@
 //   accumulate       one thread an element: the wave's partials into the reproducible sum
 //
 // No floating-point addition's order depends on the size of a wave or on which slices it holds.
-#include "gam/rows/evaluation.hpp"
+#include "gam/rows/terms.cuh"
 #include "gam/rows/wave.hpp"
-#include "rows_constants.hpp"
 
 #include <cstdint>
 #include <tessera/job/reproducible_sum_core.hpp>
@@ -35,80 +33,22 @@ Slice slice_of(const WaveView& wave, int in_wave) {
   return {begin, end > begin ? static_cast<int>(end - begin) : 0};
 }
 
-constexpr int placements_of(const TermTable& term) {
-  return term.placement_end - term.placement_begin;
-}
-
-/// Multiplies components i, i + 1, … of term t into `values`, of which there are `count` by now, and adds
-/// up where the first of them lies in each placement.
-template <int t, int i, int count>
-void add_components(const WaveView& wave, std::int64_t row, double* values, int* starts) {
-  constexpr TermTable term = fixed::terms[t];
-  if constexpr (term.component_begin + i < term.component_end) {
-    constexpr ComponentTable component = fixed::components[term.component_begin + i];
-    int first = 0;
-    if constexpr (component.kind == ComponentKind::factor) {
-      first = wave.columns.codes[component.variable][row];
-    } else if constexpr (component.kind == ComponentKind::numeric) {
-      double sum = 0;
-#pragma unroll
-      for (int part = 0; part < component.parts; ++part) {
-        const double x = wave.columns.numbers[fixed::part_variables[component.part_begin + part]][row];
-        sum += numeric_part(wave.numbers + component.part_numbers + 2 * part, x);
-      }
-#pragma unroll
-      for (int k = 0; k < count; ++k) values[k] *= sum;
-    } else {
-      const double x = wave.columns.numbers[component.variable][row];
-      MarginTable margin = component.margin;
-      const MarginTable& known = wave.components[term.component_begin + i].margin;
-      margin.begin = known.begin;
-      margin.end = known.end;
-      margin.inverse_step = known.inverse_step;
-      const Located located = locate(margin, wave.numbers, x);
-      double four[4];
-      local_values(margin, wave.numbers, located, four);
-#pragma unroll
-      for (int k = count - 1; k >= 0; --k) {
-        const double value = values[k];
-#pragma unroll
-        for (int j = 0; j < 4; ++j) values[4 * k + j] = value * four[j];
-      }
-      first = located.first;
-    }
-#pragma unroll
-    for (int p = 0; p < placements_of(term); ++p) {
-      starts[p] += fixed::strides[fixed::placements[term.placement_begin + p].stride_begin + i] * first;
-    }
-    constexpr int more = component.kind == ComponentKind::spline ? 4 : 1;
-    add_components<t, i + 1, count * more>(wave, row, values, starts);
-  }
-}
-
-/// Values and starts of term t for row `row`, kept at place `at` of the wave where products need them.
-/// Returns what the term adds to the predictor.
+/// What term t adds to the predictor of row `row`; its values and starts are kept at index `at` of the wave
+/// where products need them.
 template <PassKind kind, int t>
 double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
-  double values[term.nonzeros];
-  int starts[placements_of(term)] = {};
-  values[0] = 1;
-  add_components<t, 0, 1>(wave, row, values, starts);
+  const EvaluatedTerm<t> here = evaluate<t>(wave, row);
   if constexpr (kind != PassKind::deviance) {
     double* kept = wave.values + term.value_begin * wave.capacity + at * term.nonzeros;
 #pragma unroll
-    for (int k = 0; k < term.nonzeros; ++k) kept[k] = values[k];
+    for (int k = 0; k < term.nonzeros; ++k) kept[k] = here.values[k];
 #pragma unroll
     for (int p = 0; p < placements_of(term); ++p)
-      wave.starts[(term.placement_begin + p) * wave.capacity + at] = starts[p];
+      wave.starts[(term.placement_begin + p) * wave.capacity + at] = here.starts[p];
   }
   if constexpr (kind == PassKind::moments) return 0;
-  const double* coef = wave.raw_coef + term.raw_begin + starts[0];
-  double sum = 0;
-#pragma unroll
-  for (int k = 0; k < term.nonzeros; ++k)
-    sum += coef[fixed::offsets[fixed::placements[term.placement_begin].offset_begin + k]] * values[k];
-  return sum;
+  return sum_with<t>(here, wave.raw_coef);
 }
 
 /// Makes the row at place `at` of the wave give nothing to any product.
@@ -136,10 +76,7 @@ void evaluate_row(const WaveView& wave) {
     for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = 0;
     return;
   }
-  double offset = 0;
-#pragma unroll
-  for (int i = 0; i < fixed::offset_count; ++i)
-    offset += wave.response_factor * wave.columns.numbers[fixed::offset_variables[i]][row];
+  const double offset = offset_of(wave, row);
   double eta = offset;
   fixed::for_each_term([&](auto t) { eta += evaluate_term<kind, decltype(t)::value>(wave, row, at); });
   double prior = 1;

@@ -302,6 +302,10 @@ std::span<const Product> RowLayout::products(PassKind kind) const noexcept {
   }
 }
 
+std::span<const Product> RowLayout::products_of_terms() const noexcept {
+  return std::span(all_products).subspan(terms.size() - 1);
+}
+
 RawMoments RowLayout::moments(std::span<const double> reduced) const {
   RawMoments moments;
   moments.sum_weight = reduced[0];
@@ -322,17 +326,33 @@ RawSums RowLayout::sums(std::span<const double> reduced) const {
   const auto gradient = reduced.subspan(scalar_count, at(raw_size_));
   sums.gradient.assign(gradient.begin(), gradient.end());
   sums.gram = Matrix(raw_size_, raw_size_);
-  for (const Product& product : std::span(all_products).subspan(terms.size() - 1)) {
-    if (product.symmetric) {
-      unpack_band(product, reduced, sums.gram);
-    } else {
-      unpack(product, reduced, sums.gram);
-    }
-  }
+  for_each_sum([&](std::int64_t sum, int i, int j) {
+    sums.gram(i, j) = reduced[at(sum)];
+    sums.gram(j, i) = reduced[at(sum)];
+  });
   return sums;
 }
 
-void RowLayout::unpack(const Product& product, std::span<const double> reduced, Matrix& gram) const {
+std::vector<double> RowLayout::packed(const Matrix& form) const {
+  std::vector<double> packed(at(width_));
+  for_each_sum(
+      [&](std::int64_t sum, int i, int j) { packed[at(sum)] = i == j ? form(i, i) : 2 * form(i, j); });
+  return packed;
+}
+
+template <class Use>
+void RowLayout::for_each_sum(const Use& use) const {
+  for (const Product& product : products_of_terms()) {
+    if (product.symmetric) {
+      for_each_of_band(product, use);
+    } else {
+      for_each_of_pair(product, use);
+    }
+  }
+}
+
+template <class Use>
+void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
   const TermTable& row = terms[at(product.row_term)];
   const TermTable& column = terms[at(product.column_term)];
   const int* row_strides = strides.data() + placements[at(product.row_placement)].stride_begin;
@@ -362,21 +382,19 @@ void RowLayout::unpack(const Product& product, std::span<const double> reduced, 
         break;
       }
     }
-    const double* values = reduced.data() + product.begin + static_cast<std::int64_t>(p) * product.columns;
-    const int i = row.raw_begin + p;
+    const std::int64_t line = product.begin + static_cast<std::int64_t>(p) * product.columns;
     for (int q = 0; q < product.columns; ++q) {
-      const int j = column.raw_begin + shared_part + own_part[at(q)];
-      gram(i, j) = values[q];
-      gram(j, i) = values[q];
+      use(line + q, row.raw_begin + p, column.raw_begin + shared_part + own_part[at(q)]);
     }
   }
 }
 
-void RowLayout::unpack_band(const Product& product, std::span<const double> reduced, Matrix& gram) const {
+template <class Use>
+void RowLayout::for_each_of_band(const Product& product, const Use& use) const {
   const TermTable& term = terms[at(product.row_term)];
   const std::vector<BandSpline> splines = band_of(term);
   for (int p = 0; p < product.rows; ++p) {
-    const double* values = reduced.data() + product.begin + static_cast<std::int64_t>(p) * product.columns;
+    const std::int64_t line = product.begin + static_cast<std::int64_t>(p) * product.columns;
     for (int q = 0; q < product.columns; ++q) {
       int other = p;
       bool inside = true;
@@ -388,11 +406,7 @@ void RowLayout::unpack_band(const Product& product, std::span<const double> redu
         inside = inside && index >= 0 && index < spline.size;
         other += distance * spline.stride;
       }
-      if (!inside || other < p) continue;
-      const int i = term.raw_begin + p;
-      const int j = term.raw_begin + other;
-      gram(i, j) = values[q];
-      gram(j, i) = values[q];
+      if (inside && other >= p) use(line + q, term.raw_begin + p, term.raw_begin + other);
     }
   }
 }

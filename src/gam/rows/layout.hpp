@@ -40,11 +40,16 @@ class RowLayout {
   [[nodiscard]] std::size_t width(PassKind kind) const noexcept;
   /// Products that a pass of this kind forms.
   [[nodiscard]] std::span<const Product> products(PassKind kind) const noexcept;
+  /// Those of two terms of the model, or of one with itself.
+  [[nodiscard]] std::span<const Product> products_of_terms() const noexcept;
 
   /// Of a start or a step.
   [[nodiscard]] RawSums sums(std::span<const double> reduced) const;
   [[nodiscard]] RawMoments moments(std::span<const double> reduced) const;
   [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
+  /// A symmetric form over raw columns as it is applied to a row: the row's products, each times the number
+  /// where a step adds it, sum up to r' form r. Where nothing is summed it is zero.
+  [[nodiscard]] std::vector<double> packed(const Matrix& form) const;
 
   std::vector<double> numbers;
   std::vector<ComponentTable> components;
@@ -72,8 +77,13 @@ class RowLayout {
   void add_product(int row_term, int column_term, std::uint64_t mask);
   void add_square(int index, const RawTerm& term);
   void take_in(Product product, int columns);
-  void unpack(const Product& product, std::span<const double> reduced, Matrix& gram) const;
-  void unpack_band(const Product& product, std::span<const double> reduced, Matrix& gram) const;
+  /// Calls `use(index among the sums, i, j)` for each pair of raw columns i and j, once, that a row can have.
+  template <class Use>
+  void for_each_sum(const Use& use) const;
+  template <class Use>
+  void for_each_of_pair(const Product& product, const Use& use) const;
+  template <class Use>
+  void for_each_of_band(const Product& product, const Use& use) const;
 
   /// For each placement, which components it leaves out (bit i: the i-th of its term).
   std::vector<std::uint64_t> left_out_;

@@ -2,10 +2,18 @@
 // The device pass of a build without CUDA, which finds no device to run it on.
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device.hpp"
+#include "gam/rows/device_prediction.hpp"
 
 #include <tessera/error.hpp>
 
 namespace tessera::gam {
+namespace {
+
+[[noreturn]] void fail() {
+  throw Error(ErrorCode::job_fault, "this build has no CUDA: configure with TESSERA_ENABLE_CUDA=ON");
+}
+
+}  // namespace
 
 struct DeviceRows::OnDevice {};
 
@@ -15,11 +23,28 @@ DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t b
 DeviceRows::~DeviceRows() = default;
 
 void DeviceRows::add(PassKind, std::span<const double>, const Tile&, ReproducibleSum&) {
-  throw Error(ErrorCode::job_fault, "this build has no CUDA: configure with TESSERA_ENABLE_CUDA=ON");
+  fail();
 }
 
 std::int64_t DeviceRows::bytes_per_row() const {
   return 2 * column_bytes_per_row(rows_);
+}
+
+DevicePrediction::DevicePrediction(const Rows& rows, const RowLayout& layout,
+                                   std::span<const double> raw_coef, std::span<const double> form,
+                                   bool response)
+    : rows_(rows),
+      layout_(layout),
+      raw_coef_(raw_coef),
+      form_(form),
+      source_(prediction_source(rows, layout, !form.empty(), response)) {}
+
+void DevicePrediction::predict(const Tile&, std::span<Prediction>) const {
+  fail();
+}
+
+std::int64_t DevicePrediction::bytes_per_row() const {
+  return column_bytes_per_row(rows_);
 }
 
 }  // namespace tessera::gam

@@ -6,6 +6,7 @@
 #include "gam/rows/device.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
+#include "gam/rows/real_devices.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -29,9 +30,7 @@ struct RowPass::State {
   /// Compiles the kernels, once for the job, before they are first needed. A failure is not looked at here:
   /// it fails the tiles, and the job falls back with the reason.
   void compile() {
-    const auto is_real = [](const InventoryDevice& one) { return !one.simulated; };
-    const auto devices = job.inventory().devices();
-    if (compiled || !plan.on_devices() || job.on_host() || std::ranges::none_of(devices, is_real)) return;
+    if (compiled || !begins_on_real_devices(job, plan)) return;
     (void)job.compile(device.source());
     compiled = true;
   }

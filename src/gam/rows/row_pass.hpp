@@ -20,9 +20,9 @@ struct Rows {
   const Frame* frame = nullptr;
   const Design* design = nullptr;
   Family family;
-  int response = 0;          ///< index into the frame
-  std::vector<int> offsets;  ///< variables whose sum is the offset
-  int prior_weight = -1;     ///< index into the frame; -1: all ones
+  int response = 0;            ///< index into the frame; -1: there is none, in rows to be predicted
+  std::vector<int> offsets{};  ///< variables whose sum is the offset
+  int prior_weight = -1;       ///< index into the frame; -1: all ones
   /// Powers of two by which the response with its offsets, and the prior weights, are multiplied in every
   /// row: a fit computes in units in which neither is large or small.
   double response_factor = 1;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/rows/tables.hpp"
+#include "gam/rows/rows_view.hpp"
 
 #include <cstdint>
 
 /// What the host hands to the kernels of the device pass: plain structures, the same on both sides.
 namespace tessera::gam {
 
-inline constexpr int threads_per_block = 128;
 /// Sums of one task in shared memory, all workers together: 48 KiB, which every device has.
 inline constexpr int shared_elements = 6144;
 /// Sums of one task at most, so that four workers or more share its rows.
@@ -22,13 +21,6 @@ inline constexpr int task_elements = shared_elements / 4;
   return lanes;
 }
 
-/// The columns of the rows at hand, by the frame's variable indices.
-struct ColumnsView {
-  const double* const* numbers;
-  const std::int32_t* const* codes;
-  const std::uint8_t* complete;
-};
-
 /// A part of one product's sums that fits in shared memory, and how many workers form it: each is `lanes_for`
 /// threads, with sums of its own.
 struct Task {
@@ -40,13 +32,8 @@ struct Task {
 
 /// Slices `first_slice … first_slice + slices - 1` of the rows at hand, and their scratch. Arrays over rows
 /// have `capacity` = slices x slice_rows of them.
-struct WaveView {
-  const double* numbers;             ///< of the layout
-  const ComponentTable* components;  ///< for what the data say of the margins
+struct WaveView : RowsView {
   const Product* products;
-  const double* raw_coef;  ///< not read for moments
-  ColumnsView columns;
-  double response_factor;  ///< of the response and the offsets
   double prior_factor;
   std::int64_t rows;  ///< at hand: of the part of the tile
   std::int64_t block_rows;

@@ -2,8 +2,11 @@
 // Sums over rows on real devices: the host's to rounding, and the same bits however the rows are cut.
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device.hpp"
+#include "gam/rows/device_prediction.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
+#include "gam/rows/prediction_pass.hpp"
+#include "gam/rows/variance_form.hpp"
 #include "job/state.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/rows_model.hpp"
@@ -167,6 +170,54 @@ TEST_P(GpuRows, BitsDoNotDependOnPartsMemoryOrDevices) {
       many.push_back({begin, std::min(begin + 3000, row_count)});
     }
     EXPECT_EQ(sum_of_parts(model, PassKind::step, block, many, plenty, in_turn), whole);
+  }
+}
+
+TEST_P(GpuRows, PredictionsAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {
+  Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 26});
+  rows_test::add_blocks(model);
+  tessera::Job host_job(comm_, on_cpu());
+  const JobRows mine(*job_, model);
+  for (const bool response : {false, true}) {
+    const Posterior posterior = posterior_of(model, response);
+    const auto device =
+        comm_.allgatherv(std::span<const Prediction>(predict_rows(*job_, mine.plan, mine.rows, posterior)));
+    ASSERT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
+    const JobRows host_mine(host_job, model);
+    const auto host = comm_.allgatherv(
+        std::span<const Prediction>(predict_rows(host_job, host_mine.plan, host_mine.rows, posterior)));
+    double range = 0;
+    for (const Prediction& one : host) range = std::max(range, std::isnan(one.fit) ? 0 : std::abs(one.fit));
+    for (std::size_t row = 0; row < host.size(); ++row) {
+      ASSERT_EQ(std::isnan(device[row].fit), model.frame.complete[row] == 0) << row;
+      if (model.frame.complete[row] == 0) continue;
+      EXPECT_NEAR(device[row].fit, host[row].fit, 1e-13 * range) << row;
+      EXPECT_NEAR(device[row].se, host[row].se, tolerance * host[row].se + 1e-13 * range) << row;
+    }
+    // Each row by itself, on one device after the other.
+    if (job_->devices().empty()) continue;
+    const RowLayout layout(model.design);
+    const Rows rows = model.rows_of(model.frame);
+    const auto raw_coef = model.design.raw_coefficients(posterior.coef);
+    const auto form = variance_form(model.design, layout, posterior.covariance);
+    const DevicePrediction prediction(rows, layout, raw_coef, form, response);
+    for (std::int64_t begin = 0; begin < row_count; begin += 13'007) {
+      const Range part{begin, std::min(begin + 13'007, row_count)};
+      const std::size_t index = static_cast<std::size_t>(begin / 13'007) % job_->devices().size();
+      tessera::DeviceContext& context = job_->devices().context_at(index);
+      context.bind();
+      const tessera::Tile tile =
+          driven_[index].next_call(part, {0, row_count}, static_cast<int>(index), context,
+                                   job_->buffers().pool_at(index), 1 << 30, nullptr);
+      std::vector<Prediction> out(static_cast<std::size_t>(part.size()));
+      prediction.predict(tile, out);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const auto row = static_cast<std::size_t>(begin) + i;
+        if (model.frame.complete[row] == 0) continue;
+        EXPECT_EQ(out[i].fit, device[row].fit) << row;
+        EXPECT_EQ(out[i].se, device[row].se) << row;
+      }
+    }
   }
 }
 

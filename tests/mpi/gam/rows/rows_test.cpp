@@ -3,12 +3,16 @@
 // the ranks, threads and devices.
 #include "gam/rows/columns.hpp"
 #include "gam/rows/host.hpp"
+#include "gam/rows/host_prediction.hpp"
 #include "gam/rows/layout.hpp"
+#include "gam/rows/prediction_pass.hpp"
+#include "gam/rows/variance_form.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/rows_model.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <tessera/tessera.hpp>
 #include <vector>
 
@@ -58,6 +62,33 @@ void expect_passes_of_one_thread(tessera::Job& job, const Model& model) {
   EXPECT_EQ(moments.sum_weighted_response, expected.sum_weighted_response);
 }
 
+/// The predictions of a rank's rows are those of one thread, too.
+void expect_predictions_of_one_thread(tessera::Job& job, Model model) {
+  rows_test::add_blocks(model);
+  const Posterior posterior = posterior_of(model, true);
+  const RowLayout layout(model.design);
+  const auto raw_coef = model.design.raw_coefficients(posterior.coef);
+  const auto form = variance_form(model.design, layout, posterior.covariance);
+  const Rows all = model.rows_of(model.frame);
+  std::vector<Prediction> alone(static_cast<std::size_t>(row_count));
+  HostPrediction(all, layout, raw_coef, form, true).predict(0, alone.size(), alone);
+
+  const tessera::Plan plan = job.plan(row_count);
+  const tessera::Range mine = job.local_range(plan);
+  const Frame part = rows_test::part_of(model.frame, mine);
+  const std::vector<Prediction> predictions = predict_rows(job, plan, model.rows_of(part), posterior);
+  ASSERT_EQ(std::ssize(predictions), mine.size());
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    const auto row = static_cast<std::size_t>(mine.begin) + i;
+    if (model.frame.complete[row] == 0) {
+      EXPECT_TRUE(std::isnan(predictions[i].fit));
+      continue;
+    }
+    EXPECT_EQ(predictions[i].fit, alone[row].fit) << row;
+    EXPECT_EQ(predictions[i].se, alone[row].se) << row;
+  }
+}
+
 class RowPasses : public ::testing::TestWithParam<Family> {
  protected:
   Model model_ = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 11, .terms = 10});
@@ -70,6 +101,7 @@ TEST_P(RowPasses, HaveTheBitsOfOneThreadOnTheHost) {
     options.policy = tessera::Policy::cpu;
     tessera::Job job(comm_, options);
     expect_passes_of_one_thread(job, model_);
+    expect_predictions_of_one_thread(job, model_);
   }
 }
 
@@ -77,6 +109,7 @@ TEST_P(RowPasses, HaveTheBitsOfOneThreadOnSimulatedDevices) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:2xH200+T4; *:A100");
   tessera::Job job(comm_);
   expect_passes_of_one_thread(job, model_);
+  expect_predictions_of_one_thread(job, model_);
   EXPECT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::devices);
 }
 
@@ -85,6 +118,14 @@ TEST_P(RowPasses, HaveTheBitsOfOneThreadAfterAFallback) {
   const ScopedVariable fault("TESSERA_FAULT", "throw@rank0.device0");
   tessera::Job job(comm_);
   expect_passes_of_one_thread(job, model_);
+  EXPECT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::fallback);
+}
+
+TEST_P(RowPasses, PredictTheSameBitsAfterAFallback) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
+  const ScopedVariable fault("TESSERA_FAULT", "throw@rank0.device0");
+  tessera::Job job(comm_);
+  expect_predictions_of_one_thread(job, model_);
   EXPECT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::fallback);
 }
 

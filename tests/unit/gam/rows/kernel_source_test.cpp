@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -70,18 +71,34 @@ struct Case {
 
 class RowsKernels : public ::testing::TestWithParam<Case> {};
 
-TEST_P(RowsKernels, Compile) {
+/// Skips without a compiler.
+void expect_kernels(const ModuleSource& source, const char* target, const std::vector<const char*>& kernels) {
   const auto compiler = tessera::nvrtc_compiler();
-  const ModuleSource source = source_of(make_model(GetParam().options));
-  const CompileOutcome outcome = compiler->compile(source, GetParam().target);
+  const CompileOutcome outcome = compiler->compile(source, target);
   if (compiler->version().empty()) GTEST_SKIP() << std::get<CompileFailure>(outcome).reason;
   const auto* compiled = std::get_if<CompiledModule>(&outcome);
   ASSERT_NE(compiled, nullptr) << std::get<CompileFailure>(outcome).log << constants_of(source);
   EXPECT_EQ(compiled->log, "");
-  for (const char* kernel : {"evaluate_moments", "evaluate_start", "evaluate_step", "evaluate_deviance",
-                             "form_partials", "form_scalars", "accumulate"}) {
+  for (const char* kernel : kernels)
     EXPECT_NE(compiled->image.find(".text." + std::string(kernel)), std::string::npos) << kernel;
-  }
+}
+
+TEST_P(RowsKernels, Compile) {
+  expect_kernels(source_of(make_model(GetParam().options)), GetParam().target,
+                 {"evaluate_moments", "evaluate_start", "evaluate_step", "evaluate_deviance", "form_partials",
+                  "form_scalars", "accumulate"});
+}
+
+TEST_P(RowsKernels, ThatPredictCompile) {
+  const Model model = make_model(GetParam().options);
+  Rows rows = model.rows_of(model.frame);
+  rows.response = -1;
+  const RowLayout layout(model.design);
+  expect_kernels(prediction_source(rows, layout, true, true), GetParam().target, {"predict"});
+  EXPECT_NE(prediction_source(rows, layout, true, false).name,
+            prediction_source(rows, layout, true, true).name);
+  EXPECT_NE(prediction_source(rows, layout, false, true).name,
+            prediction_source(rows, layout, true, true).name);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -183,23 +183,7 @@ TEST(Rows, ATermWithItselfIsABand) {
 
 TEST(Rows, PredictionIsTheDenseRowTimesTheMap) {
   Model model = make_model({.rows = 60, .missing = false});
-  // Two blocks that share the raw columns out at an odd place, with a map of arbitrary numbers each.
-  const int cut = 37;
-  int coef = 0;
-  for (const auto& [begin, size] : {std::array{0, cut}, std::array{cut, model.design.raw_size - cut}}) {
-    CoefBlock block;
-    block.raw_begin = begin;
-    block.raw_size = size;
-    block.coef_begin = coef;
-    block.coef_size = 5;
-    block.map = Matrix(size, 5);
-    for (std::size_t i = 0; i < block.map.values().size(); ++i) {
-      block.map.values()[i] = std::sin(static_cast<double>(i + 1));
-    }
-    coef += 5;
-    model.design.blocks.push_back(std::move(block));
-  }
-  model.design.coef_size = coef;
+  rows_test::add_blocks(model);
   std::vector<double> x(10);
   for (std::size_t row = 0; row < 60; ++row) {
     const auto dense = rows_test::dense_row(model, row);

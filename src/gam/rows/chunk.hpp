@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/evaluation.hpp"
+#include "gam/rows/layout.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+/// Rows on the host, a few hundred at a time, in buffers that stay in the core's cache: what every pass of
+/// the host begins with.
+namespace tessera::gam {
+
+/// Rows evaluated together: the values of one term stay in the first-level cache, those of all terms in
+/// the second. The bits do not depend on it.
+inline constexpr int chunk_rows = 256;
+
+/// The complete rows of a run of rows, as arrays over them. Arrays over terms and placements follow one
+/// another with `chunk_rows` rows each.
+struct RowChunk {
+  explicit RowChunk(const LayoutView& view);
+
+  [[nodiscard]] double* values_of(const TermTable& term) {
+    return values.data() + term.value_begin * chunk_rows;
+  }
+  [[nodiscard]] int* starts_of(int placement) {
+    return starts.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows;
+  }
+
+  int count = 0;
+  std::vector<std::size_t> index;  ///< local rows
+  std::vector<double> offset, eta;
+  std::vector<int> first;    ///< starts of one component
+  std::vector<double> part;  ///< values of one component
+  std::vector<int> starts;
+  std::vector<double> values;  ///< of the terms, then the residual
+};
+
+/// Evaluates the terms of rows. Thread-safe: each thread has a chunk of its own.
+class RowEvaluator {
+ public:
+  RowEvaluator(const Rows& rows, const RowLayout& layout) : rows_(rows), view_(layout.view()) {}
+
+  /// Finds the complete rows among local rows [begin, end), at most `chunk_rows`, and their offsets, at which
+  /// their predictors begin.
+  void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
+  /// Values and starts of one term.
+  void evaluate_term(int term, RowChunk& chunk) const;
+  /// eta += the term's values times its coefficients.
+  void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
+
+ private:
+  void evaluate_component(const ComponentTable& component, const RowChunk& chunk, int* starts,
+                          double* values) const;
+
+  const Rows& rows_;
+  LayoutView view_;
+};
+
+/// One term of a product over the rows of a chunk.
+struct ProductSide {
+  const double* values;  ///< `nonzeros` a row
+  const int* starts;     ///< one a row
+};
+[[nodiscard]] inline ProductSide side_of(const LayoutView& view, const RowChunk& chunk,
+                                         const std::vector<double>& values, int term, int placement) {
+  return {values.data() + view.terms[term].value_begin * chunk_rows,
+          chunk.starts.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows};
+}
+
+/// Two neighbouring doubles in one register of any 64-bit processor.
+using Two = double __attribute__((vector_size(16)));
+
+/// From wherever they lie: they are aligned as doubles are, not as pairs.
+inline Two load_two(const double* from) {
+  Two two;
+  std::memcpy(&two, from, sizeof two);
+  return two;
+}
+inline void store_two(double* to, Two two) {
+  std::memcpy(to, &two, sizeof two);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/rows_view.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/tile.hpp>
+#include <tessera/memory/arena.hpp>
+#include <tessera/memory/buffer_pool.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Copies to the device of a tile, and its memory, for the passes over rows.
+namespace tessera::gam {
+
+inline void check(cudaError_t status, const std::string& what) {
+  if (status == cudaSuccess) return;
+  throw Error(ErrorCode::job_fault,
+              what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+}
+
+inline cudaStream_t stream_of(const Tile& tile) {
+  return static_cast<cudaStream_t>(tile.stream().native());
+}
+
+/// The host's memory may be reused when this returns: it is pageable, so CUDA has taken it by then.
+template <class T>
+void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
+  if (count == 0) return;
+  check(cudaMemcpyAsync(to, host, count * sizeof(T), cudaMemcpyHostToDevice, stream_of(tile)),
+        "copy of " + std::to_string(count * sizeof(T)) + " bytes to the device");
+}
+
+/// A copy on the device that stays there between passes.
+template <class T>
+Buffer<T> kept(const T* host, std::size_t count, const Tile& tile) {
+  Buffer<T> buffer = tile.buffers().take<T>(count, tile.stream());
+  upload(buffer.data(), host, count, tile);
+  return buffer;
+}
+template <class T>
+Buffer<T> kept(const std::vector<T>& host, const Tile& tile) {
+  return kept(host.data(), host.size(), tile);
+}
+
+/// Memory for this call alone.
+template <class T>
+T* scratch(std::int64_t count, const Tile& tile) {
+  return tile.arena().take<T>(static_cast<std::size_t>(count));
+}
+
+/// Blocks of `threads_per_block` for so many threads.
+inline unsigned blocks_for(std::int64_t threads) {
+  return static_cast<unsigned>((threads + threads_per_block - 1) / threads_per_block);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/rows/device_prediction.hpp"
+
+#include "gam/rows/columns.hpp"
+#include "gam/rows/device_columns.hpp"
+#include "gam/rows/device_memory.hpp"
+#include "gam/rows/prediction_view.hpp"
+
+#include <tessera/device/backend.hpp>
+
+#include <algorithm>
+
+namespace tessera::gam {
+namespace {
+
+static_assert(sizeof(Prediction) == 2 * sizeof(double));
+
+/// Rows whose values are in scratch memory at once: what they take stays in a device's cache, and every
+/// multiprocessor has some.
+constexpr std::int64_t most_rows_at_once = std::int64_t{1} << 17;
+
+struct PredictionKernel {
+  KernelView predict;
+};
+
+}  // namespace
+
+DevicePrediction::DevicePrediction(const Rows& rows, const RowLayout& layout,
+                                   std::span<const double> raw_coef, std::span<const double> form,
+                                   bool response)
+    : rows_(rows),
+      layout_(layout),
+      raw_coef_(raw_coef),
+      form_(form),
+      source_(prediction_source(rows, layout, !form.empty(), response)) {}
+
+std::int64_t DevicePrediction::scratch_bytes_per_row() const {
+  if (form_.empty()) return 0;
+  const LayoutView view = layout_.view();
+  return std::int64_t{sizeof(double)} * view.values_per_row +
+         std::int64_t{sizeof(int)} * view.placement_count;
+}
+
+std::int64_t DevicePrediction::bytes_per_row() const {
+  return column_bytes_per_row(rows_) + std::int64_t{sizeof(Prediction)} + scratch_bytes_per_row();
+}
+
+void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) const {
+  if (out.empty()) return;
+  const auto backend = probe_backend_with_compile(source_.name, [&](const BackendContext& context) {
+    return PredictionKernel{context.modules->load(source_, context.capability).kernel("predict")};
+  });
+  DeviceLayout layout;
+  layout.load(layout_, tile);
+  DeviceColumns columns;
+  columns.load(rows_, tile);
+  const auto in_arena = [&](std::span<const double> numbers) {
+    auto* copy = scratch<double>(std::ssize(numbers), tile);
+    upload(copy, numbers.data(), numbers.size(), tile);
+    return copy;
+  };
+
+  const std::int64_t rows = std::ssize(out);
+  const std::int64_t at_once = std::min(rows, most_rows_at_once);
+  const LayoutView tables = layout_.view();
+  PredictionView view{};
+  view.numbers = layout.numbers();
+  view.components = layout.components();
+  view.raw_coef = in_arena(raw_coef_);
+  view.columns = columns.view();
+  view.response_factor = rows_.response_factor;
+  if (!form_.empty()) {
+    const auto products = layout_.products_of_terms();
+    view.form = in_arena(form_);
+    view.products = layout.products() + (products.data() - layout_.all_products.data());
+    view.product_count = static_cast<int>(products.size());
+    view.values = scratch<double>(at_once * tables.values_per_row, tile);
+    view.starts = scratch<int>(at_once * tables.placement_count, tile);
+  }
+  auto* const predictions = scratch<double>(2 * rows, tile);
+  for (; view.first < rows; view.first += at_once) {
+    if (tile.stopping()) return;
+    view.count = std::min(at_once, rows - view.first);
+    view.out = predictions + 2 * view.first;
+    launch(backend.built->predict, {blocks_for(view.count)}, {threads_per_block}, 0, tile.stream(), view);
+  }
+  check(cudaMemcpyAsync(out.data(), predictions, out.size_bytes(), cudaMemcpyDeviceToHost, stream_of(tile)),
+        "copy of the predictions from the device");
+  check(cudaStreamSynchronize(stream_of(tile)), "prediction of rows");
+}
+
+}  // namespace tessera::gam

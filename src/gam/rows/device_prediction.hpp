@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/kernel_source.hpp"
+#include "gam/rows/layout.hpp"
+#include "gam/rows/prediction.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <tessera/job/tile.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace tessera::gam {
+
+/// Predictions of rows on GPUs: a thread a row. The columns of a tile go to its device, part by part, and the
+/// predictions come back; nothing stays there.
+class DevicePrediction {
+ public:
+  /// `form` is `variance_form`; empty: no standard errors. All outlive it.
+  DevicePrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
+                   std::span<const double> form, bool response);
+
+  /// The kernel, to be compiled for the job as that of `DeviceRows`.
+  [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
+
+  /// The rows of `tile.range()`, of which `out` has one element each. Thread-safe for tiles of different
+  /// devices; the tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that
+  /// failed.
+  void predict(const Tile& tile, std::span<Prediction> out) const;
+
+  /// Device memory that a part of a tile needs, in bytes a row.
+  [[nodiscard]] std::int64_t bytes_per_row() const;
+
+ private:
+  [[nodiscard]] std::int64_t scratch_bytes_per_row() const;
+
+  const Rows& rows_;
+  const RowLayout& layout_;
+  std::span<const double> raw_coef_;
+  std::span<const double> form_;
+  ModuleSource source_;
+};
+
+}  // namespace tessera::gam

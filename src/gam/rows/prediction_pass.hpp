@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/prediction.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <tessera/job/job.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// *Collective.* Predicts this rank's rows of `plan`, in one `Job::map`: on the job's devices or its hosts,
+/// with the same bits for any number of ranks, threads and devices of one kind. `rows` needs no response. A
+/// level that the design has not is one of a random effect alone, and has no column. Throws as `Job::map`.
+/// Cost: O((4 J)^2) a row for J splines with standard errors, else O(4 J).
+[[nodiscard]] std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
+                                                   const Posterior& posterior);
+
+}  // namespace tessera::gam

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/rows_view.hpp"
+
+#include <cstdint>
+
+namespace tessera::gam {
+
+/// Rows `0 … count - 1` of those at hand, and their scratch, which has `count` rows of everything.
+struct PredictionView : RowsView {
+  const double* form;  ///< `variance_form`; not read without standard errors
+  const Product* products;
+  int product_count;
+  std::int64_t first;  ///< of the rows at hand
+  std::int64_t count;
+  double* values;  ///< by nonzero of any term, then by row
+  int* starts;     ///< by placement, then by row
+  double* out;     ///< a row's prediction, then its standard error
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/job.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <algorithm>
+
+namespace tessera::gam {
+
+/// Whether a pass over `plan` begins on devices that kernels must be compiled for.
+[[nodiscard]] inline bool begins_on_real_devices(const Job& job, const Plan& plan) {
+  return plan.on_devices() && !job.on_host() &&
+         std::ranges::any_of(job.inventory().devices(),
+                             [](const InventoryDevice& device) { return !device.simulated; });
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's predictions, without a job: against dense rows, and bit against bit.
+#include "gam/rows/host_prediction.hpp"
+
+#include "gam/rows/variance_form.hpp"
+#include "support/rows_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+using rows_test::Model;
+using namespace tessera::gam;
+
+/// Of all rows, which are cut at `cuts`.
+std::vector<Prediction> predict(const Model& model, const Posterior& posterior,
+                                const std::vector<std::size_t>& cuts = {}) {
+  const RowLayout layout(model.design);
+  const Rows rows = model.rows_of(model.frame);
+  const std::vector<double> raw_coef = model.design.raw_coefficients(posterior.coef);
+  std::vector<double> form;
+  if (!posterior.covariance.empty()) form = variance_form(model.design, layout, posterior.covariance);
+  const HostPrediction host(rows, layout, raw_coef, form, posterior.response);
+  std::vector<Prediction> out(model.frame.complete.size());
+  std::size_t begin = 0;
+  const auto predict_to = [&](std::size_t end) {
+    host.predict(begin, end, std::span(out).subspan(begin, end - begin));
+    begin = end;
+  };
+  for (const std::size_t cut : cuts) predict_to(cut);
+  predict_to(out.size());
+  return out;
+}
+
+/// By the definition: x = M'r, then x'b and x'Vx, in long double.
+Prediction dense_prediction(const Model& model, std::size_t row, const Posterior& posterior) {
+  const std::vector<long double> raw = rows_test::dense_row(model, row);
+  std::vector<long double> x(posterior.coef.size());
+  for (const CoefBlock& block : model.design.blocks) {
+    for (int j = 0; j < block.coef_size; ++j) {
+      for (int i = 0; i < block.raw_size; ++i)
+        x[static_cast<std::size_t>(block.coef_begin + j)] +=
+            raw[static_cast<std::size_t>(block.raw_begin + i)] * block.map(i, j);
+    }
+  }
+  long double eta = 0;
+  long double variance = 0;
+  for (const int offset : model.offsets)
+    eta += model.frame.variables[static_cast<std::size_t>(offset)].numbers[row];
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    eta += x[i] * posterior.coef[i];
+    for (std::size_t j = 0; j < x.size(); ++j)
+      variance += x[i] * x[j] * posterior.covariance(static_cast<int>(i), static_cast<int>(j));
+  }
+  const auto fit = static_cast<double>(eta);
+  const double se = std::sqrt(static_cast<double>(variance));
+  if (!posterior.response) return {fit, se};
+  return {model.family.mean(fit), se * std::abs(model.family.derivative(fit))};
+}
+
+void expect_dense(const Model& model, const Posterior& posterior) {
+  const std::vector<Prediction> predictions = predict(model, posterior);
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    if (model.frame.complete[row] == 0) {
+      EXPECT_TRUE(std::isnan(predictions[row].fit) && std::isnan(predictions[row].se)) << row;
+      continue;
+    }
+    const Prediction expected = dense_prediction(model, row, posterior);
+    EXPECT_NEAR(predictions[row].fit, expected.fit, 1e-12 * (1 + std::abs(expected.fit))) << row;
+    EXPECT_NEAR(predictions[row].se, expected.se, 1e-12 * expected.se) << row;
+  }
+}
+
+class PredictionOfFamily : public ::testing::TestWithParam<Family> {};
+
+TEST_P(PredictionOfFamily, IsTheDenseRowsOnEitherScale) {
+  Model model = rows_test::make_model({.family = GetParam(), .rows = 300, .seed = 31});
+  rows_test::add_blocks(model);
+  for (const bool response : {false, true}) expect_dense(model, posterior_of(model, response));
+}
+
+INSTANTIATE_TEST_SUITE_P(AllFamilies, PredictionOfFamily, ::testing::ValuesIn(built_in_families()),
+                         [](const auto& param) { return std::string(param.param.name()); });
+
+TEST(Prediction, OfATermOfThreeSplinesIsTheDenseRows) {
+  Model model = rows_test::make_model({.rows = 80, .seed = 32, .terms = 14});
+  rows_test::add_blocks(model);
+  expect_dense(model, posterior_of(model, false));
+}
+
+TEST(Prediction, HasTheSameBitsWhereverRowsAreCut) {
+  Model model = rows_test::make_model({.rows = 700, .seed = 33});
+  rows_test::add_blocks(model);
+  const Posterior posterior = posterior_of(model, true);
+  const std::vector<Prediction> whole = predict(model, posterior);
+  const std::vector<Prediction> cut = predict(model, posterior, {1, 2, 255, 300, 699});
+  for (std::size_t row = 0; row < whole.size(); ++row) {
+    if (model.frame.complete[row] == 0) continue;
+    EXPECT_EQ(cut[row].fit, whole[row].fit) << row;
+    EXPECT_EQ(cut[row].se, whole[row].se) << row;
+  }
+}
+
+/// A level without a column, as that of a random effect: what has it gives nothing to the row.
+TEST(Prediction, OfALevelThatTheModelLacksIsWithoutItsTerms) {
+  Model model = rows_test::make_model({.rows = 40, .seed = 34, .offsets = false, .missing = false});
+  rows_test::add_blocks(model);
+  const Posterior posterior = posterior_of(model, false);
+  Model without = model;
+  int factor = -1;
+  for (const RawTerm& term : model.design.terms) {
+    for (const Component& component : term.components) {
+      if (component.kind == Component::Kind::factor && factor < 0) factor = component.variable;
+    }
+  }
+  ASSERT_GE(factor, 0);
+  for (std::int32_t& code : without.frame.variables[static_cast<std::size_t>(factor)].codes) code = -1;
+  // Raw columns of terms with that factor, taken out of the maps, give nothing to rows that have it.
+  for (const RawTerm& term : model.design.terms) {
+    bool has = false;
+    for (const Component& component : term.components)
+      has = has || (component.kind == Component::Kind::factor && component.variable == factor);
+    for (int raw = term.raw_begin; has && raw < term.raw_begin + term.raw_size; ++raw) {
+      for (CoefBlock& block : model.design.blocks) {
+        if (raw < block.raw_begin || raw >= block.raw_begin + block.raw_size) continue;
+        for (int j = 0; j < block.coef_size; ++j) block.map(raw - block.raw_begin, j) = 0;
+      }
+    }
+  }
+  const std::vector<Prediction> lacking = predict(without, posterior);
+  const std::vector<Prediction> expected = predict(model, posterior);
+  for (std::size_t row = 0; row < lacking.size(); ++row) {
+    EXPECT_NEAR(lacking[row].fit, expected[row].fit, 1e-13) << row;
+    EXPECT_NEAR(lacking[row].se, expected[row].se, 1e-13) << row;
+  }
+}
+
+/// As rounding may leave it of one that is zero.
+TEST(Prediction, OfANegativeVarianceHasNoError) {
+  Model model = rows_test::make_model({.rows = 200, .seed = 35, .missing = false});
+  rows_test::add_blocks(model);
+  Posterior posterior = posterior_of(model, false);
+  for (double& value : posterior.covariance.values()) value *= -1e-18;
+  for (const Prediction& prediction : predict(model, posterior)) EXPECT_EQ(prediction.se, 0);
+}
+
+TEST(Prediction, WithoutACovarianceHasNoStandardErrors) {
+  Model model = rows_test::make_model({.rows = 30, .seed = 36, .missing = false});
+  rows_test::add_blocks(model);
+  Posterior posterior = posterior_of(model, false);
+  const std::vector<Prediction> with = predict(model, posterior);
+  posterior.covariance = Matrix();
+  const std::vector<Prediction> alone = predict(model, posterior);
+  for (std::size_t row = 0; row < alone.size(); ++row) {
+    EXPECT_EQ(alone[row].fit, with[row].fit);
+    EXPECT_TRUE(std::isnan(alone[row].se));
+  }
+}
+
+}  // namespace

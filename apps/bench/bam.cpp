@@ -26,9 +26,14 @@ close(columns)
 names(data) <- c("y", paste0("x", seq_len(smooths)))
 formula <- as.formula(paste("y ~", paste0("s(x", seq_len(smooths), ", bs = 'ps', k = 20)", collapse = " + ")))
 for (run in seq_len(as.integer(arguments[6]))) {
-  elapsed <- system.time(bam(formula, data = data, family = arguments[4], discrete = TRUE,
-                             nthreads = as.integer(arguments[5])))[["elapsed"]]
+  elapsed <- system.time(fitted <- bam(formula, data = data, family = arguments[4], discrete = TRUE,
+                                       nthreads = as.integer(arguments[5])))[["elapsed"]]
   cat("seconds", elapsed, "\n")
+}
+for (run in seq_len(as.integer(arguments[7]))) {
+  elapsed <- system.time(predict(fitted, data, type = "response", se.fit = TRUE,
+                                 n.threads = as.integer(arguments[5])))[["elapsed"]]
+  cat("prediction", elapsed, "\n")
 }
 peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
 cat("peak_kb", gsub("[^0-9]", "", peak), "\n")
@@ -77,16 +82,17 @@ void write_columns(const SimulatedModel& model, std::int64_t rows, const std::fi
 
 }  // namespace
 
-std::optional<BamRuns> run_bam(const SimulatedModel& model, std::int64_t rows, int threads, int repeats) {
+std::optional<BamRuns> run_bam(const SimulatedModel& model, const BamWork& work) {
   const Output version = output_of("Rscript -e 'cat(as.character(packageVersion(\"mgcv\")))' 2>/dev/null");
   if (version.status != 0 || version.text.empty()) return std::nullopt;
   const TemporaryFolder folder;
   std::ofstream(folder.file("bam.R")) << script;
-  write_columns(model, rows, folder.file("columns"));
+  write_columns(model, work.rows, folder.file("columns"));
   // bam's own threads are what is asked for; a threaded BLAS beside them would only be in their way.
-  const Output output = output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' '{}' {} {} {} {} {} 2>&1",
-                                              folder.file("bam.R").string(), folder.file("columns").string(),
-                                              rows, model.smooths, model.family.name(), threads, repeats));
+  const Output output =
+      output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' '{}' {} {} {} {} {} {} 2>&1",
+                            folder.file("bam.R").string(), folder.file("columns").string(), work.rows,
+                            model.smooths, model.family.name(), work.threads, work.fits, work.predictions));
   BamRuns runs;
   runs.version = version.text;
   std::istringstream lines(output.text);
@@ -96,6 +102,7 @@ std::optional<BamRuns> run_bam(const SimulatedModel& model, std::int64_t rows, i
     double value = 0;
     if (!(words >> key >> value)) continue;
     if (key == "seconds") runs.seconds.push_back(value);
+    if (key == "prediction") runs.predictions.push_back(value);
     if (key == "peak_kb") runs.peak_resident_bytes = 1024 * value;
   }
   if (output.status != 0 || runs.seconds.empty()) {

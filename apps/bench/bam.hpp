@@ -10,17 +10,24 @@
 
 namespace tessera::bench {
 
-/// What R's mgcv took for the same fit.
+/// What R's mgcv is to do.
+struct BamWork {
+  std::int64_t rows = 0;
+  int threads = 1;
+  int fits = 1;         ///< bam(discrete = TRUE, nthreads = threads)
+  int predictions = 0;  ///< of all rows, with standard errors, by the last fit
+};
+
+/// What it took.
 struct BamRuns {
-  std::string version;          ///< of mgcv
-  std::vector<double> seconds;  ///< elapsed time of each bam() alone
+  std::string version;              ///< of mgcv
+  std::vector<double> seconds;      ///< elapsed time of each bam() alone
+  std::vector<double> predictions;  ///< and of each predict()
   double peak_resident_bytes = 0;
 };
 
-/// Runs `bam(discrete = TRUE, nthreads = threads)` on the model's data `repeats` times, in a process of its
-/// own that is given the data in a temporary file. Nothing if Rscript or mgcv is not there. Throws
-/// `tessera::Error(input)` if the run fails.
-[[nodiscard]] std::optional<BamRuns> run_bam(const SimulatedModel& model, std::int64_t rows, int threads,
-                                             int repeats);
+/// Runs bam() on the model's data in a process of its own, which is given the data in a temporary file.
+/// Nothing if Rscript or mgcv is not there. Throws `tessera::Error(input)` if the run fails.
+[[nodiscard]] std::optional<BamRuns> run_bam(const SimulatedModel& model, const BamWork& work);
 
 }  // namespace tessera::bench

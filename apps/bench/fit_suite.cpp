@@ -9,11 +9,8 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <tessera/error.hpp>
-#include <tessera/job/together.hpp>
-#include <thread>
 
 #include "files/standard_error.hpp"
 
@@ -22,41 +19,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A barrier that leaves the cores of waiting ranks to rank 0's child.
-void wait_idly(const mpi::Communicator& comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibarrier(comm.native(), &request);
-  for (int done = 0; done == 0;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-/// The values of one case, by what they measure, in the order in which they first come.
-class Case {
- public:
-  explicit Case(std::string name) : name_(std::move(name)) {}
-
-  Measurement& operator()(const std::string& what, const std::string& unit) {
-    for (Measurement& known : measurements_) {
-      if (known.what == what) return known;
-    }
-    return measurements_.emplace_back(Measurement{"fit", name_, what, unit, {}});
-  }
-  [[nodiscard]] std::vector<Measurement> take() { return std::move(measurements_); }
-
- private:
-  std::string name_;
-  std::vector<Measurement> measurements_;
-};
-
 void time_one_fit(Job& job, const SimulatedModel& model, const FitSuite& suite, Case& out) {
   const mpi::Communicator& comm = job.comm();
   gam::FitOptions options;
   options.family = gam::family(std::string(model.family.name()));
   const gam::FormulaTerms formula = gam::parse_terms(model.formula());
   const Plan plan = job.plan(suite.rows, suite.block_rows);
-  gam::Frame frame = model.frame(suite.rows, job.local_range(plan));
+  gam::Frame frame = model.frame(suite.rows, job.local_range(plan), job.host_team());
   gam::FitObserver silent;
   std::vector<gam::PhaseTime> phases;
   comm.barrier();
@@ -73,7 +42,7 @@ void time_one_fit(Job& job, const SimulatedModel& model, const FitSuite& suite, 
 }
 
 void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
-  const auto bam = run_bam(model, suite.rows, threads, suite.repeats);
+  const auto bam = run_bam(model, {.rows = suite.rows, .threads = threads, .fits = suite.repeats});
   if (!bam) {
     files::say_line({"tessera-bench: R with mgcv is not installed: no bam() beside the fit"});
     return;
@@ -97,25 +66,14 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
     if (!model) {
       throw Error(ErrorCode::usage, fmt::format("no model '{}': take G4, G10 or B4", name));
     }
-    Case out(fmt::format("{}, {} rows", name, suite.rows));
+    Case out("fit", fmt::format("{}, {} rows", name, suite.rows));
     reset_peak_resident();
     for (int run = 0; run < suite.repeats; ++run) time_one_fit(job, *model, suite, out);
     out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
     const int threads =
         static_cast<int>(comm.allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum));
     if (suite.peer) {
-      std::exception_ptr failure;
-      if (comm.rank() == 0) {
-        try {
-          add_peer(*model, suite, threads, out);
-        } catch (...) {
-          failure = std::current_exception();
-        }
-      }
-      wait_idly(comm);
-      together(comm, [&] {
-        if (failure) std::rethrow_exception(failure);
-      });
+      on_root_alone(comm, [&] { add_peer(*model, suite, threads, out); });
     }
     for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
   }

@@ -24,7 +24,8 @@ ModuleSource kernels_of(const mpi::Communicator& comm, const std::string& name) 
   const SimulatedModel model = *simulated_model(name);
   constexpr std::int64_t rows_per_rank = 1000;
   const std::int64_t begin = rows_per_rank * comm.rank();
-  const gam::Frame frame = model.frame(rows_per_rank * comm.size(), {begin, begin + rows_per_rank});
+  HostTeam alone(1);
+  const gam::Frame frame = model.frame(rows_per_rank * comm.size(), {begin, begin + rows_per_rank}, alone);
   const gam::DesignDraft draft = gam::draft_design(comm, gam::parse_terms(model.formula()), frame, {});
   gam::Rows rows;
   rows.frame = &frame;

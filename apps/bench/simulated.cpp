@@ -20,6 +20,10 @@ double uniform(int stream, std::int64_t index) {
 
 constexpr int noise_stream = 60;
 
+std::string name_of(int variable) {
+  return variable == 0 ? "y" : fmt::format("x{}", variable);
+}
+
 }  // namespace
 
 std::string SimulatedModel::formula() const {
@@ -44,7 +48,16 @@ double SimulatedModel::value(int variable, std::int64_t row) const {
   return eta + radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
 }
 
-gam::Frame SimulatedModel::frame(std::int64_t rows, Range range) const {
+std::vector<double> SimulatedModel::column(int variable, Range range, HostTeam& team) const {
+  std::vector<double> numbers(static_cast<std::size_t>(range.size()));
+  team.for_each_block(range, 1 << 16, [&](int /*thread*/, Range part) {
+    for (std::int64_t row = part.begin; row < part.end; ++row)
+      numbers[static_cast<std::size_t>(row - range.begin)] = value(variable, row);
+  });
+  return numbers;
+}
+
+gam::Frame SimulatedModel::frame(std::int64_t rows, Range range, HostTeam& team) const {
   gam::Frame frame;
   frame.file_rows = rows;
   frame.complete_rows = rows;
@@ -52,14 +65,18 @@ gam::Frame SimulatedModel::frame(std::int64_t rows, Range range) const {
   frame.complete.assign(static_cast<std::size_t>(range.size()), 1);
   for (int variable = 0; variable <= smooths; ++variable) {
     gam::Variable column;
-    column.name = variable == 0 ? "y" : fmt::format("x{}", variable);
-    column.numbers.reserve(static_cast<std::size_t>(range.size()));
-    for (std::int64_t row = range.begin; row < range.end; ++row) {
-      column.numbers.push_back(value(variable, row));
-    }
+    column.name = name_of(variable);
+    column.numbers = this->column(variable, range, team);
     frame.variables.push_back(std::move(column));
   }
   return frame;
+}
+
+gam::Table SimulatedModel::table(const Plan& plan, Range range, HostTeam& team) const {
+  gam::Table table{plan, {}};
+  for (int variable = 0; variable <= smooths; ++variable)
+    table.columns.push_back({name_of(variable), column(variable, range, team)});
+  return table;
 }
 
 std::optional<SimulatedModel> simulated_model(std::string_view name) {

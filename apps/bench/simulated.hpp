@@ -6,12 +6,15 @@
 #include "gam/family/gaussian.hpp"
 #include "gam/table/frame.hpp"
 
+#include <tessera/gam/table.hpp>
+#include <tessera/job/host_team.hpp>
 #include <tessera/partition/plan.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::bench {
 
@@ -25,8 +28,12 @@ struct SimulatedModel {
   [[nodiscard]] std::string formula() const;
   /// Variable 0 is the response, variable i the i-th smooth's.
   [[nodiscard]] double value(int variable, std::int64_t row) const;
+  /// Rows `range` of a variable, made by all threads of the team.
+  [[nodiscard]] std::vector<double> column(int variable, Range range, HostTeam& team) const;
   /// This rank's `range` of `rows` rows.
-  [[nodiscard]] gam::Frame frame(std::int64_t rows, Range range) const;
+  [[nodiscard]] gam::Frame frame(std::int64_t rows, Range range, HostTeam& team) const;
+  /// The same as a user has it: `range` is the rank's part of `plan`.
+  [[nodiscard]] gam::Table table(const Plan& plan, Range range, HostTeam& team) const;
 };
 
 [[nodiscard]] std::optional<SimulatedModel> simulated_model(std::string_view name);

@@ -7,11 +7,26 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <exception>
+#include <thread>
 
 #include "base/number.hpp"
 #include "files/standard_error.hpp"
 
 namespace tessera::bench {
+namespace {
+
+/// A barrier that leaves the cores of waiting ranks to rank 0's child.
+void wait_idly(const mpi::Communicator& comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(comm.native(), &request);
+  for (int done = 0; done == 0;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+}  // namespace
 
 CLI::Validator from_to(std::int64_t least, std::int64_t most) {
   const auto complaint = [=](const std::string& text) {
@@ -55,6 +70,28 @@ Measurement in_microseconds(Measurement measured) {
 
 Measurement ratio_of(const Measurement& ours, const Measurement& theirs) {
   return {ours.suite, ours.name, ours.what + " / " + theirs.what, "1", {ours.median() / theirs.median()}};
+}
+
+Measurement& Case::operator()(const std::string& what, const std::string& unit) {
+  for (Measurement& known : measurements_) {
+    if (known.what == what) return known;
+  }
+  return measurements_.emplace_back(Measurement{suite_, name_, what, unit, {}});
+}
+
+void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
+  std::exception_ptr failure;
+  if (comm.rank() == 0) {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  wait_idly(comm);
+  together(comm, [&] {
+    if (failure) std::rethrow_exception(failure);
+  });
 }
 
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {  // whose header takes seconds to compile
@@ -62,6 +63,24 @@ struct Suite {
 
 /// What `ours` took for each unit of what `theirs` took, by their medians.
 [[nodiscard]] Measurement ratio_of(const Measurement& ours, const Measurement& theirs);
+
+/// The values of one case, by what they measure, in the order in which they first come.
+class Case {
+ public:
+  Case(std::string suite, std::string name) : suite_(std::move(suite)), name_(std::move(name)) {}
+
+  Measurement& operator()(const std::string& what, const std::string& unit);
+  [[nodiscard]] std::vector<Measurement> take() { return std::move(measurements_); }
+
+ private:
+  std::string suite_;
+  std::string name_;
+  std::vector<Measurement> measurements_;
+};
+
+/// *Collective.* Calls `work` on rank 0 while the others leave it their cores: for a peer in a child process.
+/// What it throws is thrown on all.
+void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work);
 
 /// One line on standard error, from rank 0: what a suite leaves out, and why.
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text);

@@ -6,6 +6,7 @@
 #include "nccl_suite.hpp"
 #include "partition_suite.hpp"
 #include "pool_suite.hpp"
+#include "predict_suite.hpp"
 #include "probe_suite.hpp"
 #include "scatter_suite.hpp"
 #include "vote_suite.hpp"
@@ -25,6 +26,7 @@ std::vector<Suite> all_suites() {
   all.push_back(module_suite());
   all.push_back(nccl_suite());
   all.push_back(fit_suite());
+  all.push_back(predict_suite());
   return all;
 }
 

@@ -117,6 +117,20 @@ TEST(Bench, AFitIsMeasuredWithItsPhases) {
                                              "tessera: outline", "tessera peak"}));
 }
 
+TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
+  const ProgramResult result =
+      run("TESSERA_SIMULATE='*:H200' " + std::string(TESSERA_MPIRUN) + " 2 " + program +
+          " predict --rows 20000 --model B4 --repeats 1 --threads 1 --no-peer --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::set<std::string> measured;
+  for (const auto& line : lines_of(result.out)) {
+    EXPECT_GT(line.at("minimum"), 0) << line;
+    measured.insert(line.at("what"));
+  }
+  EXPECT_EQ(measured, (std::set<std::string>{"means", "with errors", "means, CPU", "with errors, CPU",
+                                             "means / means, CPU", "with errors / with errors, CPU"}));
+}
+
 TEST(Bench, KernelsAreMeasuredCompiledAndKept) {
   const ProgramResult result = bench(2, "module --repeats 1 --json --no-peer");
   ASSERT_EQ(result.status, 0) << result.err;

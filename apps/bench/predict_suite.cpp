@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict_suite.hpp"
+
+#include "bam.hpp"
+#include "simulated.hpp"
+
+#include <tessera/gam/fit.hpp>
+#include <tessera/gam/predict.hpp>
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "files/standard_error.hpp"
+
+namespace tessera::bench {
+namespace {
+
+/// The model's rows as `job` has them.
+gam::Table table_of(Job& job, const SimulatedModel& model, std::int64_t rows) {
+  const Plan plan = job.plan(rows, 8192);
+  return model.table(plan, job.local_range(plan), job.host_team());
+}
+
+Measurement time_predictions(Job& job, const gam::Model& fitted, const gam::Table& table,
+                             bool standard_errors, int repeats) {
+  return {"", "", "", "s", seconds_of(job.comm(), repeats, 1, [&] {
+            (void)gam::predict(job, fitted, table, {.response = true, .standard_errors = standard_errors});
+          })};
+}
+
+void add_ratio(Case& out, const std::string& ours, const std::string& theirs) {
+  out(ours + " / " + theirs, "1").values = {out(ours, "s").median() / out(theirs, "s").median()};
+}
+
+void add_peer(const SimulatedModel& model, const PredictSuite& suite, int threads, Case& out) {
+  const auto bam =
+      run_bam(model, {.rows = suite.rows, .threads = threads, .fits = 1, .predictions = suite.repeats});
+  if (!bam) {
+    files::say_line({"tessera-bench: R with mgcv is not installed: no predict.bam() beside the predictions"});
+    return;
+  }
+  const std::string name = fmt::format("predict.bam, mgcv {}, n.threads={}", bam->version, threads);
+  out(name, "s").values = bam->predictions;
+  add_ratio(out, "with errors", name);
+}
+
+}  // namespace
+
+std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
+  const auto model = simulated_model(suite.model);
+  const gam::Model fitted =
+      gam::fit(job, gam::parse_formula(model->formula()), table_of(job, *model, suite.training_rows),
+               {.family = gam::family(std::string(model->family.name()))})
+          .model;
+  Case out("predict", fmt::format("{}, {} rows", suite.model, suite.rows));
+  const auto measure = [&](Job& on, const std::string& where) {
+    const gam::Table table = table_of(on, *model, suite.rows);
+    for (const bool standard_errors : {false, true}) {
+      out((standard_errors ? "with errors" : "means") + where, "s").values =
+          time_predictions(on, fitted, table, standard_errors, suite.repeats).values;
+    }
+  };
+  measure(job, "");
+  if (!job.on_host()) {
+    JobOptions options = job.options();
+    options.policy = Policy::cpu;
+    Job hosts(job.comm(), options);
+    measure(hosts, ", CPU");
+    add_ratio(out, "means", "means, CPU");
+    add_ratio(out, "with errors", "with errors, CPU");
+  }
+  const auto threads = job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum);
+  if (suite.peer) on_root_alone(job.comm(), [&] { add_peer(*model, suite, static_cast<int>(threads), out); });
+  return out.take();
+}
+
+Suite predict_suite() {
+  const auto chosen = std::make_shared<PredictSuite>();
+  Suite suite;
+  suite.name = "predict";
+  suite.description =
+      "Predictions of simulated data in memory, beside predict() of R's mgcv where that is installed";
+  suite.add_options = [chosen](CLI::App& command) {
+    command.add_option("--rows", chosen->rows, "Rows of the table")
+        ->check(from_to(1, std::int64_t{1} << 40))
+        ->capture_default_str();
+    command.add_option("--model", chosen->model, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
+        ->check(CLI::IsMember({"G4", "G10", "B4"}))
+        ->capture_default_str();
+  };
+  suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
+    PredictSuite predictions = *chosen;
+    predictions.repeats = options.repeats.value_or(predictions.repeats);
+    predictions.peer = options.peer;
+    Job job(comm, job_options(options));
+    auto measurements = run_predict_suite(job, predictions);
+    note(comm, "predict", to_string(job.last_verdict()));
+    return measurements;
+  };
+  return suite;
+}
+
+}  // namespace tessera::bench

@@ -14,7 +14,9 @@ double sum_of_row(const PredictionView& view, const Product& product, std::int64
   const double* a = view.values + fixed::terms[product.row_term].value_begin * view.count + at;
   const double* b = view.values + fixed::terms[product.column_term].value_begin * view.count + at;
   const std::int64_t row_start = view.starts[product.row_placement * view.count + at];
-  const std::int64_t column_start = view.starts[product.column_placement * view.count + at];
+  // Of a term with itself only the row term has a start.
+  const std::int64_t column_start =
+      product.symmetric ? 0 : view.starts[product.column_placement * view.count + at];
   const double* corner = view.form + product.begin + row_start * product.columns + column_start;
   const long long* lines = fixed::lines + product.line_begin;
   const int* offsets = fixed::offsets + product.offset_begin;

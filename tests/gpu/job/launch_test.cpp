@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu_job.cuh"
+#include "gpu_job.hpp"
 
 namespace tessera::testing {
 namespace {
@@ -13,8 +13,8 @@ TEST_F(GpuJob, ALaunchThatFailsUnnoticedFailsTheTile) {
       [](Tile& tile, std::span<const double> in, std::span<double> out) {
         const DeviceArray<double> on_device(tile, in);
         constexpr unsigned more_threads_than_a_block_holds = 4096;
-        map_kernel<<<1, more_threads_than_a_block_holds, 0, native(tile)>>>(on_device.data(),
-                                                                            on_device.data(), in.size());
+        launch_map(1, more_threads_than_a_block_holds, native(tile), on_device.data(), on_device.data(),
+                   in.size());
         on_device.copy_to(out);
       },
       map_on_host);

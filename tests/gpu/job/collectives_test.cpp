@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu_job.cuh"
+#include "gpu_job.hpp"
 
 #include <tessera/job/device_collectives.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/kernels.hpp"
 #include "mpi/job/job_testing.hpp"
 
 #include <tessera/memory/arena.hpp>
@@ -11,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-/// What the tests on real devices share: a job that skips the test if it has none, and kernels whose
+/// What the tests on real devices share: a job that skips the test if it has none, and a pass whose
 /// arithmetic is the host's, bit by bit.
 namespace tessera::testing {
 
@@ -49,15 +50,10 @@ inline unsigned blocks_for(std::size_t threads) {
   return static_cast<unsigned>((threads + 127) / 128);
 }
 
-static __global__ void map_kernel(const double* in, double* out, std::size_t size) {
-  const std::size_t i = blockIdx.x * std::size_t{128} + threadIdx.x;
-  if (i < size) out[i] = in[i] * in[i] - 3.0 * in[i];
-}
-
 inline void map_on_device(const Tile& tile, std::span<const double> in, std::span<double> out) {
   const DeviceArray<double> units(tile, in);
   const DeviceArray<double> results(tile, out.size());
-  map_kernel<<<blocks_for(in.size()), 128, 0, native(tile)>>>(units.data(), results.data(), in.size());
+  launch_map(blocks_for(in.size()), 128, native(tile), units.data(), results.data(), in.size());
   check(cudaGetLastError());
   results.copy_to(out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu_job.cuh"
+#include "gpu_job.hpp"
 
 #include <tessera/device/backend.hpp>
 #include <tessera/error.hpp>
@@ -16,19 +16,6 @@
 namespace tessera::testing {
 namespace {
 
-/// One thread a block of units, which adds them in their order: the host's sum, bit by bit.
-__global__ void reduce_kernel(const double* units, std::int64_t size, std::int64_t block, double* partials) {
-  const std::int64_t b = blockIdx.x * std::int64_t{128} + threadIdx.x;
-  if (b * block >= size) return;
-  double sum[sum_width] = {};
-  for (std::int64_t i = b * block; i < min(size, (b + 1) * block); ++i) {
-    sum[0] += units[i];
-    sum[1] += units[i] * units[i];
-    sum[2] += units[i] * units[i] - 3.0 * units[i];
-  }
-  for (std::size_t k = 0; k < sum_width; ++k) partials[b * sum_width + k] = sum[k];
-}
-
 void reduce_on_device(const Tile& tile, std::int64_t block, ReproducibleSum& sum) {
   std::vector<double> units;
   for (std::int64_t unit = tile.range().begin; unit < tile.range().end; ++unit)
@@ -36,8 +23,8 @@ void reduce_on_device(const Tile& tile, std::int64_t block, ReproducibleSum& sum
   const std::size_t blocks = (units.size() - 1) / static_cast<std::size_t>(block) + 1;
   const DeviceArray<double> on_device(tile, std::span<const double>(units));
   const DeviceArray<double> partials(tile, blocks * sum_width);
-  reduce_kernel<<<blocks_for(blocks), 128, 0, native(tile)>>>(
-      on_device.data(), static_cast<std::int64_t>(units.size()), block, partials.data());
+  launch_reduce(native(tile), on_device.data(), static_cast<std::int64_t>(units.size()), block,
+                partials.data());
   check(cudaGetLastError());
   std::vector<double> result(blocks * sum_width);
   partials.copy_to(result);

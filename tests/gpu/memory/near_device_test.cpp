@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pinned memory, workspaces and arenas of a real device.
-#include "gpu_memory.cuh"
+#include "gpu_memory.hpp"
 
 #include <tessera/memory/arena.hpp>
 #include <tessera/memory/pinned.hpp>

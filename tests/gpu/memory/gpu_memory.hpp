@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/kernels.hpp"
+
 #include <tessera/device/context.hpp>
 #include <tessera/memory/upstream.hpp>
 #include <tessera/topology/probe.hpp>
@@ -16,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-/// What the tests of device memory share: real devices, and kernels that wait until they are told to go on.
+/// What the tests of device memory share: real devices, and work that waits until it is told to go on.
 namespace tessera::testing {
 
 inline void check(cudaError_t status) {
@@ -66,33 +68,17 @@ class Gate {
   volatile int* open_ = nullptr;
 };
 
-/// Fills `data` once the gate is open; at once if there is none. One block.
-static __global__ void fill_kernel(const volatile int* gate, std::uint32_t* data, std::size_t size,
-                                   std::uint32_t value) {
-  if (gate != nullptr && threadIdx.x == 0) {
-    while (*gate == 0) __nanosleep(1000);
-  }
-  __syncthreads();
-  for (std::size_t i = threadIdx.x; i < size; i += blockDim.x) data[i] = value;
-}
-
-/// Adds to `wrong` how many elements are not `value`. One block.
-static __global__ void count_kernel(const std::uint32_t* data, std::size_t size, std::uint32_t value,
-                                    unsigned long long* wrong) {
-  unsigned long long mine = 0;
-  for (std::size_t i = threadIdx.x; i < size; i += blockDim.x) mine += data[i] != value;
-  if (mine != 0) atomicAdd(wrong, mine);
-}
-
+/// Fills `data` once the gate is open; at once if there is none.
 inline void fill(StreamView stream, std::uint32_t* data, std::size_t size, std::uint32_t value,
                  const Gate* gate = nullptr) {
-  fill_kernel<<<1, 256, 0, native(stream)>>>(gate == nullptr ? nullptr : gate->get(), data, size, value);
+  launch_fill(native(stream), gate == nullptr ? nullptr : gate->get(), data, size, value);
   check(cudaGetLastError());
 }
 
+/// Adds to `wrong` how many elements are not `value`.
 inline void count(StreamView stream, const std::uint32_t* data, std::size_t size, std::uint32_t value,
                   unsigned long long* wrong) {
-  count_kernel<<<1, 256, 0, native(stream)>>>(data, size, value, wrong);
+  launch_count(native(stream), data, size, value, wrong);
   check(cudaGetLastError());
 }
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu_job.cuh"
+#include "gpu_job.hpp"
 
 namespace tessera::testing {
 namespace {
-
-__global__ void trap_kernel() {
-  __trap();
-}
 
 /// The device of the last rank that has one is lost in the middle of its tile.
 TEST_F(GpuJob, ADeviceThatIsLostGivesTheCpusAnswerOnEveryRank) {
@@ -18,7 +14,7 @@ TEST_F(GpuJob, ADeviceThatIsLostGivesTheCpusAnswerOnEveryRank) {
       [&](Tile& tile, std::span<double> part) {
         map_on_device(tile, part, part);
         // The kernel fails after the function has returned: only the wait for the stream tells.
-        if (comm_.rank() == unlucky) trap_kernel<<<1, 1, 0, native(tile)>>>();
+        if (comm_.rank() == unlucky) launch_trap(native(tile));
       },
       [](const HostTile&, std::span<double> part) {
         for (double& unit : part) unit = unit_result(unit);

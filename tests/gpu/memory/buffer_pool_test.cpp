@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffer pool on real streams: memory that is reused too early is seen in a pattern.
-#include "gpu_memory.cuh"
+#include "gpu_memory.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/memory/device_buffer_pools.hpp>

@@ -6,6 +6,10 @@ target_compile_options(tessera_compile_options INTERFACE
   # Sums must not depend on whether the compiler fuses a multiplication with an addition.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+# The sources that a unity build puts together are included, and yet no headers.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tessera_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_compile_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)

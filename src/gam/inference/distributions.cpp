@@ -17,7 +17,7 @@ namespace policies = boost::math::policies;
 
 /// Doubles throughout, so that a probability is the same where long double is another type, and what cannot
 /// be computed is no number instead of an exception.
-using Policy =
+using MathPolicy =
     policies::policy<policies::promote_double<false>, policies::domain_error<policies::ignore_error>,
                      policies::pole_error<policies::ignore_error>,
                      policies::overflow_error<policies::ignore_error>,
@@ -34,20 +34,20 @@ double upper_tail(const Distribution& distribution, double x) {
 }  // namespace
 
 double normal_two_sided(double z) {
-  return 2 * bm::cdf(bm::complement(bm::normal_distribution<double, Policy>(), std::abs(z)));
+  return 2 * bm::cdf(bm::complement(bm::normal_distribution<double, MathPolicy>(), std::abs(z)));
 }
 
 double student_two_sided(double t, double df) {
-  return 2 * bm::cdf(bm::complement(bm::students_t_distribution<double, Policy>(df), std::abs(t)));
+  return 2 * bm::cdf(bm::complement(bm::students_t_distribution<double, MathPolicy>(df), std::abs(t)));
 }
 
 double f_tail(double x, double df1, double df2) {
-  return upper_tail(bm::fisher_f_distribution<double, Policy>(df1, df2), x);
+  return upper_tail(bm::fisher_f_distribution<double, MathPolicy>(df1, df2), x);
 }
 
 double chi_squared_tail(double x, double df, double noncentrality) {
-  if (noncentrality <= 0) return upper_tail(bm::chi_squared_distribution<double, Policy>(df), x);
-  return upper_tail(bm::non_central_chi_squared_distribution<double, Policy>(df, noncentrality), x);
+  if (noncentrality <= 0) return upper_tail(bm::chi_squared_distribution<double, MathPolicy>(df), x);
+  return upper_tail(bm::non_central_chi_squared_distribution<double, MathPolicy>(df, noncentrality), x);
 }
 
 }  // namespace tessera::gam

@@ -19,7 +19,7 @@ namespace {
 
 using base::at;
 
-constexpr double epsilon = std::numeric_limits<double>::epsilon();
+constexpr double machine_epsilon = std::numeric_limits<double>::epsilon();
 
 struct Outcome {
   double statistic = 0;  ///< chi-squared
@@ -33,7 +33,7 @@ Matrix robust_cholesky(Matrix a) {
   const std::vector<double> scale = diagonal_roots(a);
   unscale(a, scale);
   // A column that the data do not determine needs a ridge at the level of rounding.
-  for (double ridge = 0;; ridge = ridge == 0 ? 16 * epsilon : 16 * ridge) {
+  for (double ridge = 0;; ridge = ridge == 0 ? 16 * machine_epsilon : 16 * ridge) {
     Matrix shifted = a;
     for (int i = 0; i < n; ++i) shifted(i, i) += ridge;
     if (auto lower = cholesky(shifted)) {
@@ -84,7 +84,7 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   double part = rank - whole;
   int used = part > 0 ? whole + 1 : whole;
   int available = 0;
-  while (available < size && variance(available) > variance(0) * std::pow(epsilon, 0.9)) ++available;
+  while (available < size && variance(available) > variance(0) * std::pow(machine_epsilon, 0.9)) ++available;
   if (available < used) {
     whole = used = available;
     part = 0;
@@ -179,7 +179,7 @@ class RandomEffectTest {
     const double largest = weights.back();
     if (!(largest > 0)) return out;
     out.df = static_cast<double>(std::count_if(weights.begin(), weights.end(), [&](double weight) {
-      return weight > largest * std::pow(epsilon, 0.8);
+      return weight > largest * std::pow(machine_epsilon, 0.8);
     }));
     std::reverse(weights.begin(), weights.end());
     out.p_value = mixture_p_value(out.statistic, weights, scale_estimated, residual_df);

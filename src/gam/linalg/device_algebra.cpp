@@ -33,7 +33,7 @@ void check(cublasStatus_t status, const char* call) {
               std::string(call) + " failed with status " + std::to_string(static_cast<int>(status)));
 }
 
-cudaStream_t stream_of(const Tile& tile) {
+cudaStream_t native_stream(const Tile& tile) {
   return static_cast<cudaStream_t>(tile.stream().native());
 }
 
@@ -113,9 +113,10 @@ class BlasLt {
     const MemoryLease workspace = tile.workspace(chosen.workspaceSize);
     const double one = 1;
     const double zero = 0;
-    check(lt_.matmul(handle_.get(), product.get(), &one, a, left.get(), b, right.get(), &zero, c, out.get(),
-                     c, out.get(), &chosen.algo, workspace.data(), workspace.size_bytes(), stream_of(tile)),
-          "cublasLtMatmul");
+    check(
+        lt_.matmul(handle_.get(), product.get(), &one, a, left.get(), b, right.get(), &zero, c, out.get(), c,
+                   out.get(), &chosen.algo, workspace.data(), workspace.size_bytes(), native_stream(tile)),
+        "cublasLtMatmul");
   }
 
  private:
@@ -140,7 +141,7 @@ Buffer<double> uploaded(const Matrix& a, const Tile& tile) {
   const std::span<const double> values = a.values();
   Buffer<double> buffer = tile.buffers().take<double>(values.size(), tile.stream());
   check(cudaMemcpyAsync(buffer.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice,
-                        stream_of(tile)),
+                        native_stream(tile)),
         "copy of a matrix to the device");
   return buffer;
 }
@@ -171,9 +172,9 @@ Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {
   const Buffer<double> out = tile_.buffers().take<double>(values.size(), tile_.stream());
   blas_->multiply(tile_, left.data(), right.data(), out.data(), a.rows(), b.cols(), a.cols());
   check(cudaMemcpyAsync(values.data(), out.data(), values.size_bytes(), cudaMemcpyDeviceToHost,
-                        stream_of(tile_)),
+                        native_stream(tile_)),
         "copy of a product from the device");
-  check(cudaStreamSynchronize(stream_of(tile_)), "product of matrices");
+  check(cudaStreamSynchronize(native_stream(tile_)), "product of matrices");
   return product;
 }
 

@@ -31,7 +31,7 @@ constexpr double operations = 1e10;
 constexpr int share_of_search = 1;
 constexpr int evaluations_a_parameter = 3;
 
-struct Start {
+struct RemlStart {
   int rank = 0;  ///< of its kind: lower is more promising
   double value = 0;
   std::vector<double> log_sp;
@@ -57,8 +57,8 @@ std::vector<double> shifted(std::vector<double> log_sp, double by) {
 }
 
 /// Starts along parameter j, along which V through `best` is `profile`.
-void add_along(std::vector<Start>& starts, const RemlOptimum& best, std::size_t j, const RemlProfile& profile,
-               double centre) {
+void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
+               const RemlProfile& profile, double centre) {
   const int steps = static_cast<int>(2 * range / spacing);
   const auto point = [&](int i) { return centre - range + spacing * i; };
   std::vector<double> values;
@@ -79,7 +79,7 @@ void add_along(std::vector<Start>& starts, const RemlOptimum& best, std::size_t 
 }
 
 /// Starts along every parameter. Profiles of those at infinity begin at the default, one by one.
-void add_along_each(std::vector<Start>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
+void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
                     int& evaluations) {
   const std::vector<double>& centre = criterion.default_start();
   std::vector<int> together;
@@ -101,12 +101,13 @@ void add_along_each(std::vector<Start>& starts, const RemlCriterion& criterion, 
   }
 }
 
-std::vector<Start> starts_from(const RemlCriterion& criterion, const RemlOptimum& best, int& evaluations) {
-  std::vector<Start> starts;
+std::vector<RemlStart> starts_from(const RemlCriterion& criterion, const RemlOptimum& best,
+                                   int& evaluations) {
+  std::vector<RemlStart> starts;
   add_along_each(starts, criterion, best, evaluations);
   for (const double by : {0.0, all_above, -all_above})
     starts.push_back({3, 0, shifted(criterion.default_start(), by)});
-  std::stable_sort(starts.begin(), starts.end(), [](const Start& a, const Start& b) {
+  std::stable_sort(starts.begin(), starts.end(), [](const RemlStart& a, const RemlStart& b) {
     return std::pair(a.rank, a.value) < std::pair(b.rank, b.value);
   });
   return starts;
@@ -134,7 +135,7 @@ RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best) {
   int evaluations = 0;
   for (bool lower = criterion.size() > 0; lower;) {
     lower = false;
-    for (const Start& start : starts_from(criterion, best, evaluations)) {
+    for (const RemlStart& start : starts_from(criterion, best, evaluations)) {
       if (evaluations >= limit) return best;
       auto other = descend(criterion, start.log_sp, [&](const RemlOptimum& now) {
         if (is_lower(now.at.value, best.at)) return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv_index.hpp"
 
+#include "gam/table/csv_rows.hpp"
 #include "gam/table/frame.hpp"
 
 #include <tessera/job/together.hpp>
@@ -13,7 +14,7 @@ namespace tessera::gam {
 namespace {
 
 /// Where a part begins: inside quotes or not, with a line under way or not, and what came before.
-struct Start {
+struct PartStart {
   bool inside = false;
   bool content = false;
   std::int64_t row = 0;
@@ -30,10 +31,6 @@ struct Start {
     inside = inside != (part.odd_quotes != 0);
   }
 };
-
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
-}
 
 }  // namespace
 
@@ -114,8 +111,8 @@ CsvPartSummary summary_of(const CsvPartScanner& scanner) {
 
 CsvStarts located(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts, std::size_t position,
                   std::int64_t first_line) {
-  Start at{.line = first_line};
-  Start here;
+  PartStart at{.line = first_line};
+  PartStart here;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i == position) here = at;
     at.pass(parts[i]);

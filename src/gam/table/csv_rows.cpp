@@ -21,10 +21,6 @@ namespace {
 // A longer row is one whose quote is never closed.
 constexpr std::size_t max_row_bytes = std::size_t{64} << 20;
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
-}
-
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
   return text.size() == lower.size() &&
          std::equal(text.begin(), text.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });

@@ -12,6 +12,11 @@
 
 namespace tessera::gam {
 
+/// A character that alone makes no content of a line.
+[[nodiscard]] constexpr bool is_blank(char c) noexcept {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
 /// Cuts the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
 ///
 /// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines of nothing but

@@ -12,9 +12,9 @@ constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 /// The problem made complete: each row gets a column of its own, behind the real ones, that stands for
 /// "no column" and costs more than all the edges of any matching together. A least-cost matching of
 /// all rows then uses as few of those as possible.
-class Assignment {
+class AssignmentProblem {
  public:
-  Assignment(std::size_t rows, std::size_t columns, std::span<const Edge> edges)
+  AssignmentProblem(std::size_t rows, std::size_t columns, std::span<const Edge> edges)
       : rows_(rows),
         columns_(columns + rows),
         cost_(rows * columns_),
@@ -144,7 +144,7 @@ class Assignment {
 
 std::vector<std::optional<std::size_t>> best_matching(std::size_t rows, std::size_t columns,
                                                       std::span<const Edge> edges) {
-  Assignment assignment(rows, columns, edges);
+  AssignmentProblem assignment(rows, columns, edges);
   assignment.solve();
   assignment.settle_ties();
   std::vector<std::optional<std::size_t>> result(rows);

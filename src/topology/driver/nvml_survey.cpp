@@ -155,7 +155,7 @@ Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu) {
   return Status::success;
 }
 
-Survey absent(Absence::Reason reason, std::string message) {
+Survey no_survey(Absence::Reason reason, std::string message) {
   Survey survey;
   survey.absence = Absence{reason, std::move(message)};
   return survey;
@@ -166,24 +166,24 @@ Survey absent(Absence::Reason reason, std::string message) {
 Survey survey_nvml() {
   const Library library;
   if (!library.found())
-    return absent(Absence::Reason::no_driver,
-                  "no NVIDIA driver is installed (libnvidia-ml.so.1 is not there)");
+    return no_survey(Absence::Reason::no_driver,
+                     "no NVIDIA driver is installed (libnvidia-ml.so.1 is not there)");
   if (library.status() == Status::driver_not_loaded)
-    return absent(Absence::Reason::no_driver,
-                  "the NVIDIA driver is installed but its kernel module is not loaded");
+    return no_survey(Absence::Reason::no_driver,
+                     "the NVIDIA driver is installed but its kernel module is not loaded");
   if (library.status() != Status::success)
-    return absent(Absence::Reason::driver_error,
-                  "the NVIDIA driver does not start: " + library.describe(library.status()));
+    return no_survey(Absence::Reason::driver_error,
+                     "the NVIDIA driver does not start: " + library.describe(library.status()));
 
   const nvml::Api& api = library.api();
   Survey survey;
   if (const auto status = call(api.cuda_driver_version, &survey.cuda_version); status != Status::success)
-    return absent(Absence::Reason::no_driver,
-                  "the NVIDIA driver has no CUDA library (libcuda.so.1): " + library.describe(status));
+    return no_survey(Absence::Reason::no_driver,
+                     "the NVIDIA driver has no CUDA library (libcuda.so.1): " + library.describe(status));
   unsigned count = 0;
   if (const auto status = call(api.device_count, &count); status != Status::success)
-    return absent(Absence::Reason::driver_error,
-                  "the NVIDIA driver does not count its GPUs: " + library.describe(status));
+    return no_survey(Absence::Reason::driver_error,
+                     "the NVIDIA driver does not count its GPUs: " + library.describe(status));
   for (unsigned index = 0; index < count; ++index) {
     Gpu gpu;
     const auto status = read_gpu(api, index, gpu);

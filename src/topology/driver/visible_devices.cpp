@@ -134,7 +134,7 @@ std::vector<Candidate> everything(std::span<const Gpu* const> order) {
   return all;
 }
 
-std::optional<std::string> variable(const char* name) {
+std::optional<std::string> environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
@@ -142,7 +142,7 @@ std::optional<std::string> variable(const char* name) {
 }  // namespace
 
 CudaEnvironment CudaEnvironment::current() {
-  return {variable("CUDA_VISIBLE_DEVICES"), variable("CUDA_DEVICE_ORDER")};
+  return {environment_variable("CUDA_VISIBLE_DEVICES"), environment_variable("CUDA_DEVICE_ORDER")};
 }
 
 std::vector<DeviceInfo> visible_devices(std::span<const Gpu> gpus, const CudaEnvironment& env) {

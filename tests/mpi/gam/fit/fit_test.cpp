@@ -3,13 +3,12 @@
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -50,9 +49,9 @@ std::string csv() {
   const auto number = [](double value) { return std::isnan(value) ? "NA" : fmt::format("{:.17g}", value); };
   for (std::int64_t i = 0; i < rows; ++i) {
     const Row row = row_of(i);
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{}\n", row.x == row.x ? number(row.y) : "0.5",
-                   number(row.x), number(row.w), f_levels[static_cast<std::size_t>(row.f)],
-                   g_levels[static_cast<std::size_t>(row.g)]);
+    text +=
+        fmt::format("{},{},{},{},{}\n", row.x == row.x ? number(row.y) : "0.5", number(row.x), number(row.w),
+                    f_levels[static_cast<std::size_t>(row.f)], g_levels[static_cast<std::size_t>(row.g)]);
   }
   return text;
 }

@@ -7,10 +7,9 @@
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include <iterator>
 #include <random>
 #include <string>
 #include <tessera/tessera.hpp>
@@ -30,8 +29,7 @@ std::string table() {
   for (int i = 0; i < 8 * groups; ++i) {
     const double x = static_cast<double>(random() >> 11) * 0x1p-53;
     const int group = i % groups;
-    fmt::format_to(std::back_inserter(text), "{},{:.6f},g{}\n",
-                   random() % 5 + static_cast<unsigned>(group % 3), x, group);
+    text += fmt::format("{},{:.6f},g{}\n", random() % 5 + static_cast<unsigned>(group % 3), x, group);
   }
   return text;
 }

@@ -12,18 +12,26 @@
 #include "copy.hpp"
 
 /// Through pinned memory, on a stream of its own: the device may be doing other work.
-void upload(const tessera::Buffer<double>& to, std::span<const double> from,
+void upload(tessera::BufferPool& pool, tessera::Buffer<double>& to, std::span<const double> from,
             const tessera::DeviceContext& context) {
   tessera::PinnedBuffer<double> staged(from.size(), context);
   std::ranges::copy(from, staged.begin());
   const tessera::Stream uploads(context);
+  to.record_stream(uploads);  // the memory is not reused before the copy is done
   tessera::Event event(context);
-  event.record(to.stream());  // after what was done with the memory before …
+  event.record(to.stream());  // the copy waits for earlier work on the memory …
   event.hold(uploads);
   copy(to.data(), staged.data(), staged.size_bytes(), uploads);
-  event.record(uploads);  // … and before what will be done with it
+  event.record(uploads);  // … and later work waits for the copy
   event.hold(to.stream());
   uploads.synchronize();
+  pool.release_stream(uploads);  // before the stream is destroyed
+}
+
+/// A task that needs scratch memory on the device.
+void run_task(const tessera::MemoryLease& workspace) {
+  // Here a library would be given workspace.data() and workspace.stream().
+  (void)workspace;
 }
 
 int main(int argc, char** argv) {
@@ -57,12 +65,13 @@ int main(int argc, char** argv) {
   const bool has_first = job.comm().rank() == first.rank;
   if (has_first) {
     const auto entry = std::ranges::find(devices, first.index, &tessera::DevicePool::Entry::claim_index);
-    upload(tables[static_cast<std::size_t>(first.index)], std::vector<double>(rows, 0.5),
+    upload(job.buffers().pool_at(static_cast<std::size_t>(entry - devices.begin())),
+           tables[static_cast<std::size_t>(first.index)], std::vector<double>(rows, 0.5),
            devices.context_of(entry->ordinal));
   }
   job.collectives().broadcast(replicas, rows * sizeof(double), first.rank, first.index);
 
-  // Tasks go to the devices in turn, but one that needs much memory to where most is free.
+  // Tasks go to the devices in turn, but those that need much memory to the device with the most free memory.
   std::map<tessera::Ordinal, tessera::WorkspacePool> workspaces;
   std::map<tessera::Ordinal, std::int64_t> tasks;
   for (int task = 0; task < 8 && !devices.empty(); ++task) {
@@ -70,9 +79,13 @@ int main(int argc, char** argv) {
     const tessera::Ordinal ordinal = is_large ? devices.most_free_memory() : devices.next_device();
     const tessera::DeviceContext& context = devices.context_of(ordinal);
     auto& pool = workspaces.try_emplace(ordinal, tessera::make_upstream(context)).first->second;
-    const std::size_t bytes = (is_large ? std::size_t{64} : std::size_t{1}) << 20;
-    const tessera::MemoryLease workspace = pool.take(bytes, context.stream());
-    // Here a library would be given workspace.data() and context.stream().
+    if (is_large) {
+      const tessera::Stream stream(context);  // of its own, beside which small tasks run
+      run_task(pool.take(std::size_t{64} << 20, stream));
+      pool.release_stream(stream);
+    } else {
+      run_task(pool.take(std::size_t{1} << 20, context.stream()));
+    }
     ++tasks[ordinal];
   }
 

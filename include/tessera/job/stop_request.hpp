@@ -73,10 +73,6 @@ class TESSERA_EXPORT StopRequest {
   /// microsecond; once, an empty message to each rank.
   void look();
 
-  /// *Collective.* Waits until every rank is here, as a barrier does, and looks while it waits: for a place
-  /// where some ranks come much earlier than others.
-  void wait_for_all();
-
   /// *Collective.* True on every rank if any was asked. From then on `agreed` is true. Cost: an allreduce.
   [[nodiscard]] bool agree();
   /// True once all ranks have agreed to stop: the same on all of them.

@@ -47,14 +47,11 @@ struct ComputeCapability {
 
   friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 
-  [[nodiscard]] bool has_tensor_cores() const noexcept { return major >= 7; }
   /// FP64 matrix units at full rate: the data-centre parts 8.0 and 9.0, and 10.0.
   [[nodiscard]] bool has_fp64_tensor_cores() const noexcept {
     return (major == 8 || major == 9 || major == 10) && minor == 0;
   }
   [[nodiscard]] bool has_async_copy() const noexcept { return major >= 8; }
-  [[nodiscard]] bool has_clusters() const noexcept { return major >= 9; }
-  [[nodiscard]] bool has_tma() const noexcept { return major >= 9; }
 };
 
 /// What is known of one device. Quantities that NVML cannot tell are empty until a claimed device is

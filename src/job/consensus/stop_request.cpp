@@ -39,8 +39,7 @@ StopOptions checked(StopOptions options) {
 }  // namespace
 
 struct StopRequest::State {
-  State(const mpi::Communicator& from, const StopOptions& chosen)
-      : comm(from.duplicate()), waiting(from.duplicate()), alarm(comm) {
+  State(const mpi::Communicator& from, const StopOptions& chosen) : comm(from.duplicate()), alarm(comm) {
     begin(chosen);
   }
 
@@ -75,7 +74,6 @@ struct StopRequest::State {
 
   StopOptions options;
   mpi::Communicator comm;
-  mpi::Communicator waiting;  // of `wait_for_all`, whose ranks look while they wait
   Alarm alarm;
   std::optional<SignalHandlers> handlers;
   Clock::time_point start = Clock::now();
@@ -89,9 +87,7 @@ struct StopRequest::State {
 };
 
 StopRequest::StopRequest(const mpi::Communicator& comm, const StopOptions& options)
-    : state_(std::make_unique<State>(comm, options)) {
-  mpi::detail::CommunicatorAccess::set_progress_callback(state_->waiting, [this] { look(); });
-}
+    : state_(std::make_unique<State>(comm, options)) {}
 StopRequest::~StopRequest() = default;
 
 void StopRequest::request(std::string cause) {
@@ -123,10 +119,6 @@ void StopRequest::look() {
     state.alarm.raise();
     state.spread = true;
   }
-}
-
-void StopRequest::wait_for_all() {
-  state_->waiting.barrier();
 }
 
 bool StopRequest::agree() {

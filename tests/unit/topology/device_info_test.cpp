@@ -47,8 +47,6 @@ TEST(ComputeCapability, TellsWhatTheHardwareHas) {
   EXPECT_FALSE((ComputeCapability{8, 9}.has_fp64_tensor_cores()));
   EXPECT_FALSE((ComputeCapability{7, 5}.has_async_copy()));
   EXPECT_TRUE((ComputeCapability{8, 6}.has_async_copy()));
-  EXPECT_FALSE((ComputeCapability{8, 9}.has_tma()));
-  EXPECT_TRUE((ComputeCapability{9, 0}.has_clusters()));
 }
 
 TEST(DeviceInfo, BudgetIsTheLesserOfFreeAndHalfOfTheTotal) {

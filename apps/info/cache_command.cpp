@@ -21,7 +21,7 @@ std::string time_of(const StoredModule& module, const char* form) {
   return fmt::format(fmt::runtime(form), fmt::gmtime(std::chrono::system_clock::to_time_t(module.last_use)));
 }
 
-std::string table_of(const StoredModules& folder) {
+std::string table_of(const StoredModuleFolder& folder) {
   TextTable table({"key", "capability", "source", "compiler", "bytes", "last use (UTC)"});
   for (const StoredModule& module : folder.modules) {
     const StoredModuleOrigin origin =
@@ -33,7 +33,7 @@ std::string table_of(const StoredModules& folder) {
   return table.text();
 }
 
-std::string summary_of(const StoredModules& folder) {
+std::string summary_of(const StoredModuleFolder& folder) {
   return fmt::format("{}: {}, {:.1f} MiB", printable(folder.directory.string()),
                      base::counted(folder.modules.size(), "file"), static_cast<double>(folder.bytes) / mib);
 }
@@ -60,8 +60,8 @@ nlohmann::ordered_json json_of(const StoredModule& module) {
 std::string cache_table(const ModuleStore& store) {
   if (store.folders.empty()) return "Compiled GPU code is not kept: TESSERA_CACHE_DIR is empty\n";
   std::string out = fmt::format("Compiled GPU code, at most {:.0f} MiB in each folder\n",
-                                static_cast<double>(store.most_bytes) / mib);
-  for (const StoredModules& folder : store.folders) {
+                                static_cast<double>(store.max_bytes) / mib);
+  for (const StoredModuleFolder& folder : store.folders) {
     if (!folder.problem.empty())
       out += fmt::format("{}: {}\n", printable(folder.directory.string()), folder.problem);
     else
@@ -72,14 +72,14 @@ std::string cache_table(const ModuleStore& store) {
 
 std::string cleared_text(const ModuleStore& removed) {
   std::string out;
-  for (const StoredModules& folder : removed.folders)
+  for (const StoredModuleFolder& folder : removed.folders)
     if (folder.problem.empty()) out += "Removed from " + summary_of(folder) + '\n';
   return out.empty() ? "There is no compiled GPU code to remove\n" : out;
 }
 
 std::string cache_json(const ModuleStore& store, const std::string& verb) {
   auto folders = nlohmann::ordered_json::array();
-  for (const StoredModules& folder : store.folders) {
+  for (const StoredModuleFolder& folder : store.folders) {
     auto modules = nlohmann::ordered_json::array();
     for (const StoredModule& module : folder.modules) modules.push_back(json_of(module));
     folders.push_back({{"directory", folder.directory.string()},
@@ -88,7 +88,7 @@ std::string cache_json(const ModuleStore& store, const std::string& verb) {
                        {"bytes", folder.bytes},
                        {verb, std::move(modules)}});
   }
-  const nlohmann::ordered_json all = {{"most_bytes", store.most_bytes}, {"folders", std::move(folders)}};
+  const nlohmann::ordered_json all = {{"most_bytes", store.max_bytes}, {"folders", std::move(folders)}};
   // A folder's name need not be UTF-8.
   return all.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
 }

@@ -32,7 +32,7 @@ void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& 
 }
 
 /// A million devices have less.
-constexpr std::int64_t most_score_bytes = std::int64_t{1} << 28;
+constexpr std::int64_t max_score_bytes = std::int64_t{1} << 28;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ Scores parse_scores(std::string_view text) {
 }
 
 Scores read_scores(const std::string& path) {
-  const std::string text = files::read_text(path, most_score_bytes);
+  const std::string text = files::read_text(path, max_score_bytes);
   std::string_view lines = text;
   if (lines.empty())
     throw Error(ErrorCode::input, fmt::format("the file of scores {} is empty: give one rank a line", path));

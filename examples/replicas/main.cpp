@@ -20,10 +20,10 @@ void upload(tessera::BufferPool& pool, tessera::Buffer<double>& to, std::span<co
   to.record_stream(uploads);  // the memory is not reused before the copy is done
   tessera::Event event(context);
   event.record(to.stream());  // the copy waits for earlier work on the memory …
-  event.hold(uploads);
+  event.make_wait(uploads);
   copy(to.data(), staged.data(), staged.size_bytes(), uploads);
   event.record(uploads);  // … and later work waits for the copy
-  event.hold(to.stream());
+  event.make_wait(to.stream());
   uploads.synchronize();
   pool.release_stream(uploads);  // before the stream is destroyed
 }

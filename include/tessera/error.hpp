@@ -8,14 +8,14 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// What kind of thing went wrong. Programs turn it into an exit status (see `exit_status`).
+/// The kind of an error. Programs turn it into an exit status (see `exit_status`).
 enum class ErrorCode {
   usage,          ///< the call, command line or environment variable is wrong
-  input,          ///< data or a file that the caller named cannot be used
-  not_converged,  ///< an iteration ended without an answer
-  device_absent,  ///< a device was required and there is none
-  job_fault,      ///< the job as a whole cannot go on: a lost rank, MPI or CUDA misbehaving
-  interrupted,    ///< the job was asked to stop (`StopRequest`): the same command goes on
+  input,          ///< data or a file cannot be used
+  not_converged,  ///< an iteration did not converge
+  device_absent,  ///< a device is required and there is none
+  job_fault,      ///< the job as a whole cannot continue: a lost rank, or a failure of MPI or CUDA
+  interrupted,    ///< a stop of the job was requested (`StopRequest`): the same command resumes it
 };
 
 /// Misuse or unusable input. The message is one line that says what, where and what to do.

@@ -15,7 +15,7 @@ namespace tessera::inline TESSERA_ABI {
 
 enum class Lines { one, many };
 
-/// A text as a terminal may have it: one line, or with the newlines that are in it.
+/// Escapes a text for a terminal: as one line, or with its newlines kept.
 ///
 ///     printable("a\x1b[2Jb")   ->  a\x1b[2Jb, in which nothing is a command
 ///
@@ -24,12 +24,12 @@ enum class Lines { one, many };
 /// else is kept. Pure; thread-safe; cost: linear.
 [[nodiscard]] TESSERA_EXPORT std::string printable(std::string_view text, Lines lines = Lines::one);
 
-/// Writes texts one after another to a stream, as `printable` has them, and flushes it; of one line the
-/// newline, too. False, with `errno`, if that failed. Needs no memory.
+/// Writes texts to a stream one after another, escaped as by `printable`, and flushes it; with `Lines::one`
+/// adds a newline. Returns false, with `errno` set, on failure. Allocates no memory.
 TESSERA_EXPORT bool write_printable(std::FILE* stream, std::initializer_list<std::string_view> texts,
                                     Lines lines = Lines::one) noexcept;
 
-/// Bytes of the character that `text`, which is not empty, begins with; 0 if it is not UTF-8 (RFC 3629).
+/// Length in bytes of the first character of `text`, which is not empty; 0 if it is not UTF-8 (RFC 3629).
 [[nodiscard]] TESSERA_EXPORT std::size_t utf8_character_bytes(std::string_view text) noexcept;
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -78,14 +78,14 @@ class Descriptor {
   }
 
   /// The file from its beginning to its end, wherever that is: files of /proc say that they have no bytes,
-  /// and others may grow. At most `most_bytes` of it. Nothing if it cannot be read.
+  /// and others may grow. At most `max_bytes` of it. Nothing if it cannot be read.
   [[nodiscard]] std::optional<std::string> read_text(
-      std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) const {
+      std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) const {
     constexpr std::size_t step = std::size_t{1} << 16;
     std::string text;
-    while (text.size() < most_bytes) {
+    while (text.size() < max_bytes) {
       const std::size_t begin = text.size();
-      const std::size_t wanted = std::min(step, most_bytes - begin);
+      const std::size_t wanted = std::min(step, max_bytes - begin);
       text.resize(begin + wanted);
       const auto got = read_at(static_cast<std::int64_t>(begin), std::span(text).subspan(begin));
       if (!got) return std::nullopt;

@@ -20,7 +20,7 @@ Bitmap make_bitmap() {
   return bitmap;
 }
 
-/// The kernel's own form of a CPU set, as long as the machine may need.
+/// A dynamically sized cpu_set_t.
 class CpuMask {
  public:
   CpuMask() : words_(CPU_ALLOC_SIZE(capacity) / sizeof(unsigned long)) {}
@@ -28,14 +28,14 @@ class CpuMask {
   [[nodiscard]] cpu_set_t* get() noexcept { return reinterpret_cast<cpu_set_t*>(words_.data()); }
   [[nodiscard]] std::size_t bytes() const noexcept { return words_.size() * sizeof(unsigned long); }
 
-  // The most that any kernel is built for (CONFIG_NR_CPUS of x86 with MAXSMP).
+  // The maximum of any kernel (CONFIG_NR_CPUS of x86 with MAXSMP).
   static constexpr int capacity = 8192;
 
  private:
   std::vector<unsigned long> words_;
 };
 
-/// The CPUs that thread `id` may use; 0 is the calling thread. Empty if the system does not say.
+/// The CPUs that thread `id` may use; 0 is the calling thread. Empty on failure.
 Bitmap affinity_of(pid_t id) {
   Bitmap cpus = make_bitmap();
   CpuMask mask;

@@ -9,10 +9,10 @@ namespace tessera::inline TESSERA_ABI::detail {
 
 /// Binds the calling thread to `cpuset` (CPUs as an hwloc list, "0-15,32-47") and reads the binding back.
 ///
-/// Only CPUs that the process may use (those of its main thread) are taken; if none of `cpuset` is among
-/// them, the thread is bound to all that the process may use, because what the batch system allows
-/// comes first. Returns false if the list is unreadable or the system did not do it; an empty `cpuset`
-/// binds nothing and is true. Cost: a few microseconds.
+/// Only CPUs that the process may use (those of its main thread) are used; if `cpuset` has none of them, the
+/// thread is bound to all that the process may use, as the batch system's limits take precedence. Returns
+/// false if the list is invalid or the binding failed; an empty `cpuset` binds nothing and returns true.
+/// Cost: a few microseconds.
 bool bind_thread_near(const std::string& cpuset);
 
 }  // namespace tessera::inline TESSERA_ABI::detail

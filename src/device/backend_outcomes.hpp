@@ -10,18 +10,18 @@
 
 namespace tessera::inline TESSERA_ABI::detail {
 
-/// What became of the backends of one device, by label.
+/// The results of the build steps of one device's backends, by label.
 class BackendOutcomes {
  public:
   struct Slot {
     std::mutex building;
     bool done = false;
-    Erased built;  ///< null: it failed
+    Erased built;  ///< null: the build failed
     std::type_index type = typeid(void);
     std::string reason;
   };
 
-  /// Stays as long as this object.
+  /// The reference is valid as long as this object.
   Slot& slot_of(std::string_view label) {
     const std::lock_guard lock(mutex_);
     return slots_[std::string(label)];

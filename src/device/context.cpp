@@ -14,7 +14,7 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// Does `action`, and names the device if it fails.
+/// Runs `action`, and adds the device's name to an error.
 template <class Action>
 auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   try {
@@ -25,7 +25,7 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   }
 }
 
-/// The stream of a context, which lives as long as what is bound to it.
+/// The stream of a context; shared with the memory that is bound to it.
 struct OwnedStream {
   OwnedStream() = default;
   explicit OwnedStream(Ordinal of) : view(cuda::create_stream()), ordinal(of) {}
@@ -56,7 +56,7 @@ struct DeviceContext::State {
     });
   }
   ~State() {
-    // Memory, events and library handles on the stream.
+    // Memory, events and library handles may still use the stream.
     if (!info.simulated) cuda::on_device(ordinal, [&] { backends.clear(); });
   }
   State(const State&) = delete;
@@ -64,13 +64,13 @@ struct DeviceContext::State {
 
   DeviceInfo info;
   Ordinal ordinal{-1};
-  std::shared_ptr<const OwnedStream> stream;  ///< with those who hold it for their memory
+  std::shared_ptr<const OwnedStream> stream;  ///< shared with upstreams
   std::shared_ptr<ModuleCache> modules;
   detail::BackendOutcomes backends;
   std::atomic<Arena*> arena = nullptr;
-  const DeviceContext* owner = nullptr;  ///< where the context is now
+  const DeviceContext* owner = nullptr;  ///< the object that the context was moved to
 
-  /// Of the last context bound on this thread. Weak, since contexts are closed by other threads, too.
+  /// The state of the last context bound on this thread. Weak, since other threads may close contexts.
   static inline thread_local std::weak_ptr<State> bound;
 };
 

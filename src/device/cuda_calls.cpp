@@ -65,7 +65,7 @@ void on_device(Ordinal ordinal, const std::function<void()>& work) noexcept {
     const OnDevice current(ordinal);
     work();
   } catch (...) {
-    // The device is lost, or the process at its end: the driver takes back what was to be given back.
+    // The device is lost, or the process is ending: the driver frees the resources.
   }
 }
 
@@ -99,18 +99,18 @@ void record(EventView event, StreamView stream) {
 }
 
 bool ready(EventView event) {
-  // "Not ready" takes the place of an error that waits to be noticed, so that one is told first.
+  // "Not ready" would replace an earlier unchecked error: report that first.
   check(cudaPeekAtLastError(), "a kernel launch");
   const cudaError_t status = cudaEventQuery(native(event));
   if (status == cudaErrorNotReady) {
-    (void)cudaGetLastError();  // it is an answer, not a failed launch
+    (void)cudaGetLastError();  // a result, not a failed launch
     return false;
   }
   check(status, "cudaEventQuery");
   return true;
 }
 
-void hold(StreamView stream, EventView event) {
+void make_wait(StreamView stream, EventView event) {
   check(cudaStreamWaitEvent(native(stream), native(event), cudaEventWaitDefault), "cudaStreamWaitEvent");
 }
 
@@ -152,7 +152,7 @@ bool is_done(StreamView stream) {
   return true;
 }
 
-// Libraries and kernels are the driver's own, since the runtime has them only from CUDA 12.8 on.
+// Libraries and kernels use the driver API, since the runtime has them only from CUDA 12.8 on.
 
 void* load_library(const char* image) {
   static const auto load =
@@ -161,7 +161,7 @@ void* load_library(const char* image) {
   CUlibrary library = nullptr;
   check(load(&library, image, nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData");
   try {
-    // The driver looks into an image only when it must. Better here than in the first launch.
+    // The driver loads an image lazily: force it here rather than at the first launch.
     static const auto module_of = driver_function<CUresult (*)(CUmodule*, CUlibrary)>("cuLibraryGetModule");
     CUmodule module = nullptr;
     check(module_of(&module, library), "cuLibraryGetModule");
@@ -177,7 +177,7 @@ void unload_library(void* library) noexcept {
     static const auto unload = driver_function<CUresult (*)(CUlibrary)>("cuLibraryUnload");
     (void)unload(static_cast<CUlibrary>(library));
   } catch (const Error&) {
-    // The driver that loaded it is gone, at the end of the process.
+    // At the end of the process the driver may be unloaded already.
   }
 }
 
@@ -194,7 +194,7 @@ void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_byt
   static const auto launch_kernel =
       driver_function<CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                    unsigned, CUstream, void**, void**)>("cuLaunchKernel");
-  // The driver takes a kernel of a library in place of a function, and finds the current context's.
+  // The driver accepts a library kernel for a function, and resolves it for the current context.
   check(launch_kernel(static_cast<CUfunction>(kernel.native()), grid.x, grid.y, grid.z, block.x, block.y,
                       block.z, static_cast<unsigned>(shared_bytes), static_cast<CUstream>(stream.native()),
                       arguments, nullptr),

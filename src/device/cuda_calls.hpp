@@ -10,80 +10,80 @@
 #include <functional>
 #include <memory>
 
-/// Everything that the device room asks of CUDA, without a CUDA type. `cuda_calls.cpp` answers where
-/// CUDA is built, `no_cuda_calls.cpp` refuses where it is not. All of them throw `Error(job_fault)` with
-/// the name of the call and the runtime's reason. Thread-safe.
+/// The CUDA functions that the device room uses, without a CUDA type. `cuda_calls.cpp` implements them;
+/// `no_cuda_calls.cpp` is the stub of builds without CUDA. All throw `Error(job_fault)` with the name of the
+/// call and the runtime's reason. Thread-safe.
 namespace tessera::cuda {
 
-/// The index that the device has in this process now. Initialises CUDA, but makes no context. For a MIG
-/// instance that the runtime does not name by its own UUID, the only device there is, if
-/// CUDA_VISIBLE_DEVICES named the instance as CUDA started.
+/// The device's CUDA index in this process. Initialises CUDA, but creates no context. A MIG instance whose
+/// own UUID the runtime does not report is the only device, if CUDA_VISIBLE_DEVICES named the instance when
+/// CUDA was initialised.
 [[nodiscard]] Ordinal find_ordinal(const Uuid& uuid);
 
-/// Makes the primary context of the device if it is not there, makes it current on this thread, and
-/// checks that it is.
+/// Creates the primary context of the device if necessary, makes it current on this thread, and checks that
+/// it is.
 void bind(Ordinal ordinal);
 
 /// Throws if another device is current on this thread.
 void check_current(Ordinal ordinal);
 
-/// What NVML does not tell: L2, shared memory a block may ask for, threads a multiprocessor holds.
+/// The properties that NVML does not report: L2, shared memory per block, threads per multiprocessor.
 void fill_properties(Ordinal ordinal, DeviceInfo& info);
 
-/// Does `work` with the device current on this thread, and puts back what was current before, also if that
-/// was nothing. For what gives things back: where nothing is current the runtime would make the context of
-/// the first device, which may be another rank's. Does nothing where CUDA no longer answers, and what `work`
-/// throws is lost.
+/// Runs `work` with the device current on this thread, and restores the previous context, also if there was
+/// none. For destructors: without a current context the runtime would create one on the first device, which
+/// may be another rank's. Does nothing if CUDA no longer works; exceptions of `work` are dropped.
 void on_device(Ordinal ordinal, const std::function<void()>& work) noexcept;
 
 /// A non-blocking stream of the current context.
 [[nodiscard]] StreamView create_stream();
-/// Waits for nothing. An error is not reported: after a device fault the context has none but errors
-/// to give, and `synchronize` has given them. What is current on this thread stays current.
+/// Does not wait. Errors are ignored: after a device fault every call fails, and `synchronize` has reported
+/// it. This thread's current context does not change.
 void destroy_stream(StreamView stream, Ordinal ordinal) noexcept;
 
-/// Waits for the stream, and looks for launches that failed on this thread without being noticed.
+/// Waits for the stream, and checks for launches that failed unchecked on this thread.
 void synchronize(StreamView stream);
 
-/// An event of the current context that carries no time.
+/// An event of the current context, without timing.
 [[nodiscard]] EventView create_event();
-/// Waits for nothing and reports no error, as `destroy_stream`.
+/// Does not wait and ignores errors, as `destroy_stream`.
 void destroy_event(EventView event, Ordinal ordinal) noexcept;
-/// The event is from now on the end of all work on the stream.
+/// Records all work that was submitted to the stream so far.
 void record(EventView event, StreamView stream);
-/// Whether the work before the event is complete; one that was never recorded is.
+/// Whether the recorded work is complete; true for an event that was never recorded.
 [[nodiscard]] bool ready(EventView event);
-/// Work that is put on the stream from now on runs after the event as it is recorded now.
-void hold(StreamView stream, EventView event);
+/// Makes work that is submitted to the stream later wait for the event as recorded now.
+void make_wait(StreamView stream, EventView event);
 /// Waits for the event.
 void synchronize(EventView event);
 
-/// Pins host memory that is there, for all devices of this process.
+/// Pins existing host memory, for all devices of this process.
 void pin(void* memory, std::size_t bytes);
-/// As `destroy_stream`; the device is the one that was current when it was pinned.
+/// Ignores errors, as `destroy_stream`; the device is the one that was current when the memory was pinned.
 void unpin(void* memory, Ordinal ordinal) noexcept;
 
-/// Free memory of the device. What is current on this thread stays current.
+/// Free memory of the device. This thread's current context does not change.
 [[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);
 
-/// Machine code, or PTX that ends with a zero, for every device of the process; loaded into the current
-/// context at once. The driver copies it.
+/// Loads machine code, or zero-terminated PTX, for all devices of the process; into the current context at
+/// once. The driver copies the image.
 [[nodiscard]] void* load_library(const char* image);
-/// An error is not reported, as with a stream.
+/// Ignores errors, as `destroy_stream`.
 void unload_library(void* library) noexcept;
 [[nodiscard]] KernelView kernel_of(void* library, const char* name);
-/// On the current device. Does not wait.
+/// Launches on the current device, asynchronously.
 void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
             void** arguments);
 
-// What the collectives of a job need.
+// For the collectives of a job.
 
-/// Puts back, when the returned object goes, what is current on this thread now, also if that is nothing.
+/// A guard that, when destroyed, restores the context that is current on this thread now, also if there is
+/// none.
 [[nodiscard]] std::shared_ptr<void> keep_current();
-/// Copies from or to the current device's memory, on the stream. Waits only where one side is host memory
-/// that is not pinned.
+/// Copies from or to the current device's memory, on the stream. Blocks only if one side is pageable host
+/// memory.
 void copy(void* to, const void* from, std::size_t bytes, StreamView stream);
-/// True if the stream, of any device, has nothing left to do.
+/// True if all work on the stream, of any device, is complete.
 [[nodiscard]] bool is_done(StreamView stream);
 
 }  // namespace tessera::cuda

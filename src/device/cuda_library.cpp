@@ -27,7 +27,7 @@ std::vector<std::string> file_names(std::string_view library) {
   return names;
 }
 
-/// Folders of toolkits, each with a slash at its end; the first is wherever the system looks.
+/// Folders of toolkits with a trailing slash; the first, empty, stands for the system's library path.
 std::vector<std::string> folders() {
   std::vector<std::string> folders{""};
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {

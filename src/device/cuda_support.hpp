@@ -11,13 +11,13 @@
 
 #include <string>
 
-/// What the few files that call CUDA share. Included by them alone: CUDA's own types appear here.
+/// Helpers of the files that call CUDA. Included only by these: it exposes CUDA's types.
 namespace tessera::cuda {
 
 /// Throws `Error(job_fault)` with the name of the call and the runtime's reason unless `status` is success.
 inline void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  // Takes an error that does not stick away, so that the next call is not blamed for it.
+  // Clears a non-sticky error, so that it is not attributed to the next call.
   (void)cudaGetLastError();
   throw Error(ErrorCode::job_fault,
               std::string(call) + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")");
@@ -31,7 +31,7 @@ inline void check(cudaError_t status, const char* call) {
   return static_cast<cudaEvent_t>(event.native());
 }
 
-/// A function of the driver, found through the runtime: the program is not linked with libcuda.
+/// A function of the driver, resolved through the runtime: the program is not linked with libcuda.
 template <class Function>
 Function driver_function(const char* name) {
   void* address = nullptr;
@@ -55,7 +55,7 @@ inline void check(CUresult status, const char* call) {
                                         " (" + (text != nullptr ? text : "no description") + ")");
 }
 
-/// Null if nothing is current on this thread.
+/// Null if there is no current context on this thread.
 [[nodiscard]] inline CUcontext current_context() {
   static const auto get = driver_function<CUresult (*)(CUcontext*)>("cuCtxGetCurrent");
   CUcontext context = nullptr;
@@ -64,8 +64,8 @@ inline void check(CUresult status, const char* call) {
   return context;
 }
 
-/// Puts back what was current on this thread, also if that was nothing: `cudaSetDevice` could not do
-/// that, and would make a context on a device that may be another rank's.
+/// Restores this thread's current context, also if there was none: `cudaSetDevice` cannot do that, and would
+/// create a context on a device that may be another rank's.
 class CurrentContext {
  public:
   CurrentContext() : set_(set_current()), context_(current_context()) {}
@@ -73,7 +73,7 @@ class CurrentContext {
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
-  /// Whether there was anything.
+  /// Whether there was a current context.
   [[nodiscard]] bool any() const noexcept { return context_ != nullptr; }
 
  private:
@@ -87,11 +87,11 @@ class CurrentContext {
   CUcontext context_;
 };
 
-/// The device is current on this thread while it lives; what was current before is so again afterwards.
+/// Makes the device current on this thread; the destructor restores the previous context.
 class OnDevice {
  public:
   explicit OnDevice(Ordinal ordinal) {
-    // The runtime names device 0 also where nothing is current.
+    // The runtime reports device 0 also if there is no current context.
     int current = -1;
     if (before_.any()) check(cudaGetDevice(&current), "cudaGetDevice");
     if (current != static_cast<int>(ordinal)) bind(ordinal);

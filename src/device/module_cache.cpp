@@ -25,10 +25,10 @@ void check(const ModuleSource& source) {
     throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
 }
 
-/// What is known of one source for one kind of device.
+/// The cached outcomes of one source for one compute capability.
 struct Slot {
-  std::mutex working;  ///< held while it is compiled or loaded
-  /// The last one counts. A failure that code from elsewhere took the place of stays, for who refers to it.
+  std::mutex working;  ///< locked while the source is compiled or loaded
+  /// The last one is valid. A failure that `adopt` has replaced is kept for references to it.
   std::list<CompileOutcome> outcomes;
   std::optional<Module> module;
 };
@@ -65,7 +65,7 @@ std::string key_of(const ModuleSource& source) {
 
 namespace {
 
-/// Code as it is kept: a line that says its target, and the image.
+/// The stored form of a module: a line with its target, and the image.
 std::string packed(const CompiledModule& compiled) {
   return compiled.target + '\n' + compiled.image;
 }
@@ -81,7 +81,7 @@ struct ModuleCache::State {
   explicit State(ModuleCacheOptions options)
       : compiler(options.compiler ? std::move(options.compiler) : nvrtc_compiler()),
         files(options.directory ? only(std::move(*options.directory)) : default_module_folders(),
-              options.most_bytes.value_or(module_cache_limit().bytes)) {}
+              options.max_bytes.value_or(module_cache_limit().bytes)) {}
 
   Slot& slot_of(const ModuleSource& source, ComputeCapability capability) {
     check(source);
@@ -90,7 +90,7 @@ struct ModuleCache::State {
     return slots[{std::move(key), capability}];
   }
 
-  /// The outcome of a slot whose `working` is held.
+  /// The outcome of a slot whose `working` is locked.
   const CompileOutcome& outcome_of(Slot& slot, const ModuleSource& source, ComputeCapability capability) {
     if (!slot.outcomes.empty())
       ++memory_hits;
@@ -99,7 +99,7 @@ struct ModuleCache::State {
     return slot.outcomes.back();
   }
 
-  /// From disk, or the compiler, which is asked for nothing but its version if the disk has it.
+  /// Reads the outcome from disk, or else compiles.
   CompileOutcome produce(const ModuleSource& source, ComputeCapability capability) {
     const std::string device = std::to_string(capability.major) + "." + std::to_string(capability.minor);
     const std::string compiler_version = compiler->version();

@@ -21,33 +21,32 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// Of a file: compiled code has some hundred kB.
-constexpr std::uintmax_t most_file_bytes = std::uintmax_t{1} << 28;
+/// Maximum size of a file; compiled code has some hundred kB.
+constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 28;
 
-/// Writes `text` to a new file beside `path`, by a name that nobody else has, and renames it. Returns what
-/// went wrong.
+/// Writes `text` to a new file with a unique name beside `path`, and renames it to `path`. Returns the error.
 std::string write_and_rename(const std::filesystem::path& path, std::string_view text) {
   std::string name = path.string() + ".XXXXXX";
   base::Descriptor file(mkostemp(name.data(), O_CLOEXEC));
   if (!file.is_open()) return std::strerror(errno);
-  // A full disk may be told only as the file is closed.
+  // A full disk may be reported only on close.
   if (file.write(text) && file.close() && std::rename(name.c_str(), path.c_str()) == 0) return {};
   std::string problem = std::strerror(errno);
   (void)unlink(name.c_str());
   return problem;
 }
 
-/// Says that a file is in use, so that others are removed before it. Not each time: many ranks of many jobs
-/// read the same file, and the folder may be on a server.
+/// Marks a file as used, so that others are evicted first. Not on every read: many ranks of many jobs read
+/// the same file, and the folder may be on a server.
 void touch(const std::filesystem::path& path, const timespec& last_use) {
   constexpr std::time_t often_enough_s = 3600;
   if (std::time(nullptr) - last_use.tv_sec >= often_enough_s)
     (void)utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-/// What there is of a file.
+/// The result of reading a file.
 struct StoredFile {
-  std::string content;  ///< empty if there is none, or none that may be used
+  std::string content;  ///< empty if there is no usable file
   bool refused = false;
   timespec last_use{};
 };
@@ -56,29 +55,29 @@ StoredFile stored_file(const std::filesystem::path& path) {
   const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return {.content = {}, .refused = errno == ELOOP};
   StoredFile stored;
-  // What was opened is asked, and not the name, which may be another file's by now.
+  // Checks the open file, not the path, which may name another file by now.
   if (const auto status = file.status(); status && is_trusted_module_file(*status)) {
     stored.content = file.read_text(static_cast<std::size_t>(status->st_size)).value_or("");
     stored.last_use = status->st_mtim;
   }
-  stored.refused = stored.content.empty();  // a file of ours is never empty
+  stored.refused = stored.content.empty();  // a valid file is not empty
   return stored;
 }
 
-/// Makes the folder if it is missing. Returns why it cannot be used.
+/// Creates the folder if it is missing. Returns why it cannot be used.
 std::string prepare(const ModuleFolder& folder) {
   std::error_code failed;
   if (!folder.base.empty() && !std::filesystem::is_directory(folder.base, failed))
     return folder.base.string() + " is not there";
   if (folder.in_public) {
-    (void)mkdir(folder.path.c_str(), S_IRWXU);  // what comes of it is looked at
+    (void)mkdir(folder.path.c_str(), S_IRWXU);  // the result is checked below
     return detail::problem_of_private_folder(folder.path);
   }
   std::filesystem::create_directories(folder.path, failed);
   return failed ? failed.message() : std::string();
 }
 
-/// A variable that names a place, from the root on.
+/// The value of a variable that is an absolute path.
 std::filesystem::path place_in(const char* variable) {
   const char* const text = std::getenv(variable);
   return text != nullptr && *text == '/' ? text : "";
@@ -89,7 +88,7 @@ std::filesystem::path place_in(const char* variable) {
 bool is_trusted_module_file(const struct stat& file) {
   return S_ISREG(file.st_mode) && (file.st_uid == geteuid() || file.st_uid == 0) &&
          (file.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-         static_cast<std::uintmax_t>(file.st_size) <= most_file_bytes;
+         static_cast<std::uintmax_t>(file.st_size) <= max_file_bytes;
 }
 
 std::vector<ModuleFolder> default_module_folders() {
@@ -128,7 +127,7 @@ void ModuleFiles::write(std::string_view key, std::string_view text) {
   if (folders_.empty()) return;
   const std::string content = pack_module(key, text);
   const std::string name = module_file_name(key);
-  if (static_cast<std::int64_t>(content.size()) > most_bytes_) {
+  if (static_cast<std::int64_t>(content.size()) > max_bytes_) {
     const std::lock_guard lock(mutex_);
     problem_ = "code of " + std::to_string(content.size()) +
                " bytes is more than TESSERA_CACHE_MIB lets a folder have";
@@ -140,7 +139,7 @@ void ModuleFiles::write(std::string_view key, std::string_view text) {
     std::string reason = prepare(folders_[i]);
     if (reason.empty()) reason = write_and_rename(path / name, content);
     if (reason.empty()) {
-      ModuleShelf(path).bound(most_bytes_, name);
+      ModuleShelf(path).bound(max_bytes_, name);
       const std::lock_guard lock(mutex_);
       last_ = i;
       problem_.clear();

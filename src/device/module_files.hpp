@@ -15,55 +15,55 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// A place for files, made where it is missing.
+/// A folder for files, created if it is missing.
 struct ModuleFolder {
   std::filesystem::path path;
-  std::filesystem::path base;  ///< what of it must be there; empty: nothing
-  /// It is where everybody may write: used only if it is no link, this user's, and closed to others. Code
-  /// that is loaded must not come from somebody else.
+  std::filesystem::path base;  ///< the part of the path that must exist; empty: none
+  /// The parent is world-writable: the folder is used only if it is no link, belongs to this user, and is
+  /// closed to others, since code in it is executed.
   bool in_public = false;
 };
 
-/// Where modules are kept if nobody says where, in order: see `default_module_directories`.
+/// The default folders, in order: see `default_module_directories`.
 [[nodiscard]] std::vector<ModuleFolder> default_module_folders();
 
-/// Whether what is in a file may be run: it is this user's or root's, and nobody else can write to it. Nor is
-/// it one that an opening or a reading would not come back from, as a pipe.
+/// Whether the content of a file may be executed: a regular file (reading a pipe could block) that belongs to
+/// this user or root, and that nobody else can write to.
 [[nodiscard]] bool is_trusted_module_file(const struct stat& file);
 
-/// The files of a module cache: texts by key, in folders that many processes of many nodes may use at once.
-/// What is looked for may be in any of them; what is written goes to the first that takes it, and pushes out
-/// what has not been used there for longest.
+/// The files of a module cache: texts by key, in folders that processes on several nodes may use
+/// concurrently. Reads search all folders; writes go to the first that is writable, and evict the least
+/// recently used files there.
 ///
-/// A file is named by the SHA-256 of its key and holds the whole key. All members are thread-safe, and none
-/// throws for what is wrong with the disk.
+/// A file is named by the SHA-256 of its key, and holds the whole key. All members are thread-safe; none
+/// throws for errors of the file system.
 class ModuleFiles {
  public:
-  /// Without folders nothing is held and nothing kept. Each of them has at most `most_bytes`.
-  ModuleFiles(std::vector<ModuleFolder> folders, std::int64_t most_bytes)
-      : folders_(std::move(folders)), most_bytes_(most_bytes) {}
+  /// Without folders nothing is stored. Each folder has at most `max_bytes`.
+  ModuleFiles(std::vector<ModuleFolder> folders, std::int64_t max_bytes)
+      : folders_(std::move(folders)), max_bytes_(max_bytes) {}
 
   struct Found {
     std::optional<std::string> text;
-    /// There was a file, but torn, corrupt or of another key; or a link, or not this user's or root's, or one
-    /// that others may write to: what is loaded runs.
+    /// There is a file, but it is truncated, corrupt, of another key, or not trusted (a link, not this user's
+    /// or root's, or writable by others).
     bool rejected = false;
   };
   [[nodiscard]] Found read(std::string_view key) const;
 
-  /// Replaces what is there, and makes room for it.
+  /// Writes or replaces the file of `key`, and evicts others if necessary.
   void write(std::string_view key, std::string_view text);
 
-  /// The folder that the last file was written to; before that, the first one. Empty if there is none.
+  /// The folder of the last write; before that, the first one. Empty if there is none.
   [[nodiscard]] std::filesystem::path directory() const;
-  /// Why the last file could not be written anywhere; empty if it could.
+  /// Why the last write failed; empty if it succeeded.
   [[nodiscard]] std::string problem() const;
 
  private:
   std::vector<ModuleFolder> folders_;
-  std::int64_t most_bytes_;
+  std::int64_t max_bytes_;
   mutable std::mutex mutex_;
-  std::size_t last_ = 0;  ///< the folder of the last file written
+  std::size_t last_ = 0;  ///< the folder of the last write
   std::string problem_;
 };
 

@@ -10,19 +10,19 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// The first line of every file: what a later version cannot read it must not take for its own.
+/// The first line of every file, with the version of the format.
 constexpr std::string_view format = "tessera module 3\n";
 constexpr std::string_view extension = ".module";
 constexpr std::size_t digest_digits = 64;
 
-/// What follows the lines of format and digest.
+/// The content after the lines of format and digest.
 std::optional<std::string_view> body_of(std::string_view content) {
   constexpr std::size_t begin = format.size() + digest_digits + 1;
   if (!content.starts_with(format) || content.size() < begin) return std::nullopt;
   return content.substr(begin);
 }
 
-/// How much of a name is hexadecimal digits and the extension; 0 if it does not begin so.
+/// The length of a name's prefix of hexadecimal digits and extension; 0 if it has none.
 std::size_t end_of_extension(std::string_view name) {
   const std::size_t digits = name.find_first_not_of("0123456789abcdef");
   if (digits == 0 || digits == std::string_view::npos || !name.substr(digits).starts_with(extension))
@@ -45,7 +45,7 @@ bool is_module_file_name(std::string_view name) {
 }
 
 bool is_unfinished_module_file_name(std::string_view name) {
-  // As mkstemp ends them.
+  // The suffix of mkstemp.
   const std::size_t end = end_of_extension(name);
   return end != 0 && name.size() == end + 7 && name[end] == '.';
 }
@@ -59,7 +59,7 @@ std::string pack_module(std::string_view key, std::string_view text) {
 }
 
 std::optional<std::string> unpack_module(std::string_view content, std::string_view key) {
-  // The size of the text is the one thing that is believed, and only where it leads back to the same file.
+  // The size of the text is used only if packing the result gives the same file.
   auto rest = body_of(content);
   if (!rest || !base::unpack_number(*rest, ' ')) return std::nullopt;
   const auto size = base::unpack_number(*rest, '\n');

@@ -9,10 +9,10 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// One text of several, so that no two lists of texts look the same.
+/// Joins texts, injectively.
 [[nodiscard]] std::string joined(const std::vector<std::string_view>& texts);
 
-/// All of a source that its code depends on.
+/// Everything of a source that its code depends on.
 [[nodiscard]] std::string key_of(const ModuleSource& source);
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -24,7 +24,8 @@ namespace {
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t default_limit_mib = 256;
 
-/// Writing takes milliseconds, and clocks of nodes differ by less.
+/// Age after which a temporary file counts as abandoned: writing takes milliseconds, and the clocks of nodes
+/// differ by less.
 constexpr std::time_t longest_write_s = 3600;
 
 std::optional<ShelvedModule> status_of(int folder, const char* name) {
@@ -34,7 +35,7 @@ std::optional<ShelvedModule> status_of(int folder, const char* name) {
   return ShelvedModule{name, status.st_size, status.st_mtim, is_unfinished_module_file_name(name)};
 }
 
-/// When, and by name where that is the same.
+/// Last used first; ties by name.
 auto order_of(const ShelvedModule& module) {
   return std::tie(module.last_use.tv_sec, module.last_use.tv_nsec, module.name);
 }
@@ -48,7 +49,7 @@ ModuleShelf::ModuleShelf(const std::filesystem::path& folder)
 
 std::vector<ShelvedModule> ModuleShelf::list() const {
   std::vector<ShelvedModule> all;
-  // Its own descriptor, as reading moves on in it.
+  // A descriptor of its own, because readdir moves its position.
   const int descriptor =
       !folder_.is_open() ? -1 : openat(folder_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return all;
@@ -70,7 +71,7 @@ bool ModuleShelf::remove(const ShelvedModule& module) const {
   return now && order_of(*now) == order_of(module) && unlinkat(folder_.number(), module.name.c_str(), 0) == 0;
 }
 
-void ModuleShelf::bound(std::int64_t most_bytes, std::string_view just_written) const {
+void ModuleShelf::bound(std::int64_t max_bytes, std::string_view just_written) const {
   std::vector<ShelvedModule> all = list();
   const std::time_t now = std::time(nullptr);
   std::erase_if(all, [&](const ShelvedModule& module) {
@@ -78,20 +79,20 @@ void ModuleShelf::bound(std::int64_t most_bytes, std::string_view just_written) 
   });
   std::int64_t bytes = 0;
   for (const ShelvedModule& module : all) bytes += module.bytes;
-  for (auto oldest = all.rbegin(); oldest != all.rend() && bytes > most_bytes; ++oldest) {
+  for (auto oldest = all.rbegin(); oldest != all.rend() && bytes > max_bytes; ++oldest) {
     if (oldest->unfinished || oldest->name == just_written) continue;
-    // Whoever else removes files to make room removes the same: what is gone counts, whoever removed it.
+    // Concurrent evictions choose the same files: one that is gone counts as removed.
     (void)remove(*oldest);
     bytes -= oldest->bytes;
   }
 }
 
-std::string ModuleShelf::head_of(const ShelvedModule& module, std::size_t most_bytes) const {
+std::string ModuleShelf::head_of(const ShelvedModule& module, std::size_t max_bytes) const {
   const base::Descriptor file(
       openat(folder_.number(), module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   const auto status = file.status();
   if (!status || !is_trusted_module_file(*status)) return {};
-  return file.read_text(most_bytes).value_or("");
+  return file.read_text(max_bytes).value_or("");
 }
 
 ModuleCacheLimit module_cache_limit() {

@@ -18,17 +18,16 @@ namespace tessera::inline TESSERA_ABI {
 struct ShelvedModule {
   std::string name;
   std::int64_t bytes = 0;
-  timespec last_use{};      ///< the time of its last change, which a read sets too
-  bool unfinished = false;  ///< somebody writes it, or was ended while writing it
+  timespec last_use{};      ///< its modification time, which reads update
+  bool unfinished = false;  ///< being written, or left by a writer that was killed
 };
 
-/// What this user keeps in one folder of code; other files, and other users', are passed over. Other
-/// processes on other nodes may write, read and remove there at the same time, and nobody locks: a file that
-/// is gone was removed by somebody else, and one that is missed is compiled anew. No member throws for what
-/// is wrong with the disk.
+/// This user's files in one folder of the disk cache; other files are ignored. Processes on other nodes may
+/// write, read and remove files concurrently, without locks: a missing file was removed by another process,
+/// and is recompiled when needed. No member throws for errors of the file system.
 class ModuleShelf {
  public:
-  /// Opens the folder, if it is there.
+  /// Opens the folder, if it exists.
   explicit ModuleShelf(const std::filesystem::path& folder);
 
   /// Why it could not be opened; empty if it is open.
@@ -36,23 +35,23 @@ class ModuleShelf {
 
   /// The files, last used first.
   [[nodiscard]] std::vector<ShelvedModule> list() const;
-  /// Removes a file that is still as it was listed. Returns whether it did.
+  /// Removes a file if it is still as listed. Returns whether it did.
   [[nodiscard]] bool remove(const ShelvedModule& module) const;
-  /// Removes what has not been used for longest until the rest has at most `most_bytes`, but not the file
-  /// `just_written`; and files that nobody can be writing any more.
-  void bound(std::int64_t most_bytes, std::string_view just_written) const;
-  /// The first bytes of a file that may be trusted, up to `most_bytes`; empty if there are none.
-  [[nodiscard]] std::string head_of(const ShelvedModule& module, std::size_t most_bytes) const;
+  /// Evicts the least recently used files, except `just_written`, until the rest has at most `max_bytes`;
+  /// removes abandoned temporary files too.
+  void bound(std::int64_t max_bytes, std::string_view just_written) const;
+  /// The first bytes of a trusted file, up to `max_bytes`; empty if it cannot be read or trusted.
+  [[nodiscard]] std::string head_of(const ShelvedModule& module, std::size_t max_bytes) const;
 
  private:
   base::Descriptor folder_;
   std::string problem_;
 };
 
-/// How much of a disk one folder of code may take: $TESSERA_CACHE_MIB, or 256 MiB.
+/// Maximum size of one folder of the disk cache: $TESSERA_CACHE_MIB, or 256 MiB.
 struct ModuleCacheLimit {
   std::int64_t bytes = 0;
-  std::string ignored;  ///< what is wrong with the variable; empty if nothing is
+  std::string ignored;  ///< why the variable is ignored; empty if it is not
 };
 [[nodiscard]] ModuleCacheLimit module_cache_limit();
 

@@ -43,7 +43,7 @@ void record(EventView, StreamView) {
 bool ready(EventView) {
   refuse();
 }
-void hold(StreamView, EventView) {
+void make_wait(StreamView, EventView) {
   refuse();
 }
 void synchronize(EventView) {

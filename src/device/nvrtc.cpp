@@ -41,7 +41,8 @@ class Library {
   }
   [[nodiscard]] const nvrtc::Api& api() const noexcept { return api_; }
 
-  /// "13.0.88": to the build, as the name of its file has it, or else what it says of itself.
+  /// "13.0.88" with the build number, from the name of the file, or else the version that the library
+  /// reports.
   [[nodiscard]] std::string version() const {
     constexpr std::string_view before = "libnvrtc.so.";
     const std::string file = std::filesystem::path(library_.file()).filename();
@@ -59,7 +60,7 @@ class Library {
   bool found_;
 };
 
-/// A text that NVRTC gives by its size, which counts a zero at the end, and its characters.
+/// A text that NVRTC returns by two functions: its size with the final zero, and its characters.
 std::string text_of(nvrtc::Program program, Status (*size_of)(nvrtc::Program, std::size_t*),
                     Status (*get)(nvrtc::Program, char*)) {
   std::size_t size = 0;
@@ -133,7 +134,7 @@ class Nvrtc final : public KernelCompiler {
     if (!nvrtc.found()) return CompileFailure{target, nvrtc.why_not(), {}};
     std::vector<std::string> options = source.options;
     options.push_back("--gpu-architecture=" + target);
-    // Only the named headers: what is installed, or lies in the folder of the job, changes nothing.
+    // Only the named headers: neither installed headers nor those in the working directory are used.
     options.emplace_back("--no-source-include");
 
     Program program(nvrtc.api(), source);

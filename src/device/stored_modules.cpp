@@ -19,15 +19,15 @@ std::optional<StoredModuleOrigin> origin_of(const ModuleShelf& shelf, const Shel
                             std::move(key->tessera)};
 }
 
-/// The files of all folders that `is_meant(shelf, module)` is true for.
+/// The files of all folders for which `is_meant(shelf, module)` is true.
 template <class IsMeant>
 ModuleStore gather(IsMeant&& is_meant) {
   ModuleCacheLimit limit = module_cache_limit();
   ModuleStore store{{}, limit.bytes, std::move(limit.ignored)};
   for (const ModuleFolder& folder : default_module_folders()) {
-    StoredModules& found = store.folders.emplace_back();
+    StoredModuleFolder& found = store.folders.emplace_back();
     found.directory = folder.path;
-    // Where everybody may write it could be a link to anywhere.
+    // In a world-writable parent the folder could be a link.
     if (folder.in_public) found.problem = detail::problem_of_private_folder(folder.path);
     if (!found.problem.empty()) continue;
     const ModuleShelf shelf(folder.path);

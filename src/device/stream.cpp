@@ -53,8 +53,8 @@ bool Event::ready() const {
   return view_.native() == nullptr || cuda::ready(view_);
 }
 
-void Event::hold(StreamView stream) const {
-  if (view_.native() != nullptr) cuda::hold(stream, view_);
+void Event::make_wait(StreamView stream) const {
+  if (view_.native() != nullptr) cuda::make_wait(stream, view_);
 }
 
 void Event::synchronize() const {

@@ -66,18 +66,18 @@ void InputFile::fail(const std::string& reason) const {
   throw Error(ErrorCode::input, fmt::format("{}: cannot be read: {}", path_, reason));
 }
 
-std::string InputFile::text(std::int64_t most_bytes) const {
-  const auto most = static_cast<std::size_t>(most_bytes);
+std::string InputFile::text(std::int64_t max_bytes) const {
+  const auto most = static_cast<std::size_t>(max_bytes);
   std::optional<std::string> text;
-  const bool fits = size() <= most_bytes;
+  const bool fits = size() <= max_bytes;
   if (fits) text = descriptor_.read_text(most + 1);
   if (fits && !text) fail(words_of(errno));
-  if (!fits || text->size() > most) fail(fmt::format("it has more than {} bytes", most_bytes));
+  if (!fits || text->size() > most) fail(fmt::format("it has more than {} bytes", max_bytes));
   return *std::move(text);
 }
 
-std::string read_text(const std::string& path, std::int64_t most_bytes) {
-  return InputFile(path).text(most_bytes);
+std::string read_text(const std::string& path, std::int64_t max_bytes) {
+  return InputFile(path).text(max_bytes);
 }
 
 std::int64_t memory_left() {

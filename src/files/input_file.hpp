@@ -35,7 +35,7 @@ class InputFile {
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
 
   /// All of it, as `read_text` has it.
-  [[nodiscard]] std::string text(std::int64_t most_bytes) const;
+  [[nodiscard]] std::string text(std::int64_t max_bytes) const;
 
   /// As the system tells them now. Throw `Error(input)`.
   [[nodiscard]] FileState state() const;
@@ -50,8 +50,8 @@ class InputFile {
 };
 
 /// The whole text of a file. Throws `Error(input)` if it cannot be opened, is no regular file, or has more
-/// than `most_bytes`, of which none is kept in memory.
-[[nodiscard]] std::string read_text(const std::string& path, std::int64_t most_bytes);
+/// than `max_bytes`, of which none is kept in memory.
+[[nodiscard]] std::string read_text(const std::string& path, std::int64_t max_bytes);
 
 /// Bytes that this process may still take of its machine, by the tightest of its limits.
 [[nodiscard]] std::int64_t memory_left();

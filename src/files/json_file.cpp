@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t most_levels = 64;
+constexpr std::size_t max_levels = 64;
 
 /// A text of the file in quotes and ASCII, whatever is in it.
 std::string printable(const std::string& text) {
@@ -83,7 +83,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     return &(*member_ = std::move(value));
   }
   bool open(Json container) {
-    if (open_.size() == most_levels) return refuse(fmt::format("it is over {} levels deep", most_levels));
+    if (open_.size() == max_levels) return refuse(fmt::format("it is over {} levels deep", max_levels));
     charge(container_bytes);
     Json* const made = insert(std::move(container));
     if (made != nullptr) open_.push_back(made);

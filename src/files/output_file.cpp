@@ -102,7 +102,7 @@ std::string OutputFile::target() const {
 
 /// The folder and the name in it, links followed.
 void OutputFile::find_target() {
-  constexpr int most_links = 40;  // as Linux follows
+  constexpr int max_links = 40;  // as Linux follows
   fs::path target = path_;
   struct stat status {};
   for (int links = 0;; ++links) {
@@ -118,7 +118,7 @@ void OutputFile::find_target() {
       break;
     }
     if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse("is a link of another user's");
-    if (links == most_links) refuse("is a link that leads nowhere");
+    if (links == max_links) refuse("is a link that leads nowhere");
     std::error_code unreadable;
     const fs::path link = fs::read_symlink(target, unreadable);
     if (unreadable) refuse("is a link that cannot be read");

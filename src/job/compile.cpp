@@ -12,7 +12,7 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// The lowest rank that drives a device of each capability: it compiles for them all.
+/// For each capability, the lowest rank that drives such a device: it compiles for all.
 std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
   std::map<ComputeCapability, int> builders;
   for (const InventoryDevice& device : inventory.devices())
@@ -20,7 +20,7 @@ std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
   return builders;
 }
 
-/// An outcome as texts, which is how it travels.
+/// An outcome as strings, for broadcasts.
 using Packed = std::array<std::string, 4>;
 
 Packed packed(const CompileOutcome& outcome) {

@@ -13,9 +13,9 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// How many units of a tile the device takes at once: whole blocks within its share of the budget.
-std::int64_t units_at_once(const PlannedTile& tile, std::int64_t block, std::int64_t bytes_per_unit,
-                           std::int64_t budget_bytes) {
+/// The number of units per call of the device function: whole blocks within the memory budget.
+std::int64_t units_within_budget(const PlannedTile& tile, std::int64_t block, std::int64_t bytes_per_unit,
+                                 std::int64_t budget_bytes) {
   if (bytes_per_unit == 0) return tile.units.size();
   const std::int64_t fitting = budget_bytes / bytes_per_unit;
   if (fitting >= tile.units.size()) return tile.units.size();
@@ -29,7 +29,7 @@ std::int64_t units_at_once(const PlannedTile& tile, std::int64_t block, std::int
 
 }  // namespace
 
-Tile DrivenDevice::next_call(Range part, Range whole, int index, const DeviceContext& context,
+Tile DrivenDevice::make_tile(Range part, Range whole, int index, const DeviceContext& context,
                              BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop) {
   if (!arena) {
     workspaces.emplace(make_upstream(context));
@@ -45,8 +45,8 @@ Tile DrivenDevice::next_call(Range part, Range whole, int index, const DeviceCon
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const auto tiles = plan.tiles_of(comm.rank());
   try {
-    std::vector<TileEnd> ends(tiles.size(),
-                              {.failure = {}, .misuse = std::make_exception_ptr(Misuse(thread_was_ended))});
+    std::vector<TileOutcome> ends(
+        tiles.size(), {.failure = {}, .misuse = std::make_exception_ptr(Misuse(thread_was_ended))});
     std::vector<int> devices(tiles.size());
     std::vector<std::size_t> tile_of(pool.size());
     for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -59,12 +59,12 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
     };
     device_threads->run(devices, compute, [&] { report_progress(); });
     detail::restore_once_cuda_has_started();
-    for (TileEnd& end : ends) {
+    for (TileOutcome& end : ends) {
       if (end.misuse) return attempt.fatal(end.misuse);
       if (end.failure) attempt.device_failed(std::move(*end.failure));
     }
-    if (std::ranges::any_of(ends, &TileEnd::cut_short)) attempt.cut_short();
-  } catch (...) {  // the system has no more threads or memory, and no tile was begun
+    if (std::ranges::any_of(ends, &TileOutcome::cut_short)) attempt.cut_short();
+  } catch (...) {  // no more threads or memory: no tile was started
     Verdict::Failure failure;
     failure.stage = "bind";
     failure.reason = reason_of(std::current_exception());
@@ -72,7 +72,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
   }
 }
 
-/// The context of a device of this rank, current on this thread, which is near it.
+/// Makes the context of a device current on this thread, and binds the thread near the device.
 DeviceContext& Job::State::bind_device(int device) {
   faults.throw_if_hit(fault::Stage::bind, device, pass);
   DeviceContext& context = context_of_claimed(pool, device);
@@ -83,17 +83,18 @@ DeviceContext& Job::State::bind_device(int device) {
   return context;
 }
 
-/// How many units of a tile go to the device at once.
-std::int64_t Job::State::part_of_tile(const Plan& plan, const PlannedTile& planned, const Pass& work) const {
+/// The number of units per call of the function.
+std::int64_t Job::State::units_per_call(const Plan& plan, const PlannedTile& planned,
+                                        const Pass& work) const {
   const InventoryDevice& known = known_device(planned.device);
   const std::int64_t units =
-      units_at_once(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
-  // The host does the work of a simulated device, and at its pace.
+      units_within_budget(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
+  // The host computes the tile of a simulated device, at the speed of a host.
   if (!known.simulated || options.stop == nullptr) return units;
   return std::min(units, stoppable_step(planned.units.size(), plan.block(), 1));
 }
 
-TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work) {
+TileOutcome Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work) {
   const int device = planned.device;
   const TraceRange range("tile", device);
   const InventoryDevice& known = known_device(device);
@@ -106,21 +107,21 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
 
     failure.stage = "allocate";
     faults.throw_if_hit(fault::Stage::allocate, device, pass);
-    const std::int64_t step = part_of_tile(plan, planned, work);
+    const std::int64_t step = units_per_call(plan, planned, work);
     BufferPool& pooled = buffers.pool_at(pool_index_of_claimed(pool, device));
     DrivenDevice& own = driven[static_cast<std::size_t>(device)];
 
     failure.stage = "tile";
     for (Range part{planned.units.begin, planned.units.begin}; part.end < planned.units.end;) {
-      if (options.stop != nullptr && options.stop->made()) return {.failure = {}, .cut_short = true};
+      if (options.stop != nullptr && options.stop->requested()) return {.failure = {}, .cut_short = true};
       part.begin = part.end;
       part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
-      Tile tile = own.next_call(part, planned.units, device, context, pooled, known.memory_budget_bytes,
+      Tile tile = own.make_tile(part, planned.units, device, context, pooled, known.memory_budget_bytes,
                                 options.stop);
       switch (compute_part(tile, context, work)) {
-        case PartEnd::done: break;
-        case PartEnd::stopped: return {.failure = {}, .cut_short = true};
-        case PartEnd::failed: failure.reason = tile.reason(); return {.failure = std::move(failure)};
+        case PartOutcome::done: break;
+        case PartOutcome::stopped: return {.failure = {}, .cut_short = true};
+        case PartOutcome::failed: failure.reason = tile.reason(); return {.failure = std::move(failure)};
       }
     }
     return {};
@@ -133,9 +134,9 @@ TileEnd Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, c
   }
 }
 
-/// Calls the caller's function for a part of a tile. What it has begun on the device has ended on return, and
-/// where it throws.
-Job::State::PartEnd Job::State::compute_part(Tile& tile, DeviceContext& context, const Pass& work) const {
+/// Calls the application's function for a part of a tile. On return, and after an exception, the device has
+/// finished the work that the function submitted.
+Job::State::PartOutcome Job::State::compute_part(Tile& tile, DeviceContext& context, const Pass& work) const {
   const int device = tile.device_index();
   try {
     if (context.info().simulated)
@@ -147,21 +148,21 @@ Job::State::PartEnd Job::State::compute_part(Tile& tile, DeviceContext& context,
     faults.throw_if_hit(fault::Stage::throwing, device, pass);
   } catch (...) {
     drain(context);
-    // There is no exception where the thread is being unwound, to its end.
-    if (tile.told_to_stop() && std::current_exception()) return PartEnd::stopped;
+    // There is no current exception if the thread is being cancelled.
+    if (tile.told_to_stop() && std::current_exception()) return PartOutcome::stopped;
     throw;
   }
   if (tile.told_to_stop()) {
     drain(context);
-    return PartEnd::stopped;
+    return PartOutcome::stopped;
   }
   if (faults.hit(fault::Stage::failing, device, pass)) tile.fail("fault point \"fail\"");
   if (tile.failed()) {
     drain(context);
-    return PartEnd::failed;
+    return PartOutcome::failed;
   }
   context.synchronize();
-  return PartEnd::done;
+  return PartOutcome::done;
 }
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -6,11 +6,11 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// Enough parts for the threads to end together where units cost differently, few enough for a part to
-/// be worth a call.
+/// Enough parts to balance units of different cost over the threads, few enough that the overhead of a call
+/// is small.
 constexpr std::int64_t parts_per_thread = 16;
 
-/// The same where a thread must see soon that it is to stop: of a pass of ten minutes, some two seconds.
+/// With a stop request a part must be short: about two seconds in a pass of ten minutes.
 constexpr std::int64_t stoppable_parts_per_thread = 256;
 
 std::int64_t units_of_a_part(std::int64_t units, std::int64_t block, std::int64_t parts) {

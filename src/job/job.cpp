@@ -12,9 +12,9 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// A job has threads of its own, of which MPI must know.
+/// A job has threads of its own: MPI must be initialised with a thread level.
 void require_threads_of_mpi() {
-  if (!mpi::detail::is_initialised() || mpi::detail::is_finalised()) return;  // the communicator says so
+  if (!mpi::detail::is_initialised() || mpi::detail::is_finalised()) return;  // refused by the communicator
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   if (level < MPI_THREAD_FUNNELED)
@@ -24,7 +24,7 @@ void require_threads_of_mpi() {
         "with MPI_THREAD_FUNNELED or more");
 }
 
-/// The number of a job, one on all of its ranks and higher than those of the jobs that they had before.
+/// The number of a job: the same on all of its ranks, and higher than those of earlier jobs.
 int next_number(const mpi::Communicator& comm) {
   static int jobs = 0;
   jobs = comm.allreduce(jobs + 1, mpi::Reduction::max);
@@ -54,7 +54,7 @@ Job::State& Job::state() const {
   return *state_;
 }
 Job::~Job() {
-  // A forked child has none of the threads, and what it closed it would close for the rank.
+  // In a forked child the job's threads do not exist, and closing its resources would affect the parent.
   if (mpi::detail::is_forked_child()) (void)state_.release();
 }
 Job::Job(Job&&) noexcept = default;
@@ -74,8 +74,8 @@ const Inventory& Job::inventory() const {
   return state().inventory;
 }
 DevicePool& Job::devices() {
-  // Those of the pool stay open: what an application keeps on them is still to be given up in order.
-  return state().lost ? state().no_devices : state().pool;
+  // After a fallback the pool's devices stay open, so that the application can release its data on them.
+  return state().fallback_cause ? state().no_devices : state().pool;
 }
 DeviceBufferPools& Job::buffers() {
   return state().buffers;
@@ -91,7 +91,7 @@ DeviceCollectives Job::collectives() {
     parts.faults = &its.faults;
     parts.timeout = its.comm.timeout();
     its.collectives.emplace(std::move(parts));
-    if (its.lost) its.collectives->close();
+    if (its.fallback_cause) its.collectives->close();
   }
   return its.collectives->view();
 }
@@ -116,7 +116,7 @@ Plan Job::plan_for_hosts(std::int64_t units, std::int64_t block) const {
 }
 
 bool Job::on_host() const {
-  return state().lost || inventory().devices().empty();
+  return state().fallback_cause || inventory().devices().empty();
 }
 const Verdict& Job::last_verdict() const {
   return state().verdict;

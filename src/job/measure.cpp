@@ -20,7 +20,7 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// One device that is timed. Only its own thread touches it between the warming up and the end.
+/// A device that is timed. Between warm-up and end only its own thread accesses it.
 struct Timed {
   explicit Timed(const DeviceInfo& info) : context(info), buffers(make_upstream(context)) {}
 
@@ -29,7 +29,7 @@ struct Timed {
   DrivenDevice own;
 };
 
-/// The work of one device.
+/// The timed run of one device.
 class TimedRun {
  public:
   TimedRun(const ClaimedDevice& claimed, int index, int devices, const JobOptions& options)
@@ -44,20 +44,20 @@ class TimedRun {
     if (runs()) (void)run();
   }
 
-  /// The seconds that a unit takes.
+  /// Seconds per unit.
   double time() {
     if (!runs()) return simulated_seconds();
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t units = run();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    // A coarse clock may not have moved.
+    // A coarse clock may not have advanced.
     return std::max(took.count(), 1e-9) / static_cast<double>(units);
   }
 
  private:
   [[nodiscard]] bool runs() const { return !claimed_.info.simulated || options_.measure_on_host; }
 
-  /// What a simulated device would take, told by its figures: one of those who share it takes the longer.
+  /// The time per unit of a simulated device by its specification, multiplied by the number of sharers.
   [[nodiscard]] double simulated_seconds() const {
     return claimed_.sharers / static_cast<double>(score(claimed_.info, ScoreModel::throughput));
   }
@@ -73,7 +73,7 @@ class TimedRun {
 
   std::int64_t run_on_device() {
     const DeviceContext& context = timed_->context;
-    Tile tile = timed_->own.next_call({}, {}, index_, context, timed_->buffers,
+    Tile tile = timed_->own.make_tile({}, {}, index_, context, timed_->buffers,
                                       claimed_.memory_budget_bytes(), nullptr);
     std::int64_t units = 0;
     try {
@@ -94,11 +94,11 @@ class TimedRun {
   std::optional<Timed> timed_;
 };
 
-/// What went wrong on each device of this rank, if anything.
+/// The failure of each device of this rank, or null.
 using Thrown = std::vector<std::exception_ptr>;
 
-/// Does `work` for every device, each on its own thread, but for those that something went wrong on. This
-/// thread calls `progress` until all are done.
+/// Runs `work` for every device without a failure, each on its own thread. The calling thread runs the
+/// progress callback until all are done.
 void for_each_device(WorkerThreads& threads, Thrown& thrown, const std::function<void(std::size_t)>& work,
                      const std::function<void()>& progress) {
   std::vector<int> sound;
@@ -116,18 +116,19 @@ void for_each_device(WorkerThreads& threads, Thrown& thrown, const std::function
             thrown[i] = nullptr;
           } catch (...) {
             const std::exception_ptr now = std::current_exception();
-            if (!now) throw;  // the thread is being unwound, to its end
+            if (!now) throw;  // the thread is being cancelled
             thrown[i] = now;
           }
         },
         progress);
-  } catch (...) {  // the system has no more threads
+  } catch (...) {  // the system grants no more threads
     std::ranges::fill(thrown, std::current_exception());
   }
 }
 
-/// Carries what went wrong on a device to the vote.
-void note(Attempt& attempt, const ClaimedDevice& claimed, int device, const std::exception_ptr& thrown) {
+/// Records a device's failure for the vote.
+void record_failure(Attempt& attempt, const ClaimedDevice& claimed, int device,
+                    const std::exception_ptr& thrown) {
   if (is_misuse(thrown)) return attempt.fatal(thrown);
   attempt.run([&] {
     Verdict::Failure failure;
@@ -143,16 +144,16 @@ void note(Attempt& attempt, const ClaimedDevice& claimed, int device, const std:
 
 Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                       const JobOptions& options) {
-  const auto goes_by_figures = [&](const ClaimedDevice& device) {
+  const auto is_scored_by_specification = [&](const ClaimedDevice& device) {
     return device.info.simulated && !options.measure_on_host;
   };
-  const auto by_figures = std::ranges::count_if(devices, goes_by_figures);
+  const auto by_specification = std::ranges::count_if(devices, is_scored_by_specification);
   const bool has_work = options.score_model == ScoreModel::measured && options.measure;
-  std::array<std::int32_t, 3> there_is = {has_work ? 0 : 1, by_figures > 0 ? 1 : 0,
-                                          by_figures < std::ssize(devices) ? 1 : 0};
-  comm.allreduce(std::span<std::int32_t>(there_is), mpi::Reduction::max);
-  if (there_is[0] != 0) return Measurable::no;
-  return there_is[1] != 0 && there_is[2] != 0 ? Measurable::mixed : Measurable::yes;
+  std::array<std::int32_t, 3> found = {has_work ? 0 : 1, by_specification > 0 ? 1 : 0,
+                                       by_specification < std::ssize(devices) ? 1 : 0};
+  comm.allreduce(std::span<std::int32_t>(found), mpi::Reduction::max);
+  if (found[0] != 0) return Measurable::no;
+  return found[1] != 0 && found[2] != 0 ? Measurable::mixed : Measurable::yes;
 }
 
 std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
@@ -179,7 +180,7 @@ std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vec
   }
   detail::restore_once_cuda_has_started();
   for (std::size_t i = 0; i < devices.size(); ++i)
-    if (thrown[i]) note(attempt, devices[i], static_cast<int>(i), thrown[i]);
+    if (thrown[i]) record_failure(attempt, devices[i], static_cast<int>(i), thrown[i]);
   auto scores = scores_of(comm, seconds);
   for (std::size_t i = 0; i < devices.size(); ++i)
     scores[i] *= static_cast<std::uint64_t>(std::max(devices[i].sharers, 1));

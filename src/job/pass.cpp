@@ -23,15 +23,16 @@ namespace {
   throw Error(ErrorCode::usage, message);
 }
 
-/// The fault point "vote-late": longer than the others wait, or a moment if they wait for ever.
-void come_late(std::chrono::milliseconds timeout) {
+/// The fault point "vote-late": sleeps for longer than the others wait, or for a moment if they have no
+/// timeout.
+void delay_vote(std::chrono::milliseconds timeout) {
   const std::chrono::milliseconds lateness =
       timeout.count() > 0 ? timeout + 6 * mpi::detail::Watchdog::grace : std::chrono::milliseconds(50);
   std::this_thread::sleep_for(lateness);
 }
 
 /// "double" for `typeid(double)`.
-std::string name_of(const std::type_info& type) {
+std::string demangled(const std::type_info& type) {
   int failed = 0;
   const std::unique_ptr<char, decltype(&std::free)> readable(
       abi::__cxa_demangle(type.name(), nullptr, nullptr, &failed), &std::free);
@@ -47,7 +48,7 @@ Job::Call Job::call_of(const char* verb, std::initializer_list<const std::type_i
   const auto* size = bytes.begin();
   for (const std::type_info* type : types) {
     call.types +=
-        (call.types.empty() ? "of " : " to ") + name_of(*type) + " (" + std::to_string(*size) + " bytes)";
+        (call.types.empty() ? "of " : " to ") + demangled(*type) + " (" + std::to_string(*size) + " bytes)";
     call.signature = signature_of(
         {call.signature, static_cast<std::int64_t>(type->hash_code()), static_cast<std::int64_t>(*size++)});
   }
@@ -67,7 +68,7 @@ HostTeam& Job::State::team() {
 
 void Job::State::report_progress() const {
   comm.alive();
-  if (options.stop != nullptr) options.stop->look();
+  if (options.stop != nullptr) options.stop->poll();
 }
 
 void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices) const {
@@ -81,9 +82,9 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
            " units, but the plan gives it " + std::to_string(mine) + ": bring those of local_range(plan)");
   if (!work.has_functions)
     refuse("a function of the pass is null: give one for devices and one for the host");
-  if (const std::int64_t before_last = (plan.units() - 1) / plan.block(); before_last >= work.most_blocks)
+  if (const std::int64_t before_last = (plan.units() - 1) / plan.block(); before_last >= work.max_blocks)
     refuse("the plan has " + std::to_string(before_last + 1) + " blocks, and a reproducible sum takes " +
-           std::to_string(work.most_blocks) + " at most: use larger blocks");
+           std::to_string(work.max_blocks) + " at most: use larger blocks");
   if (work.device_bytes_per_unit < 0)
     refuse("device_bytes_per_unit is " + std::to_string(work.device_bytes_per_unit) +
            ": give the bytes that a unit needs on a device, or 0");
@@ -98,7 +99,7 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
 
 Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& work) {
   const TraceRange range("vote", pass);
-  if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) come_late(ballots.timeout());
+  if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) delay_vote(ballots.timeout());
   const std::int64_t signature =
       signature_of({pass, work.call->signature, static_cast<std::int64_t>(plan.fingerprint()), work.width,
                     work.device_bytes_per_unit});
@@ -130,12 +131,12 @@ void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) {
 }
 
 void Job::State::refuse_if_gpu_is_required() const {
-  if (options.policy == Policy::gpu && lost)
-    throw Error(ErrorCode::job_fault, "a GPU is required, but " + tessera::to_string(*lost));
+  if (options.policy == Policy::gpu && fallback_cause)
+    throw Error(ErrorCode::job_fault, "a GPU is required, but " + tessera::to_string(*fallback_cause));
 }
 
 void Job::State::fall_back(const Verdict::Failure& first) {
-  lost = first;
+  fallback_cause = first;
   verdict = no_verdict(tessera::to_string(first));
   device_threads.reset();
   if (collectives) collectives->close();
@@ -152,9 +153,9 @@ Verdict Job::State::verdict_of_devices(int devices) const {
 
 Verdict Job::State::verdict_of_host() const {
   Verdict done;
-  if (lost) {
+  if (fallback_cause) {
     done.ran = Verdict::Ran::fallback;
-    done.failure = *lost;
+    done.failure = *fallback_cause;
   } else {
     done.absence = absence.empty() ? "the plan is over the hosts" : absence;
   }
@@ -186,8 +187,8 @@ void Job::run_alive(const std::function<void()>& work) {
   State& its = state();
   its.require_thread();
   if (!work) refuse("Job::run_alive was given no function");
-  // Work that ends before this thread next looks would pass by a request that is there already.
-  if (its.options.stop != nullptr) its.options.stop->look();
+  // `work` may end before the first progress callback: see a request that exists already.
+  if (its.options.stop != nullptr) its.options.stop->poll();
   its.team().for_each_block({0, 1}, 1, [&](int, Range) { work(); });
 }
 
@@ -195,7 +196,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   State& state = this->state();
   state.require_thread();
   state.refuse_if_gpu_is_required();
-  if (state.options.stop != nullptr) state.options.stop->look();
+  if (state.options.stop != nullptr) state.options.stop->poll();
   state.stop_if_agreed();
   ++state.pass;
   if (state.faults.hit(fault::Stage::stop, std::nullopt, state.pass)) (void)std::raise(SIGSTOP);

@@ -11,7 +11,7 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const Devic
   std::vector<ReproducibleSum> sums;          // one for each device or host thread of this rank
   std::vector<std::vector<double>> partials;  // of the block that each host thread works on
   const auto begin = [&](int workers) {
-    // At least one, which takes part in the sum over ranks where this rank has no tile.
+    // At least one: the sum over ranks needs it on a rank without a tile too.
     sums.assign(static_cast<std::size_t>(std::max(workers, 1)), ReproducibleSum(width));
     partials.resize(sums.size());
   };
@@ -30,7 +30,7 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const Devic
        .has_functions = on_device && on_host,
        .local_units = std::nullopt,
        .width = static_cast<std::int64_t>(width),
-       .most_blocks = ReproducibleSum::most_summands,
+       .max_blocks = ReproducibleSum::max_summands,
        .device_bytes_per_unit = device_bytes_per_unit,
        .prepare = [&] { begin(runs_on_devices(plan) ? static_cast<int>(devices().size()) : threads()); },
        .on_device = [&](Tile& tile) { on_device(tile, sums[static_cast<std::size_t>(tile.device_index())]); },

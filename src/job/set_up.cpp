@@ -23,16 +23,16 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
                 "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
   if (options.score_model == ScoreModel::measured && !options.measure)
     throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
-  if (options.stop != nullptr && !options.stop->is_over(comm))
+  if (options.stop != nullptr && !options.stop->has_ranks_of(comm))
     throw Error(
         ErrorCode::usage,
         "JobOptions::stop was made over other ranks than the job: make it with the job's communicator");
 }
 
-/// Carries the exception that is being handled to the vote: a mistake of the caller ends the making of the
-/// job, anything else makes it fall back. `stage` is short. Returns it as the reason why this rank has no
-/// device.
-Absence give_up(Attempt& attempt, const char* stage, int device, std::string uuid) noexcept {
+/// Records the current exception for the vote: an `Error(usage)` ends the construction of the job, anything
+/// else makes it fall back. `stage` fits the small buffer of std::string. Returns the exception's text as the
+/// reason why this rank has no device.
+Absence record_failure(Attempt& attempt, const char* stage, int device, std::string uuid) noexcept {
   const std::exception_ptr thrown = std::current_exception();
   Absence absence{Absence::Reason::driver_error, reason_of(thrown)};
   try {
@@ -42,7 +42,7 @@ Absence give_up(Attempt& attempt, const char* stage, int device, std::string uui
   } catch (const Error& error) {
     if (error.code() == ErrorCode::usage) attempt.fatal(thrown);
   } catch (...) {
-    // A failure like any other: noted below.
+    // Recorded below.
   }
   attempt.device_failed({.rank = 0,
                          .hostname = {},
@@ -53,7 +53,7 @@ Absence give_up(Attempt& attempt, const char* stage, int device, std::string uui
   return absence;
 }
 
-/// What this rank sees under its policy.
+/// Probes the hardware as the policy demands.
 Probe probe_rank(const mpi::Communicator& comm, Policy policy, const fault::Faults& faults,
                  Attempt& attempt) {
   const TraceRange range("probe");
@@ -71,7 +71,7 @@ Probe probe_rank(const mpi::Communicator& comm, Policy policy, const fault::Faul
     while (++device < static_cast<int>(here.devices.size()));
   } catch (...) {
     here.devices.clear();
-    here.absence = give_up(attempt, "probe", device, "");
+    here.absence = record_failure(attempt, "probe", device, "");
     if (here.host.hostname.empty()) here.host.hostname = detail::this_hostname();
   }
   return here;
@@ -96,7 +96,7 @@ Ordinal ordinal_of(const DeviceInfo& device, int claim_index, const detail::Cuda
   return cuda::find_ordinal(device.uuid);
 }
 
-/// The claimed devices as this process reaches them, without scores. Drops them all if one is out of reach.
+/// The claimed devices with their CUDA indices, without scores. Drops all of them if one is inaccessible.
 std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim& mine,
                                             std::optional<detail::CudaVisibility>& visibility,
                                             const fault::Faults& faults, Attempt& attempt) {
@@ -117,7 +117,7 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
       entries.push_back(std::move(entry));
     }
   } catch (...) {
-    mine.absence = give_up(attempt, "claim", device, std::move(uuid));
+    mine.absence = record_failure(attempt, "claim", device, std::move(uuid));
     mine.devices.clear();
     entries.clear();
   }
@@ -128,7 +128,7 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
 std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Claim& mine,
                                          const JobOptions& options, const fault::Faults& faults,
                                          Attempt& attempt, const std::function<void()>& progress) {
-  // Whether all ranks want the same is known after the vote alone, and timed runs begin together.
+  // Only the vote checks that all ranks have the same options, but timed runs must start together.
   const Measurable can = measurable(comm, mine.devices, options);
   if (can == Measurable::yes) return measure(comm, mine.devices, options, faults, attempt, progress);
   std::vector<std::uint64_t> scores(mine.devices.size());
@@ -152,12 +152,12 @@ std::vector<int> gather_threads(const mpi::Communicator& comm, int mine) {
   return comm.allgather(mine);
 }
 
-/// Whether `JobOptions::measure_on_host` counts.
+/// Whether `JobOptions::measure_on_host` is used.
 bool measures_on_host(const JobOptions& options) {
   return options.score_model == ScoreModel::measured && options.measure_on_host;
 }
 
-/// What must be the same on all ranks, a line for each option.
+/// The options that must be the same on all ranks, one per line.
 std::string described(const JobOptions& options) {
   return "policy " + std::string(to_string(options.policy)) + "\nscore model " +
          std::to_string(static_cast<int>(options.score_model)) + '\n' +
@@ -167,7 +167,7 @@ std::string described(const JobOptions& options) {
          (measures_on_host(options) ? "a measure on the host" : "no measure on the host");
 }
 
-/// Why the job has no device, as one sentence for all ranks.
+/// Why the job has no device; the same sentence on all ranks.
 std::string absence_of(const Inventory& inventory) {
   if (!inventory.devices().empty()) return {};
   const InventoryRank& first = inventory.ranks().front();
@@ -216,11 +216,11 @@ void Job::State::set_up() {
       throw Error(ErrorCode::device_absent, "a GPU is required, but there is none: " + absence);
     verdict = verdict_of_host();
   } else {
-    // A shared device counts as its share here too, as in the inventory.
+    // Scores of shared devices are divided among the sharers, as in the inventory.
     for (auto& entry : entries) {
       entry.score = inventory.devices_of(comm.rank())[static_cast<std::size_t>(entry.claim_index)].score;
     }
-    driving = std::move(mine.held);
+    device_locks = std::move(mine.locks);
     pool = DevicePool(std::move(entries), modules);
     buffers = DeviceBufferPools(pool);
     driven.resize(pool.size());

@@ -22,26 +22,26 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// What a job keeps of a device that it drives from pass to pass. Only the device's thread touches it.
+/// State of a claimed device that is kept from pass to pass. Only the device's thread accesses it.
 struct DrivenDevice {
-  bool thread_is_near = false;  ///< the thread is bound near the device
+  bool thread_is_near = false;  ///< the device's thread is bound near the device
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;
 
-  /// What the function of a tile is given for its next call, with memory that is made at the first one. The
-  /// device is current.
-  [[nodiscard]] Tile next_call(Range part, Range whole, int index, const DeviceContext& context,
+  /// The argument of the next call of the device function; creates the device's pools at the first call. The
+  /// device must be current.
+  [[nodiscard]] Tile make_tile(Range part, Range whole, int index, const DeviceContext& context,
                                BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };
 
 /// The outcome of a tile's work. Success: no failure, not cut short, no misuse.
-struct TileEnd {
+struct TileOutcome {
   std::optional<Verdict::Failure> failure;
-  bool cut_short = false;       ///< the job is to stop
-  std::exception_ptr misuse{};  ///< an error of the program, after which the CPU is not tried
+  bool cut_short = false;       ///< a stop was requested
+  std::exception_ptr misuse{};  ///< an error of the program: no fallback
 };
 
-/// What a job knows, and the steps that its passes are made of.
+/// The state of a job, and the steps of its passes.
 struct Job::State {
   State(const mpi::Communicator& from, JobOptions chosen)
       : comm(from.duplicate(chosen.collective_timeout)),
@@ -49,7 +49,7 @@ struct Job::State {
         ballots(comm, options.stop),
         modules(std::make_shared<ModuleCache>(options.modules)) {
     if (options.stop != nullptr)
-      mpi::detail::CommunicatorAccess::set_progress_callback(comm, [stop = options.stop] { stop->look(); });
+      mpi::detail::CommunicatorAccess::set_progress_callback(comm, [stop = options.stop] { stop->poll(); });
   }
 
   mpi::Communicator comm;
@@ -59,36 +59,35 @@ struct Job::State {
   fault::Faults faults;
   Inventory inventory;
   std::optional<detail::CudaVisibility> visibility;
-  std::shared_ptr<const void> driving;  ///< tells other jobs of this rank's devices; outlives their contexts
+  std::shared_ptr<const void> device_locks;  ///< `Claim::locks`; outlives the contexts of the devices
   DevicePool pool;
-  DevicePool no_devices;  ///< what `Job::devices` returns after a fallback
+  DevicePool no_devices;  ///< returned by `Job::devices` after a fallback
   DeviceBufferPools buffers{pool};
   std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
-  std::optional<WorkerThreads> device_threads;  ///< one for each of them
+  std::optional<WorkerThreads> device_threads;  ///< one for each claimed device
   HostThreads threads;
-  std::optional<HostTeam> host_team;  ///< as many; from their first work on
+  std::optional<HostTeam> host_team;  ///< of `threads`; created at first use
   std::vector<int> threads_of_ranks;
-  bool plans_for_hosts = false;          ///< the job never had a device
-  int number = 1;                        ///< tells jobs of one program apart, in messages
-  int pass = 0;                          ///< counts from 1; 0 while the job is set up
-  std::string absence;                   ///< why no device of the job is used; empty if one is
-  std::optional<Verdict::Failure> lost;  ///< the failure after which the job stays on the CPU
+  bool plans_for_hosts = false;                    ///< the job never had a device
+  int number = 1;                                  ///< distinguishes jobs of one program in messages
+  int pass = 0;                                    ///< from 1; 0 during the set-up
+  std::string absence;                             ///< why the job uses no device; empty if it does
+  std::optional<Verdict::Failure> fallback_cause;  ///< the failure after which the job stays on the CPU
   Verdict verdict;
-  std::optional<DeviceCollectives::State> collectives;  ///< once asked for; goes before `pool`
+  std::optional<DeviceCollectives::State> collectives;  ///< created at first use; destroyed before `pool`
 
   /// Probe, claim, inventory, and a first vote. *Collective.*
   void set_up();
 
-  /// Throws `Error(usage)` on a thread that may not make collective calls, such as inside a function of a
-  /// pass.
+  /// Throws `Error(usage)` on a thread that must not make collective calls, as inside a function of a pass.
   void require_thread() const;
-  /// The threads of the host's work.
+  /// The host threads.
   [[nodiscard]] HostTeam& team();
-  /// Progress callback of the thread that calls MPI while others compute: replies to watchdogs, polls for a
-  /// stop.
+  /// Progress callback of the thread that calls MPI while others compute: replies to watchdogs, and polls for
+  /// a stop request.
   void report_progress() const;
 
-  /// Throws `Error(usage)` if `plan` is not this job's, or `work` not this rank's part of it.
+  /// Throws `Error(usage)` if `plan` does not fit this job, or `work` this rank's part of the plan.
   void check_call(const Plan& plan, const Pass& work, bool on_devices) const;
 
   /// Computes this rank's tiles, each on its device and a thread of its own.
@@ -103,30 +102,30 @@ struct Job::State {
   /// Ends the pass with an exception, as the vote decided. *Collective.*
   [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided);
 
-  /// From here on the job is on the CPU. Throws `Error(job_fault)` under `Policy::gpu`.
+  /// Moves the job to the CPU for good. Throws `Error(job_fault)` under `Policy::gpu`.
   void fall_back(const Verdict::Failure& first);
   void refuse_if_gpu_is_required() const;
 
   [[nodiscard]] Verdict verdict_of_devices(int devices) const;
   [[nodiscard]] Verdict verdict_of_host() const;
-  /// The same of a pass over `plan`, with its imbalance.
+  /// The verdict of a pass over `plan`, with its imbalance.
   [[nodiscard]] Verdict verdict_of_host(const Plan& plan) const;
   [[nodiscard]] static Verdict no_verdict(std::string reason);
 
-  /// "pass 3", and of which job if the program has made more than one.
+  /// "pass 3", or "pass 3 of job 2" if the program has constructed several jobs.
   [[nodiscard]] std::string pass_name() const {
     return "pass " + std::to_string(pass) + (number > 1 ? " of job " + std::to_string(number) : "");
   }
 
  private:
-  /// How one part of a tile ended on its device, by itself or by `Tile::fail`.
-  enum class PartEnd { done, stopped, failed };
+  /// The outcome of one part of a tile that did not throw.
+  enum class PartOutcome { done, stopped, failed };
 
-  [[nodiscard]] TileEnd compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work);
+  [[nodiscard]] TileOutcome compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work);
   [[nodiscard]] DeviceContext& bind_device(int device);
-  [[nodiscard]] std::int64_t part_of_tile(const Plan& plan, const PlannedTile& planned,
-                                          const Pass& work) const;
-  [[nodiscard]] PartEnd compute_part(Tile& tile, DeviceContext& context, const Pass& work) const;
+  [[nodiscard]] std::int64_t units_per_call(const Plan& plan, const PlannedTile& planned,
+                                            const Pass& work) const;
+  [[nodiscard]] PartOutcome compute_part(Tile& tile, DeviceContext& context, const Pass& work) const;
   [[nodiscard]] const InventoryDevice& known_device(int device) const {
     return inventory.devices_of(comm.rank())[static_cast<std::size_t>(device)];
   }

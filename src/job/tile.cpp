@@ -11,7 +11,7 @@ MemoryLease Tile::workspace(std::size_t bytes) const {
 }
 
 bool Tile::stopping() const noexcept {
-  if (stop_ != nullptr && stop_->made()) told_to_stop_ = true;
+  if (stop_ != nullptr && stop_->requested()) told_to_stop_ = true;
   return told_to_stop_;
 }
 

@@ -12,7 +12,7 @@ namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// Slabs double up to this size.
-constexpr std::size_t most_growth_bytes = std::size_t{64} << 20;
+constexpr std::size_t max_growth_bytes = std::size_t{64} << 20;
 
 /// From `at` to the next multiple of `alignment`.
 std::size_t padding(std::uintptr_t at, std::size_t alignment) {
@@ -40,8 +40,8 @@ void* Arena::take_bytes(std::size_t bytes, std::size_t alignment) {
     slabs_.push_back(take_slab(needed));
     used_before_ += used_;
     used_ = 0;
-    // So that there are few slabs, however much is taken, and little is leased that nobody asked for.
-    next_bytes_ = std::min(capacity_bytes(), most_growth_bytes);
+    // Doubling keeps the number of slabs small; the limit bounds unused memory.
+    next_bytes_ = std::min(capacity_bytes(), max_growth_bytes);
   }
   used_ += skipped();
   void* memory = start() + used_;
@@ -62,7 +62,7 @@ MemoryLease Arena::take_slab(std::size_t needed) {
 
 void Arena::reset() noexcept {
   if (slabs_.size() > 1) {
-    // A slab's start is aligned to 256 bytes; the same in one slab would have to skip to there.
+    // Each slab starts at a multiple of 256 bytes; in one slab that takes padding.
     next_bytes_ = used_bytes() + slabs_.size() * default_alignment;
     slabs_.clear();
   }

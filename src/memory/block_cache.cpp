@@ -35,7 +35,7 @@ MemoryLease BlockCache::take(std::size_t bytes, SizeClass size, StreamView strea
   const std::lock_guard lock(mutex_);
   StreamQueue& queue = queue_of(stream);
   Block* block = queue.bins[size.index].newest();
-  // What the stream itself returned is in order without any event, unless others used it too.
+  // A block that this stream returned is ordered without an event, unless other streams used it too.
   if (block == nullptr || !block->guests.empty()) block = find(queue, size.index);
   if (block != nullptr) {
     take_from_cache(*block);
@@ -109,9 +109,9 @@ StreamQueue& BlockCache::queue_of(StreamView stream) {
   return *last_queue_;
 }
 
-/// A cached block of the class that work on `queue`'s stream may use from now on; null if none is cached. One
-/// that nothing has to wait for is preferred, and of these the stream's own. Of other streams' blocks the
-/// oldest are asked for: they are the likeliest to be done with.
+/// A cached block of the class that work on `queue`'s stream may use from now on; null if none is cached.
+/// Blocks that need no wait are preferred, and among these the stream's own. Of other streams' blocks the
+/// oldest are checked: their work is most likely to be complete.
 Block* BlockCache::find(StreamQueue& queue, std::uint32_t size_class) {
   Block* waiting = nullptr;
   const auto look_at = [&](Block* block) {
@@ -132,7 +132,7 @@ Block* BlockCache::find(StreamQueue& queue, std::uint32_t size_class) {
   return waiting;
 }
 
-/// Whether all work on the block is complete or, being on the taker's own stream, in order.
+/// Whether all work on the block is complete, or ordered by the taker's own stream.
 bool BlockCache::is_complete(Block& block, const StreamQueue& taker) {
   StreamQueue& owner = *block.queue;
   if (&owner != &taker && block.returned > owner.complete) {
@@ -155,10 +155,10 @@ void BlockCache::order_before(Block& block, const StreamQueue& taker) {
       upstream_->record(owner.mark, owner.stream);
       owner.marked = owner.returns;
     }
-    upstream_->hold(taker.stream, owner.mark);
+    upstream_->make_wait(taker.stream, owner.mark);
   }
   for (const Guest& guest : block.guests) {
-    if (guest.stream != taker.stream) upstream_->hold(taker.stream, guest.event);
+    if (guest.stream != taker.stream) upstream_->make_wait(taker.stream, guest.event);
   }
   forget_guests(block);
 }
@@ -169,7 +169,7 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
     run_out(requested, cached_before, "the pool's limit does not allow it");
   if (spare_blocks_.empty()) {
     blocks_.emplace_back().cache = this;
-    spare_blocks_.reserve(blocks_.size());  // so that no return has to
+    spare_blocks_.reserve(blocks_.size());  // so that returns do not allocate
     spare_blocks_.push_back(&blocks_.back());
   }
   make_room(size.bytes);
@@ -188,8 +188,8 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   return block;
 }
 
-/// Gives cached blocks back until `bytes` more may be reserved. That those in use are not too many for the
-/// limit has been seen to; the slack always lets them be.
+/// Frees cached blocks until `bytes` more may be reserved. The caller has checked the bytes in use against
+/// the limit; the slack always allows them.
 void BlockCache::make_room(std::size_t bytes) noexcept {
   const std::size_t needed = statistics_.in_use_bytes + bytes;
   const double marked = static_cast<double>(std::max(mark_bytes_, needed)) * (1.0 + limits_.slack);
@@ -211,7 +211,7 @@ void BlockCache::wait_for_all() {
 }
 
 void BlockCache::run_out(std::size_t requested, std::size_t cached_before, const char* why) const {
-  const MemoryUpstream::Figures device = upstream_->figures();
+  const MemoryUpstream::MemoryInfo device = upstream_->memory_info();
   const auto figure = [](std::size_t bytes) { return std::to_string(bytes); };
   std::string message = std::string(pool_) + ": " + figure(requested) + " bytes were asked for, but " + why +
                         ": " + figure(statistics_.in_use_bytes) + " bytes in use, " + figure(cached_before) +
@@ -225,7 +225,7 @@ void BlockCache::run_out(std::size_t requested, std::size_t cached_before, const
 
 void BlockCache::put_in_cache(Block& block) noexcept {
   auto& bin = block.queue->bins[block.size.index];
-  // One that others still use comes last, so that the newest is one that can be had at once.
+  // A block that other streams still use goes to the back, so that the front is usable at once.
   block.guests.empty() ? bin.push_newest(block) : bin.push_oldest(block);
   cached_.push_newest(block);
   ++kept_[block.size.index];
@@ -243,11 +243,11 @@ void BlockCache::take_from_cache(Block& block) noexcept {
 
 void BlockCache::evict(Block& block) noexcept {
   take_from_cache(block);
-  ++statistics_.given_back;
+  ++statistics_.freed;
   try {
     order_before(block, *block.queue);
   } catch (const Error&) {
-    // Only a device that is lost cannot make a stream wait; its memory is out of use.
+    // This fails only on a lost device, whose memory is not used any more.
     forget_guests(block);
   }
   upstream_->deallocate(block.data, block.size.bytes, block.queue->stream);
@@ -258,7 +258,7 @@ void BlockCache::evict(Block& block) noexcept {
 
 EventView BlockCache::spare_event() {
   if (spare_events_.empty()) {
-    spare_events_.reserve(events_ + 1);  // so that giving one back never has to
+    spare_events_.reserve(events_ + 1);  // so that returning one does not allocate
     const EventView event = upstream_->create_event();
     ++events_;
     return event;
@@ -274,7 +274,7 @@ void BlockCache::record_guests(Block& block) noexcept {
     try {
       upstream_->record(guest.event, guest.stream);
     } catch (const Error&) {
-      // Only a device that is lost cannot record an event. The next call that may throw tells.
+      // This fails only on a lost device; the next call that may throw reports it.
     }
     guest.recorded = true;
   }
@@ -292,7 +292,7 @@ void BlockCache::release_stream(StreamView stream) {
     throw Error(ErrorCode::usage, std::string(pool_) + ": a stream is released while " +
                                       std::to_string((*known)->leases) +
                                       " leases are bound to it: return them first");
-  // What it does with others' blocks is told by events from now on.
+  // Events replace the stream in the blocks of other streams.
   for (Block& block : blocks_) {
     for (Guest& guest : block.guests) {
       if (guest.stream != stream) continue;
@@ -338,7 +338,7 @@ PoolStatistics BlockCache::statistics() const {
   return statistics_;
 }
 
-void BlockCache::reset_stats() noexcept {
+void BlockCache::reset_statistics() noexcept {
   const std::lock_guard lock(mutex_);
   const PoolStatistics now = statistics_;
   statistics_ = {};
@@ -348,9 +348,9 @@ void BlockCache::reset_stats() noexcept {
   statistics_.reserved_high_water_bytes = now.reserved_bytes();
 }
 
-MemoryUpstream::Figures BlockCache::memory() const {
+MemoryUpstream::MemoryInfo BlockCache::memory_info() const {
   const std::lock_guard lock(mutex_);
-  return upstream_->figures();
+  return upstream_->memory_info();
 }
 
 }  // namespace tessera::inline TESSERA_ABI::memory

@@ -14,8 +14,8 @@
 #include <mutex>
 #include <vector>
 
-/// The machinery under the pools: blocks of device memory that are leased to streams and, once returned,
-/// kept by stream and size class.
+/// The implementation of the pools: blocks of device memory that are leased to streams and, once returned,
+/// cached by stream and size class.
 namespace tessera::inline TESSERA_ABI::memory {
 
 struct Link {
@@ -23,7 +23,7 @@ struct Link {
   Block* older = nullptr;
 };
 
-/// Blocks in the order of their return; `link` is where a block keeps its neighbours.
+/// An intrusive list of blocks in the order of their return; `link` is the member with a block's neighbours.
 template <Link Block::*link>
 class BlockList {
  public:
@@ -52,31 +52,31 @@ class BlockList {
 
 struct StreamQueue;
 
-/// What a hit writes to has cache lines of its own, two as they are fetched, so that threads on pools of
-/// their own do not slow each other.
+/// Alignment of data that hits write: two cache lines, as prefetched, so that threads with different pools do
+/// not share lines.
 inline constexpr std::size_t apart_bytes = 128;
 
-/// The use of a block by a stream that is not its own.
+/// The use of a block by another stream (`record_stream`).
 struct Guest {
   StreamView stream;
   EventView event;
-  bool recorded = false;  ///< once the block is returned, or the stream released: `event` ends that use
+  bool recorded = false;  ///< from the return of the block or the release of the stream on
 };
 
 struct alignas(apart_bytes) Block {
   void* data = nullptr;
   SizeClass size;
   BlockCache* cache = nullptr;
-  StreamQueue* queue = nullptr;  ///< of the stream that it is leased to, or was last; null: not in use at all
+  StreamQueue* queue = nullptr;  ///< of the stream that it is, or was last, leased to; null: no memory
   bool leased = false;
-  std::uint64_t returned = 0;  ///< which of its stream's returns the last one was
+  std::uint64_t returned = 0;  ///< number of its last return among those of its stream
   std::vector<Guest> guests;
   Link in_bin;
   Link in_cache;
 };
 
-/// One stream's cached blocks, and how far its work is known to have come. An event is recorded only when
-/// another stream wants a block; recorded late, it stands for all returns before it.
+/// One stream's cached blocks, and the known progress of its work. An event is recorded only when another
+/// stream needs a block; it then covers all returns before it.
 struct alignas(apart_bytes) StreamQueue {
   StreamQueue(StreamView of, std::size_t classes) : stream(of), bins(classes) {}
 
@@ -84,8 +84,8 @@ struct alignas(apart_bytes) StreamQueue {
   std::vector<BlockList<&Block::in_bin>> bins;  ///< by size class
   std::size_t leases = 0;
   std::uint64_t returns = 0;
-  std::uint64_t complete = 0;  ///< work before this many returns is known to be complete
-  std::uint64_t marked = 0;    ///< and `mark` stands for the work before this many
+  std::uint64_t complete = 0;  ///< the work before this many returns is known to be complete
+  std::uint64_t marked = 0;    ///< `mark` covers the work before this many returns
   EventView mark;
 };
 
@@ -94,22 +94,22 @@ struct CacheLimits {
   std::size_t floor_bytes = 0;
   std::size_t reserved_bytes = std::numeric_limits<std::size_t>::max();
   std::size_t cached_bytes =
-      std::numeric_limits<std::size_t>::max();  ///< a return beyond it frees the oldest
-  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< a return beyond it frees
+      std::numeric_limits<std::size_t>::max();  ///< a return that exceeds it frees the oldest
+  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< a return that exceeds it frees
 };
 
-/// Thread-safe. It lives until it is closed and the last lease is back; the pool that owns it closes it.
+/// Thread-safe. Deletes itself once the owning pool has closed it and the last lease is returned.
 class alignas(apart_bytes) BlockCache {
  public:
-  /// `classes`: how many size classes there are. `pool` begins its messages: "buffer pool".
+  /// `classes` is the number of size classes. `pool` is the prefix of messages: "buffer pool".
   BlockCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,
              CacheLimits limits);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  /// `bytes` of a block of class `size`. See `BufferPool`.
+  /// Leases `bytes` of a block of class `size`. See `BufferPool::take`.
   [[nodiscard]] MemoryLease take(std::size_t bytes, SizeClass size, StreamView stream);
-  /// The same for a request that no class holds: throws as when memory has run out.
+  /// For a request larger than any class: throws as if memory had run out.
   [[noreturn]] void refuse(std::size_t bytes);
   void give_back(Block& block) noexcept;
   void record_stream(Block& block, StreamView other);
@@ -117,15 +117,15 @@ class alignas(apart_bytes) BlockCache {
 
   void release_stream(StreamView stream);
   void empty() noexcept;
-  /// Gives cached blocks back, the oldest first, until at most `bytes` are cached.
+  /// Frees cached blocks, the oldest first, until at most `bytes` are cached.
   void evict_to(std::size_t bytes) noexcept;
-  /// Applies at once to what is cached, but for the slack.
+  /// Takes effect at once on cached blocks, except for the slack.
   void set_limits(CacheLimits limits) noexcept;
   void close() noexcept;
 
   [[nodiscard]] PoolStatistics statistics() const;
-  void reset_stats() noexcept;
-  [[nodiscard]] MemoryUpstream::Figures memory() const;
+  void reset_statistics() noexcept;
+  [[nodiscard]] MemoryUpstream::MemoryInfo memory_info() const;
 
  private:
   ~BlockCache();
@@ -154,13 +154,13 @@ class alignas(apart_bytes) BlockCache {
   BlockList<&Block::in_cache> cached_;
   std::vector<std::size_t> kept_;  ///< cached blocks by size class
   std::size_t leases_ = 0;
-  std::size_t mark_bytes_ = 0;  ///< highest bytes in use since the cache was last emptied: what slack is of
+  std::size_t mark_bytes_ = 0;  ///< maximum of bytes in use since the cache was last emptied
   bool closed_ = false;
   std::vector<std::unique_ptr<StreamQueue>> queues_;
   std::deque<Block> blocks_;          ///< all records ever made
   std::vector<Block*> spare_blocks_;  ///< records without memory
   std::vector<EventView> spare_events_;
-  std::size_t events_ = 0;  ///< all events that are not destroyed
+  std::size_t events_ = 0;  ///< number of events that exist
   std::unique_ptr<MemoryUpstream> upstream_;
   const char* pool_;
 };

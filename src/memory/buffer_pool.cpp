@@ -49,12 +49,12 @@ PoolStatistics BufferPool::statistics() const {
   return cache_->statistics();
 }
 
-void BufferPool::reset_stats() noexcept {
-  cache_->reset_stats();
+void BufferPool::reset_statistics() noexcept {
+  cache_->reset_statistics();
 }
 
-MemoryUpstream::Figures BufferPool::memory() const {
-  return cache_->memory();
+MemoryUpstream::MemoryInfo BufferPool::memory_info() const {
+  return cache_->memory_info();
 }
 
 }  // namespace tessera::inline TESSERA_ABI

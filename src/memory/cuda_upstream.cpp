@@ -12,17 +12,17 @@
 namespace tessera::cuda {
 namespace {
 
-/// Events and figures, which are the same however memory is had.
+/// The operations that do not depend on the allocator.
 class CudaUpstream : public MemoryUpstream {
  public:
   CudaUpstream(Ordinal ordinal, std::shared_ptr<const void> stream)
       : ordinal_(ordinal), stream_(std::move(stream)) {}
 
-  [[nodiscard]] Figures figures() const override {
+  [[nodiscard]] MemoryInfo memory_info() const override {
     const OnDevice current(ordinal_);
-    Figures figures;
-    check(cudaMemGetInfo(&figures.free_bytes, &figures.total_bytes), "cudaMemGetInfo");
-    return figures;
+    MemoryInfo info;
+    check(cudaMemGetInfo(&info.free_bytes, &info.total_bytes), "cudaMemGetInfo");
+    return info;
   }
   void fill_zero(void* memory, std::size_t bytes, StreamView stream) override {
     const OnDevice current(ordinal_);
@@ -48,9 +48,9 @@ class CudaUpstream : public MemoryUpstream {
     const OnDevice current(ordinal_);
     return cuda::ready(event);
   }
-  void hold(StreamView stream, EventView event) override {
+  void make_wait(StreamView stream, EventView event) override {
     const OnDevice current(ordinal_);
-    cuda::hold(stream, event);
+    cuda::make_wait(stream, event);
   }
   void synchronize(EventView event) override {
     const OnDevice current(ordinal_);
@@ -61,7 +61,7 @@ class CudaUpstream : public MemoryUpstream {
   /// `memory` if the call succeeded, null if there is not enough.
   static void* allocated(cudaError_t status, void* memory, const char* call) {
     if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();  // it is an answer, not a failed launch
+      (void)cudaGetLastError();  // a result, not a failed launch
       return nullptr;
     }
     check(status, call);
@@ -71,11 +71,11 @@ class CudaUpstream : public MemoryUpstream {
   Ordinal ordinal_;
 
  private:
-  std::shared_ptr<const void> stream_;  // of the context: leases on it come back when they like
+  std::shared_ptr<const void> stream_;  // the context's, kept alive for leases that outlive the context
 };
 
-/// cudaMallocAsync from a memory pool of its own, so that what others do with the device's default pool
-/// changes nothing here. The pool holds no more than is leased once a stream has been waited for.
+/// cudaMallocAsync from a memory pool of its own, independent of other users of the device's default pool.
+/// Freed memory returns to the system at the next synchronisation of a stream.
 class AsyncUpstream final : public CudaUpstream {
  public:
   AsyncUpstream(Ordinal ordinal, std::shared_ptr<const void> stream)
@@ -121,7 +121,7 @@ class MallocUpstream final : public CudaUpstream {
   }
   void deallocate(void* memory, std::size_t, StreamView stream) noexcept override {
     on_device(ordinal_, [&] {
-      // cudaFree waits for the device as it is built today; that it does is written nowhere.
+      // cudaFree synchronises the device in practice, but this is not documented.
       (void)cudaStreamSynchronize(native(stream));
       (void)cudaFree(memory);
     });

@@ -6,11 +6,11 @@
 
 #include <memory>
 
-/// `cuda_upstream.cpp` answers where CUDA is built, `no_cuda_upstream.cpp` refuses where it is not.
+/// Implemented by `cuda_upstream.cpp`; `no_cuda_upstream.cpp` is the stub of builds without CUDA.
 namespace tessera::cuda {
 
-/// Memory of the device with this index. Its primary context must be there. `stream` is held as long as there
-/// is memory.
+/// Memory of the device with this index, whose primary context must exist. `stream` is kept alive as long as
+/// the upstream.
 [[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal,
                                                             std::shared_ptr<const void> stream,
                                                             UpstreamKind kind);

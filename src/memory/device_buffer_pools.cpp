@@ -29,7 +29,7 @@ std::size_t DeviceBufferPools::size() const noexcept {
 }
 
 BufferPool& DeviceBufferPools::pool_at(std::size_t index) {
-  (void)state_->devices->device_at(index);  // refuses an index that is not there
+  (void)state_->devices->device_at(index);  // throws for an index out of range
   return state_->pools[index].get([&] {
     return std::make_unique<BufferPool>(make_upstream(state_->devices->context_at(index), state_->kind),
                                         state_->options);

@@ -22,7 +22,9 @@ class HostUpstream final : public MemoryUpstream {
     std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc): owners are made of this
     taken_bytes_ -= bytes;
   }
-  [[nodiscard]] Figures figures() const override { return {capacity_bytes_ - taken_bytes_, capacity_bytes_}; }
+  [[nodiscard]] MemoryInfo memory_info() const override {
+    return {capacity_bytes_ - taken_bytes_, capacity_bytes_};
+  }
   void fill_zero(void* memory, std::size_t bytes, StreamView) override { std::memset(memory, 0, bytes); }
 
   // All work is complete when its call returns, so that every event is ready.
@@ -30,7 +32,7 @@ class HostUpstream final : public MemoryUpstream {
   void destroy_event(EventView) noexcept override {}
   void record(EventView, StreamView) override {}
   bool ready(EventView) override { return true; }
-  void hold(StreamView, EventView) override {}
+  void make_wait(StreamView, EventView) override {}
   void synchronize(EventView) override {}
 
  private:

@@ -22,9 +22,9 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-// The kernel's own calls: hwloc would first have to discover the machine, for tens of milliseconds.
+// System calls, because hwloc would first discover the topology, which takes tens of milliseconds.
 
-/// Asks for the pages, none of which is there yet, to come from the node while it has any.
+/// Sets the preferred node of pages that are not allocated yet.
 void prefer_node(void* memory, std::size_t bytes, int node) {
   constexpr std::size_t word_bits = sizeof(unsigned long) * CHAR_BIT;
   const auto bit = static_cast<std::size_t>(node);
@@ -33,7 +33,7 @@ void prefer_node(void* memory, std::size_t bytes, int node) {
   (void)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, nodes.data(), nodes.size() * word_bits + 1, 0u);
 }
 
-/// Whether every page, all of which have been touched, is on the node.
+/// Whether every page is on the node; all pages must have been touched.
 bool is_on_node(void* memory, std::size_t bytes, int node) {
   const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t pages = (bytes + page_bytes - 1) / page_bytes;
@@ -43,7 +43,7 @@ bool is_on_node(void* memory, std::size_t bytes, int node) {
     const std::size_t count = std::min(asked.size(), pages - first);
     for (std::size_t i = 0; i < count; ++i)
       asked[i] = static_cast<std::byte*>(memory) + (first + i) * page_bytes;
-    // Without nodes to move to, it tells where the pages are.
+    // Without target nodes, move_pages reports the nodes of the pages.
     if (syscall(SYS_move_pages, 0, count, asked.data(), nullptr, nodes.data(), 0) != 0) return false;
     if (std::any_of(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(count),
                     [&](int found) { return found != node; }))
@@ -64,7 +64,7 @@ PinnedMemory::PinnedMemory(std::size_t bytes, const DeviceContext& context) {
   size_bytes_ = bytes;
   const DeviceInfo& device = context.info();
   if (device.numa_node >= 0) prefer_node(memory, bytes, device.numa_node);
-  std::memset(memory, 0, bytes);  // the pages come into being, where they are to be
+  std::memset(memory, 0, bytes);  // allocates the pages on the preferred node
   near_device_ = device.numa_node >= 0 && is_on_node(memory, bytes, device.numa_node);
   if (device.simulated) return;
   try {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// How many bytes a pool takes for a request, so that nearby sizes meet in one class.
+/// Size classes: rounds requests up, so that similar sizes share cached blocks.
 namespace tessera::inline TESSERA_ABI::memory {
 
 struct SizeClass {

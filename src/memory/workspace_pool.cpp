@@ -66,8 +66,8 @@ PoolStatistics WorkspacePool::statistics() const {
   return cache_->statistics();
 }
 
-void WorkspacePool::reset_stats() noexcept {
-  cache_->reset_stats();
+void WorkspacePool::reset_statistics() noexcept {
+  cache_->reset_statistics();
 }
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -40,7 +40,7 @@ constexpr std::array<Model, 6> models{{
     {"T4", "Simulated Tesla T4", {7, 5}, 40, 1024, 64, 4096, 16, 1590, 5001, 256},
 }};
 
-constexpr int most_devices = 1024;  // of one rank: more is a slip of the pen
+constexpr int max_devices = 1024;  // of one rank: more is a slip of the pen
 
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
@@ -111,8 +111,8 @@ Entry::Term parse_term(std::string_view entry, std::string_view text) {
   int count = 1;
   if (const auto x = text.find('x'); x != std::string_view::npos) {
     const auto parsed = parse_count(base::trimmed(text.substr(0, x)));
-    if (!parsed || *parsed < 1 || *parsed > most_devices)
-      refuse(entry, "a count is a whole number from 1 to " + std::to_string(most_devices));
+    if (!parsed || *parsed < 1 || *parsed > max_devices)
+      refuse(entry, "a count is a whole number from 1 to " + std::to_string(max_devices));
     count = *parsed;
     text = base::trimmed(text.substr(x + 1));
   }

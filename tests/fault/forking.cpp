@@ -49,7 +49,7 @@ bool are_refused(const Scene& at) {
       [&] { at.session.world().alive(); },
       [&] { (void)mpi::Communicator::duplicate_of(MPI_COMM_SELF); },
       [&] { const Job another(at.session.world()); },
-      [&] { at.stop.look(); },
+      [&] { at.stop.poll(); },
       [&] {
         int argc = 0;
         char** argv = nullptr;

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   std::thread([] {
     for (;; std::this_thread::sleep_for(50ms)) (void)kill(getpid(), SIGTERM);
   }).detach();
-  while (!stop.made()) std::this_thread::sleep_for(1ms);
+  while (!stop.requested()) std::this_thread::sleep_for(1ms);
   std::puts("the first one asks");
   std::fflush(stdout);
   for (;;) std::this_thread::sleep_for(1h);

@@ -27,7 +27,7 @@ const MemoryFile& file() {
   return one;
 }
 
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr std::size_t max_bytes = std::size_t{1} << 20;
 
 /// What is unpacked of the file from an offset on, with a buffer of so many bytes.
 Unpacked unpacked(std::int64_t offset, std::size_t buffer_bytes) {
@@ -37,7 +37,7 @@ Unpacked unpacked(std::int64_t offset, std::size_t buffer_bytes) {
       [&] {
         const auto source = tessera::gam::open_gzip(file().path());
         if (offset > 0) source->seek(offset);
-        for (std::size_t got = buffer.size(); got == buffer.size() && out.bytes.size() < most_bytes;) {
+        for (std::size_t got = buffer.size(); got == buffer.size() && out.bytes.size() < max_bytes;) {
           got = source->read(buffer);
           out.bytes.append(buffer.data(), got);
         }
@@ -65,7 +65,7 @@ std::string packed(std::string_view text) {
 void check_file(std::string_view bytes, std::int64_t offset) {
   file().write(bytes);
   const Unpacked all = unpacked(0, 4096);
-  if (all.bytes.size() >= most_bytes) return;
+  if (all.bytes.size() >= max_bytes) return;
   const Unpacked small = unpacked(0, 7);
   require(small.fault == all.fault, "the same is said for each buffer:", all.fault);
   if (!all.fault.empty()) return;

@@ -23,7 +23,7 @@ class InfoCache : public ::testing::Test {
  protected:
   InfoCache() {
     ModuleCache cache(
-        {.compiler = std::make_shared<testing::FakeCompiler>(), .directory = folder_, .most_bytes = {}});
+        {.compiler = std::make_shared<testing::FakeCompiler>(), .directory = folder_, .max_bytes = {}});
     (void)cache.compile({.name = "rows", .text = "1", .headers = {}, .options = {}}, {9, 0});
     for (const auto& entry : fs::directory_iterator(folder_))
       fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(48));

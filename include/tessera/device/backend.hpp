@@ -14,24 +14,24 @@ namespace tessera::inline TESSERA_ABI {
 
 class Arena;
 
-/// What a GPU backend of an application works with: the device that is bound to the calling thread. All of
-/// it is borrowed, and valid as long as the device is open.
+/// The device that is bound to the calling thread, for the GPU backends of an application. Non-owning; valid
+/// as long as the device is open.
 struct BackendContext {
   const DeviceContext* device = nullptr;
   StreamView stream;
   ComputeCapability capability;
   ModuleCache* modules = nullptr;
-  Arena* arena = nullptr;  ///< for memory of one tile; null where the device has none
+  Arena* arena = nullptr;  ///< memory for one tile; null outside of tiles
 };
 
-/// A backend with what its build step gave.
+/// A backend's context and the result of its build step.
 template <class Built>
 struct CompiledBackend {
   BackendContext context;
   std::shared_ptr<const Built> built;
 };
 
-/// The one way in for every GPU backend of an application.
+/// The entry point of a GPU backend: finds the device that the calling thread works on.
 ///
 ///     [](tessera::Tile& tile, std::span<const double> in, std::span<double> out) {
 ///       const auto [backend, square] = tessera::probe_backend_with_compile(
@@ -41,24 +41,24 @@ struct CompiledBackend {
 ///       launch(*square, {blocks}, {256}, 0, backend.stream, x, n);
 ///     }
 ///
-/// Returns what the calling thread has: in a device function its tile's device, elsewhere the one that
-/// `DeviceContext::bind` was called for. A simulated device counts; its stream is null. Throws
-/// `Error(device_absent)` if no device is bound, and `Error(job_fault)` if another one has become current
-/// since; both name `label`. Thread-safe. Cost: 0.1 us.
+/// In a device function this is the tile's device, elsewhere the one that `DeviceContext::bind` was last
+/// called for. A simulated device counts; its stream is null. Throws `Error(device_absent)` if no device is
+/// bound, and `Error(job_fault)` if another one has become current since; both name `label`. Thread-safe.
+/// Cost: 0.1 us.
 [[nodiscard]] TESSERA_EXPORT BackendContext probe_backend(std::string_view label);
 
 namespace detail {
 using Erased = std::shared_ptr<const void>;
-/// What the first call of a `build` for this label and device gave; later ones are not made.
+/// The result of `build`, which is called once for each label and device.
 [[nodiscard]] TESSERA_EXPORT Erased build_once(const BackendContext& context, std::string_view label,
                                                const std::type_info& type,
                                                const std::function<Erased()>& build);
 }  // namespace detail
 
-/// `probe_backend`, and what `build(context)` returns. It is built once for each label and device: the
-/// first outcome counts as long as the device is open, a failed one too, whose reason every later call gives
-/// again. Other threads that ask meanwhile wait for it; `build` must not probe the same label. A label is for
-/// one `build`: what is built must not depend on anything that the label does not tell.
+/// `probe_backend`, and the result of `build(context)`. `build` is called once for each label and device: its
+/// result, or its failure with the reason, is kept as long as the device is open. Concurrent calls wait for
+/// it; `build` must not probe the same label. The label identifies the result: everything that the result
+/// depends on must be part of it.
 ///
 /// Throws what `probe_backend` throws, `Error(job_fault)` with label, device and reason if `build` threw,
 /// and `Error(usage)` if another type was built under this label.

@@ -16,38 +16,38 @@ struct ContextAccess;
 
 /// One device opened by this process: its primary context and one non-blocking stream.
 ///
-/// Opening makes the context (a tenth of a second or more) and fills in what NVML could not tell.
-/// A device is found by its UUID, so that it is the right one whatever index CUDA gives it in this
-/// process. Move-only. All const members are thread-safe.
+/// Opening creates the context (a tenth of a second or more) and completes `info()` by what NVML does not
+/// report. The device is found by its UUID, so its CUDA index in this process does not matter. Move-only. All
+/// const members are thread-safe.
 class TESSERA_EXPORT DeviceContext {
  public:
   /// Opens the device. Throws `Error(job_fault)` naming the device and the driver's reason. A simulated
-  /// device opens without a driver. Kernels are kept in `modules`, which other devices may share; null: in
-  /// a cache of its own.
+  /// device needs no driver. `modules` caches its kernels, and may be shared by devices; null: a cache of its
+  /// own.
   explicit DeviceContext(DeviceInfo info, std::shared_ptr<ModuleCache> modules = nullptr);
   ~DeviceContext();
   DeviceContext(DeviceContext&&) noexcept;
   DeviceContext& operator=(DeviceContext&&) noexcept;
 
-  /// With L2, shared memory per block and threads per multiprocessor known.
+  /// Complete: with L2, shared memory per block and threads per multiprocessor.
   [[nodiscard]] const DeviceInfo& info() const noexcept;
   /// The device's CUDA index in this process; -1 for a simulated device.
   [[nodiscard]] Ordinal ordinal() const noexcept;
   /// Makes the context current on the calling thread, and checks that it is. Throws `Error(job_fault)`.
   /// Cost: 0.05 us.
   void bind() const;
-  /// The device that `bind` was last called for on the calling thread; null if there was none, or it is
-  /// closed by now.
+  /// The device that `bind` was last called for on the calling thread; null if there is none, or it was
+  /// closed since.
   [[nodiscard]] static const DeviceContext* bound_to_this_thread() noexcept;
-  /// A non-blocking stream of this context, made with it.
+  /// The non-blocking stream of this context.
   [[nodiscard]] StreamView stream() const noexcept;
-  /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed, or if a launch on the
-  /// calling thread failed without being noticed. Blocks.
+  /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed, or if an earlier launch on the
+  /// calling thread failed unchecked. Blocks.
   void synchronize() const;
   /// Kernels compiled for this device.
   [[nodiscard]] ModuleCache& modules() const noexcept;
-  /// Free device memory now, in bytes; what is current on the calling thread stays so. A simulated
-  /// device says what it was made with. Throws `Error(job_fault)`.
+  /// Free device memory now, in bytes; for a simulated device, as specified. The calling thread's current
+  /// context does not change. Throws `Error(job_fault)`.
   [[nodiscard]] std::int64_t free_memory_bytes() const;
 
  private:

@@ -13,32 +13,31 @@ class SharedLibrary;
 
 namespace tessera::inline TESSERA_ABI {
 
-/// One of the CUDA toolkit's libraries, opened at run time: a program that uses it this way starts, and says
-/// what it lacks, where there is no toolkit.
+/// A library of the CUDA toolkit, opened at run time: where there is no toolkit, the program still starts,
+/// and can report what is missing.
 ///
 ///     const CudaLibrary blas("cublasLt");                  // libcublasLt.so.13, …
 ///     decltype(cublasLtCreate)* create = nullptr;
 ///     if (!blas.find(create, "cublasLtCreate")) throw Error(ErrorCode::device_absent, blas.why_not());
 ///
-/// Looked for by its names, first of the CUDA version that Tessera was built with, in the places where the
-/// system looks for libraries, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Once opened it
-/// stays open until the process ends: such libraries have threads and handlers of their own. Makes no CUDA
-/// call. Not collective. Thread-safe as long as no thread changes the environment. Blocks. Cost: milliseconds
-/// the first time.
+/// Searched by its versioned names, that of the CUDA version Tessera was built with first: in the system's
+/// library path, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Stays open until the process
+/// ends, because such libraries have threads and handlers of their own. Makes no CUDA call. Not collective.
+/// Thread-safe as long as no thread changes the environment. Blocks. Cost: milliseconds the first time.
 class TESSERA_EXPORT CudaLibrary {
  public:
-  /// `name` without "lib" and ".so". Does not throw for a library that is not there: see `found`.
+  /// `name` without "lib" and ".so". Does not throw if there is no such library: see `found`.
   explicit CudaLibrary(std::string_view name);
 
   [[nodiscard]] bool found() const noexcept;
-  /// One line, if it was not found.
+  /// The reason, in one line, if it was not found.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
 
-  /// The file that was opened, with all links followed: "…/libnvrtc.so.13.0.88". Empty if none was.
+  /// The opened file, with all symbolic links resolved: "…/libnvrtc.so.13.0.88". Empty if none was opened.
   [[nodiscard]] std::string file() const;
 
-  /// Sets `entry` to the address of `symbol`, whose type the caller vouches for; null, and false, if there is
-  /// none, or no library.
+  /// Sets `entry` to the address of `symbol`, or to null if the library or the symbol was not found; returns
+  /// whether it was. The caller is responsible for the type.
   template <class Function>
   [[nodiscard]] bool find(Function*& entry, const char* symbol) const {
     entry = reinterpret_cast<Function*>(address_of(symbol));

@@ -12,7 +12,8 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// A borrowed kernel: valid as long as its `Module`, on every device that the module's code is for.
+/// A non-owning handle of a kernel: valid as long as its `Module`, on every device that the module's code is
+/// for.
 class KernelView {
  public:
   KernelView() = default;
@@ -27,8 +28,8 @@ class KernelView {
 /// Compiled code loaded into this process, for all of its devices at once. Move-only.
 class TESSERA_EXPORT Module {
  public:
-  /// `name` is for messages. Throws `Error(job_fault)` if the driver does not take the code. A device must
-  /// be current. The code goes to a device when one of its kernels is first launched there.
+  /// `name` is for messages. Throws `Error(job_fault)` if the driver rejects the code. A device must be
+  /// current. The code is transferred to a device when one of its kernels is first launched there.
   Module(std::string name, const CompiledModule& compiled);
   ~Module();
   Module(Module&&) noexcept;
@@ -55,9 +56,9 @@ TESSERA_EXPORT void launch(KernelView kernel, Extent grid, Extent block, std::si
                            StreamView stream, void** arguments);
 }  // namespace detail
 
-/// Launches a kernel on the current device, and does not wait for it. `arguments` must have exactly the
-/// types of the kernel's parameters: nothing converts or counts them. Throws `Error(job_fault)` if the
-/// launch is refused; what goes wrong while it runs shows when the stream is synchronised.
+/// Launches a kernel asynchronously on the current device. `arguments` must have exactly the number and types
+/// of the kernel's parameters: nothing checks or converts them. Throws `Error(job_fault)` if the launch
+/// fails; errors during execution are reported when the stream is synchronised.
 template <class... Arguments>
 void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
             const Arguments&... arguments) {

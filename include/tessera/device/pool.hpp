@@ -17,10 +17,9 @@ namespace tessera::inline TESSERA_ABI {
 ///
 ///     for (std::size_t i = 0; i < pool.size(); ++i) use(pool.context_at(i));
 ///
-/// Contexts are opened once, by whoever asks first; different devices open in parallel. All members
-/// are thread-safe. Every lookup of a device that is not there throws `Error(usage)` that names what was
-/// asked for and what the pool has: an empty pool, an index out of range, an ordinal that is not (or no
-/// longer) in the pool.
+/// Each device is opened once; different devices can be opened in parallel. All members are thread-safe. A
+/// lookup in an empty pool, by an index out of range, or by an ordinal that is not in the pool throws
+/// `Error(usage)` that names the argument and what the pool has.
 class TESSERA_EXPORT DevicePool {
  public:
   /// One device that this rank drives.
@@ -28,11 +27,11 @@ class TESSERA_EXPORT DevicePool {
     DeviceInfo info;
     Ordinal ordinal{};  ///< CUDA index in this process; simulated devices count from 0 too
     std::uint64_t score = 0;
-    int claim_index = 0;  ///< place among the rank's claimed devices
+    int claim_index = 0;  ///< index among the rank's claimed devices
   };
 
   DevicePool();
-  /// The devices keep their kernels in `modules`; null: in a cache made for this pool.
+  /// `modules` caches the devices' kernels; null: a cache of this pool's own.
   explicit DevicePool(std::vector<Entry> entries, std::shared_ptr<ModuleCache> modules = nullptr);
   ~DevicePool();
   DevicePool(DevicePool&&) noexcept;
@@ -42,12 +41,12 @@ class TESSERA_EXPORT DevicePool {
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   /// Ordinals, highest score first; ties to the lower claim index.
   [[nodiscard]] std::vector<Ordinal> ordinals() const;
-  /// Entries in the same order, for range-for.
+  /// Entries in the same order.
   [[nodiscard]] std::span<const Entry> entries() const noexcept;
   [[nodiscard]] auto begin() const noexcept { return entries().begin(); }
   [[nodiscard]] auto end() const noexcept { return entries().end(); }
 
-  /// What is known of the device: more once it is open (see `DeviceInfo`). Valid as long as the pool.
+  /// Complete once the device is open (see `DeviceInfo`). Valid as long as the pool.
   [[nodiscard]] const DeviceInfo& device_at(std::size_t index) const;
   /// Opens the device if it is not open. Blocks for a tenth of a second or more the first time. Throws
   /// `Error(job_fault)` if the device cannot be opened; the next call tries again.
@@ -56,9 +55,9 @@ class TESSERA_EXPORT DevicePool {
   /// `DeviceInfo::memory_budget_bytes` of the device, as probed.
   [[nodiscard]] std::int64_t memory_budget_bytes(Ordinal ordinal) const;
 
-  /// The devices in turn, for callers that spread independent work.
+  /// The devices in turn (round robin), to distribute independent work.
   [[nodiscard]] Ordinal next_device();
-  /// The device with the most free memory now (asked of the driver for open devices, as probed for the
+  /// The device with the most free memory now (queried from the driver for open devices, as probed for the
   /// others); ties to the higher score.
   [[nodiscard]] Ordinal most_free_memory();
 

@@ -10,8 +10,8 @@ namespace tessera::inline TESSERA_ABI {
 
 class DeviceContext;
 
-/// A borrowed CUDA stream, as a plain pointer so that code without CUDA can pass it on. A `.cu` file
-/// gives it to CUDA as `static_cast<cudaStream_t>(stream.native())`. Null on a simulated device.
+/// A non-owning handle of a CUDA stream, as a plain pointer, so that code without CUDA can pass it on. A
+/// `.cu` file converts it by `static_cast<cudaStream_t>(stream.native())`. Null on a simulated device.
 class StreamView {
  public:
   StreamView() = default;
@@ -24,7 +24,7 @@ class StreamView {
   void* native_ = nullptr;
 };
 
-/// A borrowed CUDA event (`cudaEvent_t`), in the same way. Null on a simulated device.
+/// A non-owning handle of a CUDA event (`cudaEvent_t`), likewise. Null on a simulated device.
 class EventView {
  public:
   EventView() = default;
@@ -42,10 +42,11 @@ class EventView {
 ///     Stream copies(context);
 ///     Event copied(context);
 ///     copied.record(copies);                  // after all that was put on `copies` so far …
-///     copied.hold(context.stream());          // … comes what is put on the context's stream from now on
+///     copied.make_wait(context.stream());          // … comes what is put on the context's stream from now
+///     on
 ///
-/// Destroying waits for nothing: work that was put on the stream still runs. Memory pools remember
-/// streams: `release_stream(stream)` of every pool that leased memory on it comes first.
+/// The destructor does not wait: pending work still runs. Memory pools keep handles of streams: call
+/// `release_stream(stream)` of every pool that has leased memory on the stream before it is destroyed.
 class TESSERA_EXPORT Stream {
  public:
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`. The stream of a simulated
@@ -57,7 +58,7 @@ class TESSERA_EXPORT Stream {
 
   [[nodiscard]] StreamView view() const noexcept { return view_; }
   [[nodiscard]] void* native() const noexcept { return view_.native(); }
-  // NOLINTNEXTLINE(google-explicit-constructor): an owner lends itself wherever a view is asked for
+  // NOLINTNEXTLINE(google-explicit-constructor): an owner converts to its view
   operator StreamView() const noexcept { return view_; }
   /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed. Blocks.
   void synchronize() const;
@@ -67,8 +68,8 @@ class TESSERA_EXPORT Stream {
   Ordinal ordinal_{-1};
 };
 
-/// A point in the work of a stream, without a time. Move-only. An event that was never recorded is ready.
-/// On a simulated device, where all work is done when its call returns, it is always ready.
+/// A point in the work of a stream, without timing. Move-only. An event that was never recorded is ready. On
+/// a simulated device, where all calls are synchronous, it is always ready.
 class TESSERA_EXPORT Event {
  public:
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`.
@@ -78,15 +79,15 @@ class TESSERA_EXPORT Event {
   Event& operator=(Event&& other) noexcept;
 
   [[nodiscard]] EventView view() const noexcept { return view_; }
-  /// The event is from now on the end of all work on `stream`, which must be of the same device.
-  /// Throws `Error(job_fault)`. Cost: about a microsecond.
+  /// Records all work that was submitted to `stream`, which must be of the same device, so far. Throws
+  /// `Error(job_fault)`. Cost: about a microsecond.
   void record(StreamView stream);
-  /// Whether that work is complete. Throws `Error(job_fault)` if it failed. Does not block.
+  /// Whether the recorded work is complete. Throws `Error(job_fault)` if it failed. Does not block.
   [[nodiscard]] bool ready() const;
-  /// What is put on `stream` from now on runs after that work; `stream` may be of another device. Recording
-  /// anew changes nothing for it. Throws `Error(job_fault)`. Does not block.
-  void hold(StreamView stream) const;
-  /// Waits for that work. Throws `Error(job_fault)` if it failed. Blocks.
+  /// Makes work that is submitted to `stream` later wait for the recorded work; `stream` may be of another
+  /// device. A later `record` does not affect this. Throws `Error(job_fault)`. Does not block.
+  void make_wait(StreamView stream) const;
+  /// Waits for the recorded work. Throws `Error(job_fault)` if it failed. Blocks.
   void synchronize() const;
 
  private:

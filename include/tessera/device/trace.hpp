@@ -7,9 +7,9 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// A named range on the calling thread's line of a profiler's picture (NVTX, domain "tessera"), from here to
-/// the end of the scope. The job marks its own: probe, claim, inventory, vote, pass (by its number), tile (by
-/// its device), host (the CPU's part).
+/// A named range on the calling thread's timeline in a profiler (NVTX, domain "tessera"), for the rest of the
+/// scope. A job marks its own: probe, claim, inventory, vote, pass (with its number), tile (with its device),
+/// host (the part on the CPU).
 ///
 ///     {
 ///       const tessera::TraceRange range("factorise", block);
@@ -20,7 +20,7 @@ namespace tessera::inline TESSERA_ABI {
 /// Cost: some nanoseconds without a tool attached; nothing in a build without CUDA.
 class TESSERA_EXPORT TraceRange {
  public:
-  /// `name` is copied by the tool. `number` tells ranges of one name apart (the payload).
+  /// `name` is copied by the tool. `number` is the payload, which distinguishes ranges of the same name.
   explicit TraceRange(const char* name, std::int64_t number = 0) noexcept;
   ~TraceRange();
   TraceRange(const TraceRange&) = delete;

@@ -15,11 +15,11 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// What a state belongs to, as names and values: everything that changes the answer (the input, the options
-/// of the method), and nothing of how it is computed (ranks, devices, plan).
+/// Identifies the job that a state belongs to, as names and values: everything that affects the answer (the
+/// input, the options of the method), and nothing about how it is computed (ranks, devices, plan).
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
-/// Keeps one small state of a long job in a file, so that another start of the same job goes on from it:
+/// Saves a small state of a long job in a file, from which a restart of the same job resumes:
 ///
 ///     tessera::Checkpoint checkpoint(session.world(), "job.ckpt", {{"input", path}, {"steps", "100"}});
 ///     State state = checkpoint.state() ? unpacked(*checkpoint.state()) : State{};
@@ -30,51 +30,51 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 ///     write_answer(state);
 ///     checkpoint.remove();
 ///
-/// Rank 0 alone reads and writes: FILE, and FILE.previous, the state before it. A state replaces the one
-/// before whole or not at all, and has reached the disk when `save` returns. Every file carries a format
-/// version, the fingerprint and a checksum over all of it. A file that is torn, cut short, of another
-/// fingerprint, or of a newer format is never used: `remarks` names it, and FILE.previous is used if it
-/// serves.
+/// Only rank 0 reads and writes: FILE, and FILE.previous, the state before it. A state is replaced
+/// atomically, and is on disk when `save` returns. Each file has a format version, the fingerprint, and a
+/// checksum of its whole content. A file that is corrupt, truncated, of another fingerprint, or of a newer
+/// format is never used: `remarks` names it, and FILE.previous is used if it is valid.
 ///
-/// *Two starts of one job at once.* A batch system may requeue a job while ranks of its former start still
-/// run on a node that it lost sight of. Each start therefore takes the next generation by creating
-/// FILE.generation-N exclusively, and what older ones have under way is made to fail: the later start removes
-/// their temporary files, and a rename of what is gone does nothing. Each `save` looks, once its temporary
-/// file is written, whether its generation is the newest; if not, it throws and replaces nothing. That holds
-/// on a local disk, and on a shared file system where exclusive creation, rename and removal are atomic at
-/// the server, and a listing of a folder that the same client has just changed is fresh (NFS version 3 and 4,
-/// Lustre, GPFS, BeeGFS). No lock is taken that could outlive its owner, and no clock is compared. The
-/// generation is given up, and its file removed, when the object ends.
+/// *Concurrent starts of one job.* A batch system may requeue a job while ranks of an earlier start still run
+/// on a node that it has lost contact with. Each start therefore takes the next generation by creating
+/// FILE.generation-N exclusively, and makes unfinished saves of older starts fail: it removes their temporary
+/// files, so that their renames have no effect. Each `save`, once its temporary file is written, checks that
+/// its generation is the newest; if it is not, `save` throws and replaces nothing. This holds on a local
+/// disk, and on a shared file system where exclusive creation, rename and removal are atomic at the server,
+/// and a client lists a folder correctly after changing it (NFS version 3 and 4, Lustre, GPFS, BeeGFS). There
+/// is no lock that could outlive its owner, and no clock is compared. The destructor gives up the generation
+/// and removes its file.
 ///
 /// All members that are marked *Collective* throw the same `Error` on every rank. Not thread-safe: call from
 /// the thread that calls MPI.
 class TESSERA_EXPORT Checkpoint {
  public:
-  /// *Collective.* Takes the next generation, and reads the state that is there. Throws `Error(input)` if
-  /// there is a file, but none that serves and one of another fingerprint (the message names what differs),
-  /// of a newer format, or that is no checkpoint; nothing is changed then. Throws `Error(input)` too if the
-  /// folder cannot be read or written. Cost: a few milliseconds of the file system, and a broadcast.
+  /// *Collective.* Takes the next generation, and reads the saved state. If no file is valid, and one is of
+  /// another fingerprint (the message says what differs), of a newer format, or no checkpoint, throws
+  /// `Error(input)` and changes nothing. Throws `Error(input)` too if the folder cannot be read or written.
+  /// Cost: a few milliseconds for the file system, and a broadcast.
   Checkpoint(const mpi::Communicator& comm, std::string path, Fingerprint fingerprint);
   ~Checkpoint();
   Checkpoint(const Checkpoint&) = delete;
   Checkpoint& operator=(const Checkpoint&) = delete;
 
-  /// The state that was found, the same on every rank; nothing if the job starts from the beginning.
+  /// The saved state, the same on every rank; empty if there is none and the job starts from the beginning.
   [[nodiscard]] const std::optional<std::string>& state() const noexcept;
-  /// What was refused and why, a line each, the same on every rank.
+  /// The files that were not used, and why: one line each, the same on every rank.
   [[nodiscard]] std::span<const std::string> remarks() const noexcept;
-  /// Counts the starts that found each other's files, from 1.
+  /// The number of this start, from 1: one more than that of the last start whose files were found.
   [[nodiscard]] std::int64_t generation() const noexcept;
   [[nodiscard]] const std::string& path() const noexcept;
 
-  /// *Collective.* Replaces the state by rank 0's `state`. Returns an empty text, or the problem in one line,
-  /// with file and reason (a full disk), the same on every rank: the state before is intact then, and another
-  /// save may be tried. Throws `Error(job_fault)` if a later start has taken over: nothing was replaced, and
-  /// this job should end. Cost: two flushes to the disk on rank 0, and a broadcast.
+  /// *Collective.* Replaces the saved state by rank 0's `state`. Returns an empty string, or one line with
+  /// file and reason if the state could not be saved (a full disk, say), the same on every rank; the previous
+  /// state is then intact, and `save` may be called again. Throws `Error(job_fault)` if a later start has
+  /// taken over: nothing was replaced, and this job should end. Cost: two flushes to disk on rank 0, and a
+  /// broadcast.
   [[nodiscard]] std::string save(std::string_view state);
 
-  /// *Collective.* Removes all files of the checkpoint, once there is an answer; leaves them if a later start
-  /// has taken over. Does not throw.
+  /// *Collective.* Removes all files of the checkpoint, unless a later start has taken over: for when the
+  /// answer is known. Does not throw.
   void remove() noexcept;
 
  private:

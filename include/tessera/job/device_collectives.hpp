@@ -13,44 +13,45 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// Sums and broadcasts of arrays that lie on the devices of a job, over all devices of all ranks:
+/// Sums and broadcasts of arrays in device memory, over all devices of all ranks of a job:
 ///
 ///     std::vector<double*> sums(job.devices().size());       // by Tile::device_index(), in device memory
 ///     job.scatter(plan, …);                                  // the tiles leave their part in sums[index]
 ///     if (!job.on_host())                                    // else the pass was computed by the hosts
 ///       job.collectives().sum(std::span<double* const>(sums), width);   // now each holds the whole
 ///
-/// A rank brings one array for each device that it has claimed, in the order of `Tile::device_index`. The
-/// arrays of real devices are device memory, those of simulated devices host memory. A rank without a device
-/// brings none and receives nothing, but makes the call, with the same length, like every other. A job on the
-/// hosts, after a fallback too (`Job::on_host`), has no device, and its ranks bring no array.
+/// A rank passes one array for each of its claimed devices, in the order of `Tile::device_index`: device
+/// memory for real devices, host memory for simulated ones. A rank without a device passes no array, but
+/// makes the same call with the same length. In a job on the CPU, after a fallback too (`Job::on_host`), no
+/// rank has a device, and all pass no array.
 ///
-/// Data goes by NCCL or, where NCCL cannot be had, through the hosts by MPI. That is decided once, by the
-/// first collective or by `open`, for the whole job: all ranks take NCCL or none does, and `reason` tells
-/// which rank could not. The hosts carry the data if the build or a rank has no NCCL (2.14 or later, opened
-/// at run time as libnccl.so.2), if versions differ between ranks, if ranks share a GPU, if devices are
-/// simulated, or if NCCL does not get all devices together in time. NCCL reads its own environment
-/// (`NCCL_NVLS_ENABLE`, `NCCL_SOCKET_IFNAME`, …); nothing is set here.
+/// Data is transferred by NCCL or, where NCCL is unavailable, through host memory by MPI. The path is chosen
+/// once for the whole job, by the first collective or by `open`: all ranks use NCCL or none does, and
+/// `reason` names the rank that could not. Host memory is used if the build or a rank has no NCCL (2.14 or
+/// later, opened at run time as libnccl.so.2), if versions differ between ranks, if ranks share a GPU, if
+/// devices are simulated, or if the NCCL communicator is not initialised in time. NCCL reads its own
+/// environment variables (`NCCL_NVLS_ENABLE`, `NCCL_SOCKET_IFNAME`, …); the library sets none.
 ///
-/// Sums of `std::int64_t` are exact modulo 2^64, the same on both paths. Sums of `double` are the same on
-/// every device, but their last bits depend on the path, the number of devices and NCCL's choice of
-/// algorithm: use `Job::reduce` where bits matter.
+/// Sums of `std::int64_t` are exact modulo 2^64 on both paths. Sums of `double` are the same on every device,
+/// but their last bits depend on the path, the number of devices and NCCL's choice of algorithm: use
+/// `Job::reduce` for reproducible sums.
 ///
 /// Every operation is *collective* over the job's ranks, runs on each device's own stream (`Tile::stream`),
-/// so after the passes before it, and blocks until every array of the job holds the result. What was
-/// current on the calling thread stays current. Not thread-safe: call from the thread that calls MPI.
+/// so after earlier passes, and blocks until every array of the job has the result. The calling thread's
+/// current context does not change. Not thread-safe: call on the thread that calls MPI.
 ///
 /// Errors, each the same on every rank unless said otherwise:
-/// - misuse on one rank (a number of arrays that is not that of its devices, a null array): `Error(usage)`
-///   there, `Error(job_fault)` naming the rank on the others; nothing has been changed;
-/// - ranks that do not make the same call: `Error(usage)`; nothing has been changed;
-/// - a device, or NCCL, that fails in the middle: `Error(job_fault)` naming rank, device and reason; what the
-///   arrays hold is not defined. If it was NCCL, the hosts carry the data from then on;
-/// - a rank that does not come: as in a pass, the job is ended with its name
+/// - misuse on one rank (more or fewer arrays than devices, a null array): `Error(usage)` there,
+///   `Error(job_fault)` naming the rank on the others; no array has changed;
+/// - ranks that do not make the same call: `Error(usage)`; no array has changed;
+/// - a device, or NCCL, that fails during the operation: `Error(job_fault)` naming rank, device and reason;
+///   the content of the arrays is undefined. After a failure of NCCL, later operations go through host
+///   memory;
+/// - a rank that does not make the call in time: the job ends with a message that names it, as in a pass
 ///   (`JobOptions::collective_timeout`).
 ///
-/// Cost: two votes (allreduces of 24 bytes) beside the operation itself; through the hosts, a copy to and one
-/// from each device and an MPI_Allreduce, with memory for two arrays on the host.
+/// Cost: two votes (allreduces of 24 bytes) beside the operation itself; through host memory, a copy from and
+/// to each device, an MPI_Allreduce, and two arrays of host memory.
 class TESSERA_EXPORT DeviceCollectives {
  public:
   enum class Path {
@@ -58,24 +59,22 @@ class TESSERA_EXPORT DeviceCollectives {
     hosts,  ///< device, host, MPI, host, device
   };
 
-  /// *Collective.* In place: each array of `count` elements becomes the sum of all of them, element by
-  /// element.
+  /// *Collective.* In place: replaces each array of `count` elements by the element-wise sum of all of them.
   void sum(std::span<double* const> arrays, std::size_t count);
   void sum(std::span<std::int64_t* const> arrays, std::size_t count);
 
-  /// *Collective.* The `bytes` bytes of device `root_index` of rank `root_rank` to all other devices. Throws
-  /// `Error(usage)` on every rank if the job has no such device.
+  /// *Collective.* Copies the first `bytes` bytes of the array of device `root_index` of rank `root_rank` to
+  /// all other arrays. Throws `Error(usage)` on every rank if the job has no such device.
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank = 0, int root_index = 0);
 
-  /// *Collective.* Decides the path now, if that has not been done; `wanted`, the same on every rank, may be
-  /// the hosts without trying NCCL. Returns what is decided. Blocks. Cost of NCCL: its
-  /// initialisation, about two seconds for eight GPUs; if it has not succeeded after two minutes (or the
-  /// vote's timeout, if that is less) it is given up.
+  /// *Collective.* Chooses the path, unless it was chosen before, and returns it. With `wanted`, the same on
+  /// every rank, set to `Path::hosts`, NCCL is not tried. Blocks. Cost: the initialisation of NCCL, about two
+  /// seconds for eight GPUs; abandoned after two minutes, or after the vote's timeout if that is shorter.
   Path open(Path wanted = Path::nccl);
-  /// Empty until it is decided.
+  /// The chosen path; empty before.
   [[nodiscard]] std::optional<Path> path() const noexcept;
-  /// Why data goes through the hosts, as one line, the same on every rank; empty if it does not, or it is
-  /// not decided.
+  /// Why data goes through host memory, as one line, the same on every rank; empty otherwise, and before the
+  /// path is chosen.
   [[nodiscard]] const std::string& reason() const noexcept;
 
   struct State;

@@ -18,13 +18,13 @@ class StopRequest;
 ///     std::vector<double> sums(8);
 ///     team.for_each_block({0, rows}, 4096, [&](int thread, Range block) { sums[thread] += sum_of(block); });
 ///
-/// A job has one for its passes, `Job::host_team`, which is free between them. Not thread-safe; `work` may
-/// not use the team that it runs on.
+/// A job uses one for its passes; `Job::host_team` offers it between them. Not thread-safe; `work` must not
+/// use the team that it runs on.
 class TESSERA_EXPORT HostTeam {
  public:
-  /// `threads` is 1 or more; each is started when it first has work. The calling thread does no work; while
-  /// it waits it runs the progress callback fifty times a second. With one thread and no callback the calling
-  /// thread does the work.
+  /// `threads` is at least 1; each is started when it first has work. The calling thread only waits, and runs
+  /// the progress callback fifty times a second. With one thread and no callback the calling thread does the
+  /// work itself.
   explicit HostTeam(int threads, std::function<void()> progress = {});
   ~HostTeam();
   HostTeam(HostTeam&&) noexcept;
@@ -32,15 +32,15 @@ class TESSERA_EXPORT HostTeam {
 
   [[nodiscard]] int size() const noexcept;
 
-  /// Calls `work(thread, part)` for each block of `range`, the last of which may be short, and waits for all.
-  /// Blocks are handed out in their order, each to whichever thread is free; `thread` counts from 0, and no
-  /// two calls with the same one run at once. Where the system grants fewer threads, those do it all.
+  /// Calls `work(thread, block)` for each block of `range`, the last of which may be short, and waits for
+  /// all. Blocks are scheduled dynamically, in order; `thread` counts from 0, and no two calls with the same
+  /// `thread` run concurrently. If the system grants fewer threads, those do all the work.
   ///
-  /// After an exception no new block is begun; the exception of the earliest block is rethrown, the same for
-  /// any number of threads. An exception of the progress callback is rethrown when all work has ended. With a
-  /// `stop`, no block is begun after a request. Returns true if every block was done. Throws
-  /// `Error(job_fault)` if the system grants no thread, and `Error(usage)` if `work` ends its thread
-  /// (pthread_exit), which the next call replaces.
+  /// After an exception no further block is started; the exception of the earliest block is rethrown, the
+  /// same for any number of threads. An exception of the progress callback is rethrown when all work has
+  /// ended. With a `stop`, no block is started after a request. Returns true if every block was completed.
+  /// Throws `Error(job_fault)` if the system grants no thread, and `Error(usage)` if `work` ends its thread
+  /// (pthread_exit); the next call replaces that thread.
   bool for_each_block(Range range, std::int64_t block,
                       const std::function<void(int thread, Range block)>& work,
                       const StopRequest* stop = nullptr);

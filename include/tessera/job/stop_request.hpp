@@ -12,15 +12,15 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// What asks for a stop. The same on every rank.
+/// What triggers a stop. The same on every rank.
 struct StopOptions {
-  /// These signals, while the request lives. Empty: no signal is caught.
+  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: none is caught.
   std::vector<int> signals = {SIGUSR1, SIGTERM};
-  /// This time since the request was made an object; 0: no limit.
+  /// Time from construction after which a stop is requested; 0: no limit.
   std::chrono::milliseconds time_limit{0};
 };
 
-/// A request to stop a job early, in good order, on all ranks at the same place of the program:
+/// Cancels a job cooperatively: all ranks stop at the same point of the program.
 ///
 ///     tessera::StopRequest stop(session.world(), {.time_limit = std::chrono::hours(2)});
 ///     tessera::JobOptions options;
@@ -33,56 +33,57 @@ struct StopOptions {
 ///       return exit_status(error.code());                  // 75: the same command goes on
 ///     }
 ///
-/// Batch systems send their signals to some ranks or to all of them, never at the same moment. A rank that is
-/// asked therefore does not act by itself: it tells the others, all of them cut short what they do, and the
-/// vote at the end of the pass (or `agree`) makes it one decision. What is asked cannot be taken back.
+/// Batch systems signal some or all ranks, at different moments. A rank with a request therefore does not act
+/// alone: it notifies the others, all of them cut their work short, and the vote at the end of the pass (or
+/// `agree`) makes it one decision. A request cannot be withdrawn.
 ///
-/// The signals' handlers set a flag, and call the handler that the application had for the signal before, if
-/// it had one. Handlers are the process's: only one request that catches signals can live at a time, and the
-/// application's are put back when the request ends. A handler that the application sets later, by `signal`
-/// or `sigaction`, would take the signal away: `look`, `agree` and passes find it within some hundredths of a
-/// second, chain it like an earlier one, and say so once on standard error. One that itself calls the handler
-/// that it found reaches the one that the application had before, now and after the end of the request. A
-/// signal between the setting and the next look is the application's alone. Set handlers before the request
-/// is made, or leave the signal out of `StopOptions::signals`.
+/// The signal handlers set a flag, then call the application's previous handler, if there is one. Handlers
+/// are process-wide: only one `StopRequest` that catches signals can exist at a time, and its destructor
+/// restores the application's handlers. A handler that the application installs later, by `signal` or
+/// `sigaction`, replaces that of the request: `poll`, `agree` and passes notice this within hundredths of a
+/// second, chain it like an earlier one, and report it once on standard error. If it calls the handler that
+/// it replaced, it reaches the application's earlier handler, during the lifetime of the request and after. A
+/// signal that arrives between the installation and the next check reaches the application's handler only.
+/// Install handlers before the request is constructed, or leave the signal out of `StopOptions::signals`.
 ///
-/// A second SIGTERM or SIGINT, more than a second after the first, ends the process at once, as if nothing
-/// had caught it (exit status 128 + n), unless the application has a handler for it or ignores it: what works
-/// towards the stop may be what hangs. One request that comes by two ways, as Slurm's, is one.
+/// A second SIGTERM or SIGINT, more than a second after the first, terminates the process at once by the
+/// default action (exit status 128 + n), unless the application handles or ignores the signal: the orderly
+/// stop itself may hang. Two signals within a second, as Slurm sends them, count as one request.
 ///
-/// Threads: `made` and `request` may be called on any; all else on the thread that calls MPI, or it throws
-/// `Error(usage)`.
+/// Thread safety: `requested` and `request` may be called on any thread; all other members only on the thread
+/// that calls MPI, else they throw `Error(usage)`.
 class TESSERA_EXPORT StopRequest {
  public:
-  /// *Collective.* Throws `Error(usage)` for a negative time, a signal that cannot be caught, or if another
-  /// request catches signals; `Error(job_fault)` on the ranks where all is well, if it is not on another.
+  /// *Collective.* Throws `Error(usage)`, on every rank, if on one of them the time limit is negative, a
+  /// signal cannot be caught, or another `StopRequest` catches signals.
   explicit StopRequest(const mpi::Communicator& comm, const StopOptions& options = {});
   ~StopRequest();
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
 
-  /// Asks for it on this rank, as a signal would. `cause` is for people: "the disk is nearly full".
+  /// Requests a stop on this rank, as a signal does. `cause` is for messages: "the disk is nearly full".
   void request(std::string cause);
 
-  /// True once this rank was asked, or `look` has heard that another was. Ranks differ in it until they
-  /// agree. Does not block. Cost: a look at the clock.
-  [[nodiscard]] bool made() const noexcept;
+  /// True once a stop was requested on this rank, or `poll` has received another rank's notification. May
+  /// differ between ranks until they agree. Does not block. Cost: reading the clock.
+  [[nodiscard]] bool requested() const noexcept;
 
-  /// Tells the other ranks if this one was asked, and hears what they tell. Long work on the thread that
-  /// calls MPI should call it ten times a second or so; passes of a job do. Does not block. Cost: below a
-  /// microsecond; once, an empty message to each rank.
-  void look();
+  /// Notifies the other ranks of a request on this one, and receives their notifications. Passes of a job
+  /// call it; long work on the thread that calls MPI should, about ten times a second. Does not block. Cost:
+  /// below a microsecond; once, an empty message to each rank.
+  void poll();
 
-  /// *Collective.* True on every rank if any was asked. From then on `agreed` is true. Cost: an allreduce.
+  /// *Collective.* True on every rank if a stop was requested on any; `agreed` is true from then on. Cost: an
+  /// allreduce.
   [[nodiscard]] bool agree();
   /// True once all ranks have agreed to stop: the same on all of them.
   [[nodiscard]] bool agreed() const noexcept;
-  /// Who asked, when they have agreed, the same on every rank: "SIGUSR1 on rank 3", or "the time limit of
-  /// 7200 s". Empty before.
+  /// The cause on which the ranks have agreed, the same on every rank: "SIGUSR1 on rank 3", or "the time
+  /// limit of 7200 s". Empty before.
   [[nodiscard]] const std::string& cause() const noexcept;
 
-  /// True if it was made over the ranks of `comm`, in any order. Not collective.
-  [[nodiscard]] bool is_over(const mpi::Communicator& comm) const;
+  /// True if the constructor's communicator had the same ranks as `comm`, in any order. Not collective.
+  [[nodiscard]] bool has_ranks_of(const mpi::Communicator& comm) const;
 
  private:
   struct State;

@@ -19,41 +19,41 @@ class BufferPool;
 class StopRequest;
 class WorkspacePool;
 
-/// The work of one device in one pass, as its function sees it: on a thread of its own, with the
-/// device's context current and the thread's affinity set near the device.
+/// The argument of a device function: the work of one device in one pass. The function runs on a thread of
+/// its own, bound to cores near the device, with the device's context current.
 class TESSERA_EXPORT Tile {
  public:
   /// The units to compute now.
   [[nodiscard]] Range range() const noexcept { return range_; }
-  /// The whole tile that the plan gives the device; `range()` is a part of it where the memory budget
-  /// does not hold it at once.
+  /// The whole tile that the plan gives the device; `range()` is a part of it if the tile exceeds the memory
+  /// budget.
   [[nodiscard]] Range whole() const noexcept { return whole_; }
-  /// Counts this rank's claimed devices: the place for state that stays on the device between passes.
+  /// Index among this rank's claimed devices: finds state that is kept on the device between passes.
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
   [[nodiscard]] const DeviceInfo& device() const noexcept { return *device_; }
-  /// The stream of this tile. It is synchronised after the function returns or throws. Work that the
-  /// function puts on a stream of its own it must wait for itself.
+  /// The stream of this tile, synchronised after the function returns or throws. The function must itself
+  /// wait for its work on other streams.
   [[nodiscard]] StreamView stream() const noexcept { return stream_; }
 
-  /// What the job may take of the device's memory on this rank: `InventoryDevice::memory_budget_bytes`, a
-  /// share where ranks share the device. Size by this what grows with the device.
+  /// Device memory that this rank may use: `InventoryDevice::memory_budget_bytes`, divided among the ranks
+  /// that share the device. Size large allocations by it.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept { return memory_.budget_bytes; }
-  /// Device memory that outlives the tile: keep the leases with what `device_index()` finds.
+  /// Device memory that outlives the tile: keep the leases by `device_index()`.
   [[nodiscard]] BufferPool& buffers() const noexcept { return *memory_.buffers; }
-  /// Scratch memory for one of the vendor's libraries, bound to `stream()`: of a `WorkspacePool`.
+  /// Scratch memory for a vendor library such as cuBLAS, bound to `stream()`, from a `WorkspacePool`.
   [[nodiscard]] MemoryLease workspace(std::size_t bytes) const;
-  /// Device memory for this call of the function alone: it is given up when the next begins.
+  /// Device memory for this call only: reset before the next call.
   [[nodiscard]] Arena& arena() const noexcept { return *memory_.arena; }
 
-  /// True once the job was asked to stop (`JobOptions::stop`). A function that takes long may ask between its
-  /// launches, and return early, or throw: the part then counts as cut short, whatever it has done. So ask
-  /// only where you would stop. Cost: a look at the clock.
+  /// True once a stop of the job was requested (`JobOptions::stop`). A long-running function may check this
+  /// between launches, and return early or throw. Once it has returned true, the part counts as cut short,
+  /// whatever the function has done: check only where the function would return. Cost: reading the clock.
   [[nodiscard]] bool stopping() const noexcept;
-  /// True if `stopping` has said so.
+  /// True if `stopping` has returned true.
   [[nodiscard]] bool told_to_stop() const noexcept { return told_to_stop_; }
 
-  /// Fails the tile: the whole job falls back to the CPU. The function should return soon after.
-  /// The first reason counts. Throwing does the same.
+  /// Fails the tile, as an exception does: the whole job falls back to the CPU. The function should return
+  /// soon after. The first reason is kept.
   void fail(std::string reason) {
     if (!failed_) reason_ = std::move(reason);
     failed_ = true;
@@ -64,7 +64,7 @@ class TESSERA_EXPORT Tile {
  private:
   friend struct DrivenDevice;
 
-  /// A device's memory as its tiles reuse it; borrowed.
+  /// The device's memory, reused from tile to tile; not owned.
   struct Memory {
     BufferPool* buffers;
     WorkspacePool* workspaces;
@@ -93,15 +93,15 @@ class TESSERA_EXPORT Tile {
   std::string reason_;
 };
 
-/// A part of the work on the host, as the CPU function sees it: one of several at once, on its own thread.
+/// The argument of a host function: a part of the work, computed on one of several threads.
 ///
-/// No two calls with the same `thread` run at once, so scratch space may be kept by it. Size such space by
-/// `threads`, not by `Job::threads()`: where the function stands in for simulated devices, `thread` is
-/// the device's index among the rank's devices and `threads` their number.
+/// No two calls with the same `thread` run concurrently, so it can index scratch space. Allocate that for
+/// `threads`, not `Job::threads()`: when the function computes the tiles of simulated devices, `thread` is
+/// the device's index among the rank's devices, and `threads` their number.
 struct HostTile {
   Range range;      ///< the units to compute now
   int thread = 0;   ///< 0 to threads - 1
-  int threads = 1;  ///< the same in all calls of one pass, or of its fallback
+  int threads = 1;  ///< constant in a pass, and in its fallback
 };
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -9,9 +9,9 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// *Collective.* Runs `work` and agrees on its outcome: if it threw on some rank, every rank throws the error
-/// of the lowest such rank. For what one rank alone may fail at between passes, as reading a file: without it
-/// the other ranks would wait in the next collective.
+/// *Collective.* Runs `work` and agrees on its outcome: if it throws on some ranks, every rank throws the
+/// error of the lowest of them. For operations outside of passes that can fail on one rank alone, such as
+/// reading a file: otherwise the other ranks would wait for it in the next collective.
 ///
 ///     tessera::together(comm, [&] { input = read(path); });
 ///
@@ -19,7 +19,7 @@ namespace tessera::inline TESSERA_ABI {
 /// rank. `work` may make collective calls of its own only where all ranks reach them. Cost: one allreduce of
 /// an integer.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::function<void()>& work);
-/// The same of what has a name: "rank 1 waits in an allreduce, in the opening of the checkpoint".
+/// The same, with a purpose for messages: "rank 1 waits in an allreduce, in the opening of the checkpoint".
 TESSERA_EXPORT void together(const mpi::Communicator& comm, std::string purpose,
                              const std::function<void()>& work);
 

@@ -13,7 +13,7 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// `size` elements of device memory, borrowed by one stream: a `MemoryLease` with a type.
+/// `size` elements of device memory, leased for one stream: a typed `MemoryLease`.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory is copied byte by byte");
@@ -23,7 +23,7 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(MemoryLease lease) noexcept : lease_(std::move(lease)) {}
 
-  /// A device address: the host must not read it.
+  /// A device address: not to be dereferenced on the host.
   [[nodiscard]] T* data() const noexcept { return static_cast<T*>(lease_.data()); }
   [[nodiscard]] std::size_t size() const noexcept { return lease_.size_bytes() / sizeof(T); }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return lease_.size_bytes(); }
@@ -37,23 +37,23 @@ class Buffer {
   MemoryLease lease_;
 };
 
-/// How much a buffer pool reserves and keeps.
+/// Limits of what a buffer pool reserves.
 struct BufferPoolOptions {
-  /// Bytes reserved (in use and cached) stay within (1 + slack) x the high-water mark of bytes in use.
+  /// Reserved bytes (in use and cached) stay within (1 + slack) times the high-water mark of bytes in use.
   double slack = 0.05;
-  /// Below this many reserved bytes the slack does not matter: a small cache is not worth trimming.
+  /// Fewer reserved bytes than this are never trimmed, whatever the slack.
   std::size_t floor_bytes = std::size_t{32} << 20;
-  /// More than this is never reserved; a take that would need more is out of memory.
+  /// Maximum of reserved bytes; a `take` that would exceed it fails as out of memory.
   std::size_t limit_bytes = std::numeric_limits<std::size_t>::max();
 };
 
-/// What is in the memory that a take gives.
+/// The initial content of the memory that `take` returns.
 enum class Fill {
-  none,  ///< whatever was there
-  zero,  ///< zeros, written on the take's stream
+  none,  ///< uninitialised
+  zero,  ///< zeros, written on the stream of the lease
 };
 
-/// Device memory that is reused: a cache over one device's upstream.
+/// A caching, stream-ordered allocator of one device's memory.
 ///
 ///     BufferPool pool(make_upstream(context));
 ///     {
@@ -62,27 +62,26 @@ enum class Fill {
 ///     }                                                      // back in the pool, the kernel still runs
 ///     const auto next = pool.take<double>(1000, stream);     // the same memory, after the kernel
 ///
-/// Sizes are rounded up to classes: multiples of 512 bytes to 4 KiB, then eight classes a power of two (at
-/// most 12.5 % more than was asked for), from 1 MiB sixteen (6.25 %). A block is never split or merged. A
-/// take is served, in this order, by the block of its class that its stream returned last; by a block of
-/// another stream whose work is known to be complete; by a block of another stream, for whose work the
-/// taking stream is made to wait; by upstream. The host never waits for a stream, but when memory has run
-/// out.
+/// Sizes are rounded up to size classes: multiples of 512 bytes up to 4 KiB, then eight classes per power of
+/// two (at most 12.5 % more than requested), from 1 MiB sixteen (6.25 %). Blocks are never split or merged. A
+/// `take` is served, in this order of preference, by the block of its class that its stream returned last; a
+/// block of another stream whose work is known to be complete; a block of another stream, whose work the
+/// taking stream is made to wait for; the upstream. The host waits for a stream only when memory has run out.
 ///
-/// Thread-safe; threads that share one pool take turns. Streams must be of the pool's device, and one that
-/// is to be destroyed is released first. A hit takes a fraction of 0.1 us and calls nothing of CUDA's.
+/// Thread-safe, by one lock. Streams must be of the pool's device, and be released (`release_stream`) before
+/// they are destroyed. A hit makes no call of CUDA. Cost: a fraction of 0.1 us for a hit.
 class TESSERA_EXPORT BufferPool {
  public:
   explicit BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options = {});
-  /// Gives cached memory back upstream. Leases that are still out do so when they are returned.
+  /// Returns cached memory to the upstream; leases that are still out do so when they end.
   ~BufferPool();
   BufferPool(BufferPool&&) noexcept;
   BufferPool& operator=(BufferPool&&) noexcept;
 
-  /// Memory for `size` elements, bound to `stream`; nothing for 0. Throws `Error(usage)` for one of CUDA's
-  /// default streams and `Error(job_fault)` if upstream fails or memory has run out: then the cache is
-  /// freed, the work of all streams that returned memory is waited for, and upstream is asked once more;
-  /// the message has the bytes requested, in use, cached, free and in total.
+  /// Memory for `size` elements, bound to `stream`; null for 0. Throws `Error(usage)` for one of CUDA's
+  /// default streams, and `Error(job_fault)` if the upstream fails or memory has run out. Before it reports
+  /// the latter, the pool frees its cache, waits for the work of all streams that returned memory, and tries
+  /// once more; the message has the bytes requested, in use, cached, free and in total.
   template <class T>
   [[nodiscard]] Buffer<T> take(std::size_t size, StreamView stream, Fill fill = Fill::none) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
@@ -90,19 +89,19 @@ class TESSERA_EXPORT BufferPool {
   }
   [[nodiscard]] MemoryLease take_bytes(std::size_t bytes, StreamView stream, Fill fill = Fill::none);
 
-  /// Forgets a stream, before it is destroyed; its cached memory goes back upstream. Throws `Error(usage)` if
-  /// leases are still bound to it. An unknown stream is ignored. Memory of other leases that was used
-  /// on it waits for the work that it has been given by now.
+  /// Drops all references to a stream that is about to be destroyed; its cached memory returns to the
+  /// upstream. Throws `Error(usage)` if leases are still bound to it. An unknown stream is ignored. For
+  /// leases of other streams on which `record_stream(stream)` was called, its work so far is recorded now.
   void release_stream(StreamView stream);
-  /// Gives all cached memory back upstream, and lowers the mark that the slack is counted from to what is in
-  /// use now. Waits for nothing, but with an upstream that does.
+  /// Returns all cached memory to the upstream, and lowers the high-water mark of the slack to the bytes in
+  /// use. Does not wait, unless the upstream does.
   void empty_cache() noexcept;
 
   [[nodiscard]] PoolStatistics statistics() const;
-  /// Counts from 0, and high-water marks from what is in use and reserved now. Frees nothing.
-  void reset_stats() noexcept;
-  /// What the device has, as upstream says it now. Throws `Error(job_fault)`.
-  [[nodiscard]] MemoryUpstream::Figures memory() const;
+  /// Resets the counts to 0, and the high-water marks to the bytes in use and reserved now. Frees nothing.
+  void reset_statistics() noexcept;
+  /// The device's free and total memory now. Throws `Error(job_fault)`.
+  [[nodiscard]] MemoryUpstream::MemoryInfo memory_info() const;
 
  private:
   struct Closer {

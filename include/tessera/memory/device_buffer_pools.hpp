@@ -10,13 +10,14 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// A buffer pool for each of a rank's devices, by the device's index in its `DevicePool`, made at first use.
+/// A buffer pool for each of a rank's devices, by the device's index in its `DevicePool`, created at first
+/// use.
 ///
 ///     DeviceBufferPools pools(devices);
 ///     auto sums = pools.pool_at(0).take<double>(1024, devices.context_at(0).stream());
 ///
-/// What is done to one pool changes no figure of another. All members are thread-safe; different devices'
-/// pools are made in parallel.
+/// The pools are independent. All members are thread-safe; pools of different devices can be created in
+/// parallel.
 class TESSERA_EXPORT DeviceBufferPools {
  public:
   /// `devices` must outlive this object.
@@ -27,11 +28,12 @@ class TESSERA_EXPORT DeviceBufferPools {
   DeviceBufferPools& operator=(DeviceBufferPools&&) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept;
-  /// Opens the device if it is not open, which blocks, and then makes it current on the calling thread.
-  /// Throws `Error(usage)` for an index that the device pool does not have and `Error(job_fault)` if the
-  /// device fails; the next call tries again.
+  /// The first call for a device opens it if necessary, which blocks, and makes it current on the calling
+  /// thread. Throws `Error(usage)` for an index out of range, and `Error(job_fault)` if the device fails; the
+  /// next call tries again.
   [[nodiscard]] BufferPool& pool_at(std::size_t index);
-  /// Empties the cache of one device; nothing to do if its pool was never asked for. Throws `Error(usage)`.
+  /// Empties the cache of one device; does nothing if it has no pool yet. Throws `Error(usage)` for an index
+  /// out of range.
   void empty_cache(std::size_t index);
   void empty_cache_all() noexcept;
 

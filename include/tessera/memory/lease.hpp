@@ -15,14 +15,14 @@ struct Block;
 class BlockCache;
 }  // namespace memory
 
-/// Memory borrowed from a pool by one stream, returned when this object goes. Move-only.
+/// Memory of a pool, leased for one stream; the destructor returns it. Move-only.
 ///
-/// Work on the lease's stream may use the memory from the moment it is taken, and may still be using it
-/// when it is returned: nothing waits, and the pool gives it to another stream only in order. Work on any
-/// *other* stream must be ordered after the take by the caller, and told of by `record_stream`, or the
-/// memory may be somebody else's while that work still runs. One lease is not for several threads at once,
-/// but may be returned on any thread. A lease may outlive its pool, and on a context's own stream (a tile's)
-/// the context and the job too; a `Stream` must outlive its leases.
+/// Work on the lease's stream may use the memory as soon as it is taken, and may still be using it when it is
+/// returned: the host does not wait, and the pool orders its reuse by other streams. Work on any *other*
+/// stream must be ordered after the `take` by the caller, and registered by `record_stream`, or the memory
+/// may be reused while that work still runs. Not thread-safe, but may be returned on any thread. A lease may
+/// outlive its pool, and, if it is bound to a context's own stream (that of a tile), also the context and the
+/// job; a `Stream` must outlive its leases.
 class TESSERA_EXPORT MemoryLease {
  public:
   MemoryLease() = default;
@@ -39,20 +39,20 @@ class TESSERA_EXPORT MemoryLease {
     return *this;
   }
 
-  /// Null if nothing is leased (0 bytes were asked for, or it was returned or moved from).
+  /// Null if nothing is leased (0 bytes requested, returned, or moved from).
   [[nodiscard]] void* data() const noexcept { return data_; }
-  /// As asked for. What the pool rounded it up to is not for use.
+  /// The requested size. What the pool has rounded it up to must not be used.
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
   explicit operator bool() const noexcept { return data_ != nullptr; }
-  /// The stream that the lease is bound to. A lease of nothing has none.
+  /// The stream that the lease is bound to; null if nothing is leased.
   [[nodiscard]] StreamView stream() const noexcept;
 
-  /// Work on `other` uses the memory too: once the lease is returned, nobody is given the memory before what
-  /// is on `other` *at the return* is complete or ordered before them. Throws `Error(usage)` for a stream
-  /// that the pool does not take. Thread-safe with other leases. Cost: an event recorded at the return.
+  /// Declares that work on `other` uses the memory too: after the lease is returned, the memory is reused
+  /// only after the work that is on `other` *at the return*. Throws `Error(usage)` for a stream that the pool
+  /// does not accept. Thread-safe with regard to other leases. Cost: recording an event at the return.
   void record_stream(StreamView other);
 
-  /// Returns the memory now. Waits for nothing.
+  /// Returns the memory now. Does not wait.
   void reset() noexcept {
     if (block_ != nullptr) give_back();
   }
@@ -68,18 +68,18 @@ class TESSERA_EXPORT MemoryLease {
   std::size_t size_bytes_ = 0;
 };
 
-/// What a pool did and holds. Exact at the moment it is asked for; bytes are as rounded by the pool.
+/// Counts and sizes of a pool: a consistent snapshot; bytes are as rounded by the pool.
 struct PoolStatistics {
-  std::uint64_t hits = 0;        ///< takes that cached memory served
-  std::uint64_t misses = 0;      ///< takes that asked upstream
-  std::uint64_t returns = 0;     ///< leases returned
-  std::uint64_t waits = 0;       ///< hits for which a stream was made to wait for another's work
-  std::uint64_t given_back = 0;  ///< blocks given back upstream
+  std::uint64_t hits = 0;     ///< takes served from the cache
+  std::uint64_t misses = 0;   ///< takes served by the upstream
+  std::uint64_t returns = 0;  ///< leases returned
+  std::uint64_t waits = 0;    ///< hits that made a stream wait for another
+  std::uint64_t freed = 0;    ///< blocks returned to the upstream
   std::size_t in_use_bytes = 0;
   std::size_t cached_bytes = 0;
   std::size_t cached_blocks = 0;
-  std::size_t high_water_bytes = 0;           ///< highest `in_use_bytes`
-  std::size_t reserved_high_water_bytes = 0;  ///< highest `reserved_bytes()`
+  std::size_t high_water_bytes = 0;           ///< maximum of `in_use_bytes`
+  std::size_t reserved_high_water_bytes = 0;  ///< maximum of `reserved_bytes()`
 
   [[nodiscard]] std::size_t reserved_bytes() const noexcept { return in_use_bytes + cached_bytes; }
   friend bool operator==(const PoolStatistics&, const PoolStatistics&) = default;

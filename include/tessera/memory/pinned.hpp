@@ -14,16 +14,16 @@ namespace tessera::inline TESSERA_ABI {
 
 class DeviceContext;
 
-/// Host memory that a device copies to and from at full speed: on the NUMA node nearest to the device, and
-/// pinned, so that copies run beside other work of their stream. Zeroed. Move-only.
+/// Pinned host memory on the NUMA node nearest to a device, for asynchronous copies at full speed. Zeroed.
+/// Move-only.
 ///
-/// On a simulated device it is plain memory. Where the device's node is not known, or the system does not
-/// let the process choose (containers), the memory is where the system put it, and `near_device()` says so.
+/// For a simulated device it is pageable memory. If the device's NUMA node is not known, or the system does
+/// not let the process bind memory (containers), the system places it; see `near_device()`.
 class TESSERA_EXPORT PinnedMemory {
  public:
   PinnedMemory() = default;
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)` if there is not enough memory
-  /// or it cannot be pinned. Blocks: touching and pinning take about a third of a second a GiB.
+  /// or it cannot be pinned. Blocks. Cost: about a third of a second per GiB for touching and pinning.
   PinnedMemory(std::size_t bytes, const DeviceContext& context);
   /// Blocks until the memory is unpinned. Copies from or to it must be complete.
   ~PinnedMemory();
@@ -36,7 +36,7 @@ class TESSERA_EXPORT PinnedMemory {
 
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
-  /// Whether every page was found on the device's NUMA node.
+  /// Whether every page is on the device's NUMA node.
   [[nodiscard]] bool near_device() const noexcept { return near_device_; }
   [[nodiscard]] bool pinned() const noexcept { return pinned_; }
 
@@ -56,7 +56,7 @@ class TESSERA_EXPORT PinnedMemory {
   Ordinal ordinal_{-1};
 };
 
-/// `size` elements of pinned memory, as a range.
+/// `size` elements of pinned memory, as a contiguous range.
 ///
 ///     PinnedBuffer<double> rows(batch, context);
 ///     std::ranges::copy(read, rows.begin());

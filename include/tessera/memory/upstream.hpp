@@ -11,17 +11,17 @@ namespace tessera::inline TESSERA_ABI {
 
 class DeviceContext;
 
-/// Where a pool's memory comes from, and the few things a pool must be able to ask of streams: one
-/// device's memory and events, or, for tests, the host's with streams that do as they are told.
+/// The source of a pool's memory, with the stream operations that a pool needs: memory and events of one
+/// device, or, in tests, of a fake.
 ///
-/// Memory is stream-ordered: what `allocate` gives may be used by work put on its stream from then on, and
-/// `deallocate` may be called while work on its stream still uses the memory. A pool calls the members of
-/// one upstream one at a time, from any thread; an implementation need not be thread-safe. Members throw
-/// `Error(job_fault)` with the device's reason, unless they say otherwise.
+/// Allocation is stream-ordered: memory may be used by work that is submitted to its stream after `allocate`,
+/// and `deallocate` may be called while work on the stream still uses it. A pool serialises its calls, which
+/// come from any thread; an implementation need not be thread-safe. Members throw `Error(job_fault)` with the
+/// device's reason, unless stated otherwise.
 class TESSERA_EXPORT MemoryUpstream {
  public:
-  /// What the device has, in use or not.
-  struct Figures {
+  /// The device's memory, as cudaMemGetInfo reports it.
+  struct MemoryInfo {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
   };
@@ -33,43 +33,42 @@ class TESSERA_EXPORT MemoryUpstream {
 
   /// Memory aligned to 256 bytes, or null if there is not enough; `bytes` is not 0.
   [[nodiscard]] virtual void* allocate(std::size_t bytes, StreamView stream) = 0;
-  /// Takes back what `allocate` gave, once the work on `stream` is done with it.
+  /// Frees memory of `allocate` after the work on `stream`.
   virtual void deallocate(void* memory, std::size_t bytes, StreamView stream) noexcept = 0;
-  /// Gives back to the system what was deallocated and is held only to be allocated again. Best effort.
+  /// Returns memory that was deallocated, but is cached for reuse, to the system. Best effort.
   virtual void trim() noexcept {}
-  [[nodiscard]] virtual Figures figures() const = 0;
-  /// Zeros, as work on `stream`.
+  [[nodiscard]] virtual MemoryInfo memory_info() const = 0;
+  /// Sets the memory to zero, on `stream`.
   virtual void fill_zero(void* memory, std::size_t bytes, StreamView stream) = 0;
 
-  /// Throws `Error(usage)` if memory cannot be bound to this stream. CUDA's default streams cannot: they
-  /// order the work of others, or differ from thread to thread. A pool asks once for each stream.
+  /// Throws `Error(usage)` if memory cannot be bound to this stream. CUDA's default streams cannot be used:
+  /// they synchronise with other streams, or differ between threads. Called once for each stream.
   virtual void check_stream(StreamView) const {}
   [[nodiscard]] virtual EventView create_event() = 0;
   virtual void destroy_event(EventView event) noexcept = 0;
-  /// The event is from now on the end of all work on `stream`.
+  /// Records all work that was submitted to `stream` so far.
   virtual void record(EventView event, StreamView stream) = 0;
-  /// Whether that work is complete. Does not block.
+  /// Whether the recorded work is complete. Does not block.
   [[nodiscard]] virtual bool ready(EventView event) = 0;
-  /// What is put on `stream` from now on runs after the event as it is recorded now. Does not block.
-  virtual void hold(StreamView stream, EventView event) = 0;
-  /// Waits for the event. Pools call it only when memory has run out.
+  /// Makes work that is submitted to `stream` later wait for the event as recorded now. Does not block.
+  virtual void make_wait(StreamView stream, EventView event) = 0;
+  /// Waits for the event. Called only when memory has run out.
   virtual void synchronize(EventView event) = 0;
 };
 
-/// The ways to get memory from a real device.
+/// The allocator of a real device.
 enum class UpstreamKind {
-  cuda_malloc_async,  ///< cudaMallocAsync from a memory pool of its own: nothing waits
-  cuda_malloc,        ///< cudaMalloc: giving memory back waits for the stream, and may wait for the device
+  cuda_malloc_async,  ///< cudaMallocAsync from a memory pool of its own: never blocks
+  cuda_malloc,        ///< cudaMalloc: freeing waits for the stream, and may wait for the device
 };
 
-/// Memory of the device of `context`, whose stream it keeps; the host's for a simulated device,
-/// as much as the device is said to have. Makes the context current on the calling thread. A device whose
-/// driver has no memory pools gets `cuda_malloc`. Throws `Error(job_fault)`.
+/// The upstream of a context's device; it keeps the context's stream alive. For a simulated device: host
+/// memory, of the size that the device is specified with. Makes the context current on the calling thread. If
+/// the driver does not support memory pools, `cuda_malloc` is used. Throws `Error(job_fault)`.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_upstream(
     const DeviceContext& context, UpstreamKind kind = UpstreamKind::cuda_malloc_async);
 
-/// Host memory, at most `capacity_bytes` at once. Its streams may be null; all work counts as complete when
-/// the call that puts it there returns.
+/// Host memory, at most `capacity_bytes` at once. Streams may be null; all operations are synchronous.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_host_upstream(std::size_t capacity_bytes);
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -52,7 +52,7 @@ struct CommunicatorAccess;
 /// anything is sent, by a call on an empty (default-made or moved-from) communicator, after MPI_Finalize, on
 /// another thread than the one that made the communicator, or in a child that a rank has made by `fork`.
 ///
-/// A collective that not all ranks call waits for ever. With a timeout it ends the job instead (exit status
+/// A collective that not all ranks call blocks for ever. With a timeout it ends the job instead (exit status
 /// 6), with a line on standard error that names the ranks that are missing, or in another collective, and
 /// their nodes:
 ///
@@ -196,7 +196,7 @@ class TESSERA_EXPORT Communicator {
                std::chrono::milliseconds timeout) const;
   [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;
 
-  /// MPI counts are `int`: what is larger is cut into pieces of this many elements.
+  /// MPI counts are `int`: larger transfers are split into pieces of this many elements.
   static constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
 
   /// The native handle. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
@@ -205,13 +205,13 @@ class TESSERA_EXPORT Communicator {
   void allreduce_elements(void* data, std::size_t count, MPI_Datatype type, Reduction how,
                           std::size_t piece = largest_piece) const;
   void broadcast_bytes(void* data, std::size_t bytes, int root, std::size_t piece = largest_piece) const;
-  /// Where each rank's bytes lie once gathered: one more offset than there are ranks.
+  /// Offsets of each rank's bytes in the gathered result: one more than there are ranks.
   [[nodiscard]] std::vector<std::size_t> gathered_offsets(std::size_t my_bytes) const;
   /// `out` holds `offsets.back()` bytes.
   void allgatherv_bytes(std::span<const std::byte> mine, std::span<const std::size_t> offsets, std::byte* out,
                         std::size_t piece = largest_piece) const;
-  /// How much each rank sends to this one, given how much this one sends to each. Throws `Error(usage)`
-  /// unless `counts` has one element a rank and adds up to `total`.
+  /// The number of elements that each rank sends to this one, given those that this one sends. Throws
+  /// `Error(usage)` unless `counts` has one element per rank and adds up to `total`.
   [[nodiscard]] std::vector<std::size_t> incoming_counts(std::span<const std::size_t> counts,
                                                          std::size_t total) const;
   /// `out` holds the sum of `incoming` bytes.

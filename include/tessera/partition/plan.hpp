@@ -19,7 +19,7 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// The tile of one device: `device` counts the claimed devices of `rank` in inventory order.
+/// The tile of one device: `device` is the index among the claimed devices of `rank` in inventory order.
 struct PlannedTile {
   std::int32_t rank = 0;
   std::int32_t device = 0;
@@ -28,8 +28,8 @@ struct PlannedTile {
   friend bool operator==(const PlannedTile&, const PlannedTile&) = default;
 };
 
-/// Which device of which rank gets which units: a pure function of the inventory's scores and the
-/// number of units, so that every rank computes the same one without communication.
+/// Partitions units over the devices of all ranks: a pure function of the inventory's scores and the number
+/// of units, so that every rank computes the same plan without communication.
 ///
 ///     // rank 0 has devices scored 100 and 50, rank 1 one scored 75, rank 2 one scored 0
 ///     const std::vector<std::uint64_t> scores{100, 50, 75, 0};
@@ -37,30 +37,31 @@ struct PlannedTile {
 ///     const auto plan = Plan::over_devices(1000, scores, rank_offsets);
 ///     // rank 0: [0, 667): device 0 [0, 445), device 1 [445, 667); rank 1: [667, 1000); rank 2: nothing
 ///
-/// Units are cut twice by largest remainders: over ranks by their total scores, then inside a rank over
-/// its devices. Ranks follow in rank order; the devices of a rank highest score first, ties to the
-/// lower index; a device whose share is empty has no tile. A rank without a device takes nothing, also
-/// when all scores are zero and the split is even. Each of the two cuts is within one unit (one block) of
-/// proportional; a device's share of the whole job, the outcome of both, may be off by a little more.
+/// Units are apportioned twice by largest remainders: over ranks by their total scores, then within a rank
+/// over its devices. Ranks are in rank order, the devices of a rank in the order of descending scores, ties
+/// to the lower index; a device with an empty share has no tile. If all scores are zero, the split over
+/// devices is even. A rank without a device gets no units. Each of the two steps is within one unit (one
+/// block) of proportional; a device's share of the whole job, the result of both, may differ by a little
+/// more.
 ///
-/// With `block > 1` whole blocks are apportioned, so that every tile begins at a multiple of `block`:
-/// what a reproducible reduction needs. The last block of the job may be short.
+/// With `block > 1` whole blocks are apportioned, so that every tile begins at a multiple of `block`, which a
+/// reproducible reduction needs. The last block of the job may be short.
 class TESSERA_EXPORT Plan {
  public:
   Plan() = default;
 
   /// `scores` from `rank_offsets[r]` up to `rank_offsets[r + 1]` are the devices of rank r; `rank_offsets`
-  /// has one more element than there are ranks. Without a single device this is `over_hosts`. Throws
-  /// `Error(usage)` on a negative `units`, a `block` below 1, offsets that do not fit the scores, or
-  /// scores whose total does not fit 64 bits. Cost: O(ranks + devices); a million devices take some
-  /// hundredths of a second.
+  /// has one more element than there are ranks. Without any device this is `over_hosts`. Throws
+  /// `Error(usage)` on a negative `units`, a `block` below 1, offsets that do not fit the scores, or scores
+  /// whose total does not fit 64 bits. Cost: O(ranks + devices); a million devices take some hundredths of a
+  /// second.
   [[nodiscard]] static Plan over_devices(std::int64_t units, std::span<const std::uint64_t> scores,
                                          std::span<const std::int64_t> rank_offsets, std::int64_t block = 1);
 
   /// An even split over the host of every rank, for a job without devices. It has no tiles. Throws
   /// `Error(usage)` on a negative `units`, or `ranks` or a `block` below 1.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, int ranks, std::int64_t block = 1);
-  /// The same in proportion to how many threads each rank has: within one block of it, ties to the lower
+  /// A split in proportion to the threads of each rank: within one block of proportional, ties to the lower
   /// rank. Throws `Error(usage)` too if there is no rank, or one with less than one thread.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, std::span<const int> threads,
                                        std::int64_t block = 1);
@@ -71,10 +72,10 @@ class TESSERA_EXPORT Plan {
     return rank_begins_.empty() ? 0 : static_cast<int>(rank_begins_.size() - 1);
   }
 
-  /// False if the plan was made over hosts: every unit is the CPU function's.
+  /// False if the plan is over hosts, without tiles.
   [[nodiscard]] bool on_devices() const noexcept { return on_devices_; }
 
-  /// Every tile of the job in order of its first unit. The span is the plan's: not of one that is gone.
+  /// All tiles of the job in order of their first units. The span is valid as long as the plan.
   [[nodiscard]] std::span<const PlannedTile> tiles() const& noexcept { return tiles_; }
   [[nodiscard]] std::span<const PlannedTile> tiles() const&& = delete;
 
@@ -86,8 +87,7 @@ class TESSERA_EXPORT Plan {
   /// The units of one rank, all its tiles together. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] Range range_of(int rank) const;
 
-  /// A number that differs, most probably, from that of any plan that is not this one: how ranks find out
-  /// that they plan differently. Of no meaning beside that, and not the same in other versions.
+  /// A hash of the plan, by which ranks detect that their plans differ. May change between versions.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
  private:

@@ -16,13 +16,13 @@ namespace tessera::inline TESSERA_ABI {
 /// A device that this rank drives.
 struct ClaimedDevice {
   DeviceInfo info;
-  int sharers = 1;            ///< ranks that drive this device; more than one only where sharing was allowed
-  int sharers_elsewhere = 0;  ///< those of other jobs among them
-  std::int64_t reserved_elsewhere_bytes = 0;  ///< of its memory, by those
+  int sharers = 1;            ///< ranks that drive this device; more than one only if sharing is allowed
+  int sharers_elsewhere = 0;  ///< ranks of other jobs among them
+  std::int64_t reserved_elsewhere_bytes = 0;  ///< device memory that those have reserved
 
-  /// Device memory that this rank should plan with: its share, among the sharers of this job, of the lesser
-  /// of what is free and half of what other jobs have left. So jobs that share a device plan, all together,
-  /// with less than it has.
+  /// Device memory that this rank may use: the minimum of the free memory and half of what other jobs have
+  /// not reserved, divided by the sharers of this job. So the jobs that share a device together plan with
+  /// less than its memory.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept {
     const std::int64_t half =
         std::max<std::int64_t>(info.total_memory_bytes - reserved_elsewhere_bytes, 0) / 2;
@@ -30,30 +30,31 @@ struct ClaimedDevice {
   }
 };
 
-/// What the ranks of this rank's node agreed on, as this rank sees it.
+/// This rank's part of the agreement among the ranks of its node.
 struct Claim {
-  int node = 0;   ///< this rank's node, numbered from 0 by the lowest rank on it
+  int node = 0;   ///< this rank's node; nodes are numbered from 0 in the order of their lowest ranks
   int nodes = 1;  ///< nodes of the job
   std::vector<ClaimedDevice> devices;
   std::optional<Absence> absence;  ///< present exactly when `devices` is empty
-  /// Why other jobs on the node may not know of this claim, nor it of theirs; empty if all is well.
+  /// Why the claim is not protected against other jobs on the node (their locks could not be read or set);
+  /// empty if it is.
   std::string unguarded;
-  /// While a copy of this lives, other jobs know that the devices are driven.
-  std::shared_ptr<const void> held;
+  /// The locks by which other jobs see that the devices are in use; shared by all copies.
+  std::shared_ptr<const void> locks;
 };
 
-/// The ranks of each node agree who drives which GPU, by UUID. *Collective* over `comm`.
+/// Assigns the GPUs of each node to its ranks, by UUID. *Collective* over `comm`.
 ///
-/// Ranks are on one node if boot id and host name agree, also where MPI's shared-memory split says
-/// otherwise (containers). Right under: every rank sees all GPUs; each sees one; overlapping subsets;
-/// more ranks than GPUs; more GPUs than ranks; MIG. A rank that could not probe takes part with no
-/// device, and its claim carries the probe's absence. Containers on one machine that have host names of
-/// their own count as nodes of their own: they must be given different GPUs, or the host's name.
+/// Ranks are on the same node if boot id and host name agree, also where MPI's shared-memory split differs
+/// (containers). Ranks may see all GPUs, one GPU each, or overlapping subsets; there may be more ranks than
+/// GPUs, or fewer; MIG instances are devices. A rank whose probe failed takes part without a device, and its
+/// claim has the probe's absence. Containers on one machine with different host names count as different
+/// nodes: give them different GPUs, or the host's name.
 ///
-/// A device is driven until `held` goes, or the process ends, however it ends. Until then no other job of
-/// the same user on the machine gets it, be it of other ranks of this mpirun, of another one, or of this very
-/// process, unless both jobs allow sharing. Claims of different jobs come one after the other. Not known
-/// are jobs of other users, and those in containers with a /dev/shm of their own.
+/// A device stays claimed until the last copy of `Claim::locks` is destroyed or the process ends, however it
+/// ends. Until then no other job of the same user on the machine gets it, whether in this process, this
+/// mpirun or another one, unless both jobs allow sharing. Claims of different jobs are serialised. Jobs of
+/// other users, and jobs in containers with a /dev/shm of their own, are not detected.
 ///
 /// Makes no CUDA call. Throws only what `comm` throws. Blocks. Cost: seven small collectives, and
 /// some tens of microseconds for the locks of each device.

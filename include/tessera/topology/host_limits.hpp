@@ -10,60 +10,58 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// A cgroup as the kernel knows it: the same in every process of a node, whatever path leads to it there.
+/// A cgroup's identity: the same in every process of a node, unlike its path.
 struct CgroupId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   friend auto operator<=>(const CgroupId&, const CgroupId&) = default;
 };
 
-/// Core time that all processes in a cgroup may use together.
+/// A CPU quota, shared by all processes of a cgroup.
 struct TESSERA_EXPORT CpuQuota {
-  double cores = 0;  ///< cores' worth of time, e.g. 1.5
+  double cores = 0;  ///< CPU time per wall time, e.g. 1.5
   CgroupId group;
-  std::string source;  ///< the file that says so
+  std::string source;  ///< the file that sets it
 
-  /// Threads that it keeps busy: rounded down, since one more would have them all wait for the next period,
-  /// but at least 1.
+  /// Number of threads that can run under the quota: rounded down, because with one more all threads would be
+  /// throttled until the next period; at least 1.
   [[nodiscard]] int threads() const noexcept;
 };
 
-/// Memory that may be used, and who says so.
+/// A limit of host memory.
 struct MemoryLimit {
-  /// Who uses it together.
+  /// Who shares the limit.
   enum class Scope { process, cgroup, node };
 
   Scope scope = Scope::node;
-  CgroupId group;                ///< where the scope is a cgroup
-  std::int64_t limit_bytes = 0;  ///< for all of them
-  /// What is left of it: file pages that the kernel would drop count as free, and free swap is added, so
-  /// that it is rather too much than too little.
+  CgroupId group;                ///< if the scope is a cgroup
+  std::int64_t limit_bytes = 0;  ///< for all that share it
+  /// What is left of it. An upper bound: reclaimable file pages count as free, and free swap is added.
   std::int64_t free_bytes = 0;
-  std::string source;  ///< the file that says so, or "ulimit -v", "ulimit -d"
+  std::string source;  ///< the file that sets it, or "ulimit -v", "ulimit -d"
 };
 
-/// What this process may use of its machine beside the cores that it may run on (`HostInfo`).
+/// The CPU quotas and memory limits of this process; for its cores see `HostInfo`.
 ///
 ///     const auto limits = tessera::host_limits();
 ///     if (const auto* quota = limits.tightest_cpu()) std::cout << quota->threads() << ' ' << quota->source;
 ///
-/// In cgroups of version 1, 2, or both, every limit from the process's own cgroup up to the root that it can
-/// see is listed: who shares a limit depends on where it is set. Memory is also limited by `ulimit`, and by
-/// what the node has. A limit that cannot be found or read is none: a namespace hides it, and the kernel
-/// upholds it all the same.
+/// Lists every limit in cgroups of version 1, 2, or both, from the process's own cgroup up to the visible
+/// root, because the cgroup that sets a limit determines who shares it. Memory is also limited by `ulimit`,
+/// and by the node's memory. A limit that cannot be read, because a namespace hides it, say, is left out; the
+/// kernel still enforces it.
 struct TESSERA_EXPORT HostLimits {
-  std::vector<CpuQuota> cpu;        ///< empty: as much as the cores give
-  std::vector<MemoryLimit> memory;  ///< empty only where the kernel tells nothing
+  std::vector<CpuQuota> cpu;        ///< empty: unlimited
+  std::vector<MemoryLimit> memory;  ///< empty only if the kernel reports nothing
 
-  /// The least of them for a process that is alone in its cgroups; the outermost of equal ones, as most share
-  /// it. Null: there is none.
+  /// The smallest quota; of equal ones the outermost, which most processes share. Null: there is none.
   [[nodiscard]] const CpuQuota* tightest_cpu() const noexcept;
-  /// The one with the least left.
+  /// The limit with the least left. Null: there is none.
   [[nodiscard]] const MemoryLimit* tightest_memory() const noexcept;
 };
 
-/// Reads the limits of the calling process. `root` is where /proc and the cgroups are looked for. Never
-/// throws for what it finds there. Not collective. Thread-safe. Cost: some tens of small files of the kernel,
+/// Reads the limits of the calling process. `root` is the folder that contains /proc and the cgroups. Does
+/// not throw for their contents. Not collective. Thread-safe. Cost: reading some tens of small kernel files,
 /// below a millisecond.
 [[nodiscard]] TESSERA_EXPORT HostLimits host_limits(const std::filesystem::path& root = "/");
 

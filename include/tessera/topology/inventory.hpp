@@ -14,10 +14,10 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// One claimed device of the job, as every rank knows it.
+/// One claimed device of the job; the same on every rank.
 struct InventoryDevice {
   int rank = 0;
-  int index = 0;  ///< counts the rank's claimed devices
+  int index = 0;  ///< index among the rank's claimed devices
   Uuid uuid;
   PciId pci;
   std::string name;
@@ -31,7 +31,7 @@ struct InventoryDevice {
   std::uint64_t score = 0;  ///< already divided among the sharers
 };
 
-/// One rank of the job, as every rank knows it.
+/// One rank of the job; the same on every rank.
 struct InventoryRank {
   int rank = 0;
   int node = 0;
@@ -40,14 +40,15 @@ struct InventoryRank {
   int allowed_cores = 0;
   int allowed_threads = 0;
   std::string absence;  ///< why the rank drives no GPU; empty if it drives one
-  /// Threads that the rank could keep busy alone: `allowed_threads`, or fewer under a cgroup's quota.
+  /// Threads that the rank could run if it were alone on its node: `allowed_threads`, or fewer under a CPU
+  /// quota.
   int usable_threads = 0;
-  /// Its equal share of the cores and quotas that ranks of its node have in common, at least 1.
+  /// The rank's equal share of the cores and quotas that ranks of its node share, at least 1.
   int fair_threads = 0;
-  std::string fair_threads_from;  ///< what sets it: "its 8 hardware threads, shared by 2 ranks"
+  std::string fair_threads_from;  ///< its origin: "its 8 hardware threads, shared by 2 ranks"
 };
 
-/// Every rank's claimed devices with scores, identical on every rank.
+/// The claimed devices of all ranks with their scores, identical on every rank.
 class TESSERA_EXPORT Inventory {
  public:
   Inventory() = default;
@@ -56,12 +57,12 @@ class TESSERA_EXPORT Inventory {
   [[nodiscard]] std::span<const InventoryRank> ranks() const noexcept { return ranks_; }
   /// All devices, by rank and then index.
   [[nodiscard]] std::span<const InventoryDevice> devices() const noexcept { return devices_; }
-  /// Those of one rank, by index. Throws `Error(usage)` for an unknown rank.
+  /// The devices of one rank, by index. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] std::span<const InventoryDevice> devices_of(int rank) const;
   [[nodiscard]] int nodes() const noexcept { return nodes_; }
 
-  /// Units over these devices in proportion to their scores; over the hosts of all ranks if there is
-  /// no device. Pure: the same on every rank. Throws and costs what `Plan::over_devices` does.
+  /// Partitions units over the devices in proportion to their scores; over the hosts of all ranks if there is
+  /// no device. Deterministic: the same on every rank. Throws and costs as `Plan::over_devices`.
   [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const;
 
  private:
@@ -71,9 +72,10 @@ class TESSERA_EXPORT Inventory {
   int nodes_ = 0;
 };
 
-/// One allgather of records. `scores` belong to `claim.devices`, whole (sharing is divided
-/// out here). *Collective.* Texts longer than a record's fields are cut. Throws `Error(usage)`, on every
-/// rank, if a rank gives another number of scores than it claims devices.
+/// *Collective.* Gathers the claims of all ranks. `scores` has one score for each of `claim.devices`, that of
+/// the whole device: this function divides it among the ranks that share the device. Long texts are
+/// truncated. Throws `Error(usage)`, on every rank, if the numbers of scores and devices differ on one. Cost:
+/// one allgather.
 [[nodiscard]] TESSERA_EXPORT Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,
                                                         const Claim& claim,
                                                         std::span<const std::uint64_t> scores);

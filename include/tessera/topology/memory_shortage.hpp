@@ -11,25 +11,24 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// More memory than some ranks, which share a limit, can have.
+/// Ranks that share a memory limit and together need more than is left of it.
 struct MemoryShortage {
-  int rank = 0;  ///< the lowest of them
+  int rank = 0;  ///< the lowest of these ranks
   int ranks = 1;
   std::string hostname;
-  std::int64_t needed_bytes = 0;  ///< by all of them
+  std::int64_t needed_bytes = 0;  ///< sum over these ranks
   MemoryLimit limit;
 };
 
-/// Looks whether every rank can have `bytes` more of host memory: before the kernel finds that it cannot, and
-/// kills one. What ranks of a node need is added up where they share a limit (`HostLimits::memory`), and
-/// compared with what is left of it.
+/// Checks whether each rank can allocate `bytes` more of host memory, before the kernel's OOM killer ends
+/// one. The needs of ranks that share a limit (`HostLimits::memory`) are summed, and compared with what is
+/// left of it.
 ///
 ///     if (const auto short_of = tessera::find_memory_shortage(comm, rows * bytes_per_row))
 ///       throw tessera::Error(ErrorCode::input, "the rows " + to_string(*short_of));
 ///
-/// Returns the worst shortage, the same on every rank. Nothing means no more than that no limit is known to
-/// be too small now: memory is not set aside. *Collective.* Blocks. Cost: reading the limits, and four small
-/// collectives.
+/// Returns the worst shortage, the same on every rank; empty if no known limit is exceeded now. Memory is not
+/// reserved. *Collective.* Blocks. Cost: reading the limits, and four small collectives.
 [[nodiscard]] TESSERA_EXPORT std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm,
                                                                                 std::int64_t bytes);
 

@@ -34,7 +34,7 @@ std::vector<DesignVariable> used_variables(const Design& design) {
 }
 
 /// Four of each of nine splines.
-constexpr int most_nonzeros = 1 << 18;
+constexpr int max_nonzeros = 1 << 18;
 
 }  // namespace
 
@@ -106,16 +106,16 @@ std::size_t Design::penalty_count() const {
 }
 
 int Design::add_term(std::vector<Component> components) {
-  if (components.size() > most_components)
+  if (components.size() > max_components)
     throw Error(ErrorCode::input, fmt::format("a term of {} variables, more than the {} that one may have",
-                                              components.size(), most_components));
+                                              components.size(), max_components));
   RawTerm term;
   term.raw_begin = raw_size;
   std::int64_t size = 1;
   for (const Component& component : components) {
     size *= component.raw_size();
     // A spline has at least three coefficients, so that more of them have too many together.
-    if (term.nonzeros > most_nonzeros / component.nonzeros())
+    if (term.nonzeros > max_nonzeros / component.nonzeros())
       throw Error(ErrorCode::input,
                   "a term of more than 9 splines, which has too many coefficients to be fitted");
     term.nonzeros *= component.nonzeros();

@@ -119,14 +119,14 @@ struct Design {
   [[nodiscard]] std::vector<std::string> known_numbers() const;
   /// Appends a term, filling in its place, size and nonzeros; returns its first raw column. Throws
   /// `Error(input)` if the raw columns would be more than an int counts, or the term has more than
-  /// `most_components`, or more splines among them than any that can be fitted.
+  /// `max_components`, or more splines among them than any that can be fitted.
   int add_term(std::vector<Component> components);
   /// Gives every block its place among the coefficients; blocks that have none go.
   void count_coefficients();
 };
 
 /// Components that a term may have: their sets are the bits of an integer (see layout.hpp).
-inline constexpr int most_components = 32;
+inline constexpr int max_components = 32;
 
 /// Names a smooth's coefficients and penalties from its label, as R does.
 void name_smooth(CoefBlock& block);

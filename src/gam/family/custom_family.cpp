@@ -83,7 +83,7 @@ std::size_t behind_text(std::string_view toml, std::size_t at) {
 /// Refuses keys as a.a.a.a of so many parts that the parser, which makes a table for each and takes tables
 /// apart by recursion, has not the stack for. A family has none.
 void check_dotted_keys(std::string_view toml, const std::string& origin) {
-  constexpr int most_dots = 32;
+  constexpr int max_dots = 32;
   int line = 1;
   int dots = 0;
   for (std::size_t i = 0; i < toml.size();) {
@@ -101,9 +101,9 @@ void check_dotted_keys(std::string_view toml, const std::string& origin) {
     }
     if (c == '\n') ++line;
     if (c == '\n' || c == '=' || c == ',') dots = 0;
-    if (c == '.' && ++dots > most_dots)
+    if (c == '.' && ++dots > max_dots)
       throw Error(ErrorCode::usage,
-                  fmt::format("{}:{}: a key of more than {} parts", origin, line, most_dots));
+                  fmt::format("{}:{}: a key of more than {} parts", origin, line, max_dots));
     ++i;
   }
 }

@@ -24,8 +24,8 @@ constexpr double same = 1e-6;
 /// Exchanged functions agree but for this.
 constexpr double exact = 1e-11;
 /// Larger smooths stay as they are.
-constexpr std::size_t most_variables = 6;
-constexpr int most_coefficients = 1000;
+constexpr std::size_t max_variables = 6;
+constexpr int max_coefficients = 1000;
 
 using base::at;
 
@@ -52,8 +52,8 @@ bool is_spline(const Component& component) {
 
 /// Whether a block is a smooth of splines by a number that is far from zero.
 bool is_by_far_number(const CoefBlock& block, const RawTerm& term, const Standards& standards) {
-  if (!block.penalty || block.penalty->null_space.cols() == 0 || block.coef_size > most_coefficients ||
-      term.components.size() < 2 || term.components.size() > most_variables + 1)
+  if (!block.penalty || block.penalty->null_space.cols() == 0 || block.coef_size > max_coefficients ||
+      term.components.size() < 2 || term.components.size() > max_variables + 1)
     return false;
   const Component& by = term.components.front();
   if (by.kind != Component::Kind::numeric || by.parts.size() != 1 || by.parts.front().centre != 0)

@@ -18,16 +18,15 @@
 namespace tessera::gam {
 namespace {
 
-constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
+constexpr std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// Of any fit: buffers of BLAS, stacks, and rows that are being evaluated.
 constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
 
 /// Numbers as doubles: no model that is too large for an integer is small.
 std::int64_t bytes_of(double doubles) {
-  return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
-                               ? static_cast<std::int64_t>(8 * doubles)
-                               : most_bytes);
+  return overhead_bytes +
+         (doubles < static_cast<double>(max_bytes) / 8 ? static_cast<std::int64_t>(8 * doubles) : max_bytes);
 }
 
 /// A spline with so many cells, and no shape.
@@ -137,7 +136,7 @@ struct Totals {
   double largest_map = 0;   ///< of one block
   double largest_coef = 0;  ///< coefficients of one block
   double largest_raw = 0;
-  double most_penalties = 0;  ///< of the block with several that is largest
+  double max_penalties = 0;  ///< of the block with several that is largest
 };
 
 Totals totals_of(const ModelSize& size) {
@@ -157,7 +156,7 @@ Totals totals_of(const ModelSize& size) {
     all.largest_map = std::max(all.largest_map, map);
     all.largest_coef = std::max(all.largest_coef, coef);
     all.largest_raw = std::max(all.largest_raw, static_cast<double>(one.raw));
-    if (one.penalties > 1) all.most_penalties = std::max(all.most_penalties, penalties * coef * coef);
+    if (one.penalties > 1) all.max_penalties = std::max(all.max_penalties, penalties * coef * coef);
   }
   return all;
 }
@@ -208,8 +207,8 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves) {
       bytes_of(all.design + gram + p * p + all.largest_raw * all.largest_raw + 2 * all.largest_map);
   // X'WX three times; in an evaluation its sum with the penalties, the factor, the inverse, and on the way to
   // each one more; graded penalties, and a decomposition of the largest block.
-  memory.search = bytes_of(all.design + gram + 7 * p * p + all.bases + all.products + 2 * all.most_penalties +
-                           (all.most_penalties > 0 ? 6 * block : 3 * block));
+  memory.search = bytes_of(all.design + gram + 7 * p * p + all.bases + all.products + 2 * all.max_penalties +
+                           (all.max_penalties > 0 ? 6 * block : 3 * block));
   // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
   memory.results = bytes_of(2 * all.design + 8 * p * p + 5 * block);
   // A number is a value of 16 bytes in the document, and some 22 characters of a text that doubles as it

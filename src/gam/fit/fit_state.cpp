@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t sample_bytes = std::int64_t{1} << 16;
 constexpr std::int64_t samples = 64;
 /// So that one more is an integer too.
-constexpr int most_iterations = std::numeric_limits<int>::max() / 2;
+constexpr int max_iterations = std::numeric_limits<int>::max() / 2;
 
 /// FNV-1a over pieces of the file, all of it if it is small.
 std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
@@ -85,7 +85,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     const files::JsonFile file = files::JsonFile::parsed(text, path, "the state of a fit");
     const files::JsonField json = file.root();
     FitState state;
-    state.iteration = json.at("iteration").whole(0, most_iterations);
+    state.iteration = json.at("iteration").whole(0, max_iterations);
     state.deviance = json.at("deviance").number();
     state.hardware = json.at("place").text();
     state.fallback = json.at("fallback").text();
@@ -94,7 +94,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     for (const files::JsonField& one : json.at("past").elements())
       state.course.past.push_back({one.at("coef").numbers(), one.at("step").numbers()});
     state.course.search = json.at("global").truth() ? Search::global : Search::local;
-    state.course.returns = json.at("returns").whole(0, most_iterations);
+    state.course.returns = json.at("returns").whole(0, max_iterations);
     return state;
   } catch (const Error& fault) {
     throw Error(ErrorCode::input, fmt::format("{}: remove it", fault.what()));

@@ -25,7 +25,7 @@ constexpr double far_base = 1e3;
 /// last place: a response without noise is fitted, and what is left of it tells no smoothing parameters.
 constexpr double rounding_share = 1e-26;
 /// So often a lower optimum of V, found at the end, sends the iteration on.
-constexpr int most_returns = 3;
+constexpr int max_returns = 3;
 
 std::vector<double> difference(std::span<const double> to, std::span<const double> from) {
   std::vector<double> step(to.begin(), to.end());
@@ -214,12 +214,12 @@ bool PirlsLoop::is_separated(double change, bool ends) {
 bool PirlsLoop::settle(bool still) {
   const bool global = course_.search == Search::global;
   if (global && !still) ++course_.returns;
-  const bool last = course_.returns >= most_returns;
+  const bool last = course_.returns >= max_returns;
   if (still && !global && last)
     fit_.observer.note(
         fmt::format("{} times a lower optimum of REML led to a working model that led back: this "
                     "solution is one of two or more, each a local optimum",
-                    most_returns));
+                    max_returns));
   course_.search = still && !global && !last ? Search::global : Search::local;
   return still && (global || last);
 }
@@ -246,7 +246,7 @@ void PirlsLoop::keep(int iteration) {
 
 void PirlsLoop::remember_step() {
   course_.past.push_back({end_.coef, difference(end_.solution.coef, end_.coef)});
-  if (course_.past.size() > most_past_steps) course_.past.erase(course_.past.begin());
+  if (course_.past.size() > max_past_steps) course_.past.erase(course_.past.begin());
 }
 
 void PirlsLoop::tell(int iteration, double change) const {

@@ -32,7 +32,7 @@ constexpr int first_mixed_iteration = 10;
 /// ever.
 constexpr int first_mixed_where_separable = 40;
 /// So many past steps are mixed with the one at hand.
-constexpr std::size_t most_past_steps = 4;
+constexpr std::size_t max_past_steps = 4;
 
 /// |s| with |s|^2 = s'X'WX s: the length of a step in the linear predictor.
 [[nodiscard]] double length(const Matrix& gram, std::span<const double> step);

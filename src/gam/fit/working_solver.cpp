@@ -50,7 +50,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.rows = rows;
   }
   const auto leave_if_asked = [&] {
-    if (stop_ != nullptr && stop_->made()) throw Error(ErrorCode::interrupted, "asked to stop");
+    if (stop_ != nullptr && stop_->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
   };
   // A model without a solution has none on the CPU either: that must not count as the failure of a device.
   std::exception_ptr refused;

@@ -38,7 +38,7 @@ constexpr int newest_version = 3;
 constexpr std::string_view plain_suffix = ".cov";
 
 /// Of a covariance: far more than dense algebra can serve, and their square is a 64-bit integer.
-constexpr std::size_t most_columns = std::size_t{1} << 30;
+constexpr std::size_t max_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
 
@@ -377,7 +377,7 @@ FittedModel from_json(const JsonField& json, const std::string& path) {
     model.coef.push_back(coefficient.at("value").number());
   const auto centring = json.find("centring");
   const CovarianceSize size{model.coef.size(), centring ? centring->at("coefficients").size() : 0};
-  if (size.columns() > most_columns) json.at("coefficients").refuse("are more than can be fitted");
+  if (size.columns() > max_columns) json.at("coefficients").refuse("are more than can be fitted");
   const StoredCovariance covariance(json.at("covariance"), size, path);
   model.design = design_from_json(json.at("design"), static_cast<int>(model.coef.size()));
   check_formula(json, model);

@@ -23,8 +23,8 @@ namespace tessera::gam {
 namespace {
 
 /// Pictures of terms on one page, and rows of one table: more make a page that no browser likes.
-constexpr std::size_t most_pictures = 200;
-constexpr std::size_t most_table_rows = 500;
+constexpr std::size_t max_pictures = 200;
+constexpr std::size_t max_table_rows = 500;
 
 /// One page in the making.
 class Page {
@@ -74,7 +74,7 @@ class Page {
       add("<th scope=\"col\">{}</th>", j == 0 ? "Term" : stars ? "Signif." : escaped(rows[0][j]));
     }
     add("</tr></thead>\n<tbody>\n");
-    const std::size_t shown = std::min(rows.size(), most_table_rows + 1);
+    const std::size_t shown = std::min(rows.size(), max_table_rows + 1);
     for (std::size_t i = 1; i < shown; ++i) {
       add("<tr><th scope=\"row\">{}</th>", escaped(rows[i][0]));
       for (std::size_t j = 1; j + 1 < rows[i].size(); ++j)
@@ -172,7 +172,7 @@ class Page {
       if (!is_smooth(effect)) continue;
       if (std::holds_alternative<NotDrawn>(effect.shape)) {
         not_drawn.push_back(effect.label);
-      } else if (++pictures > most_pictures) {
+      } else if (++pictures > max_pictures) {
         ++rest;
       } else {
         smooth(effect, axis);
@@ -201,8 +201,8 @@ class Page {
     } else if (const auto* levels = std::get_if<Levels>(&effect.shape)) {
       const std::size_t count = levels->names.size();
       figure(levels_svg(effect, *levels),
-             count > most_listed ? fmt::format("{}: {} levels against the normal distribution", title, count)
-                                 : title + ": a random effect");
+             count > max_listed ? fmt::format("{}: {} levels against the normal distribution", title, count)
+                                : title + ": a random effect");
     }
   }
 
@@ -221,7 +221,7 @@ class Page {
     std::vector<std::string> not_drawn;
     for (const Effect* effect : factors) {
       const auto& levels = std::get<Levels>(effect->shape);
-      if (levels.names.size() > 4 * most_listed) {
+      if (levels.names.size() > 4 * max_listed) {
         not_drawn.push_back(effect->label);
         continue;
       }
@@ -312,7 +312,7 @@ class Page {
         "<th scope=\"col\">Last row</th><th scope=\"col\">Rows</th><th "
         "scope=\"col\">Share</th></tr></thead>\n"
         "<tbody>\n");
-    const std::size_t shown = std::min(run.parts.size(), most_table_rows);
+    const std::size_t shown = std::min(run.parts.size(), max_table_rows);
     for (std::size_t i = 0; i < shown; ++i) {
       const RunRecord::Part& part = run.parts[i];
       add("<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td "

@@ -24,7 +24,7 @@ using files::JsonField;
 constexpr int version = 2;
 constexpr const char* what_it_is = "a run report that tessera-fit wrote";
 /// A rank has some hundred bytes.
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
@@ -110,7 +110,7 @@ RunRecord from_json(const JsonField& json) {
 }  // namespace
 
 RunRecord load_run_record(const std::string& path) {
-  const files::JsonFile file = files::JsonFile::parsed(files::read_text(path, most_bytes), path, what_it_is);
+  const files::JsonFile file = files::JsonFile::parsed(files::read_text(path, max_bytes), path, what_it_is);
   const JsonField json = file.root();
   const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
   try {

@@ -241,8 +241,8 @@ SurfacePictures surface_svg(const Effect& effect, const Surface& surface) {
 }
 
 std::string levels_svg(const Effect& effect, const Levels& levels) {
-  return levels.random && levels.names.size() > most_listed ? quantiles_svg(effect, levels)
-                                                            : listed_svg(effect, levels);
+  return levels.random && levels.names.size() > max_listed ? quantiles_svg(effect, levels)
+                                                           : listed_svg(effect, levels);
 }
 
 }  // namespace tessera::gam

@@ -31,9 +31,9 @@ struct SurfacePictures {
 };
 [[nodiscard]] SurfacePictures surface_svg(const Effect& effect, const Surface& surface);
 
-/// Up to `most_listed` levels: each with its interval of two standard errors, those of a random effect by
+/// Up to `max_listed` levels: each with its interval of two standard errors, those of a random effect by
 /// size. More levels of a random effect: against the quantiles of the normal distribution, as mgcv has them.
-inline constexpr std::size_t most_listed = 40;
+inline constexpr std::size_t max_listed = 40;
 [[nodiscard]] std::string levels_svg(const Effect& effect, const Levels& levels);
 
 }  // namespace tessera::gam

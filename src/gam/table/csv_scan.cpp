@@ -82,10 +82,10 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
   std::set<std::string> known;
   try {
     for (CsvFields fields(reader.row(), reader.has_quotes()); fields.more();) {
-      if (header.columns.size() == most_columns)
+      if (header.columns.size() == max_columns)
         throw Error(ErrorCode::input,
                     fmt::format("{}, line {}: more than the {} columns that a table may have", path,
-                                reader.line(), most_columns));
+                                reader.line(), max_columns));
       header.columns.emplace_back(trimmed(fields.field(scratch).text));
       const std::string& name = header.columns.back();
       if (!base::is_utf8(name))

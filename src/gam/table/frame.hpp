@@ -62,7 +62,7 @@ struct Frame {
 };
 
 /// Columns that a table may have. Each takes memory on every rank, whether it is used or not.
-inline constexpr std::size_t most_columns = 1'000'000;
+inline constexpr std::size_t max_columns = 1'000'000;
 
 /// What is wanted of a file. Variables of the same text are one variable of the frame.
 struct FrameRequest {

@@ -231,9 +231,9 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   H5G_info_t group{};
   if (H5Gget_info(file, &group) < 0)
     throw Error(ErrorCode::input, fmt::format("{}: the root of the HDF5 file cannot be read", path));
-  if (group.nlinks > most_columns)
+  if (group.nlinks > max_columns)
     throw Error(ErrorCode::input,
-                fmt::format("{}: more than the {} columns that a table may have", path, most_columns));
+                fmt::format("{}: more than the {} columns that a table may have", path, max_columns));
   for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, i));
   if (contents.columns.empty() && !contents.unusable.empty()) {
     const auto& [name, problem] = *contents.unusable.begin();
@@ -258,7 +258,7 @@ std::int64_t scan_hdf5(hid_t file, const std::string& path, std::int64_t chunk_r
     const Column& one = columns.emplace_back(file, path, column.name);
     // Of long texts fewer at a time.
     at_once = std::min(
-        at_once, std::max<std::int64_t>(1, static_cast<std::int64_t>(most_text_bytes / one.value_bytes())));
+        at_once, std::max<std::int64_t>(1, static_cast<std::int64_t>(max_text_bytes / one.value_bytes())));
   }
   for (std::int64_t begin = rows.begin; begin < rows.end; begin += at_once) {
     if (between) between();

@@ -38,7 +38,7 @@ class Handle {
 };
 
 /// A text of a column is no longer than a row of a CSV file.
-inline constexpr std::size_t most_text_bytes = std::size_t{64} << 20;
+inline constexpr std::size_t max_text_bytes = std::size_t{64} << 20;
 
 /// Why a link of the root is not followed, to go on after its name; empty: it is a hard link, and leads to an
 /// object of this file. Others can lead to any file that the user may read.

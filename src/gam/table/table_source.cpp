@@ -14,8 +14,8 @@ namespace {
 /// Throws once this rank was asked to stop, or has heard that another was. On the thread that calls MPI.
 void stop_if_asked(StopRequest* stop) {
   if (stop == nullptr) return;
-  stop->look();
-  if (stop->made()) throw Error(ErrorCode::interrupted, "asked to stop");
+  stop->poll();
+  if (stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// Does `work` on rank 0 and gives its text to every rank, or throws its error on every rank.
+/// Runs `work` on rank 0, and returns its text, or throws its error, on every rank.
 std::string on_root(const mpi::Communicator& comm, const std::function<std::string()>& work) {
   std::string text;
   together(comm, [&] {
@@ -30,9 +30,9 @@ struct Checkpoint::State {
     files.set_faults(fault::Faults::from_environment(comm.rank()));
   }
 
-  /// Looks at both files and chooses: sets `found`, `remarks` and `keep_previous`. Throws `Error(input)`.
+  /// Reads both files and chooses one: sets `found`, `remarks` and `keep_previous`. Throws `Error(input)`.
   void choose();
-  /// What the file `path` holds, if it serves; else says why in `remarks`.
+  /// The state in the file `path`, if it is valid; else adds the reason to `remarks`.
   [[nodiscard]] std::optional<StoredState> look_at(const std::string& path);
 
   mpi::Communicator comm;
@@ -41,7 +41,7 @@ struct Checkpoint::State {
   std::optional<std::string> found;
   std::int64_t found_generation = 0;
   std::vector<std::string> remarks;
-  std::string refusal;  // the first that is no accident
+  std::string refusal;  // of the first file that is not merely corrupt
   bool keep_previous = true;
   int saves = 0;
 };
@@ -61,7 +61,7 @@ void Checkpoint::State::choose() {
   remarks.clear();
   refusal.clear();
   auto stored = look_at(files.path());
-  // What is not a state must not take the place of one.
+  // An invalid file must not replace a valid previous state.
   keep_previous = stored.has_value();
   if (!stored) {
     stored = look_at(files.previous_path());
@@ -81,7 +81,7 @@ Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerpr
   std::int64_t generation = 0;
   const std::string found = on_root(state.comm, [&] {
     const mpi::detail::TimeLimit limit(state.comm, "the files of the checkpoint");
-    // What is refused is left alone, also by taking no generation from a job that may be using it.
+    // Throw before a generation is taken: a file that is refused may be in use by another job.
     state.choose();
     state.files.take_generation(state.found_generation + 1);
     state.choose();

@@ -27,8 +27,8 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// Each try that fails is another start's success.
-constexpr int most_tries = 1000;
+/// An attempt fails only if another start of the job has taken the generation.
+constexpr int max_tries = 1000;
 
 [[noreturn]] void fail(const std::string& path, const char* what) {
   throw std::system_error(errno, std::generic_category(), path + ": " + what);
@@ -52,7 +52,7 @@ std::string new_token() {
 }  // namespace
 
 std::optional<std::string> read_if_there(const std::string& path) {
-  // The opening of a pipe would wait for a writer.
+  // Opening a pipe would block until there is a writer.
   const base::Descriptor file = opened(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   const auto refuse = [&] {
     throw Error(ErrorCode::input, path + ": cannot be read: " + std::generic_category().message(errno));
@@ -64,7 +64,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
   const auto status = file.status();
   if (!status || !S_ISREG(status->st_mode))
     throw Error(ErrorCode::input, path + ": cannot be read: it is no regular file");
-  // A file may say that it has any size, and take no room for it.
+  // A sparse file may have any size.
   const HostLimits limits = host_limits();
   const MemoryLimit* const tightest = limits.tightest_memory();
   if (tightest != nullptr && status->st_size > tightest->free_bytes)
@@ -85,12 +85,12 @@ CheckpointFiles::CheckpointFiles(std::string path)
 CheckpointFiles::~CheckpointFiles() {
   if (generation_ == 0 || mpi::detail::is_forked_child()) return;
   unlink(temporary_);
-  // That of a later start with the same number, after all was removed, is not this one's.
+  // After `remove`, a later start may have taken the same number: its file has another token.
   try {
     const auto held = read_if_there(own_file_);
     if (held && held->find(token_) != std::string::npos) unlink(own_file_);
   } catch (...) {
-    // It stays: the next start takes a later one.
+    // The file stays: the next start takes a later generation.
   }
 }
 
@@ -123,7 +123,7 @@ std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
     std::string_view behind = name.substr(prefix.size());
     const auto generation = base::take_number<std::int64_t>(behind);
     if (!generation || !(behind.empty() || behind.front() == '.')) continue;
-    // No start has taken such a number: it is no file of the checkpoint's.
+    // No start takes such a number: the file is not one of this checkpoint.
     if (*generation < 1 || *generation > last_generation) continue;
     found.push_back({*generation, !behind.empty(), folder_ + '/' + std::string(name)});
   }
@@ -140,7 +140,7 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       }
       return newest;
     };
-    for (int tries = 0; tries < most_tries; ++tries) {
+    for (int tries = 0; tries < max_tries; ++tries) {
       const std::int64_t next = std::max(newest_of(entries()) + 1, at_least);
       if (next > last_generation)
         throw Error(ErrorCode::input, file_of(last_generation) +
@@ -149,7 +149,7 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       const std::string& path = own_file_;
       step();
       base::Descriptor file = opened(path, O_WRONLY | O_CREAT | O_EXCL);
-      if (!file.is_open() && errno == EEXIST) continue;  // another start was sooner
+      if (!file.is_open() && errno == EEXIST) continue;  // another start has taken it
       const std::string text = host_and_process() + '\n' + token_ + '\n';
       step();
       if (!file.is_open()) fail(path, "cannot be written");
@@ -182,7 +182,7 @@ void CheckpointFiles::forget_older() noexcept {
       if (entry.generation < generation_) unlink(entry.path);
     }
   } catch (const std::exception&) {
-    // They do no harm.
+    // Files of older generations are harmless.
   }
 }
 
@@ -201,7 +201,7 @@ std::string CheckpointFiles::overrun() const {
 void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
   const std::string& path = temporary_;
   step();
-  ::unlink(path.c_str());  // what a save that failed may have left
+  ::unlink(path.c_str());  // left by a failed save
   base::Descriptor file = opened(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (!file.is_open()) fail(path_, "cannot be written");
   if (faults_.hit(fault::Stage::checkpoint_write, std::nullopt, save)) {
@@ -220,8 +220,8 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
 void CheckpointFiles::put_in_place(bool keep_previous, int save) const {
   const std::string aside = temporary_ + ".previous";
   if (keep_previous) {
-    // By a link, so that there is a state under its name at every moment; by a rename where there are no
-    // links.
+    // By a link, so that a state exists under its name at any time; by a rename where links are not
+    // supported.
     step();
     if (::link(path_.c_str(), aside.c_str()) == 0) {
       step();
@@ -261,7 +261,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
     try {
       newer = overrun();
     } catch (const std::exception&) {
-      // The problem is the file system's.
+      // An error of the file system: `problem` has it.
     }
   }
   if (!newer.empty()) throw Error(ErrorCode::job_fault, newer + ": this one ends, and has replaced nothing");
@@ -277,7 +277,7 @@ void CheckpointFiles::remove() noexcept {
     for (const Entry& entry : entries()) unlink(entry.path);
     generation_ = 0;
   } catch (const std::exception&) {
-    // What cannot be listed is not removed.
+    // Files that cannot be listed stay.
   }
 }
 

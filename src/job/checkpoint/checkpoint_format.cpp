@@ -10,7 +10,7 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// The first line is this and the format's version, in every version to come.
+/// The first line in all versions: this, and the version of the format.
 constexpr std::string_view magic = "tessera checkpoint ";
 constexpr int version = 1;
 
@@ -26,7 +26,7 @@ CheckpointRefusal torn() {
   return {CheckpointRefusal::Kind::torn, "is torn: it is not as it was written"};
 }
 
-/// What a file is that does not begin with this version's first line.
+/// Why a file that does not begin with this version's first line is refused.
 CheckpointRefusal other_beginning(std::string_view bytes) {
   if (first_line().starts_with(bytes)) return torn();
   if (!bytes.starts_with(magic))
@@ -39,7 +39,7 @@ CheckpointRefusal other_beginning(std::string_view bytes) {
               std::to_string(version) + ": use the program that wrote it, or remove the file"};
 }
 
-/// A value in a message: on one line, and not too much of it.
+/// A value for a message: as one line, truncated.
 std::string in_quotes(std::string_view value) {
   constexpr std::size_t shown = 120;
   std::string text(value.substr(0, shown));
@@ -48,7 +48,7 @@ std::string in_quotes(std::string_view value) {
   return '"' + text + (value.size() > shown ? "…\"" : "\"");
 }
 
-/// What differs, one name after the other.
+/// The names whose values differ, with both values.
 std::string difference(const Fingerprint& there, const Fingerprint& here) {
   const auto value_in = [](const Fingerprint& all, const std::string& name) {
     const auto found = std::ranges::find(all, name, &Fingerprint::value_type::first);
@@ -93,7 +93,7 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   bytes.remove_prefix(line + 1);
   if (checksum != checksum_line(bytes)) return torn();
 
-  // A checksum is no signature: what a forged file says is held against what is there.
+  // A checksum is no signature: check the values of a forged file too.
   const auto number = [](std::string_view text) { return base::take_number<std::int64_t>(text).value_or(0); };
   const auto take = [](std::string_view& rest) { return base::unpack(rest, base::lines); };
   StoredState stored;

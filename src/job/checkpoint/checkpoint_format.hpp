@@ -10,29 +10,28 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// The number of the last start that a checkpoint may have: far above what there can be, far below what an
-/// integer holds.
+/// The highest generation of a checkpoint: more than can occur, and far from an overflow.
 inline constexpr std::int64_t last_generation = 1'000'000'000'000;
 
-/// What one file of a checkpoint holds.
+/// The content of one file of a checkpoint.
 struct StoredState {
   std::int64_t generation = 0;
   std::string state;
 };
 
-/// Why a file is not used.
+/// Why a file is refused.
 struct CheckpointRefusal {
   enum class Kind {
-    torn,     ///< not as it was written; also a beginning of it
-    foreign,  ///< of another fingerprint, or no checkpoint at all
-    newer,    ///< of a format that is yet to come
+    torn,     ///< corrupt or truncated
+    foreign,  ///< of another fingerprint, or no checkpoint
+    newer,    ///< of a newer format
   };
   Kind kind{};
-  std::string why;  ///< goes on after the file's name: "is torn"
+  std::string why;  ///< follows the file's name: "is torn"
 };
 
-/// Texts whose parts have their lengths before them, after a line with the format and one with a checksum
-/// (FNV-1a, 64 bits) over all that follows and the format.
+/// The format: a line with the format's version, a line with a checksum (FNV-1a, 64 bits) of the format and
+/// the rest, then length-prefixed texts.
 [[nodiscard]] std::string pack_checkpoint(const StoredState& stored, const Fingerprint& fingerprint);
 
 [[nodiscard]] std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view bytes,

@@ -15,9 +15,9 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// Between host memory and an array of the device, which is current; a simulated device's is on the host.
+/// Copies between host memory and an array of the current device; a simulated device's array is host memory.
 void copy(DeviceContext& context, void* to, const void* from, std::size_t bytes) {
-  if (bytes == 0) return;  // there may be no array at all
+  if (bytes == 0) return;  // the arrays may be null
   if (context.info().simulated)
     std::memcpy(to, from, bytes);
   else
@@ -29,7 +29,7 @@ void add(std::span<double> total, std::span<const double> part) {
   for (std::size_t i = 0; i < total.size(); ++i) total[i] += part[i];
 }
 void add(std::span<std::int64_t> total, std::span<const std::int64_t> part) {
-  // As NCCL and MPI do it: modulo 2^64.
+  // Modulo 2^64, as in NCCL and MPI.
   for (std::size_t i = 0; i < total.size(); ++i)
     total[i] =
         static_cast<std::int64_t>(static_cast<std::uint64_t>(total[i]) + static_cast<std::uint64_t>(part[i]));
@@ -139,7 +139,7 @@ void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count
     copy(context, part.data(), arrays[static_cast<std::size_t>(device)], bytes);
     add(total, part);
   });
-  // Also after a failure: the other ranks are in this call, or will be.
+  // Also after a failure: the other ranks make this call.
   parts.comm->allreduce(std::span(total), mpi::Reduction::sum);
   on_each_device(parts, "sum", failure, [&](int device, DeviceContext& context) {
     copy(context, arrays[static_cast<std::size_t>(device)], total.data(), bytes);

@@ -15,24 +15,25 @@ struct DeviceCollectives::State {
   template <class T>
   void sum(std::span<T* const> arrays, std::size_t count);
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank, int root_index);
-  /// The job has fallen back: there are no devices any more. Not collective.
+  /// For a job that has fallen back to the CPU: leaves NCCL, and expects no arrays from then on. Not
+  /// collective.
   void close() noexcept;
 
   CollectiveParts parts;
-  std::optional<BallotBox> ballots;  ///< from the first collective on
+  std::optional<BallotBox> ballots;  ///< created by the first collective
   std::optional<Path> path;
   std::string reason;
 
  private:
-  /// Agrees, before anything is changed, that all ranks make the same call, which `signature` stands for, and
-  /// that each is ready for it. `what` is said of it in messages: "a sum over devices".
+  /// The vote before an operation: that all ranks make the same call, of which `signature` is a hash, and
+  /// that `prepare` succeeds on each. `what` names the call in messages: "a sum over devices".
   void begin(const char* what, std::int64_t signature, const std::function<void()>& prepare);
-  /// Agrees on the outcome of an operation through the hosts.
+  /// The vote on the outcome of an operation through host memory.
   void end(const char* what, const std::optional<Verdict::Failure>& mine);
-  /// An array for each device of this rank, or an `Error(usage)`.
+  /// Throws `Error(usage)` unless there is an array for each device of this rank.
   void check(std::size_t arrays, bool all_there) const;
   void run_over_nccl(const char* what, const NcclPath::Begin& operation);
-  /// Why NCCL is out of the question, as every rank knows by itself; empty if it is not.
+  /// Why NCCL cannot be used, as far as each rank knows without communication; empty if it may be.
   [[nodiscard]] std::string why_not_nccl() const;
 
   std::optional<NcclPath> nccl_;

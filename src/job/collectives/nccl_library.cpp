@@ -15,7 +15,7 @@ namespace {
 
 static_assert(sizeof(Id) == sizeof(ncclUniqueId));
 
-/// What is asked of a communicator must return at once, so that no rank hangs: since this version it can.
+/// The oldest version with non-blocking communicators, without which a rank could hang.
 constexpr int oldest_version = NCCL_VERSION(2, 14, 0);
 
 std::string readable(int version) {
@@ -33,7 +33,7 @@ cudaStream_t native(StreamView stream) {
   return static_cast<cudaStream_t>(stream.native());
 }
 
-/// The functions of a library that was opened at run time.
+/// The functions of the library, resolved at run time.
 class OpenedLibrary final : public Library {
  public:
   OpenedLibrary() {

@@ -7,24 +7,24 @@
 #include <cstddef>
 #include <memory>
 
-/// Everything that the job room asks of NCCL, without a type of NCCL. `nccl_library.cpp` answers where it is
-/// built, by opening the library at run time; `no_nccl_library.cpp` has none. An interface, so that tests can
-/// have one that fails.
+/// The NCCL functions that the job room uses, without a type of NCCL. `nccl_library.cpp` opens the library at
+/// run time; `no_nccl_library.cpp` is the stub of builds without it. An interface, so that tests can inject
+/// failures.
 namespace tessera::nccl {
 
-/// What the members of a communicator know each other by (ncclUniqueId).
+/// The identity of a communicator (ncclUniqueId).
 using Id = std::array<std::byte, 128>;
-/// One device's membership (ncclComm_t); null: none.
+/// One device's communicator handle (ncclComm_t); null: none.
 using Member = void*;
 enum class Type { float64, int64 };
 
-/// All members throw `Error(job_fault)` with the name of the call and NCCL's reason. What a `begin` function
-/// begins takes effect at the end of the group, and is under way until `is_ready`. Not thread-safe.
+/// All members throw `Error(job_fault)` with the name of the call and NCCL's reason. Operations of `begin`
+/// functions are submitted at the end of the group, and are asynchronous until `is_ready`. Not thread-safe.
 class Library {
  public:
   virtual ~Library() = default;
 
-  /// As NCCL counts: 22809 is 2.28.9.
+  /// In NCCL's encoding: 22809 is 2.28.9.
   [[nodiscard]] virtual int version() const noexcept = 0;
   [[nodiscard]] virtual Id make_id() = 0;
 
@@ -37,13 +37,13 @@ class Library {
   virtual void begin_broadcast(Member member, void* array, std::size_t bytes, int root,
                                StreamView stream) = 0;
 
-  /// True once what was begun has been done (joining) or is on its stream (the rest).
+  /// True once the device has joined, or the operation is on its stream.
   [[nodiscard]] virtual bool is_ready(Member member) = 0;
-  /// Leaves at once, also from the middle of an operation; no other member is waited for. Null: nothing.
+  /// Leaves at once, also during an operation, without waiting for other members. Null: does nothing.
   virtual void leave(Member member) noexcept = 0;
 };
 
-/// Opens libnccl.so.2. Throws `Error(device_absent)` with the reason why it cannot be used: not built, not
+/// Opens libnccl.so.2. Throws `Error(device_absent)` with the reason if it is not part of the build, not
 /// installed, or too old.
 [[nodiscard]] std::unique_ptr<Library> open();
 

@@ -16,10 +16,10 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// How long the devices of a job may take to get together.
+/// Timeout of the initialisation of the communicator.
 constexpr std::chrono::milliseconds longest_joining = std::chrono::minutes(2);
 
-/// A group of calls that is ended also when one of them fails.
+/// A group of calls; the destructor ends it if a call fails.
 class Group {
  public:
   explicit Group(nccl::Library& library) : library_(library) { library_.begin_group(); }
@@ -28,7 +28,7 @@ class Group {
     try {
       library_.end_group();
     } catch (const Error&) {
-      // The call that failed in the group is the reason that counts.
+      // The error of the failed call is the one to report.
     }
   }
   Group(const Group&) = delete;
@@ -95,14 +95,14 @@ NcclPath::~NcclPath() {
 }
 
 void NcclPath::leave() noexcept {
-  // At once, not by common consent: every operation has been waited for on all ranks, so nothing is lost, and
-  // a rank that leaves waits for no other.
+  // By abort, not collectively: all operations have completed on all ranks, and abort does not wait for other
+  // ranks.
   if (!library_) return;
   std::shared_ptr<void> kept;
   try {
     kept = keep_current(parts_);
   } catch (const Error&) {
-    // A driver that does not answer has nothing current that could be put back.
+    // Without a working driver there is no current context to restore.
   }
   for (nccl::Member& member : members_) library_->leave(std::exchange(member, nullptr));
 }
@@ -135,7 +135,7 @@ void NcclPath::join() {
       failure = failure_of("nccl", 0, {});
     }
   }
-  on_each_device(parts_, "nccl", failure, [](int, DeviceContext&) {});  // opens what is not open
+  on_each_device(parts_, "nccl", failure, [](int, DeviceContext&) {});  // opens devices that are not open
   if (agree("the opening of NCCL", failure)) return;
   if (reason_ = difference_of_versions(); !reason_.empty()) return;
 

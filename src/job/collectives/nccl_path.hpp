@@ -18,7 +18,7 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// What the collectives of a job work with; all of it is the job's, and outlives them.
+/// The parts of a job that its collectives use; owned by the job, and outlive the collectives.
 struct CollectiveParts {
   const mpi::Communicator* comm = nullptr;
   const Inventory* inventory = nullptr;
@@ -26,35 +26,35 @@ struct CollectiveParts {
   const fault::Faults* faults = nullptr;
   std::chrono::milliseconds timeout{};  ///< of a vote and of an operation; 0: none
   std::function<std::unique_ptr<nccl::Library>()> open_nccl = nccl::open;
-  bool nccl_for_simulated = false;  ///< for tests with a library that can move host memory
+  bool nccl_for_simulated = false;  ///< for tests with a library that handles host memory
 };
 
-/// Puts back, when the returned object goes, what is bound to this thread now, and what is current for CUDA
-/// if this rank has a real device.
+/// A guard that, when destroyed, restores the device that is bound to this thread now, and CUDA's current
+/// context if this rank has a real device.
 [[nodiscard]] std::shared_ptr<void> keep_current(const CollectiveParts& parts);
 
-/// Does `work(device, context)` for each device of this rank in turn, with it current, until one fails. An
-/// exception becomes `failure`, whose stage is `stage`; nothing is done if there is a failure already.
+/// Calls `work(device, context)` for each device of this rank in turn, with the device current, until one
+/// fails. An exception becomes `failure`, with the stage `stage`. Does nothing if there is a failure already.
 void on_each_device(const CollectiveParts& parts, const char* stage, std::optional<Verdict::Failure>& failure,
                     const std::function<void(int, DeviceContext&)>& work);
 
-/// The membership of this rank's devices in the NCCL communicator of all devices of the job.
+/// The NCCL communicator of all devices of the job, as this rank's part of it.
 class NcclPath {
  public:
-  /// *Collective.* Members are the devices in inventory order. On failure nothing is left behind, `joined` is
-  /// false and `reason` is the same on every rank.
+  /// *Collective.* Members are the devices in inventory order. On failure all members leave, `joined` is
+  /// false, and `reason` is the same on every rank.
   NcclPath(const CollectiveParts& parts, BallotBox& ballots);
   ~NcclPath();
   NcclPath(const NcclPath&) = delete;
   NcclPath& operator=(const NcclPath&) = delete;
 
   [[nodiscard]] bool joined() const noexcept { return reason_.empty(); }
-  /// Why not all devices are together, or no longer.
+  /// Why the devices did not join, or have left.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
   using Begin = std::function<void(nccl::Library&, nccl::Member, int device, StreamView)>;
-  /// *Collective.* Begins one operation on each device, in one group, and waits until all are done. If it
-  /// fails on any rank, every rank leaves, and the failure is returned, the same on every rank.
+  /// *Collective.* Submits one operation on each device, in one group, and waits for completion. If it fails
+  /// on any rank, every rank leaves, and returns the same failure.
   [[nodiscard]] std::optional<Verdict::Failure> run(const char* what, const Begin& begin);
 
   /// Leaves at once. Not collective.
@@ -62,17 +62,17 @@ class NcclPath {
 
  private:
   void join();
-  /// Waits until `is_done` for each device, another rank raises the alarm, or the time is up.
+  /// Waits until `is_done` for each device, another rank raises the alarm, or the timeout expires.
   void wait(const char* stage, std::chrono::milliseconds timeout, std::optional<Verdict::Failure>& failure,
             const std::function<bool(int, DeviceContext&)>& is_done);
-  /// *Collective.* The failure of the lowest rank that has one; then all have left.
+  /// *Collective.* Returns the failure of the lowest rank that has one; all members have left then.
   std::optional<Verdict::Failure> agree(const char* what, const std::optional<Verdict::Failure>& mine);
   [[nodiscard]] std::string difference_of_versions() const;
 
   const CollectiveParts& parts_;
   BallotBox& ballots_;
   Alarm alarm_;
-  std::unique_ptr<nccl::Library> library_;  // none on a rank without a device
+  std::unique_ptr<nccl::Library> library_;  // null on a rank without a device
   std::vector<nccl::Member> members_;       // by claimed device
   std::string reason_;
 };

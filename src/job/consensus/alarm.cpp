@@ -15,7 +15,7 @@ constexpr int tag = 0;
 void Alarm::raise() {
   if (raised_) return;
   raised_ = true;
-  // Nobody waits for the messages: MPI frees each request when its message is through.
+  // The sends are not waited for: MPI frees each request on completion.
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (rank == comm_.rank()) continue;
     MPI_Request request = MPI_REQUEST_NULL;

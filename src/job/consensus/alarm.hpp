@@ -7,9 +7,8 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// Tells the ranks that wait or work that another rank has something to say (that it failed, that it was
-/// asked to stop), so that they need not go on until their time is up. All messages are empty, and never
-/// waited for.
+/// Notifies ranks that wait or compute of an event on another rank (a failure, a stop request), so that they
+/// need not wait for a timeout. All messages are empty and asynchronous.
 class Alarm {
  public:
   /// *Collective.*
@@ -17,15 +16,15 @@ class Alarm {
 
   /// Does not block.
   void raise();
-  /// True if another rank has raised it. Does not block. Cost: a look for a message, below a microsecond.
+  /// True if another rank has raised the alarm. Does not block. Cost: an MPI_Iprobe, below a microsecond.
   [[nodiscard]] bool rang();
-  /// *Collective.* Takes the messages that are still under way: the alarm can be raised again.
+  /// *Collective.* Receives all pending messages; the alarm can then be raised again.
   void reset();
 
  private:
-  mpi::Communicator comm_;  // of its own, so that no other message is taken for an alarm
+  mpi::Communicator comm_;  // a duplicate, so that no other message matches
   bool raised_ = false;
-  std::vector<int> heard_;  // the ranks whose alarm was taken
+  std::vector<int> heard_;  // ranks whose message was received
 };
 
 }  // namespace tessera::inline TESSERA_ABI

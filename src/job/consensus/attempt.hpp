@@ -11,8 +11,8 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// A mistake in the program that no CPU run can make good: an `Error(usage)` on every rank, whichever made
-/// it.
+/// An error of the program that a fallback to the CPU cannot mend: an `Error(usage)` on every rank, whichever
+/// rank caused it.
 class Misuse : public Error {
  public:
   explicit Misuse(const std::string& message) : Error(ErrorCode::usage, message) {}
@@ -21,11 +21,11 @@ class Misuse : public Error {
 inline constexpr const char* thread_was_ended =
     "a function that the job called ended its thread (pthread_exit, or cancelled): return from it, or throw";
 
-/// What went wrong first on this rank, kept for the vote while the rank goes on to it. Nothing that a failure
-/// brings along keeps the rank from the vote: noting one does not throw.
+/// The first failure of this rank in a pass, kept for the vote. Recording a failure does not throw, so that
+/// the rank reaches the vote in any case.
 class Attempt {
  public:
-  /// Does `work` unless something went wrong before. An exception is fatal for the pass.
+  /// Runs `work` unless there is a failure already. An exception is fatal for the pass.
   template <class Work>
   void run(Work&& work) {
     if (!ok()) return;
@@ -38,7 +38,7 @@ class Attempt {
 
   void fatal(std::exception_ptr thrown) noexcept;
   void device_failed(Verdict::Failure failure) noexcept;
-  /// The work was cut short because the job is to stop.
+  /// The work was cut short by a stop request.
   void cut_short() noexcept {
     if (ok()) ballot_.outcome = Outcome::stopped;
   }
@@ -46,9 +46,9 @@ class Attempt {
   [[nodiscard]] bool ok() const noexcept { return ballot_.outcome == Outcome::success; }
   [[nodiscard]] const Ballot& ballot() const noexcept { return ballot_; }
 
-  /// Ends a pass, or the setting up, as the vote decided. `fatal`: rethrows what was thrown on this
-  /// rank, or throws `Error(job_fault)` naming the rank that failed in `what`. `misuse`: the same with
-  /// `Error(usage)`. `disagreement`: throws `Error(usage)` with the text `differs`, and what does.
+  /// Ends a pass, or the set-up, as the vote decided. `fatal`: rethrows this rank's exception, or throws
+  /// `Error(job_fault)` naming the rank that failed in `what`. `misuse`: the same with `Error(usage)`.
+  /// `disagreement`: throws `Error(usage)` with the text `differs` and the difference.
   [[noreturn]] void end(const Ballot& decided, const std::string& what, const std::string& differs) const;
 
  private:
@@ -56,9 +56,9 @@ class Attempt {
   std::exception_ptr thrown_;
 };
 
-/// Why a rank failed in `what`, as all ranks know it: "rank 1 (node7) failed in pass 3: …".
+/// The message of a failure in `what`, the same on all ranks: "rank 1 (node7) failed in pass 3: …".
 [[nodiscard]] std::string failure_in(const std::string& what, const Ballot& decided);
-/// True for a `Misuse`, and for a collective call on a thread that may make none.
+/// True for a `Misuse`, and for a collective call on a thread that must not make one.
 [[nodiscard]] bool is_misuse(const std::exception_ptr& thrown) noexcept;
 
 }  // namespace tessera::inline TESSERA_ABI

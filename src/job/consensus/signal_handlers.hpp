@@ -9,40 +9,40 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// Catches some signals while it lives: a flag is set, and the handler that the application had is called.
-/// One at a time, as handlers are the process's.
+/// Catches signals during its lifetime: sets a flag, and calls the application's handler. Only one object can
+/// exist at a time, as handlers are process-wide.
 ///
-/// The application may set a handler of its own meanwhile. It is then chained like the first, once `keep` has
-/// found it, and may itself call what it found, as handlers do that chain: each of them calls the one before,
-/// also after the end of the object that caught them all.
+/// A handler that the application installs meanwhile is chained like the first, once `reinstall` has found
+/// it. It may itself call its predecessor, as chaining handlers do: each handler calls the one before, also
+/// after the destruction of this object.
 class SignalHandlers {
  public:
   /// Throws `Error(usage)` for a signal that cannot be caught, or if another object catches signals.
   explicit SignalHandlers(const std::vector<int>& signals);
-  /// Puts the application's last handlers back.
+  /// Restores the application's latest handlers.
   ~SignalHandlers();
   SignalHandlers(const SignalHandlers&) = delete;
   SignalHandlers& operator=(const SignalHandlers&) = delete;
 
-  /// The first signal that was caught; 0: none.
+  /// The first caught signal; 0: none.
   [[nodiscard]] int caught() const noexcept;
 
-  /// Takes back, and chains, what the application has set since; says so once for each signal. Cost: a system
-  /// call for each.
-  void keep(int rank);
+  /// Chains handlers that the application has installed in place of ours, with one message for each signal.
+  /// Cost: a system call for each signal.
+  void reinstall(int rank);
 
  private:
-  struct Taken {
+  struct Installed {
     int signal = 0;
-    int level = -1;  ///< of the handler that is called now
-    bool was_lost = false;
+    int level = -1;  ///< of the installed catcher
+    bool was_replaced = false;
   };
 
-  static bool take(Taken& its) noexcept;
+  static bool install(Installed& installed) noexcept;
   void restore() noexcept;
 
   bool owner_ = false;
-  std::vector<Taken> taken_;
+  std::vector<Installed> installed_;
 };
 
 /// "SIGUSR1"

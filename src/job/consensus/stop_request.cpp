@@ -21,8 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often it is seen to that signals are still caught: so that its system calls cost nothing that shows.
-constexpr std::chrono::milliseconds between_keepings{10};
+/// Interval between checks that the signal handlers are still installed, so that their system calls are
+/// negligible.
+constexpr std::chrono::milliseconds check_interval{10};
 
 std::string seconds(std::chrono::milliseconds time) {
   const auto ms = time.count();
@@ -43,7 +44,7 @@ struct StopRequest::State {
     begin(chosen);
   }
 
-  /// *Collective.* Takes the options and the signals; a rank that cannot does not leave the others behind.
+  /// *Collective.* Checks the options and installs the handlers; throws on every rank if one rank fails.
   void begin(const StopOptions& chosen) {
     together(comm, "the making of the stop request", [&] {
       options = checked(chosen);
@@ -51,7 +52,7 @@ struct StopRequest::State {
     });
   }
 
-  /// Why this rank itself was asked; empty if it was not.
+  /// The cause of a request on this rank; empty if there is none.
   [[nodiscard]] std::string own_cause() const {
     const std::string here = " on rank " + std::to_string(comm.rank());
     if (const int signal = handlers->caught(); signal != 0) return name_of_signal(signal) + here;
@@ -61,12 +62,12 @@ struct StopRequest::State {
     }
     return time_is_up() ? "the time limit of " + seconds(options.time_limit) : std::string();
   }
-  /// Sees to the signals, from time to time.
-  void keep_signals() {
+  /// Reinstalls the signal handlers if the application has replaced them, at most once per interval.
+  void check_handlers() {
     const auto now = Clock::now();
-    if (now < next_keeping) return;
-    next_keeping = now + between_keepings;
-    handlers->keep(comm.rank());
+    if (now < next_check) return;
+    next_check = now + check_interval;
+    handlers->reinstall(comm.rank());
   }
   [[nodiscard]] bool time_is_up() const noexcept {
     return options.time_limit.count() > 0 && Clock::now() - start >= options.time_limit;
@@ -77,11 +78,11 @@ struct StopRequest::State {
   Alarm alarm;
   std::optional<SignalHandlers> handlers;
   Clock::time_point start = Clock::now();
-  Clock::time_point next_keeping = start;
+  Clock::time_point next_check = start;
   mutable std::mutex mutex;
-  std::string requested;  // by the application; under the mutex
+  std::string requested;  // cause given by the application; guarded by `mutex`
   mutable std::atomic<bool> made = false;
-  bool spread = false;  // this rank has told the others, or another has told it
+  bool spread = false;  // this rank has notified the others, or was notified
   bool agreed = false;
   std::string cause;
 };
@@ -98,7 +99,7 @@ void StopRequest::request(std::string cause) {
   state_->made = true;
 }
 
-bool StopRequest::made() const noexcept {
+bool StopRequest::requested() const noexcept {
   const State& state = *state_;
   if (state.made.load(std::memory_order_relaxed)) return true;
   if (state.handlers->caught() == 0 && !state.time_is_up()) return false;
@@ -106,16 +107,16 @@ bool StopRequest::made() const noexcept {
   return true;
 }
 
-void StopRequest::look() {
+void StopRequest::poll() {
   State& state = *state_;
   (void)mpi::detail::CommunicatorAccess::usable(state.comm);
-  state.keep_signals();
+  state.check_handlers();
   if (state.spread || state.agreed) return;
-  // Who has been told need not tell: the rank that did tells everybody.
+  // A rank that was notified need not notify others: the notifying rank sends to all.
   if (state.alarm.rang()) {
     state.made = true;
     state.spread = true;
-  } else if (made()) {
+  } else if (requested()) {
     state.alarm.raise();
     state.spread = true;
   }
@@ -125,10 +126,10 @@ bool StopRequest::agree() {
   State& state = *state_;
   if (state.agreed) return true;
   (void)mpi::detail::CommunicatorAccess::usable(state.comm);
-  state.handlers->keep(state.comm.rank());
+  state.handlers->reinstall(state.comm.rank());
   const auto& comm = state.comm;
   const mpi::Purpose purpose(comm, "the agreement to stop");
-  if (comm.allreduce<std::int32_t>(made() ? 1 : 0, mpi::Reduction::max) == 0) return false;
+  if (comm.allreduce<std::int32_t>(requested() ? 1 : 0, mpi::Reduction::max) == 0) return false;
   state.made = true;
   state.agreed = true;
   state.alarm.reset();
@@ -145,7 +146,7 @@ bool StopRequest::agreed() const noexcept {
 const std::string& StopRequest::cause() const noexcept {
   return state_->cause;
 }
-bool StopRequest::is_over(const mpi::Communicator& comm) const {
+bool StopRequest::has_ranks_of(const mpi::Communicator& comm) const {
   int how_alike = MPI_UNEQUAL;
   mpi::detail::check(MPI_Comm_compare(mpi::detail::CommunicatorAccess::usable(state_->comm),
                                       mpi::detail::CommunicatorAccess::usable(comm), &how_alike),

@@ -9,7 +9,7 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// What is said of one that shows in a number with one decimal.
+/// The text about an imbalance of at least 1.1 when rounded to one decimal.
 std::string imbalance_of(const Verdict& verdict) {
   if (verdict.imbalance < 1.05) return {};
   std::array<char, 32> times{};

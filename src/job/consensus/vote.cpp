@@ -16,13 +16,13 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// The order of ballots: the graver outcome first, then the lower rank.
+/// The order of ballots: the more severe outcome first, then the lower rank.
 std::int64_t key_of(Outcome outcome, int rank) {
   if (outcome == Outcome::success) return std::numeric_limits<std::int64_t>::max();
   return (static_cast<std::int64_t>(outcome) << 32) | rank;
 }
 
-/// The texts of a failure are lines of their own when it travels, so they must be lines.
+/// Newlines separate the fields of a packed failure.
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -34,12 +34,12 @@ std::string packed(const Verdict::Failure& failure) {
          '\n' + one_line(failure.reason);
 }
 
-/// The same; a failure without its texts where there is no memory for them.
-std::string packed_in_any_case(const Verdict::Failure& failure) noexcept {
+/// The same; without the texts if there is no memory for them.
+std::string packed_or_placeholder(const Verdict::Failure& failure) noexcept {
   try {
     return packed(failure);
   } catch (...) {
-    return "0\n\n\nno memory";  // short enough for a string to hold it in itself
+    return "0\n\n\nno memory";  // short enough for std::string's own buffer
   }
 }
 
@@ -62,8 +62,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// What the first rank says that the other does not, and the other way round.
-std::string lines_apart(const std::string& text, const std::string& other) {
+/// The lines of `text` that `other` does not have, as a list.
+std::string differing_lines(const std::string& text, const std::string& other) {
   const auto others = lines_of(other);
   std::string apart;
   for (const std::string& line : lines_of(text)) {
@@ -72,7 +72,8 @@ std::string lines_apart(const std::string& text, const std::string& other) {
   return apart.empty() ? "nothing else" : apart;
 }
 
-/// "rank 0 (node6) has verb map; rank 2 (node7) has verb scatter", of the first rank that is unlike rank 0.
+/// "rank 0 (node6) has verb map; rank 2 (node7) has verb scatter", for the first rank that differs from rank
+/// 0.
 std::string difference_of(const std::vector<std::string>& texts, const Inventory& inventory) {
   const auto other = std::ranges::find_if(texts, [&](const auto& text) { return text != texts.front(); });
   if (other == texts.end()) return "they differ in what has no name";
@@ -80,13 +81,14 @@ std::string difference_of(const std::vector<std::string>& texts, const Inventory
   const auto says = [&](std::size_t who, const std::string& what) {
     return "rank " + std::to_string(who) + " (" + inventory.ranks()[who].hostname + ") has " + what;
   };
-  return says(0, lines_apart(texts.front(), *other)) + "; " + says(rank, lines_apart(*other, texts.front()));
+  return says(0, differing_lines(texts.front(), *other)) + "; " +
+         says(rank, differing_lines(*other, texts.front()));
 }
 
 }  // namespace
 
 std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
-  // Each step is one to one in the value and in the state.
+  // Each step is a bijection of the value and of the state.
   std::uint64_t hash = 0x9e3779b97f4a7c15u;
   for (const std::int64_t value : values) hash = base::split_mix(hash ^ static_cast<std::uint64_t>(value));
   return static_cast<std::int64_t>(hash);
@@ -94,13 +96,13 @@ std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
 
 BallotBox::BallotBox(const mpi::Communicator& comm, StopRequest* stop) : comm_(comm.duplicate()) {
   if (stop != nullptr)
-    mpi::detail::CommunicatorAccess::set_progress_callback(comm_, [stop] { stop->look(); });
+    mpi::detail::CommunicatorAccess::set_progress_callback(comm_, [stop] { stop->poll(); });
 }
 
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
                        const std::string& what, const std::function<std::string()>& describe) {
   const mpi::Purpose purpose(comm_, what);
-  // The least of a number and of its complement are its bounds over all ranks.
+  // The minima of a number and of its complement give its minimum and maximum over all ranks.
   std::array<std::int64_t, 3> least = {key_of(mine.outcome, comm_.rank()), signature, ~signature};
   comm_.allreduce(std::span<std::int64_t>(least), mpi::Reduction::min);
 
@@ -113,7 +115,7 @@ Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Invento
   if (least[0] == key_of(Outcome::success, 0)) return decided;
   decided.outcome = static_cast<Outcome>(least[0] >> 32);
   const int rank = static_cast<int>(least[0] & 0xffffffff);
-  decided.failure = unpacked(comm_.broadcast_text(packed_in_any_case(mine.failure), rank));
+  decided.failure = unpacked(comm_.broadcast_text(packed_or_placeholder(mine.failure), rank));
   decided.failure.rank = rank;
   decided.failure.hostname = inventory.ranks()[static_cast<std::size_t>(rank)].hostname;
   return decided;

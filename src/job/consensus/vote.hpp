@@ -15,44 +15,44 @@ namespace tessera::inline TESSERA_ABI {
 
 class StopRequest;
 
-/// What one rank brings to a vote, and what the vote decides for all.
+/// The outcome of one rank, which it casts in a vote, and that of all ranks, which the vote decides.
 enum class Outcome : std::int64_t {
-  misuse,         ///< the program is wrong: `Error(usage)` on every rank
-  fatal,          ///< the pass cannot be done on the CPU either: it ends with an exception on every rank
-  stopped,        ///< the rank cut its work short, as it or another was asked to (`StopRequest`)
+  misuse,   ///< an error of the program: `Error(usage)` on every rank
+  fatal,    ///< a failure that the CPU cannot make up for: the pass ends with an exception on every rank
+  stopped,  ///< the rank cut its work short by a stop request
   device_failed,  ///< the whole job falls back
   success,
-  disagreement,  ///< only as a decision: the ranks did not vote on the same thing
+  disagreement,  ///< only as a decision: the ranks made different calls
 };
 
 struct Ballot {
   Outcome outcome = Outcome::success;
-  /// Where and why, unless `outcome` is `success`; the vote fills in rank and host name.
+  /// Device, stage and reason, unless `outcome` is `success`; the vote sets rank and host name.
   Verdict::Failure failure;
 };
 
-/// The votes of one job: on each, all ranks agree on the gravest outcome and its lowest rank.
+/// The votes of one job: in each, all ranks agree on the most severe outcome and the lowest rank that has it.
 class BallotBox {
  public:
-  /// *Collective.* Votes have the timeout of `comm`. Ranks that wait in a vote look after `stop`, where there
-  /// is one, so that a request that reaches them reaches those that still work.
+  /// *Collective.* Votes have the timeout of `comm`. Ranks that wait in a vote poll `stop`, if there is one,
+  /// so that they forward a request to ranks that still compute.
   explicit BallotBox(const mpi::Communicator& comm, StopRequest* stop = nullptr);
 
-  /// *Collective.* Returns the same ballot on every rank. `signature` stands for what must be the same on
-  /// all of them; if it is not, they disagree, whatever else they brought. `inventory` gives the
-  /// ranks their host names, `what` the vote its own; `describe` tells what the signature stands for, a line
-  /// for each thing, and is called where the ranks disagree: what differs becomes the reason of the failure.
-  /// Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
+  /// *Collective.* Returns the same ballot on every rank. `signature` is a hash of everything that must be
+  /// the same on all ranks; if it differs, the outcome is `disagreement`, whatever else the ranks cast.
+  /// `inventory` has the host names, and `what` is the purpose of the vote in messages. `describe` returns
+  /// the hashed values as text, one per line; it is called on a disagreement, and the lines that differ
+  /// become the reason of the failure. Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
   [[nodiscard]] Ballot vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
                             const std::string& what, const std::function<std::string()>& describe = {});
 
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return comm_.timeout(); }
 
  private:
-  mpi::Communicator comm_;  // of its own, so that no other collective is taken for a vote
+  mpi::Communicator comm_;  // a duplicate, so that no other collective matches a vote
 };
 
-/// A number that differs, most probably, if any of `values` does.
+/// A hash of `values`.
 [[nodiscard]] std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept;
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -6,35 +6,35 @@
 #include <string_view>
 #include <vector>
 
-/// Faults on purpose, to prove in test builds what a job does about them:
+/// Fault injection for test builds:
 ///
 ///     TESSERA_FAULT="bind@rank1.device0, throw@rank*:pass2"
 ///
-/// Each entry, separated by `,`, is `stage@rankR[.deviceD][:passN]`. R may be `*`, every rank; without
-/// a device every device is meant, without a pass every pass. Devices count the rank's claimed ones (for
-/// probe, those that it sees), passes of a job count from 1. A build without TESSERA_ENABLE_FAULTS
-/// reads nothing and has no fault.
+/// Each entry, separated by `,`, is `stage@rankR[.deviceD][:passN]`. R may be `*`, every rank; an entry
+/// without a device applies to every device, one without a pass to every pass. Devices are indices among the
+/// rank's claimed devices (for probe, among those that it sees); passes of a job are numbered from 1. A build
+/// without TESSERA_ENABLE_FAULTS ignores the variable.
 namespace tessera::fault {
 
 enum class Stage {
-  probe,      ///< the rank cannot look for its devices
-  claim,      ///< a claimed device cannot be reached
+  probe,      ///< the rank cannot enumerate its devices
+  claim,      ///< a claimed device is inaccessible
   score,      ///< the timed run of a device fails (`ScoreModel::measured`)
   bind,       ///< a tile's thread cannot be bound
-  allocate,   ///< a tile's memory cannot be had
+  allocate,   ///< a tile's memory cannot be allocated
   throwing,   ///< "throw": the tile function throws, after it has written
   failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
   nccl,       ///< the rank cannot open NCCL
-  vote_late,  ///< "vote-late": the rank comes late to the vote; `device` does not matter
-  stop,       ///< the rank stops (SIGSTOP) as the pass begins, and stays so
-  signal,     ///< the rank sends itself SIGUSR1 as the pass begins
-  kill,       ///< the rank dies of SIGKILL as the pass begins
-  // `pass` counts the saves of a checkpoint here, from 1.
-  checkpoint_write,  ///< "checkpoint-write": the writer dies with half of the state written
-  checkpoint_swap,   ///< "checkpoint-swap": it dies with the new state beside the old one
+  vote_late,  ///< "vote-late": the rank is late for the vote; `device` is ignored
+  stop,       ///< the rank is stopped by SIGSTOP at the start of the pass
+  signal,     ///< the rank sends itself SIGUSR1 at the start of the pass
+  kill,       ///< the rank is killed by SIGKILL at the start of the pass
+  // For these, `pass` is the number of the save of a checkpoint, from 1.
+  checkpoint_write,  ///< "checkpoint-write": the writer is killed with half of the state written
+  checkpoint_swap,   ///< "checkpoint-swap": it is killed with the new state beside the old one
   checkpoint_full,   ///< "checkpoint-full": the disk is full
-  // It counts the calls that change a file of the checkpoint here.
-  checkpoint_step,  ///< "checkpoint-step": the writer dies before that call
+  // For this, it is the number of the call that changes a file of the checkpoint.
+  checkpoint_step,  ///< "checkpoint-step": the writer is killed before that call
 };
 
 [[nodiscard]] std::string_view to_string(Stage stage);
@@ -48,7 +48,7 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
-/// Throws `Error(usage)` that quotes the entry it cannot read.
+/// Throws `Error(usage)` that quotes the invalid entry.
 [[nodiscard]] std::vector<Point> parse(std::string_view text);
 
 class Injected : public std::runtime_error {
@@ -62,10 +62,10 @@ class Faults {
   Faults() = default;
   Faults(std::vector<Point> points, int rank);
 
-  /// Those of TESSERA_FAULT. Throws as `parse` does.
+  /// The fault points of TESSERA_FAULT. Throws as `parse`.
   [[nodiscard]] static Faults from_environment(int rank);
 
-  /// `device` is empty where the stage has none.
+  /// `device` is empty for stages without a device.
   [[nodiscard]] bool hit(Stage stage, std::optional<int> device, int pass) const noexcept;
 
   /// Throws `Injected` naming the stage if the point is hit.

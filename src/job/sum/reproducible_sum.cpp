@@ -14,11 +14,11 @@ void check_size(const char* what, std::size_t size, std::size_t expected) {
                                       " elements, but this sum needs " + std::to_string(expected));
 }
 
-/// `add_to` for a host, where a bin that is named by a variable costs less than a choice among four.
+/// `add_to` for the host, where indexing a bin is cheaper than a switch over four.
 void add_on_host(SumElement& sum, double x) {
   const SumSlices slices = slices_of(x);
   const std::int32_t below = sum.top - slices.top;
-  if (below < 0 || below > 1) return add_to(sum, x);  // seldom
+  if (below < 0 || below > 1) return add_to(sum, x);  // rare
   std::int64_t* bin = sum.bins + below;
   bin[0] += slices.high;
   bin[1] += slices.middle;
@@ -31,7 +31,7 @@ ReproducibleSum::ReproducibleSum(std::size_t width) : elements_(width) {}
 
 /// Beyond 2^30 summands a bin could overflow.
 void ReproducibleSum::count_in(std::int64_t more) {
-  if (more < 0 || more > most_summands - count_)
+  if (more < 0 || more > max_summands - count_)
     throw Error(ErrorCode::usage, "a reproducible sum takes at most 2^30 vectors, not " +
                                       std::to_string(count_) + " and " + std::to_string(more) +
                                       " more: use larger blocks");
@@ -72,7 +72,7 @@ void ReproducibleSum::allreduce(const mpi::Communicator& comm) {
   const std::int64_t others = comm.allreduce(count_, mpi::Reduction::sum) - count_;
   count_in(others);
 
-  // Everybody moves to the highest window of the job; then bins of one place are of one position.
+  // All ranks move to the highest window of the job, so that equal indices of bins mean equal positions.
   std::transform(elements_.begin(), elements_.end(), tops_.begin(),
                  [](auto& element) { return element.top; });
   comm.allreduce(std::span(tops_), mpi::Reduction::max);

@@ -25,7 +25,7 @@ void drain(const DeviceContext& context) noexcept {
   try {
     context.synchronize();
   } catch (const Error&) {
-    // The device has failed already, for the reason that counts.
+    // The function's own failure is the one to report.
   }
 }
 

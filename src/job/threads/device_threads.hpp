@@ -10,14 +10,14 @@ namespace tessera::inline TESSERA_ABI {
 /// Binds the calling thread near the device. Throws `Error(job_fault)` if that cannot be done.
 void bind_this_thread_near(const DeviceInfo& device);
 
-/// Where the pool has a device of this rank, which counts the claimed ones.
+/// The pool's index of the device with the claim index `device`.
 [[nodiscard]] std::size_t pool_index_of_claimed(const DevicePool& pool, int device);
-/// Its context; opens it if it is not open.
+/// Its context, opened if necessary.
 [[nodiscard]] inline DeviceContext& context_of_claimed(DevicePool& pool, int device) {
   return pool.context_at(pool_index_of_claimed(pool, device));
 }
 
-/// Waits for the stream of a device whose function failed: what it began must not write later on.
+/// Waits for the stream of a device whose function failed, so that submitted work does not write later.
 void drain(const DeviceContext& context) noexcept;
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -12,8 +12,8 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// Of what parts that fail on several threads throw, that of the earliest part: the same for any number of
-/// threads. Thread-safe.
+/// Keeps, of the exceptions of several threads, that of the earliest part, which is the same for any number
+/// of threads. Thread-safe.
 class EarliestFailure {
  public:
   void add(std::int64_t part, std::exception_ptr thrown) {
@@ -24,8 +24,8 @@ class EarliestFailure {
     }
     any_ = true;
   }
-  [[nodiscard]] bool there_is() const noexcept { return any_.load(std::memory_order_relaxed); }
-  /// Throws it if there is one. When all threads are done.
+  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
+  /// Rethrows the exception, if there is one. Call after all threads are done.
   void rethrow() const {
     if (thrown_) std::rethrow_exception(thrown_);
   }

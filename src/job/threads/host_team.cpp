@@ -23,7 +23,7 @@ struct HostTeam::State {
   void run(std::int64_t blocks, const std::function<void(int)>& take_blocks) {
     if (threads.size() == 1 && !progress) return take_blocks(0);
     const auto wanted = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(threads.size()), blocks));
-    // A cgroup or ulimit may grant fewer threads: those that there are do it, too.
+    // A cgroup or ulimit may grant fewer threads: those do all blocks.
     std::vector<int> workers(threads.start_first(wanted));
     std::iota(workers.begin(), workers.end(), 0);
     threads.run(workers, take_blocks, progress);
@@ -53,20 +53,20 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
   EarliestFailure failure;
 
   state_->run(blocks, [&](int thread) {
-    // Blocks are handed out in order and each that is handed out is computed, so the earliest block that can
-    // fail always does.
-    while (!failure.there_is() && !(stop != nullptr && stop->made())) {
+    // Blocks are started in order, and each that is started runs, so the earliest block that fails always
+    // does.
+    while (!failure.any() && !(stop != nullptr && stop->requested())) {
       const std::int64_t taken = next.fetch_add(1, std::memory_order_relaxed);
       if (taken >= blocks) return;
       const std::int64_t begin = range.begin + taken * block;
-      // Written so that no sum passes the end of the range, which may be near 2^63.
+      // Without a sum beyond the end of the range, which may be near 2^63.
       const std::int64_t end = range.end - begin > block ? begin + block : range.end;
       try {
         work(thread, {begin, end});
       } catch (...) {
         const std::exception_ptr thrown = std::current_exception();
         failure.add(taken, thrown ? thrown : std::make_exception_ptr(Misuse(thread_was_ended)));
-        if (!thrown) throw;  // the thread is being unwound, to its end
+        if (!thrown) throw;  // the thread is being cancelled
       }
       ended.fetch_add(1, std::memory_order_relaxed);
     }

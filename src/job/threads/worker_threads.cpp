@@ -11,24 +11,24 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// How often the thread that waits looks after other ranks: a hundredth of what they allow it for an answer.
-constexpr std::chrono::milliseconds between_looks{20};
+/// Interval of the progress callback: a hundredth of the grace period in which other ranks expect a reply.
+constexpr std::chrono::milliseconds progress_interval{20};
 
-/// Looks at the count before it goes to sleep: most work of a short pass is done in some microseconds.
-constexpr int looks_awake = 200;
+/// Iterations of spinning before the waiting thread sleeps: short passes take some microseconds.
+constexpr int spins = 200;
 
 }  // namespace
 
-/// On cache lines of its own: its caller writes `turn` while other threads poll theirs.
+/// Aligned to cache lines: the caller writes `turn` while other threads poll theirs.
 struct alignas(64) WorkerThreads::Worker {
-  std::atomic<std::uint32_t> turn = 0;  ///< counts the runs that it took part in, and its end
-  std::size_t position = 0;             ///< in the run that begins with the next turn
+  std::atomic<std::uint32_t> turn = 0;  ///< incremented for each run that it takes part in, and for its end
+  std::size_t position = 0;             ///< index in the run that starts with the next turn
   bool ending = false;
-  bool has_ended = false;  ///< its work has ended its thread
+  bool has_ended = false;  ///< the work has ended the thread
   std::jthread thread;
 };
 
-/// Reports the end of a worker's part in a run, also if the thread is unwound by pthread_exit.
+/// Reports the end of a worker's turn, also if the thread is unwound by pthread_exit.
 class WorkerThreads::Turn {
  public:
   Turn(WorkerThreads& threads, Worker& worker) : threads_(threads), worker_(worker) {}
@@ -40,7 +40,7 @@ class WorkerThreads::Turn {
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
-  void is_over() noexcept { is_over_ = true; }
+  void has_ranks_of() noexcept { is_over_ = true; }
 
  private:
   WorkerThreads& threads_;
@@ -105,12 +105,12 @@ void WorkerThreads::serve(int worker) {
     wake(2 * me.position + 1);
     wake(2 * me.position + 2);
     (*work_)(worker);
-    turn.is_over();
+    turn.has_ranks_of();
   }
 }
 
 bool WorkerThreads::is_done_soon() const {
-  for (int look = 0; look < looks_awake; ++look) {
+  for (int look = 0; look < spins; ++look) {
     if (running_.load(std::memory_order_acquire) == 0) return true;
   }
   return false;
@@ -129,7 +129,7 @@ void WorkerThreads::run(std::span<const int> workers, const std::function<void(i
   if (is_done_soon()) return;
   std::exception_ptr thrown;
   std::unique_lock lock(mutex_);
-  while (!all_done_.wait_for(lock, between_looks,
+  while (!all_done_.wait_for(lock, progress_interval,
                              [&] { return running_.load(std::memory_order_acquire) == 0; })) {
     if (!progress || thrown) continue;
     lock.unlock();

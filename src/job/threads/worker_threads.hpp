@@ -16,13 +16,12 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// The threads on which a job runs the caller's functions, parked between passes: one for each device of the
-/// rank, or for each host thread. Waking one takes a tenth of what starting and binding one takes (30 to 60
-/// us each). The thread that calls MPI only waits, so that it can answer other ranks however long a function
-/// takes.
+/// The threads that run a job's functions, parked between passes: one for each device of the rank, or for
+/// each host thread. Waking a thread takes a tenth of the time of starting and binding one (30 to 60 us). The
+/// thread that calls MPI only waits, so that it can reply to other ranks however long a function takes.
 ///
-/// A thread is started when it first has work. Woken threads wake others, as a binary tree, so that eight
-/// begin three wakes after the caller, not eight. Not thread-safe.
+/// A thread is started when it first has work. Woken threads wake others in a binary tree, so that eight
+/// threads start after three wakes, not eight. Not thread-safe.
 class WorkerThreads {
  public:
   explicit WorkerThreads(std::size_t workers);
@@ -32,16 +31,16 @@ class WorkerThreads {
 
   [[nodiscard]] std::size_t size() const noexcept { return workers_.size(); }
 
-  /// Starts the first `wanted` threads where they are not, and returns how many there are: fewer if the
+  /// Starts those of the first `wanted` threads that are not running, and returns how many are: fewer if the
   /// system grants no more. Throws `Error(job_fault)` if it grants none.
   [[nodiscard]] std::size_t start_first(std::size_t wanted);
 
-  /// Calls `work(worker)` for each of `workers` (distinct, below `size()`), each on that worker's own thread,
-  /// and waits for all. `work` must not throw; it may end its thread (pthread_exit), which the next run
-  /// replaces. Throws `Error(job_fault)`, and calls nothing, if the system grants no more threads.
+  /// Calls `work(worker)` for each of `workers` (distinct, below `size()`), each on that worker's thread, and
+  /// waits for all. `work` must not throw; it may end its thread (pthread_exit), which the next run replaces.
+  /// Throws `Error(job_fault)` without a call if the system does not grant the threads.
   ///
-  /// The calling thread runs the progress callback fifty times a second while it waits. An exception of it is
-  /// rethrown when all work has ended.
+  /// While it waits, the calling thread runs the progress callback fifty times a second. An exception of the
+  /// callback is rethrown when all work has ended.
   void run(std::span<const int> workers, const std::function<void(int)>& work,
            const std::function<void()>& progress = {});
 
@@ -56,7 +55,7 @@ class WorkerThreads {
 
   std::span<const int> called_;                         ///< the workers of the run in progress
   const std::function<void(int)>* work_ = nullptr;      ///< of the run in progress
-  alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< workers of it that are not done
+  alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< its workers that are not done
   std::mutex mutex_;
   std::condition_variable all_done_;
   std::vector<std::unique_ptr<Worker>> workers_;  // last: their threads use what is above

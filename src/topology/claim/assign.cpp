@@ -11,8 +11,8 @@
 namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
-/// Ranks and devices as row and column numbers, in ascending order, so that the order of the sightings
-/// is forgotten here and "lower" means the same to ranks, UUIDs and the matching.
+/// Ranks and devices as row and column numbers in ascending order: independent of the order of the sightings,
+/// and the order of the matching is that of ranks and UUIDs.
 class Sights {
  public:
   explicit Sights(std::span<const Sighting> sightings) {
@@ -37,7 +37,7 @@ class Sights {
   [[nodiscard]] const Uuid& uuid(std::size_t device) const { return uuids_[device]; }
   /// (device, row) to distance, by device and then row.
   [[nodiscard]] const auto& distances() const { return distance_; }
-  /// By device: its drivers in other jobs.
+  /// Number of drivers in other jobs, by device.
   [[nodiscard]] const std::vector<int>& elsewhere() const { return elsewhere_; }
   [[nodiscard]] bool is_free(std::size_t device) const { return elsewhere_[device] == 0; }
 
@@ -65,7 +65,7 @@ struct Drive {
   friend auto operator<=>(const Drive&, const Drive&) = default;
 };
 
-/// At most one free device to each rank, by the best matching.
+/// Assigns at most one free device to each rank, by the best matching.
 std::vector<Drive> match_one_each(const Sights& sights) {
   std::vector<Edge> edges;
   int nearest = 0;  // a matching wants costs that are not negative
@@ -80,8 +80,8 @@ std::vector<Drive> match_one_each(const Sights& sights) {
   return drives;
 }
 
-/// The free devices that no rank drives yet, lowest UUID first: each to the nearest rank that sees it, then
-/// the one with fewer devices, then the lower.
+/// Assigns the remaining free devices, lowest UUID first: each to the nearest rank that sees it, then to the
+/// one with fewer devices, then to the lower.
 void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
   std::vector<std::size_t> held(sights.ranks(), 0);
   std::vector<char> driven(sights.devices(), 0);
@@ -101,7 +101,7 @@ void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
   }
 }
 
-/// The ranks that drive nothing, lowest first: each joins the device that is least shared, then nearest.
+/// Lets the ranks without a device, lowest first, share the device with the fewest drivers, then the nearest.
 void share(const Sights& sights, std::vector<Drive>& drives) {
   std::vector<char> busy(sights.ranks(), 0);
   std::vector<int> sharers = sights.elsewhere();
@@ -111,7 +111,7 @@ void share(const Sights& sights, std::vector<Drive>& drives) {
   }
   for (std::size_t row = 0; row < sights.ranks(); ++row) {
     if (busy[row] != 0) continue;
-    // Every rank here has a sighting, so there is a device to join.
+    // Every rank here has a sighting, so there is a device to share.
     std::optional<std::tuple<int, int, std::size_t>> best;
     for (std::size_t device = 0; device < sights.devices(); ++device) {
       const auto seen = sights.distances().find({device, row});

@@ -20,7 +20,7 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// A rank whose probe was ended early stands where it does all the same.
+/// The host of a rank whose probe failed early is still known.
 std::string boot_id_of(const HostInfo& host) {
   return host.boot_id.empty() ? detail::this_boot_id() : host.boot_id;
 }
@@ -28,45 +28,45 @@ std::string hostname_of(const HostInfo& host) {
   return host.hostname.empty() ? detail::this_hostname() : host.hostname;
 }
 
-/// A sighting on its way between ranks; whose it is follows from where it stands.
+/// A sighting as sent to the leader; the sender's rank is implied by the position.
 struct SightingRecord {
   Uuid uuid;
   std::int32_t distance = 0;
   std::int32_t simulated = 0;
-  std::int32_t process = 0;  ///< the one that a simulated device belongs to, or 0
+  std::int32_t process = 0;  ///< process id that a simulated device belongs to, or 0
   std::int64_t total_memory_bytes = 0;
 };
 static_assert(std::is_trivially_copyable_v<SightingRecord>);
 
-/// What a rank of the node is given.
+/// A device that is assigned to a rank of the node.
 struct Grant {
   Uuid uuid;
   std::int32_t rank = 0;
-  std::int32_t slot = -1;  ///< of the device's lock file; -1 where there is none
+  std::int32_t slot = -1;  ///< in the device's lock file; -1: none
   std::int32_t sharers = 0;
   std::int32_t sharers_elsewhere = 0;
   std::int64_t reserved_elsewhere_bytes = 0;
 };
 static_assert(std::is_trivially_copyable_v<Grant>);
 
-/// What the ranks of a node see of their devices.
+/// The devices that the ranks of a node see.
 struct NodeView {
   std::vector<detail::Sighting> sightings;
-  std::map<Uuid, DeviceInfo> devices;  ///< what a lock goes by
-  std::map<Uuid, int> processes;       ///< that have simulated devices of their own
-  std::string launch;                  ///< the leader's name for this mpirun
+  std::map<Uuid, DeviceInfo> devices;  ///< by which locks are named
+  std::map<Uuid, int> processes;       ///< ids of the processes with simulated devices of their own
+  std::string launch;                  ///< the leader's identifier of this mpirun
   std::string node;
 
   [[nodiscard]] std::string lock_name(const Uuid& uuid) const {
-    // Ranks of different jobs may go by the same number, and have the same names for devices of their own.
+    // Ranks of different jobs may have the same numbers, and the same UUIDs of simulated devices.
     return detail::lock_name(devices.at(uuid), std::to_string(processes.at(uuid)) + '.' + launch, node);
   }
 };
 
-/// What the leader of a node has decided for its ranks.
+/// The decision of a node's leader for its ranks.
 struct Decision {
   std::vector<Grant> grants;
-  std::map<Uuid, std::string> taken;  ///< by other jobs, and by which
+  std::map<Uuid, std::string> taken;  ///< devices of other jobs, with the jobs' names
   std::string unguarded;
 };
 
@@ -106,10 +106,10 @@ std::string joined(const std::vector<detail::DeviceUser>& users) {
   return text;
 }
 
-/// Decides for the ranks of a node, beside what other jobs drive there, and keeps the slots for them.
+/// Assigns devices to the ranks of a node, given those of other jobs, and reserves their slots.
 class Leader {
  public:
-  /// Calls `progress` as long as it waits for another claim.
+  /// Runs the progress callback while it waits for another claim.
   Decision decide(NodeView view, bool allow_sharing, const std::function<void()>& progress) {
     Decision decision;
     try {
@@ -122,7 +122,7 @@ class Leader {
         granted.slot = reserved_.back().slot;
       }
     } catch (const detail::ClaimInProgress& other) {
-      // The devices may be the other's in a moment.
+      // The other claim may take the devices at any moment.
       decision = {};
       for (const auto& [uuid, device] : view.devices) decision.taken[uuid] = other.what();
     } catch (const std::exception& problem) {
@@ -132,11 +132,11 @@ class Leader {
     return decision;
   }
 
-  /// To be called once the ranks have taken theirs.
+  /// Call after the ranks have taken over their slots.
   void let_go() { reserved_.clear(); }
 
  private:
-  /// Takes the devices that other jobs drive alone off the view, and notes who shares the others.
+  /// Removes the devices that other jobs do not share, and counts the drivers of the others.
   void leave_out_taken(NodeView& view, const detail::ClaimLock& lock, bool allow_sharing,
                        Decision& decision) {
     for (const auto& [uuid, device] : view.devices) {
@@ -164,7 +164,7 @@ class Leader {
     }
   }
 
-  /// The rank until it speaks for itself.
+  /// The description of a rank's process until the rank itself writes one.
   static detail::DeviceUser as_user(const Grant& granted, const NodeView& view, bool allow_sharing) {
     ClaimedDevice device{view.devices.at(granted.uuid), granted.sharers, granted.sharers_elsewhere,
                          granted.reserved_elsewhere_bytes};
@@ -176,14 +176,14 @@ class Leader {
   std::vector<detail::ReservedSlot> reserved_;
 };
 
-/// Every rank of the node gets what its leader, rank 0, has decided.
+/// Distributes the decision of the leader, rank 0 of the node, to all of its ranks.
 Decision broadcast(const mpi::Communicator& node, Decision decision) {
   std::array<std::int64_t, 1> count{static_cast<std::int64_t>(decision.grants.size())};
   node.broadcast(std::span<std::int64_t>(count), 0);
   decision.grants.resize(static_cast<std::size_t>(count[0]));
   node.broadcast(std::span<Grant>(decision.grants), 0);
 
-  // The first line, and two for each device that is taken.
+  // One line, and two for each device of another job.
   std::string text = decision.unguarded;
   std::ranges::replace(text, '\n', ' ');
   for (const auto& [uuid, who] : decision.taken) text += '\n' + to_string(uuid) + '\n' + who;
@@ -194,7 +194,7 @@ Decision broadcast(const mpi::Communicator& node, Decision decision) {
   return decision;
 }
 
-/// Locks what this rank is given, and leaves out what it cannot have after all.
+/// Locks the devices that are assigned to this rank, and drops those whose lock fails.
 void take_granted(const NodeView& view, bool allow_sharing, Decision& decision, int rank, const Probe& probe,
                   Claim& claim) {
   auto held = std::make_shared<std::vector<std::shared_ptr<const void>>>();
@@ -219,7 +219,7 @@ void take_granted(const NodeView& view, bool allow_sharing, Decision& decision, 
     }
     claim.devices.push_back(device);
   }
-  if (!held->empty()) claim.held = std::move(held);
+  if (!held->empty()) claim.locks = std::move(held);
 }
 
 Absence nothing_left(const Probe& probe, int ranks_of_node, const std::map<Uuid, std::string>& taken) {
@@ -258,8 +258,8 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
 
   const auto node = comm.split(claim.node);
   const NodeView view = gather_view(node, probe);
-  // One decides, and waits for nobody while it keeps other claims of the machine waiting. While one of those
-  // keeps it waiting, it answers the ranks that wait for it.
+  // The leader holds the claim lock of the machine without waiting for other ranks. While it waits for the
+  // lock, it replies to ranks that wait for it.
   Leader leader;
   Decision decision;
   if (node.rank() == 0) {

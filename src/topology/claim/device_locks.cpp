@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view claims_file = "claims";
 constexpr std::string_view simulated_prefix = "sim-";
-constexpr int most_slots = 1024;
+constexpr int max_slots = 1024;
 
-/// What a slot says of its driver.
+/// The record of a slot's driver.
 struct SlotRecord {
   std::int32_t pid;
   std::int32_t shared;
@@ -53,10 +53,10 @@ HeldLock open_file(const fs::path& file) {
   return HeldLock(opened);
 }
 
-/// Of a lock: all that follow the first.
+/// The length of a lock on all slots from the first on.
 constexpr off_t all_bytes = 0;
 
-/// True if that is done.
+/// Returns whether it succeeded.
 bool set_lock(int file, short type, off_t begin, off_t bytes) noexcept {
   struct flock lock {};
   lock.l_type = type;
@@ -66,14 +66,14 @@ bool set_lock(int file, short type, off_t begin, off_t bytes) noexcept {
   return fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
-/// Locks one byte, unless another open file has locked it.
+/// Locks one byte, unless another open file description has locked it.
 bool try_lock(int file, off_t byte, const fs::path& name) {
   if (set_lock(file, F_WRLCK, byte, 1)) return true;
   if (errno != EAGAIN && errno != EACCES) fail(name, "locked");
   return false;
 }
 
-/// Whether another open file has locked one of `bytes` bytes.
+/// Whether another open file description has locked one of `bytes` bytes.
 bool is_locked(int file, off_t begin, off_t bytes, const fs::path& name) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -95,7 +95,7 @@ void write_record(int file, int slot, const DeviceUser& user, const fs::path& na
 
 DeviceUser read_record(int file, int slot) {
   SlotRecord record{};
-  // What cannot be read is somebody who lets nobody join.
+  // An unreadable record counts as a driver that does not share.
   if (pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record)) !=
       static_cast<ssize_t>(sizeof record))
     return {};
@@ -103,7 +103,8 @@ DeviceUser read_record(int file, int slot) {
   return {record.shared != 0, record.budget_bytes, record.pid, record.program.data()};
 }
 
-/// Removes the file unless somebody drives by it. Only under the claim lock: nobody reserves meanwhile.
+/// Removes the file unless it has a driver. Only with the claim lock held, so that no slot is reserved
+/// meanwhile.
 void remove_if_free(const fs::path& file) noexcept {
   try {
     const int opened = open(file.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -111,7 +112,7 @@ void remove_if_free(const fs::path& file) noexcept {
     const HeldLock held(opened);
     if (!is_locked(opened, 0, all_bytes, file)) (void)unlink(file.c_str());
   } catch (const Error&) {
-    // It stays, and is in nobody's way.
+    // The file stays, which is harmless.
   }
 }
 
@@ -121,15 +122,15 @@ void remove_free_simulated(const fs::path& folder) {
     if (entry.path().filename().string().starts_with(simulated_prefix)) remove_if_free(entry.path());
 }
 
-/// What makes a folder usable; empty, and the folder is there, if nothing is missing.
+/// Why a folder cannot be used; empty if it exists and can.
 std::string prepare_public(const fs::path& folder) {
-  (void)mkdir(folder.c_str(), S_IRWXU);  // what comes of it is looked at
+  (void)mkdir(folder.c_str(), S_IRWXU);  // the result is checked below
   std::string problem = problem_of_private_folder(folder);
   if (problem.empty() && access(folder.c_str(), W_OK | X_OK) != 0) problem = std::strerror(errno);
   return problem;
 }
 
-/// As a part of a file's name.
+/// A text as part of a file name.
 std::string as_name(std::string_view text) {
   constexpr std::size_t longest = 64;
   std::string name(text.substr(0, longest));
@@ -141,7 +142,7 @@ std::string as_name(std::string_view text) {
   return name;
 }
 
-/// A slot that is held: the file of a simulated device goes with its last driver.
+/// A locked slot. The last driver of a simulated device removes the file.
 struct Slot {
   Slot(HeldLock taken, fs::path of, bool goes) : lock(std::move(taken)), file(std::move(of)), removes(goes) {}
   ~Slot() {
@@ -151,10 +152,10 @@ struct Slot {
     try {
       const fs::path claims = file.parent_path() / claims_file;
       const HeldLock claim = open_file(claims);
-      // Whoever claims just now removes it.
+      // The claim in progress removes it.
       if (try_lock(claim.file(), 0, claims)) remove_if_free(file);
     } catch (...) {
-      // The folder is gone, and the file with it.
+      // The folder was removed, and the file with it.
     }
   }
   Slot(const Slot&) = delete;
@@ -208,7 +209,7 @@ std::string this_launch() {
   };
   if (auto name = variable("PMIX_NAMESPACE"); !name.empty()) return name;
   if (auto step = variable("SLURM_STEP_ID"); !step.empty()) return variable("SLURM_JOB_ID") + '.' + step;
-  // Ranks of one launcher on one machine have one parent; who was not launched is alone.
+  // Ranks of one launcher on one machine have the same parent; a process without launcher is alone.
   const bool launched = !variable("PMI_RANK").empty() || !variable("OMPI_COMM_WORLD_RANK").empty();
   return std::to_string(launched ? getppid() : getpid());
 }
@@ -232,7 +233,7 @@ bool HeldLock::is_own() const noexcept {
 }
 void HeldLock::let_go() noexcept {
   if (file_ < 0) return;
-  // A process that was forked may have the file open for long: to close it here alone would end no lock.
+  // A forked child may keep the file open, so that closing it here would not release the lock.
   if (is_own()) (void)set_lock(file_, F_UNLCK, 0, all_bytes);
   (void)close(std::exchange(file_, -1));
 }
@@ -259,9 +260,9 @@ std::vector<DeviceUser> ClaimLock::users_of(const std::string& name) const {
   if (file.file() < 0 && errno != ENOENT) fail(path, "opened");
   std::vector<DeviceUser> users;
   if (file.file() < 0) return users;
-  for (int slot = 0; slot < most_slots; ++slot) {
+  for (int slot = 0; slot < max_slots; ++slot) {
     if (!is_locked(file.file(), reserved_byte(slot), all_bytes, path))
-      break;  // neither this one nor any later
+      break;  // neither this slot nor any later one
     if (is_locked(file.file(), reserved_byte(slot), 2, path)) users.push_back(read_record(file.file(), slot));
   }
   return users;
@@ -270,13 +271,13 @@ std::vector<DeviceUser> ClaimLock::users_of(const std::string& name) const {
 ReservedSlot ClaimLock::reserve(const std::string& name, const DeviceUser& user) const {
   const fs::path path = folder_ / name;
   HeldLock file = open_file(path);
-  for (int slot = 0; slot < most_slots; ++slot) {
+  for (int slot = 0; slot < max_slots; ++slot) {
     if (is_locked(file.file(), reserved_byte(slot), 2, path)) continue;
     if (!try_lock(file.file(), reserved_byte(slot), path)) continue;
     write_record(file.file(), slot, user, path);
     return {slot, std::move(file)};
   }
-  throw Error(ErrorCode::job_fault, std::to_string(most_slots) + " ranks drive " + name + " already");
+  throw Error(ErrorCode::job_fault, std::to_string(max_slots) + " ranks drive " + name + " already");
 }
 
 std::shared_ptr<const void> take_slot(const fs::path& folder, const std::string& name, int slot,

@@ -13,21 +13,21 @@
 #include <string_view>
 #include <vector>
 
-/// Who drives which device of this machine, across the jobs of one user: locks on one file a device, which
-/// the kernel gives up when the process that holds them ends, however it ends.
+/// Records which devices of this machine are in use, across the jobs of one user: locks on one file per
+/// device, which the kernel releases when the process that holds them ends, however it ends.
 ///
-///     folder/claims         locked while a job claims: one claim at a time
+/// folder/claims locked while a job claims devices, to serialise claims
 ///     folder/GPU-8932f937…  has slots; each driver of the device holds one, and says in it who it is
 ///
-/// The locks are open-file-description locks (fcntl(2), Linux): two jobs of one process exclude each other
-/// too. A slot is two bytes to lock, one for the leader of a claim, who reserves it, and one for the rank
-/// that takes it over, so that at no moment it looks free.
+/// The locks are open-file-description locks (fcntl(2), Linux), which exclude two jobs of one process too. A
+/// slot has two bytes to lock, one for the leader of a claim, which reserves the slot, and one for the rank
+/// that takes it over, so that it is locked at any time.
 namespace tessera::inline TESSERA_ABI::detail {
 
-/// A driver of a device, as the others see it.
+/// A driver of a device, as recorded in its slot.
 struct DeviceUser {
-  bool shared = false;            ///< lets others drive the device, too
-  std::int64_t budget_bytes = 0;  ///< of the device's memory
+  bool shared = false;            ///< other jobs may share the device
+  std::int64_t budget_bytes = 0;  ///< of device memory
   std::int32_t pid = 0;
   std::string program;
 };
@@ -37,19 +37,19 @@ struct DeviceUser {
 /// This process, as a driver.
 [[nodiscard]] DeviceUser this_user(bool shared, std::int64_t budget_bytes);
 
-/// Where the files are: TESSERA_LOCK_DIR, or `tessera-UID` in /dev/shm, or in /tmp. Made if it is missing. It
-/// depends on nothing that differs between two jobs of a user on a machine, as TMPDIR and
-/// XDG_RUNTIME_DIR do. Throws `Error(job_fault)` if none of them can be used.
+/// The folder of the files: TESSERA_LOCK_DIR, or `tessera-UID` in /dev/shm, or in /tmp. Created if it is
+/// missing. It must be the same for all jobs of a user on a machine, so it does not depend on TMPDIR or
+/// XDG_RUNTIME_DIR. Throws `Error(job_fault)` if none of them can be used.
 [[nodiscard]] std::filesystem::path lock_folder();
 
-/// What a device's file is called. A real device goes by its UUID. A simulated one is one to the ranks of
-/// one mpirun on one node alone: other runs have simulated devices of the same UUIDs, and all may rehearse.
+/// The name of a device's file: the UUID of a real device. The name of a simulated device includes the mpirun
+/// and the node, since other runs simulate devices of the same UUIDs.
 [[nodiscard]] std::string lock_name(const DeviceInfo& device, std::string_view launch, std::string_view node);
-/// What tells this mpirun from others on this machine: the launcher's name for it.
+/// The launcher's identifier of this mpirun, unique on this machine.
 [[nodiscard]] std::string this_launch();
 
-/// An open file whose locks are held until this goes, in the process that made it. One that was forked has
-/// the same open file, and neither ends the locks nor keeps them.
+/// An open file whose locks are released by the destructor, in the process that created it. A forked child
+/// shares the open file, but neither releases nor keeps the locks.
 class HeldLock {
  public:
   HeldLock() = default;
@@ -58,7 +58,7 @@ class HeldLock {
   HeldLock& operator=(HeldLock&& other) noexcept;
   ~HeldLock();
   [[nodiscard]] int file() const noexcept { return file_; }
-  /// This process made it.
+  /// Whether this process created it.
   [[nodiscard]] bool is_own() const noexcept;
   void let_go() noexcept;
 
@@ -73,18 +73,18 @@ struct ReservedSlot {
   HeldLock lock;
 };
 
-/// Another claim does not come to its end.
+/// Another claim has not finished in time.
 class ClaimInProgress : public Error {
  public:
   explicit ClaimInProgress(const std::string& message) : Error(ErrorCode::job_fault, message) {}
 };
 
-/// The right to claim on this machine: nobody else's claim changes who drives what while it lives.
+/// The claim lock of this machine: serialises claims.
 class ClaimLock {
  public:
-  /// Waits for a claim that is in progress, and calls `progress` a thousand times a second. Throws
-  /// `ClaimInProgress` if it takes longer than `patience`, as a claim holds its lock for less than a
-  /// millisecond: its process is stopped. Removes files of simulated devices that nobody drives.
+  /// Waits for a claim in progress, and runs the progress callback a thousand times a second. Throws
+  /// `ClaimInProgress` after `patience`: a claim takes less than a millisecond, so its process is stopped.
+  /// Removes files of simulated devices without drivers.
   explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& progress = {},
                      std::chrono::seconds patience = std::chrono::seconds(10));
 
@@ -96,8 +96,8 @@ class ClaimLock {
   HeldLock lock_;
 };
 
-/// Takes over a slot that the leader of this rank's claim has reserved. Null if somebody drives by it
-/// already: the folder is not the leader's.
+/// Takes over a slot that the leader of this rank's claim has reserved. Null if the slot has a driver
+/// already, because this rank's folder is not the leader's.
 [[nodiscard]] std::shared_ptr<const void> take_slot(const std::filesystem::path& folder,
                                                     const std::string& name, int slot,
                                                     const DeviceUser& user);

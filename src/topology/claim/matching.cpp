@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
-/// The problem made complete: each row gets a column of its own, behind the real ones, that stands for
-/// "no column" and costs more than all the edges of any matching together. A least-cost matching of
-/// all rows then uses as few of those as possible.
+/// The problem with a dummy column for each row, after the real ones, that stands for "no column" and costs
+/// more than all edges of any matching together. A least-cost matching of all rows then uses as few dummy
+/// columns as possible.
 class AssignmentProblem {
  public:
   AssignmentProblem(std::size_t rows, std::size_t columns, std::span<const Edge> edges)
@@ -39,7 +39,7 @@ class AssignmentProblem {
     for (std::size_t row = 0; row < rows_; ++row) add_row(row);
   }
 
-  /// Among all least-cost matchings, the one whose columns come first in row order.
+  /// Among all least-cost matchings, the one with the lexicographically lowest columns in row order.
   void settle_ties() {
     for (std::size_t row = 0; row < rows_; ++row)
       for (std::size_t column = 0; column != column_of_[row]; ++column)
@@ -98,8 +98,8 @@ class AssignmentProblem {
     }
   }
 
-  /// Whether whoever holds `held` could hold `wanted` in an optimal matching. A column that no row holds
-  /// counts as held by nobody; nobody can hold what costs nothing to leave free.
+  /// Whether the row of column `held` could have `wanted` in an optimal matching. For a column without a row:
+  /// whether `wanted` can be left without one.
   [[nodiscard]] bool may_swap(std::size_t held, std::size_t wanted) const {
     const std::size_t row = row_of_[held];
     return row == none ? column_potential_[wanted] == 0 : tight(row, wanted);

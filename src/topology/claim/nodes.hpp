@@ -10,10 +10,10 @@ namespace tessera::inline TESSERA_ABI::detail {
 
 /// The node of every rank, numbered from 0 by the lowest rank on it. *Collective.*
 ///
-/// MPI_Comm_split_type(MPI_COMM_TYPE_SHARED) is not asked: it says which ranks can share memory, and where
-/// each rank runs in a container of its own it splits a node into singletons that would all take the same
-/// GPU. Boot id and host name are the machine's own. The boot id alone would not do, since copies of one
-/// suspended virtual machine carry the same; nor would the name, which may be "localhost" everywhere.
+/// MPI_Comm_split_type(MPI_COMM_TYPE_SHARED) is not used: if each rank runs in a container of its own, it
+/// splits a node into singletons, which would all take the same GPU. Boot id and host name identify the
+/// machine. The boot id alone is not enough, since copies of one suspended virtual machine share it; nor is
+/// the name, which may be "localhost" everywhere.
 [[nodiscard]] std::vector<int> nodes_of_ranks(const mpi::Communicator& comm, const std::string& boot_id,
                                               const std::string& hostname);
 

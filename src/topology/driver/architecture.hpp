@@ -8,11 +8,11 @@
 
 namespace tessera::inline TESSERA_ABI::detail {
 
-// Figures of an architecture that the driver does not tell, by compute capability.
-// Source: CUDA C++ Programming Guide, tables "Arithmetic Instructions" (throughput for each
-// compute capability) and "Technical Specifications".
+// Properties of an architecture that the driver does not report, by compute capability. Source: CUDA C++
+// Programming Guide, tables "Arithmetic Instructions" (throughput for each compute capability) and "Technical
+// Specifications".
 
-/// FP32 lanes of one multiprocessor: what NVML counts as cores.
+/// FP32 lanes of one multiprocessor, which NVML counts as cores.
 [[nodiscard]] int cores_per_multiprocessor(ComputeCapability capability) noexcept;
 
 /// FP64 fused multiply-adds that one multiprocessor starts in a clock, tensor cores left out.
@@ -21,9 +21,10 @@ namespace tessera::inline TESSERA_ABI::detail {
 /// Whether GPUs of this capability share the host's memory (Jetson, Thor, GB10).
 [[nodiscard]] bool shares_host_memory(ComputeCapability capability) noexcept;
 
-/// The best target for a device among those that a compiler knows (90 for 9.0): the newest that is no newer
-/// than the device. "sm_90", machine code, if the major version is the device's, because machine code runs
-/// on later minor versions only; else "compute_90", whose PTX the driver compiles. Empty if all are newer.
+/// The best target for a device among those that a compiler supports (90 for 9.0): the newest that is not
+/// newer than the device. "sm_90" (machine code) if the major version is the device's, because machine code
+/// runs only on later minor versions; else "compute_90", whose PTX the driver compiles. Empty if all are
+/// newer.
 [[nodiscard]] std::string code_target(ComputeCapability capability, std::span<const int> known);
 
 }  // namespace tessera::inline TESSERA_ABI::detail

@@ -12,14 +12,14 @@ namespace {
 
 constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
 
-/// What the jobs of this process show to CUDA.
+/// The devices that the jobs of this process make visible to CUDA.
 struct Shown {
   std::mutex guard;
-  int jobs = 0;               ///< that show devices, or that they have none
-  std::vector<Uuid> devices;  ///< in the order of their ordinals; only added to while there are jobs
-  bool is_set = false;        ///< the variable says so now
+  int jobs = 0;               ///< that have set visible devices, or none
+  std::vector<Uuid> devices;  ///< in the order of their ordinals; append-only while there are jobs
+  bool is_set = false;        ///< the variable is set accordingly now
   std::optional<std::string> before;
-  std::optional<std::string> last;  ///< what it said, or says
+  std::optional<std::string> last;  ///< its value when it was set last
 };
 
 Shown& shown() {
@@ -55,7 +55,7 @@ void set(Shown& all) {
 void restore(Shown& all) {
   if (!all.is_set) return;
   all.is_set = false;
-  if (variable_now() != all.last) return;  // somebody has set it since
+  if (variable_now() != all.last) return;  // the application has set it since
   if (all.before)
     setenv(variable, all.before->c_str(), 1);
   else

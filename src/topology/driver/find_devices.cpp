@@ -7,7 +7,7 @@
 namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
-/// By CUDA 13. A figure of our own, so that a build without CUDA describes devices in the same words.
+/// As of CUDA 13. A constant, so that messages are the same in a build without CUDA.
 constexpr ComputeCapability oldest_served{7, 5};
 
 std::string version_text(int version) {

@@ -13,17 +13,16 @@
 namespace tessera::inline TESSERA_ABI::detail {
 
 struct FoundDevices {
-  std::vector<DeviceInfo> devices;  ///< in the order CUDA would number them
+  std::vector<DeviceInfo> devices;  ///< in CUDA's order
   std::optional<Absence> absence;   ///< present exactly when `devices` is empty
 };
 
-/// The devices of a survey that this program can use, or why there are none. `built_with` is the CUDA
-/// version of the build, 1000 x major + 10 x minor: a driver of an older major version cannot run it
-/// (CUDA Compatibility, "minor version compatibility"), and a device older than its compiler's
-/// oldest target cannot either. Pure.
+/// The usable devices of a survey, or the reason why there are none. `built_with` is the CUDA version of the
+/// build, 1000 x major + 10 x minor: a driver of an older major version cannot run it (CUDA Compatibility,
+/// "minor version compatibility"), and a device older than its compiler's oldest target cannot either. Pure.
 [[nodiscard]] FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int built_with);
 
-/// Leaves out what CUDA, which has started in this process with the devices `started_with`, cannot reach.
+/// Removes the devices that CUDA, initialised in this process with the devices `started_with`, cannot access.
 /// Pure.
 void leave_only(std::span<const Uuid> started_with, FoundDevices& found);
 

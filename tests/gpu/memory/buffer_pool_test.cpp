@@ -131,7 +131,7 @@ TEST_P(PoolOnDevice, RandomUseOnFourStreamsLosesNothing) {
     if (random() % 4 == 0) {
       reader = random() % streams.size();
       events[reader].record(streams[on]);
-      events[reader].hold(streams[reader]);
+      events[reader].make_wait(streams[reader]);
       buffer.record_stream(streams[reader]);
     }
     count(streams[reader], buffer.data(), size, step, wrong.get());
@@ -175,7 +175,7 @@ TEST_P(PoolOnDevice, TheDefaultStreamsAreRefused) {
 
 TEST_P(PoolOnDevice, GivesUpItsCacheForALargerBuffer) {
   BufferPool pool(upstream());
-  const std::size_t free = pool.memory().free_bytes;
+  const std::size_t free = pool.memory_info().free_bytes;
   (void)pool.take<char>(free / 10 * 6, *a);
   EXPECT_TRUE(pool.take<char>(free / 10 * 7, *b));
   (void)pool.take<char>(free / 10 * 4, *a);
@@ -184,7 +184,7 @@ TEST_P(PoolOnDevice, GivesUpItsCacheForALargerBuffer) {
 
 TEST_P(PoolOnDevice, SaysWhatThereIsWhenMemoryHasRunOut) {
   BufferPool pool(upstream());
-  const std::size_t total = pool.memory().total_bytes;
+  const std::size_t total = pool.memory_info().total_bytes;
   (void)pool.take<char>(1 << 20, *a);
   try {
     (void)pool.take<char>(total + 1, *b);
@@ -201,14 +201,14 @@ TEST_P(PoolOnDevice, SaysWhatThereIsWhenMemoryHasRunOut) {
 TEST_P(PoolOnDevice, EmptyingGivesMemoryBackToTheDevice) {
   constexpr std::size_t gib = std::size_t{1} << 30;
   BufferPool pool(upstream());
-  const std::size_t before = pool.memory().free_bytes;
+  const std::size_t before = pool.memory_info().free_bytes;
   (void)pool.take<char>(2 * gib, *a);
   a->synchronize();
-  EXPECT_LE(pool.memory().free_bytes, before - 2 * gib);
+  EXPECT_LE(pool.memory_info().free_bytes, before - 2 * gib);
   pool.empty_cache();
   a->synchronize();
   pool.empty_cache();
-  EXPECT_GE(pool.memory().free_bytes + gib / 4, before);
+  EXPECT_GE(pool.memory_info().free_bytes + gib / 4, before);
 }
 
 TEST_P(PoolOnDevice, ALeaseOutlivesItsContext) {
@@ -294,7 +294,7 @@ TEST_F(RealMemory, StreamsAndEventsOrderWork) {
     fill(first, buffer.data(), elements, 4, &gate);
     done.record(first);
     EXPECT_FALSE(done.ready());
-    done.hold(second);
+    done.make_wait(second);
     count(second, buffer.data(), elements, 4, wrong.get());
     gate.open();
     done.synchronize();

@@ -112,7 +112,7 @@ class WithoutGuard final : public MemoryUpstream {
     real_->deallocate(memory, bytes, stream);
   }
   void trim() noexcept override { real_->trim(); }
-  [[nodiscard]] Figures figures() const override { return real_->figures(); }
+  [[nodiscard]] MemoryInfo memory_info() const override { return real_->memory_info(); }
   void fill_zero(void* memory, std::size_t bytes, StreamView stream) override {
     real_->fill_zero(memory, bytes, stream);
   }
@@ -121,7 +121,7 @@ class WithoutGuard final : public MemoryUpstream {
   void destroy_event(EventView event) noexcept override { real_->destroy_event(event); }
   void record(EventView event, StreamView stream) override { real_->record(event, stream); }
   bool ready(EventView event) override { return real_->ready(event); }
-  void hold(StreamView, EventView) override {}
+  void make_wait(StreamView, EventView) override {}
   void synchronize(EventView event) override { real_->synchronize(event); }
 
  private:

@@ -123,13 +123,13 @@ TEST(MeasuredScores, ARankThatMeasuresAnswersTheOthers) {
   // Every function waits for what only the thread that answers other ranks can hear.
   auto options = measured_by([&](const HostTile&) {
     if (asks) stop.request("the last rank");
-    while (!stop.made()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return std::int64_t{1};
   });
   options.stop = &stop;
   const Job job(comm, options);
   EXPECT_FALSE(job.on_host());
-  EXPECT_TRUE(stop.made());
+  EXPECT_TRUE(stop.requested());
 }
 
 TEST(MeasuredScores, MisuseInOneFunctionIsAUsageErrorOnAllRanks) {

@@ -91,7 +91,7 @@ TEST_P(Nested, OtherCollectiveCallsInsideAVerbAreRefused) {
   expect_refused([&] { job_.run_alive([] {}); });
   StopRequest stop(comm_, {.signals = {}});
   expect_refused([&] { (void)stop.agree(); });
-  expect_refused([&] { stop.look(); });
+  expect_refused([&] { stop.poll(); });
 }
 
 TEST_P(Nested, OfOneRankItIsAUsageErrorOnAll) {
@@ -160,7 +160,7 @@ TEST_P(Nested, WhatRunsAliveIsRunOnceAndItsExceptionComesBack) {
 }
 
 TEST_P(Nested, APlanOfMoreBlocksThanASumTakesIsRefusedBeforeAnyWork) {
-  constexpr std::int64_t most = ReproducibleSum::most_summands;
+  constexpr std::int64_t most = ReproducibleSum::max_summands;
   const auto sum = [&](const Plan& plan) {
     return misuse_of([&] {
       (void)job_.reduce(

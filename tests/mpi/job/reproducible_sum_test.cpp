@@ -72,7 +72,7 @@ TEST(ReproducibleSumMpi, TooManyVectorsFailOnEveryRank) {
   ReproducibleSum sum(1);
   const std::vector<std::int32_t> tops{-1};
   const std::vector<std::int64_t> bins(4);
-  sum.merge(tops, bins, ReproducibleSum::most_summands);  // as many as fit, on every rank
+  sum.merge(tops, bins, ReproducibleSum::max_summands);  // as many as fit, on every rank
   if (comm.size() == 1) {
     EXPECT_NO_THROW(sum.allreduce(comm));
   } else {

@@ -26,15 +26,15 @@ TEST(StopSignals, HandlersArePutBack) {
     const StopRequest stop(comm);
     EXPECT_THROW(StopRequest{comm}, Error);
     (void)std::raise(SIGUSR1);
-    EXPECT_TRUE(stop.made());
+    EXPECT_TRUE(stop.requested());
     EXPECT_EQ(theirs, 1) << "the application hears of it, too";
     const StopRequest without(comm, {.signals = {}});
-    EXPECT_FALSE(without.made());
+    EXPECT_FALSE(without.requested());
   }
   (void)std::raise(SIGUSR1);
   EXPECT_EQ(theirs, 2);
   const StopRequest next(comm);
-  EXPECT_FALSE(next.made());
+  EXPECT_FALSE(next.requested());
   ASSERT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
 }
 
@@ -86,7 +86,7 @@ TEST(StopSignals, AHandlerThatIsSetLaterIsChainedAndTheRequestStaysInForce) {
       EXPECT_NE(at, std::string::npos) << said;
       EXPECT_EQ(said.find("another handler", at + 1), std::string::npos) << "said twice: " << said;
       if (comm.rank() == 0) (void)std::raise(SIGUSR2);
-      EXPECT_EQ(stop.made(), comm.rank() == 0);
+      EXPECT_EQ(stop.requested(), comm.rank() == 0);
       EXPECT_EQ(calls, comm.rank() == 0 ? 1 : 0);
       EXPECT_TRUE(stop.agree());
       EXPECT_EQ(stop.cause(), "SIGUSR2 on rank 0");
@@ -111,7 +111,7 @@ TEST(StopSignals, ASignalThatIsSetToBeIgnoredIsCaughtAgain) {
         std::string::npos)
         << said;
     (void)std::raise(SIGUSR2);
-    EXPECT_TRUE(stop.made());
+    EXPECT_TRUE(stop.requested());
   }
 }
 
@@ -222,7 +222,7 @@ TEST(StopSignals, EachHandlerThatChainsReachesTheOneBeforeIt) {
   EXPECT_EQ(reached_now(), 321);
   find_handlers(*stop);
   EXPECT_EQ(reached_now(), 321);
-  EXPECT_TRUE(stop->made());
+  EXPECT_TRUE(stop->requested());
   stop.reset();
   EXPECT_EQ(reached_now(), 321) << "after the end of the request";
   make();
@@ -231,7 +231,7 @@ TEST(StopSignals, EachHandlerThatChainsReachesTheOneBeforeIt) {
   EXPECT_EQ(reached_now(), 21);
   find_handlers(*stop);
   EXPECT_EQ(reached_now(), 21);
-  EXPECT_TRUE(stop->made());
+  EXPECT_TRUE(stop->requested());
   Chaining<2>::put_back();
   find_handlers(*stop);
   EXPECT_EQ(reached_now(), 1);
@@ -251,7 +251,7 @@ TEST(StopSignals, AHandlerThatIsSetAgainAndAgainIsCalledOnce) {
     EXPECT_EQ(reached_now(), 21);
     find_handlers(stop);
     EXPECT_EQ(reached_now(), 21);
-    EXPECT_TRUE(stop.made());
+    EXPECT_TRUE(stop.requested());
   }
   EXPECT_EQ(reached_now(), 21);
 }
@@ -264,9 +264,9 @@ TEST(StopSignals, ARequestHearsOnlyTheSignalsThatItCatches) {
   stop.reset();
   stop.emplace(comm, StopOptions{.signals = {SIGUSR1, SIGUSR1}});
   EXPECT_EQ(reached_now(), 2) << "whose chain passes by the request that ended";
-  EXPECT_FALSE(stop->made());
+  EXPECT_FALSE(stop->requested());
   (void)std::raise(SIGUSR1);
-  EXPECT_TRUE(stop->made());
+  EXPECT_TRUE(stop->requested());
 }
 
 }  // namespace

@@ -128,19 +128,19 @@ TEST_P(Stops, ARequestAndAnAgreementOutsideAPass) {
   EXPECT_FALSE(stop_.agree());
   EXPECT_EQ(stop_.cause(), "");
   if (is_last()) stop_.request("a full disk");
-  EXPECT_EQ(stop_.made(), is_last());
+  EXPECT_EQ(stop_.requested(), is_last());
   EXPECT_TRUE(stop_.agree());
-  EXPECT_TRUE(stop_.made());
+  EXPECT_TRUE(stop_.requested());
   EXPECT_EQ(stop_.cause(), "a full disk on rank " + std::to_string(last()));
   EXPECT_TRUE(stop_.agree());
   Job job = make_job();
   EXPECT_EQ(interruption([&] { pass(job, [](std::int64_t) {}); }), by_last("a full disk"));
 }
 
-TEST_P(Stops, LookingSpreadsARequest) {
+TEST_P(Stops, PollingSpreadsARequest) {
   if (is_last()) stop_.request("the last rank");
-  stop_.look();
-  while (!stop_.made()) stop_.look();
+  stop_.poll();
+  while (!stop_.requested()) stop_.poll();
   EXPECT_TRUE(stop_.agree());
 }
 
@@ -210,7 +210,7 @@ TEST(StopRequests, ATileRemembersThatItWasTold) {
   BufferPool pool(make_upstream(context));
   DrivenDevice driven;
   const auto call = [&](const StopRequest* by) {
-    return driven.next_call({0, 1}, {0, 1}, 0, context, pool, 0, by);
+    return driven.make_tile({0, 1}, {0, 1}, 0, context, pool, 0, by);
   };
   const Tile tile = call(&stop);
   const Tile other = call(&stop);
@@ -229,9 +229,9 @@ TEST(StopRequests, MisuseIsRefused) {
   const auto comm = world();
   EXPECT_THROW(StopRequest(comm, {.signals = {SIGKILL}}), Error);
   EXPECT_THROW(StopRequest(comm, {.time_limit = std::chrono::milliseconds(-1)}), Error);
-  EXPECT_FALSE(StopRequest(comm, {.time_limit = std::chrono::milliseconds::max()}).made()) << "no limit";
+  EXPECT_FALSE(StopRequest(comm, {.time_limit = std::chrono::milliseconds::max()}).requested()) << "no limit";
   const StopRequest again(comm);
-  EXPECT_FALSE(again.made());
+  EXPECT_FALSE(again.requested());
 }
 
 TEST(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
@@ -253,8 +253,8 @@ TEST(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
   StopRequest of_one(alone, {.signals = {}});
   EXPECT_EQ(refusal_by(comm, of_all), "");
   EXPECT_EQ(refusal_by(alone, of_one), "");
-  EXPECT_TRUE(of_all.is_over(comm));
-  EXPECT_EQ(of_all.is_over(alone), comm.size() == 1);
+  EXPECT_TRUE(of_all.has_ranks_of(comm));
+  EXPECT_EQ(of_all.has_ranks_of(alone), comm.size() == 1);
   // The same ranks in another order, and as many others.
   MPI_Comm reversed = MPI_COMM_NULL;
   ASSERT_EQ(MPI_Comm_split(comm.native(), 0, -comm.rank(), &reversed), MPI_SUCCESS);
@@ -286,7 +286,7 @@ TEST(StopRequests, AMistakeOfOneRankIsToldToAll) {
   EXPECT_EQ(refusal({.time_limit = std::chrono::milliseconds(on_last ? -1 : 1)}),
             "StopOptions::time_limit is negative: give a time, or 0 for no limit");
   EXPECT_EQ(refusal({.signals = {on_last ? SIGKILL : SIGUSR1}}), "signal 9 cannot be caught");
-  EXPECT_FALSE(StopRequest(comm).made()) << "and what was taken is given back";
+  EXPECT_FALSE(StopRequest(comm).requested()) << "and what was taken is given back";
 }
 
 TEST(StopRequests, PassesHaveTheSameBits) {

@@ -82,7 +82,7 @@ TEST_F(Votes, RanksThatWaitSpreadARequestToStop) {
   BallotBox box(comm_, &stop);
   if (comm_.rank() == comm_.size() - 1) stop.request("the last rank");
   // Rank 0 does not come to the vote before it has heard.
-  while (comm_.rank() == 0 && !stop.made()) stop.look();
+  while (comm_.rank() == 0 && !stop.requested()) stop.poll();
   EXPECT_EQ(box.vote({}, 7, inventory_, "a vote").outcome, Outcome::success);
   EXPECT_TRUE(stop.agree());
 }

@@ -346,10 +346,10 @@ class BoundedModuleCacheTest : public ModuleCacheTest {
     (void)make_cache().compile(source(0), hopper);
     size_ = static_cast<std::int64_t>(fs::file_size(this->files().front()));
     fs::remove(this->files().front());
-    most_bytes_ = files * size_;
+    max_bytes_ = files * size_;
   }
   ModuleCache make_bounded() {
-    return ModuleCache({.compiler = compiler_, .directory = folder_, .most_bytes = most_bytes_});
+    return ModuleCache({.compiler = compiler_, .directory = folder_, .max_bytes = max_bytes_});
   }
   static ModuleSource source(int i) { return source_of(std::string(1000, static_cast<char>('a' + i))); }
   /// The file of a source, were it there.
@@ -362,7 +362,7 @@ class BoundedModuleCacheTest : public ModuleCacheTest {
   }
 
   std::int64_t size_ = 0;
-  std::int64_t most_bytes_ = 0;
+  std::int64_t max_bytes_ = 0;
 };
 
 TEST_F(BoundedModuleCacheTest, WhatIsNotUsedForLongestGoes) {
@@ -414,7 +414,7 @@ TEST_F(BoundedModuleCacheTest, WhatSomebodyIsWritingStaysAndWhatWasLeftGoes) {
 TEST_F(BoundedModuleCacheTest, CodeThatIsTooLargeIsKeptInMemoryAlone) {
   may_have(1);
   (void)make_bounded().compile(source(0), hopper);
-  --most_bytes_;
+  --max_bytes_;
   ModuleCache cache = make_bounded();
   EXPECT_EQ(image_of(cache.compile(source(1), hopper)), FakeCompiler::code_of(source(1), "sm_90"));
   EXPECT_NE(cache.disk().problem.find("TESSERA_CACHE_MIB"), std::string::npos) << cache.disk().problem;

@@ -19,7 +19,7 @@ TEST(Stream, OfASimulatedDeviceIsNullAndItsEventsAreReady) {
   EXPECT_NO_THROW(stream.synchronize());
   Event event(context);
   event.record(stream);
-  event.hold(stream);
+  event.make_wait(stream);
   event.synchronize();
   EXPECT_TRUE(event.ready());
   const Event moved = std::move(event);

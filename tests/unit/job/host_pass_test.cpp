@@ -135,11 +135,11 @@ TEST(HostPass, NoThreadWorksOnTwoPartsAtOnce) {
 
 TEST(HostPass, OfManyFailuresTheEarliestPartsIsKept) {
   EarliestFailure failure;
-  EXPECT_FALSE(failure.there_is());
+  EXPECT_FALSE(failure.any());
   EXPECT_NO_THROW(failure.rethrow());
   for (const int part : {7, 9, 3, 5}) {
     failure.add(part, std::make_exception_ptr(std::runtime_error("part " + std::to_string(part))));
-    EXPECT_TRUE(failure.there_is());
+    EXPECT_TRUE(failure.any());
   }
   try {
     failure.rethrow();

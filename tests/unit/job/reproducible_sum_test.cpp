@@ -152,7 +152,7 @@ TEST(ReproducibleSum, BinsHoldThirtyBitsOfCarries) {
     const std::vector<std::int32_t> tops{33};
     const std::vector<std::int64_t> bins(4, sign * full);
     ReproducibleSum sum(1);
-    sum.merge(tops, bins, ReproducibleSum::most_summands);
+    sum.merge(tops, bins, ReproducibleSum::max_summands);
     ExactSum exact;
     for (int position = 30; position <= 33; ++position)
       exact.add(static_cast<double>(sign) * std::ldexp(0xffffffff, 32 * position - 1074),
@@ -246,7 +246,7 @@ TEST_F(SumOfVectors, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses([&] { sum.merge(tops, std::span(bins).first(7), 1); }));
   EXPECT_TRUE(refuses([&] { sum.merge(std::span(tops).first(1), bins, 1); }));
   EXPECT_TRUE(refuses([&] { sum.merge(tops, bins, -1); }));
-  sum.merge(tops, bins, ReproducibleSum::most_summands - 1);
+  sum.merge(tops, bins, ReproducibleSum::max_summands - 1);
   sum.add(std::vector<double>(2, 1.0));
   EXPECT_TRUE(refuses([&] { sum.add(std::vector<double>(2, 1.0)); }));
   EXPECT_EQ(sum.values(), std::vector<double>(2, 1.0));

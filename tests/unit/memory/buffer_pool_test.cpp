@@ -147,7 +147,7 @@ TEST_F(FakePool, AStreamThatUsedTheMemoryOfAnotherIsWaitedForByItsOwnerToo) {
   const EventView after = EventView(new FakeDevice::Clock());
   FakeUpstream events(device);
   events.record(after, a);
-  events.hold(b, after);
+  events.make_wait(b, after);
   device.use(at, b);
   lease.reset();
   EXPECT_EQ(device.records, 2u);  // and one of them was the test's
@@ -240,12 +240,12 @@ TEST_F(FakePool, StatisticsAreExact) {
   expected.cached_blocks = 1;
   expected.high_water_bytes = expected.reserved_high_water_bytes = 8 * kib;
   EXPECT_EQ(stats(), expected);
-  pool->reset_stats();
+  pool->reset_statistics();
   expected.misses = expected.hits = expected.returns = 0;
   expected.high_water_bytes = 4 * kib;
   EXPECT_EQ(stats(), expected);
   pool->empty_cache();
-  expected.given_back = 1;
+  expected.freed = 1;
   expected.cached_bytes = expected.cached_blocks = 0;
   EXPECT_EQ(stats(), expected);
   EXPECT_EQ(pool->memory().total_bytes - pool->memory().free_bytes, 4 * kib);
@@ -258,7 +258,7 @@ TEST_F(FakePool, ReservedStaysNearTheHighWaterMark) {
   EXPECT_EQ(stats().reserved_bytes(), 5 * mib);
   (void)use(mib + 1, b);  // one more would be too much, and the oldest goes
   EXPECT_EQ(stats().cached_bytes, 2 * mib + mib / 16);
-  EXPECT_EQ(stats().given_back, 1u);
+  EXPECT_EQ(stats().freed, 1u);
   pool->empty_cache();  // and the mark with it
   (void)use(mib, a);
   (void)use(mib / 2, a);
@@ -268,9 +268,9 @@ TEST_F(FakePool, ReservedStaysNearTheHighWaterMark) {
 TEST_F(FakePool, ASmallCacheIsNotTrimmed) {
   replace_pool({.slack = 0, .floor_bytes = 4 * mib});
   for (std::size_t size : {mib, mib / 2, mib / 4}) (void)use(size, a);
-  EXPECT_EQ(stats().given_back, 0u);
+  EXPECT_EQ(stats().freed, 0u);
   (void)use(4 * mib, a);
-  EXPECT_EQ(stats().given_back, 3u);
+  EXPECT_EQ(stats().freed, 3u);
 }
 
 TEST_F(FakePool, TheLimitIsKept) {
@@ -296,7 +296,7 @@ TEST_F(FakePool, OutOfMemoryFreesTheCacheWaitsAndTriesAgain) {
   (void)tight.take_bytes(mib, small.stream(1));
   MemoryLease all = tight.take_bytes(6 * mib, small.stream(1));
   EXPECT_TRUE(all);
-  EXPECT_EQ(tight.statistics().given_back, 2u);
+  EXPECT_EQ(tight.statistics().freed, 2u);
   EXPECT_EQ(small.host_waits, 2u);
   all.reset();
   const std::string message =

@@ -31,8 +31,8 @@ TEST(DeviceBufferPools, HaveOneForEachDevice) {
   DevicePool devices = simulated(3);
   DeviceBufferPools pools(devices);
   ASSERT_EQ(pools.size(), 3u);
-  EXPECT_EQ(pools.pool_at(0).memory().total_bytes, 3u * mib);
-  EXPECT_EQ(pools.pool_at(2).memory().total_bytes, 1u * mib);
+  EXPECT_EQ(pools.pool_at(0).memory_info().total_bytes, 3u * mib);
+  EXPECT_EQ(pools.pool_at(2).memory_info().total_bytes, 1u * mib);
   EXPECT_EQ(&pools.pool_at(1), &pools.pool_at(1));
 }
 

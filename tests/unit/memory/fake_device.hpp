@@ -104,7 +104,7 @@ class FakeUpstream final : public MemoryUpstream {
     device_->taken_bytes_ -= bytes;
     device_->deallocated.push_back(memory);
   }
-  [[nodiscard]] Figures figures() const override {
+  [[nodiscard]] MemoryInfo memory_info() const override {
     return {device_->capacity_bytes_ - device_->taken_bytes_, device_->capacity_bytes_};
   }
   void fill_zero(void* memory, std::size_t bytes, StreamView stream) override {
@@ -135,7 +135,7 @@ class FakeUpstream final : public MemoryUpstream {
     return std::ranges::equal(at(event), device_->complete_,
                               [](auto time, auto done) { return time <= done; });
   }
-  void hold(StreamView stream, EventView event) override {
+  void make_wait(StreamView stream, EventView event) override {
     fail_if_lost();
     if (device_->holds) FakeDevice::merge(FakeDevice::at(stream).clock, at(event));
   }

@@ -61,7 +61,7 @@ TEST(Threads, ShareOnePool) {
   const PoolStatistics stats = pool.statistics();
   EXPECT_EQ(stats.in_use_bytes, 0u);
   EXPECT_EQ(stats.hits + stats.misses, stats.returns);
-  EXPECT_EQ(stats.misses, stats.given_back + stats.cached_blocks);
+  EXPECT_EQ(stats.misses, stats.freed + stats.cached_blocks);
 }
 
 TEST(Threads, WithAPoolEachAreCountedApart) {

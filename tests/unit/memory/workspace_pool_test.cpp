@@ -49,7 +49,7 @@ TEST(WorkspacePool, KeepsFourOfAClass) {
   cycle(pool, 7, 8 * kib, device.stream(1));
   EXPECT_EQ(pool.pooled_slabs(), 8u);
   EXPECT_EQ(pool.pooled_bytes(), 4 * 12 * kib);
-  EXPECT_EQ(pool.statistics().given_back, 6u);
+  EXPECT_EQ(pool.statistics().freed, 6u);
   // Four of a class in all, not of a stream.
   {
     std::array held{pool.take(4 * kib, device.stream(1)), pool.take(4 * kib, device.stream(0))};
@@ -103,7 +103,7 @@ TEST(WorkspacePool, IsEmptiedAndForgetsStreams) {
     EXPECT_EQ(pool.pooled_slabs(), 3u);
     pool.empty_cache();
     EXPECT_EQ(device.blocks(), 0u);
-    pool.reset_stats();
+    pool.reset_statistics();
     EXPECT_EQ(pool.statistics(), PoolStatistics{});
     EXPECT_THROW((void)pool.take(kib, {}), Error);
   }
@@ -141,7 +141,7 @@ TEST_P(WorkspacesAgainstTheReference, RandomUseIsCountedAndOrdered) {
   const auto free = [&](std::vector<Slab>::iterator at) {
     expected.cached_bytes -= at->bytes;
     --expected.cached_blocks;
-    ++expected.given_back;
+    ++expected.freed;
     pooled.erase(at);
   };
   {

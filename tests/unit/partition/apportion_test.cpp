@@ -13,7 +13,7 @@ namespace {
 
 using Scores = std::vector<std::uint64_t>;
 using Shares = std::vector<std::int64_t>;
-constexpr std::int64_t most_units = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t max_units = std::numeric_limits<std::int64_t>::max();
 
 Shares apportion(std::int64_t units, std::span<const std::uint64_t> scores) {
   Shares shares(scores.size());
@@ -38,7 +38,7 @@ TEST(Apportion, TiesGoToTheHigherScoreThenTheLowerIndex) {
 TEST(Apportion, ZeroScores) {
   EXPECT_EQ(apportion(7, Scores{0, 0, 0}), (Shares{3, 2, 2}));
   EXPECT_EQ(apportion(7, Scores{0, 9, 0}), (Shares{0, 7, 0}));
-  EXPECT_EQ(apportion(most_units, Scores{0, 0}), (Shares{most_units / 2 + 1, most_units / 2}));
+  EXPECT_EQ(apportion(max_units, Scores{0, 0}), (Shares{max_units / 2 + 1, max_units / 2}));
   EXPECT_EQ(apportion(3, Scores{0}), (Shares{3}));
 }
 
@@ -61,14 +61,13 @@ TEST(Apportion, RefusesWhatItCannotDo) {
   EXPECT_EQ(code_of(-1, {1}), ErrorCode::usage);
   EXPECT_EQ(code_of(1, {highest, 1}), ErrorCode::usage);
   EXPECT_EQ(
-      wrong_with_shares(most_units, Scores{highest - 1, 1}, apportion(most_units, Scores{highest - 1, 1})),
-      "");
+      wrong_with_shares(max_units, Scores{highest - 1, 1}, apportion(max_units, Scores{highest - 1, 1})), "");
 }
 
 TEST(Apportion, ExactWhereFloatingPointIsNot) {
   // Quotas differ from whole numbers by less than 2^-53 of their size.
   const Scores scores{(1ULL << 40) - 1, 1ULL << 40, (1ULL << 40) + 1, 1, 0};
-  for (const std::int64_t units : {most_units, most_units - 1, (std::int64_t{1} << 53) + 1})
+  for (const std::int64_t units : {max_units, max_units - 1, (std::int64_t{1} << 53) + 1})
     EXPECT_EQ(wrong_with_shares(units, scores, apportion(units, scores)), "") << units;
 }
 
@@ -91,7 +90,7 @@ TEST(Apportion, AMillionDevices) {
   std::mt19937_64 random(seed);
   Scores scores(1'000'000);
   for (auto& score : scores) score = random() % 5 == 0 ? 0 : random() >> 24;
-  EXPECT_EQ(wrong_with_shares(most_units, scores, apportion(most_units, scores)), "");
+  EXPECT_EQ(wrong_with_shares(max_units, scores, apportion(max_units, scores)), "");
   for (auto& score : scores) score %= 3;  // a million ties
   EXPECT_EQ(wrong_with_shares(1'234'567, scores, apportion(1'234'567, scores)), "");
 }

@@ -20,7 +20,7 @@ namespace {
 using Scores = std::vector<std::uint64_t>;
 using Offsets = std::vector<std::int64_t>;
 using Tiles = std::vector<PlannedTile>;
-constexpr std::int64_t most_units = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t max_units = std::numeric_limits<std::int64_t>::max();
 
 Tiles tiles_of(const Plan& plan) {
   return {plan.tiles().begin(), plan.tiles().end()};
@@ -125,8 +125,8 @@ TEST(Plan, FewerUnitsThanDevices) {
 TEST(Plan, TilesAreWholeBlocks) {
   const auto plan = Plan::over_devices(1050, Scores{1, 1}, Offsets{0, 1, 2}, 100);
   EXPECT_EQ(tiles_of(plan), (Tiles{{0, 0, {0, 600}}, {1, 0, {600, 1050}}}));
-  const auto huge = Plan::over_devices(most_units, Scores{1, 1, 1}, Offsets{0, 2, 3}, most_units - 1);
-  EXPECT_EQ(tiles_of(huge), (Tiles{{0, 0, {0, most_units - 1}}, {1, 0, {most_units - 1, most_units}}}));
+  const auto huge = Plan::over_devices(max_units, Scores{1, 1, 1}, Offsets{0, 2, 3}, max_units - 1);
+  EXPECT_EQ(tiles_of(huge), (Tiles{{0, 0, {0, max_units - 1}}, {1, 0, {max_units - 1, max_units}}}));
 }
 
 TEST(Plan, WithoutDevicesIsOverHosts) {
@@ -138,7 +138,7 @@ TEST(Plan, WithoutDevicesIsOverHosts) {
 }
 
 TEST(Plan, OverHosts) {
-  const auto plan = Plan::over_hosts(most_units, 3, 1000);
+  const auto plan = Plan::over_hosts(max_units, 3, 1000);
   EXPECT_FALSE(plan.on_devices());
   EXPECT_EQ(plan.ranks(), 3);
   std::int64_t covered = 0;
@@ -148,7 +148,7 @@ TEST(Plan, OverHosts) {
     covered = plan.range_of(r).end;
     EXPECT_TRUE(plan.tiles_of(r).empty());
   }
-  EXPECT_EQ(covered, most_units);
+  EXPECT_EQ(covered, max_units);
 }
 
 TEST(Plan, DefaultHasNothing) {
@@ -230,8 +230,8 @@ TEST_P(MillionDevices, AgainstExactArithmetic) {
   Offsets offsets{0};
   while (offsets.back() < 1'000'000)
     offsets.push_back(std::min<std::int64_t>(offsets.back() + GetParam(), 1'000'000));
-  const auto plan = Plan::over_devices(most_units, scores, offsets);
-  EXPECT_EQ(wrong_with_plan(plan, most_units, scores, offsets, 1), "") << "seed " << seed;
+  const auto plan = Plan::over_devices(max_units, scores, offsets);
+  EXPECT_EQ(wrong_with_plan(plan, max_units, scores, offsets, 1), "") << "seed " << seed;
 }
 
 INSTANTIATE_TEST_SUITE_P(PerRank, MillionDevices, ::testing::Values(1, 7, 3000, 1'000'000));

@@ -38,7 +38,7 @@ class GpuAlgebra : public ::testing::Test {
     for (std::size_t device = 0; device < job_->devices().size(); ++device) {
       tessera::DeviceContext& context = job_->devices().context_at(device);
       context.bind();
-      const tessera::Tile tile = driven_[device].next_call({0, 1}, {0, 1}, static_cast<int>(device), context,
+      const tessera::Tile tile = driven_[device].make_tile({0, 1}, {0, 1}, static_cast<int>(device), context,
                                                            job_->buffers().pool_at(device), 0, nullptr);
       all.push_back(DeviceAlgebra(tile, host_).multiply(a, b));
     }

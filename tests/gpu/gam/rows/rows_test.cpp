@@ -49,7 +49,7 @@ class GpuRows : public ::testing::TestWithParam<Family> {
       tessera::DeviceContext& context = job_->devices().context_at(device);
       context.bind();
       const tessera::Tile tile =
-          driven_[device].next_call(parts[i], {0, row_count}, static_cast<int>(device), context,
+          driven_[device].make_tile(parts[i], {0, row_count}, static_cast<int>(device), context,
                                     job_->buffers().pool_at(device), budget_bytes, nullptr);
       device_rows.add(kind, model.raw_coef, tile, sum);
     }
@@ -207,7 +207,7 @@ TEST_P(GpuRows, PredictionsAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {
       tessera::DeviceContext& context = job_->devices().context_at(index);
       context.bind();
       const tessera::Tile tile =
-          driven_[index].next_call(part, {0, row_count}, static_cast<int>(index), context,
+          driven_[index].make_tile(part, {0, row_count}, static_cast<int>(index), context,
                                    job_->buffers().pool_at(index), 1 << 30, nullptr);
       std::vector<Prediction> out(static_cast<std::size_t>(part.size()));
       prediction.predict(tile, out);

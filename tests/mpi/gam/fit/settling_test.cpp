@@ -47,12 +47,12 @@ Table table(const Plan& plan, Range mine, std::uint64_t seed) {
   return {plan, {{"y", y}, {"root", root}, {"f", factor}, {"t", t}, {"u", u}, {"v", v}, {"z", z}}};
 }
 
-FittedModel fitted(std::uint64_t seed, int most_iterations, const std::string& checkpoint = "") {
+FittedModel fitted(std::uint64_t seed, int max_iterations, const std::string& checkpoint = "") {
   Job job = testing::cpu_job(testing::world());
   const Plan plan = job.plan(rows, 16);
   FitOptions options;
   options.family = family("gamma");
-  options.max_iterations = most_iterations;
+  options.max_iterations = max_iterations;
   options.residuals = false;
   options.checkpoint = checkpoint;
   const FitResult result =

@@ -91,7 +91,7 @@ TEST(WorkingSolver, IsLeftByAllRanksWhenOneThatWaitsIsAskedToStop) {
   // Rank 0 solves, and is told by the last: that message is there before those of the barrier.
   if (comm.rank() == comm.size() - 1) {
     stop.request("the test");
-    stop.look();
+    stop.poll();
   }
   comm.barrier();
   try {

@@ -518,8 +518,8 @@ std::string end_of_reading(const mpi::Communicator& comm, const std::string& pat
   std::string end;
   const auto look = [&] {
     if (++turns == turn && asked) stop.request("the test");
-    stop.look();
-    if (stop.made()) throw Error(ErrorCode::interrupted, "asked to stop");
+    stop.poll();
+    if (stop.requested()) throw Error(ErrorCode::interrupted, "asked to stop");
   };
   try {
     const auto table = open_table(comm, path, look);
@@ -591,7 +591,7 @@ TEST(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
       {"x,y\n1,a\"b\"\n", ", line 2: a quote inside a field"},
       {"x,y\n1,\"a\"b\n", ", line 2: text behind the closing quote"},
       {"x,y\n1,2\n3,\"4\n5,6\n7,8\n", ", line 3: a quote of this row is never closed"},
-      {std::string(most_columns, ',') + "\n1\n",
+      {std::string(max_columns, ',') + "\n1\n",
        ", line 1: more than the 1000000 columns that a table may have"}};
   for (const auto& [text, expected] : cases) {
     file.write(text);

@@ -42,7 +42,7 @@ Frame frame_with_levels(int levels) {
 }
 
 constexpr double gib = 1 << 30;
-double most_gib(const std::string& formula, int levels) {
+double max_gib(const std::string& formula, int levels) {
   const ModelSize size = size_of_model(parse_terms(formula), frame_with_levels(levels));
   return static_cast<double>(memory_of_fit(size, 1, true).most()) / gib;
 }
@@ -73,10 +73,10 @@ TEST(FitMemory, HasTheSizesOfTheDesign) {
 
 TEST(FitMemory, CountsWhatALargeModelTakes) {
   // The crossproduct of 3,000 levels of 20 raw columns alone has 28.8 GB, twice while a step is taken.
-  EXPECT_GT(most_gib("y ~ s(x, by=g, bs=\"cr\", k=10)", 3000), 2 * 8.0 * 60000 * 60000 / gib);
+  EXPECT_GT(max_gib("y ~ s(x, by=g, bs=\"cr\", k=10)", 3000), 2 * 8.0 * 60000 * 60000 / gib);
   // 15,625 coefficients: seven squares of theirs, and that of eight times as many columns.
-  EXPECT_GT(most_gib("y ~ te(x, z, w, k=25)", 2), 7 * 8.0 * 15624 * 15624 / gib);
-  EXPECT_LT(most_gib("y ~ x + g", 10), 0.02);
+  EXPECT_GT(max_gib("y ~ te(x, z, w, k=25)", 2), 7 * 8.0 * 15624 * 15624 / gib);
+  EXPECT_LT(max_gib("y ~ x + g", 10), 0.02);
   // Every thread has sums of its own; ranks that do not solve the model have no coefficients.
   const ModelSize size =
       size_of_model(parse_terms("y ~ s(x, by=g, bs=\"ps\", k=40)"), frame_with_levels(300));

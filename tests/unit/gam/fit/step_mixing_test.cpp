@@ -55,7 +55,7 @@ double left_after(int steps, const Map& map, int size) {
     const PastStep now = step_of(map, at);
     at = mixed_end(gram, now, past);
     past.push_back(now);
-    if (past.size() > most_past_steps) past.erase(past.begin());
+    if (past.size() > max_past_steps) past.erase(past.begin());
   }
   return length(gram, step_of(map, at).step);
 }

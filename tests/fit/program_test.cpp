@@ -649,8 +649,8 @@ TEST_F(Program, TellsHowEachColumnWasRead) {
     ASSERT_EQ(fitted.status, 0) << fitted.err;
     for (const char* line :
          {"  y: numbers, 1 missing\n", "  x: numbers, 1 missing\n",
-          "  f: factor of 4 levels, the first '', 1 blank (a level: --na-strings 'NA,' makes "
-          "'' missing)\n"})
+          "  f: factor of 4 levels, the first '', 1 blank (a level; missing if the NA strings are "
+          "'NA,')\n"})
       EXPECT_NE(fitted.err.find(line), std::string::npos) << line << fitted.err;
   }
   const auto fewer = fit("mixed.csv", "y ~ f + s(x, bs=\"ps\", k=12)", "--na-strings NA,");

@@ -274,7 +274,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--weights", "w"},
                 3,
                 "the weights 'w' are 0 in every complete row"},
-        Refusal{"FactorOfNoColumn", nullptr, "y ~ x", {"--factor", "z"}, 2, "--factor z"},
+        Refusal{"FactorOfNoColumn", nullptr, "y ~ x", {"--factor", "z"}, 2, "factor 'z'"},
         Refusal{"EmptyFile", "", "y ~ x", {}, 3, "empty"},
         Refusal{"HeaderOnly", "y,x\n", "y ~ x", {}, 3, "bad.csv"},
         Refusal{"AllMissing", "y,x\nNA,1\n2,NA\n", "y ~ x", {}, 3, "complete"},

@@ -40,7 +40,7 @@ void MarginData::require_covered(double low, double high) const {
   if (low <= min && max <= high) return;
   throw Error(
       ErrorCode::input,
-      fmt::format("{}: '{}' runs from {:g} to {:g}, outside the knots' range {:g} to {:g}: widen --knots",
+      fmt::format("{}: '{}' runs from {:g} to {:g}, outside the knots' range {:g} to {:g}: widen the knots",
                   label, variable, min, max, low, high));
 }
 

@@ -100,7 +100,7 @@ class Drafter {
             return std::any_of(smooth.margins.begin(), smooth.margins.end(), in_spline);
           });
       if (!known) {
-        throw Error(ErrorCode::usage, fmt::format("--knots: '{}' is in no spline of the formula", name));
+        throw Error(ErrorCode::usage, fmt::format("knots: '{}' is in no spline of the formula", name));
       }
     }
   }

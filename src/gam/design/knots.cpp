@@ -39,7 +39,7 @@ void check_penalty(const MarginData& data, const Basis& basis) {
 
 std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
   const auto refuse_text = [&](std::string_view why) {
-    refuse(ErrorCode::usage, fmt::format("--knots '{}': {}: write VAR=a,b,…", text, why));
+    refuse(ErrorCode::usage, fmt::format("knots '{}': {}: write VAR=a,b,…", text, why));
   };
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse_text("no '='");

@@ -21,7 +21,7 @@ namespace tessera::gam {
 namespace {
 
 /// Of a file of a few expressions.
-constexpr std::int64_t most_family_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t max_family_bytes = std::int64_t{1} << 20;
 
 std::string in_small_letters(std::string_view name) {
   std::string small(name);
@@ -151,7 +151,7 @@ std::vector<std::string> family_names() {
 Family chosen_family(const std::string& text) {
   if (text.starts_with('@')) {
     const std::string path = text.substr(1);
-    const std::string toml = files::read_text(path, most_family_bytes);
+    const std::string toml = files::read_text(path, max_family_bytes);
     try {
       return Family(parse_custom_family(toml, path));
     } catch (const Error& fault) {
@@ -159,7 +159,7 @@ Family chosen_family(const std::string& text) {
     }
   }
   if (const auto known = parse_family(text)) return *known;
-  throw Error(ErrorCode::usage, fmt::format("--family: {} is not {}: write @FILE for a family of your own",
+  throw Error(ErrorCode::usage, fmt::format("the family '{}' is not {}: write @FILE for a custom family",
                                             text, base::listed(family_names(), "or")));
 }
 

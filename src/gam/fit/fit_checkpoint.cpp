@@ -70,7 +70,7 @@ void FitCheckpoint::stop(const std::string& cause) {
   const auto interrupted = [&](std::string_view what) {
     return Error(ErrorCode::interrupted, fmt::format("stopped by {}{}", cause, what));
   };
-  if (!checkpoint_) throw interrupted("; with --checkpoint FILE the same command could go on");
+  if (!checkpoint_) throw interrupted("; with a checkpoint file the same fit could be resumed");
   if (!began_on_host_ && job_.on_host() && fallback_.empty()) keep_fallback();
   if (!problem_.empty()) save();
   if (!problem_.empty()) {

@@ -104,8 +104,9 @@ class Compiler {
       const std::string column = of_column ? syntax.children[0].text : "COLUMN";
       formula_error(
           syntax.position,
-          fmt::format("{}() is not available: write {}, and give --factor {} if its fields are numbers",
-                      syntax.text, column, column));
+          fmt::format(
+              "{}() is not available: write {}, and name {} among the factors if its fields are numbers",
+              syntax.text, column, column));
     }
     if (syntax.text == "poly")
       formula_error(syntax.position, "poly() is not available: write the powers, as in x + I(x^2)");

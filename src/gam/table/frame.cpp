@@ -21,7 +21,7 @@ std::string to_string(const ColumnReading& column) {
   if (column.levels > 0) text += fmt::format(", the first '{}'", column.first);
   if (column.missing > 0) text += fmt::format(", {} missing", column.missing);
   if (column.blank > 0)
-    text += fmt::format(", {} blank (a level: --na-strings 'NA,' makes '' missing)", column.blank);
+    text += fmt::format(", {} blank (a level; missing if the NA strings are 'NA,')", column.blank);
   return text;
 }
 

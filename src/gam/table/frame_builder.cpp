@@ -149,22 +149,22 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
 
 // An option that says nothing of this table is a slip of the pen.
 void ReadPlan::apply(const TableOptions& options) {
-  const auto named = [&](const std::string& name, const char* option) -> UsedColumn& {
+  const auto named = [&](const std::string& name, const char* kind) -> UsedColumn& {
     const auto found = std::find_if(columns_.begin(), columns_.end(),
                                     [&](const UsedColumn& column) { return column.name == name; });
     if (found == columns_.end())
       throw Error(ErrorCode::usage,
-                  fmt::format("{} {}: the formula uses no column of this name", option, name));
+                  fmt::format("{} '{}': the formula uses no column of this name", kind, name));
     return *found;
   };
   for (const std::string& name : options.numbers) {
-    UsedColumn& column = named(name, "--numeric");
+    UsedColumn& column = named(name, "numeric column");
     if (column.numbers_for.empty()) column.numbers_for = name;
   }
   for (const std::string& name : options.factors) {
-    UsedColumn& column = named(name, "--factor");
+    UsedColumn& column = named(name, "factor");
     if (!column.numbers_for.empty())
-      throw Error(ErrorCode::usage, fmt::format("--factor {}: {} numbers", name,
+      throw Error(ErrorCode::usage, fmt::format("factor '{}': {} numbers", name,
                                                 column.numbers_for == name ? "the model needs"
                                                                            : column.numbers_for + " needs"));
     column.text = column.typed = true;
@@ -287,7 +287,7 @@ void FrameBuilder::note_stray(std::size_t column, std::string_view text, std::in
   if (!used.numbers_for.empty())
     throw Error(ErrorCode::input,
                 fmt::format("{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: give a "
-                            "number or NA, or name the text by --na-strings",
+                            "number or NA, or name the text among the NA strings",
                             plan_.path(), row_word_, row_number, used.name, excerpt(text),
                             used.numbers_for == used.name ? "the model" : used.numbers_for));
   if (strays_[column].row_number == 0) strays_[column] = {row_number, std::string(text)};
@@ -344,12 +344,13 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
     if (used.text && !dictionary.fault.empty()) throw Error(ErrorCode::input, dictionary.fault);
     if (used.text || strays_[c].row_number == 0) continue;
     const std::string text = excerpt(strays_[c].text);
-    throw Error(ErrorCode::input,
-                fmt::format("{}, {} {}: the column '{}' holds the text '{}', but most of its fields are "
-                            "numbers ({} of {}): --na-strings 'NA,{}' makes it a missing value, --factor {} "
-                            "makes the column a factor",
-                            plan_.path(), row_word_, strays_[c].row_number, used.name, text,
-                            counts[c].numbers, counts[c].numbers + counts[c].texts, text, used.name));
+    throw Error(
+        ErrorCode::input,
+        fmt::format("{}, {} {}: the column '{}' holds the text '{}', but most of its fields are "
+                    "numbers ({} of {}): it is a missing value if the NA strings are 'NA,{}', or a level if "
+                    "'{}' is among the factors",
+                    plan_.path(), row_word_, strays_[c].row_number, used.name, text, counts[c].numbers,
+                    counts[c].numbers + counts[c].texts, text, used.name));
   }
   refuse_infinity();
 }

@@ -96,7 +96,7 @@ TEST_F(FitCheckpointTest, WithoutAFileKeepsNothing) {
   EXPECT_FALSE(checkpoint_->resumed());
   EXPECT_FALSE(checkpoint_->kept());
   EXPECT_EQ(stopped(ErrorCode::interrupted),
-            "stopped by the test; with --checkpoint FILE the same command could go on");
+            "stopped by the test; with a checkpoint file the same fit could be resumed");
   EXPECT_FALSE(is_there());
 }
 

@@ -247,10 +247,11 @@ TEST(Fit, IsStoppedOnEveryRank) {
   Job job(comm, job_options);
   if (comm.rank() == comm.size() - 1) stop.request("the test");
   const Table table = in_memory(job);
-  EXPECT_EQ(refusal(comm, ErrorCode::interrupted,
-                    [&] { static_cast<void>(fit(job, parse_formula("y ~ x"), table)); }),
-            fmt::format("stopped by the test on rank {}; with --checkpoint FILE the same command could go on",
-                        comm.size() - 1));
+  EXPECT_EQ(
+      refusal(comm, ErrorCode::interrupted,
+              [&] { static_cast<void>(fit(job, parse_formula("y ~ x"), table)); }),
+      fmt::format("stopped by the test on rank {}; with a checkpoint file the same fit could be resumed",
+                  comm.size() - 1));
 }
 
 }  // namespace

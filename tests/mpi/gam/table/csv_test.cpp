@@ -333,8 +333,8 @@ TEST(CsvTable, NamesTheLineOfATextAmongNumbersWhereverItStands) {
     EXPECT_EQ(fault,
               file.path() + ", line " + std::to_string(before + 2) +
                   ": the column 'f' holds the text 'late', but most of its fields are numbers (3000 of "
-                  "3002): --na-strings 'NA,late' makes it a missing value, --factor f makes the column "
-                  "a factor");
+                  "3002): it is a missing value if the NA strings are 'NA,late', or a level if 'f' is "
+                  "among the factors");
     wanted.options.factors = {"f"};
     const Frame factor = table->read(comm, wanted, share);
     EXPECT_EQ(factor.at("f").levels, (std::vector<std::string>{"", "0", "1", "2", "late", "later"}));
@@ -404,11 +404,11 @@ TEST(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   };
   FrameRequest wanted = request({"log(x)"});
   wanted.options.factors = {"f"};
-  EXPECT_EQ(fault(wanted), "--factor f: the formula uses no column of this name");
+  EXPECT_EQ(fault(wanted), "factor 'f': the formula uses no column of this name");
   wanted.options.factors = {"x"};
-  EXPECT_EQ(fault(wanted), "--factor x: log(x) needs numbers");
+  EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs numbers");
   wanted.options = {.numbers = {"y"}};
-  EXPECT_EQ(fault(wanted), "--numeric y: the formula uses no column of this name");
+  EXPECT_EQ(fault(wanted), "numeric column 'y': the formula uses no column of this name");
 }
 
 TEST(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
@@ -619,12 +619,12 @@ TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
   EXPECT_EQ(fault(request({"price", "log(cut)"})),
             file.path() +
                 ", line 2: the column 'cut' holds the text 'good', but log(cut) needs numbers: give a "
-                "number or NA, or name the text by --na-strings");
+                "number or NA, or name the text among the NA strings");
   FrameRequest numeric = request({"price", "cut"});
   numeric.numeric = {"price", "cut"};
   EXPECT_EQ(fault(numeric), file.path() +
                                 ", line 2: the column 'cut' holds the text 'good', but the model needs "
-                                "numbers: give a number or NA, or name the text by --na-strings");
+                                "numbers: give a number or NA, or name the text among the NA strings");
 
   const SharedFile latin(comm, "latin.csv", "x,city\n1,Ulm\n2,M\xFCnchen\n");
   const auto cities = open_table(comm, latin.path());

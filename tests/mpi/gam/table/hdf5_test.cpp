@@ -256,12 +256,12 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   EXPECT_EQ(fault(request({"sqrt(g)"})),
             file.path() +
                 ", row 1: the column 'g' holds the text 'a', but sqrt(g) needs "
-                "numbers: give a number or NA, or name the text by --na-strings");
+                "numbers: give a number or NA, or name the text among the NA strings");
   FrameRequest numeric = request({"g"});
   numeric.numeric = {"g"};
   EXPECT_EQ(fault(numeric), file.path() +
                                 ", row 1: the column 'g' holds the text 'a', but the model needs numbers: "
-                                "give a number or NA, or name the text by --na-strings");
+                                "give a number or NA, or name the text among the NA strings");
 
   fill(comm, file, [&](Writer& w) { w.variable_texts("g", {"a", "M\xFCnchen"}); });
   EXPECT_EQ(fault(request({"g"})).rfind(file.path() + ", row 2: the column 'g' holds a text that is not", 0),

@@ -260,7 +260,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ \"x\"", "the text \"x\""},
       {"y ~ sin(x)", "unknown function sin()"},
       {"y ~ log(x, 2)", "log() takes one argument"},
-      {"y ~ factor(g)", "write g, and give --factor g"},
+      {"y ~ factor(g)", "write g, and name g among the factors"},
       {"y ~ poly(x, 2)", "as in x + I(x^2)"},
       {"y ~ ti(x) + ti(x, z)", "ti(x) is the main effect of its variable"},
       {"y ~ s(x, k=5, \"cr\")", "a basis is named, bs=\"cr\""},

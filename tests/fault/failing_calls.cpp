@@ -236,11 +236,12 @@ void* mmap(void* address, size_t bytes, int protection, int flags, int file, off
   return fails(Call::map) ? MAP_FAILED : NEXT(mmap)(address, bytes, protection, flags, file, offset);
 }
 
-// glibc's own names, since dlsym takes memory by these.
+// glibc's own names, since dlsym takes memory by these. NOLINTBEGIN(bugprone-reserved-identifier)
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* old, size_t bytes);
 void* __libc_memalign(size_t alignment, size_t bytes);
+// NOLINTEND(bugprone-reserved-identifier)
 
 void* malloc(size_t bytes) noexcept {
   return fails(Call::allocate) ? nullptr : __libc_malloc(bytes);

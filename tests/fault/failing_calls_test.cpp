@@ -122,8 +122,7 @@ class Program {
     std::array<int, 2> outcomes{};
     if (::pipe2(orders.data(), O_CLOEXEC) != 0 || ::pipe2(outcomes.data(), O_CLOEXEC) != 0)
       throw std::runtime_error("no pipe");
-    std::ofstream{out_};
-    std::ofstream{err_};
+    for (const fs::path& log : {out_, err_}) std::ofstream(log).close();
     process_ = ::fork();
     if (process_ == 0) become(words, folder, orders[0], outcomes[1]);
     ::close(orders[0]);

@@ -32,11 +32,11 @@ std::string claimed_uuid(const mpi::Communicator& comm, int rank, int device) {
 
 class Fallback : public ::testing::TestWithParam<std::tuple<Fault, Where, int>> {
  protected:
-  const Fault& fault() const { return std::get<0>(GetParam()); }
-  int rank() const { return std::get<1>(GetParam()) == Where::first ? 0 : comm_.size() - 1; }
-  int device() const { return std::get<2>(GetParam()); }
+  [[nodiscard]] const Fault& fault() const { return std::get<0>(GetParam()); }
+  [[nodiscard]] int rank() const { return std::get<1>(GetParam()) == Where::first ? 0 : comm_.size() - 1; }
+  [[nodiscard]] int device() const { return std::get<2>(GetParam()); }
 
-  std::string point(const std::string& pass = "") const {
+  [[nodiscard]] std::string point(const std::string& pass = "") const {
     return std::string(fault().point) + "@rank" + std::to_string(rank()) + ".device" +
            std::to_string(device()) + pass;
   }

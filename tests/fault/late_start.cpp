@@ -55,7 +55,9 @@ int main(int argc, char** argv) try {
     JobOptions options;
     options.collective_timeout = 300ms;
     options.policy = Policy::cpu;
-    std::atexit([] { unlink(std::getenv("HWLOC_XMLFILE")); });
+    std::atexit([] {
+      if (const char* const made = std::getenv("HWLOC_XMLFILE")) unlink(made);
+    });
     const Job job(session.world(), options);
   }
   if (place == "alarm") {

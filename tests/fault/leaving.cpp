@@ -102,6 +102,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): one of the ways to leave
 int main(int argc, char** argv) {
   if (argc != 4) return exit_status(ErrorCode::usage);
   const std::string way = argv[1];

@@ -248,7 +248,7 @@ TEST_F(FakePool, StatisticsAreExact) {
   expected.freed = 1;
   expected.cached_bytes = expected.cached_blocks = 0;
   EXPECT_EQ(stats(), expected);
-  EXPECT_EQ(pool->memory().total_bytes - pool->memory().free_bytes, 4 * kib);
+  EXPECT_EQ(pool->memory_info().total_bytes - pool->memory_info().free_bytes, 4 * kib);
 }
 
 TEST_F(FakePool, ReservedStaysNearTheHighWaterMark) {

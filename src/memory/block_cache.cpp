@@ -286,6 +286,7 @@ void BlockCache::forget_guests(Block& block) noexcept {
 }
 
 void BlockCache::release_stream(StreamView stream) {
+  if (stream.native() == nullptr) return;  // that of a simulated device, which all its streams share
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find(queues_, stream, [](const auto& queue) { return queue->stream; });
   if (known != queues_.end() && (*known)->leases > 0)

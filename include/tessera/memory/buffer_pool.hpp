@@ -90,7 +90,7 @@ class TESSERA_EXPORT BufferPool {
   [[nodiscard]] MemoryLease take_bytes(std::size_t bytes, StreamView stream, Fill fill = Fill::none);
 
   /// Drops all references to a stream that is about to be destroyed; its cached memory returns to the
-  /// upstream. Throws `Error(usage)` if leases are still bound to it. An unknown stream is ignored. For
+  /// upstream. Throws `Error(usage)` if leases are still bound to it. Ignores unknown and null streams. For
   /// leases of other streams on which `record_stream(stream)` was called, its work so far is recorded now.
   void release_stream(StreamView stream);
   /// Returns all cached memory to the upstream, and lowers the high-water mark of the slack to the bytes in

@@ -393,6 +393,13 @@ TEST(BufferPool, ANegativeSlackIsRefused) {
       std::string::npos);
 }
 
+TEST(SimulatedPool, StreamsThatShareANullHandleCanBeReleased) {
+  BufferPool pool(make_host_upstream(4 * mib));
+  const MemoryLease lease = pool.take_bytes(mib, {});
+  EXPECT_NO_THROW(pool.release_stream({}));
+  EXPECT_EQ(pool.statistics().in_use_bytes, mib);
+}
+
 TEST(BufferPool, ServesTheHostToo) {
   BufferPool pool(make_host_upstream(4 * mib));
   const Buffer<int> zeros = pool.take<int>(1000, {}, Fill::zero);

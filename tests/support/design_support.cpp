@@ -103,7 +103,8 @@ std::vector<double> raw_column_sums(const tessera::mpi::Communicator& comm, cons
 
 Design design_of(const tessera::mpi::Communicator& comm, const std::string& formula, const Frame& frame,
                  const SuppliedKnots& knots, std::int64_t rows) {
-  const DesignDraft draft = draft_design(comm, parse_terms(formula), frame, knots);
+  HostTeam team(1);
+  const DesignDraft draft = draft_design({comm, team}, parse_terms(formula), frame, knots);
   return finish_design(draft, raw_column_sums(comm, draft.design, frame),
                        rows == 0 ? frame.complete_rows : rows);
 }

@@ -20,9 +20,6 @@ namespace {
 
 using base::at;
 
-using tessera::mpi::Communicator;
-using tessera::mpi::Reduction;
-
 /// By what a numeric component of a smooth multiplies its variable.
 double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
@@ -45,18 +42,16 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
 }
 
 /// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins.
-double largest_row_sum(const Communicator& comm, const Frame& frame, std::span<const Basis> margins) {
+double largest_row_sum(const Workers& workers, const Frame& frame, std::span<const Basis> margins) {
   if (std::all_of(margins.begin(), margins.end(), [](const Basis& basis) { return basis.unit_rows; })) {
     return 1;
   }
-  double largest = 0;
-  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
-    if (frame.complete[row] == 0) continue;
-    double sum = 1;
-    for (const Basis& margin : margins) sum *= row_sum(margin, frame, row);
-    largest = std::max(largest, sum);
-  }
-  return comm.allreduce(largest, Reduction::max);
+  const Extent sums = extents_of(workers, frame, 1, [&](std::size_t row, std::span<Extent> one) {
+                        double sum = 1;
+                        for (const Basis& margin : margins) sum *= row_sum(margin, frame, row);
+                        one[0].add(sum);
+                      }).front();
+  return std::max(0.0, sums.max);
 }
 
 /// Every margin of a random effect has the identity as its penalty: one of them is all.
@@ -70,9 +65,9 @@ void keep_one_penalty(SmoothBasis& smooth) {
 
 class Drafter {
  public:
-  Drafter(const Communicator& comm, const FormulaTerms& formula, const Frame& frame,
+  Drafter(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
           const SuppliedKnots& supplied, const Standards& standards)
-      : comm_(comm), formula_(formula), frame_(frame), supplied_(supplied), standards_(standards) {}
+      : workers_(workers), formula_(formula), frame_(frame), supplied_(supplied), standards_(standards) {}
 
   DesignDraft run() {
     check_supplied_names();
@@ -108,7 +103,7 @@ class Drafter {
   void add(ParametricColumns columns) {
     if (formula_.intercept && columns.components.size() == 1 &&
         columns.components[0].kind == Component::Kind::numeric) {
-      const Extent range = extent_of(comm_, frame_, columns.components[0].variable);
+      const Extent range = extent_of(workers_, frame_, columns.components[0].variable);
       if (!(range.min < range.max)) {
         throw Error(ErrorCode::input, fmt::format("'{}' is constant ({:g}): leave it out of the formula",
                                                   columns.label, range.min));
@@ -135,7 +130,7 @@ class Drafter {
       size *= margin.size();
       check_coefficients(size, spec.label);
     }
-    SmoothBasis smooth = combine(margins, spec.tensor, largest_row_sum(comm_, frame_, margins));
+    SmoothBasis smooth = combine(margins, spec.tensor, largest_row_sum(workers_, frame_, margins));
     if (interaction) keep_one_penalty(smooth);
     DraftBlock draft = draft_of(spec, std::move(smooth));
 
@@ -189,7 +184,7 @@ class Drafter {
     components.insert(components.begin(), component);
     draft.block.raw_begin = draft_.design.add_term(std::move(components));
     // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
-    const Extent range = extent_of(comm_, frame_, index);
+    const Extent range = extent_of(workers_, frame_, index);
     draft.constrained = draft.constrained && range.min == range.max;
     draft.by_value = range.min * draft.block.by_factor;
     push(std::move(draft));
@@ -217,11 +212,11 @@ class Drafter {
   [[nodiscard]] std::vector<Basis> make_margins(const SmoothSpec& spec) const {
     std::vector<Basis> margins;
     for (const MarginSpec& margin : spec.margins) {
-      margins.push_back(make_basis(comm_, frame_, margin, supplied_, spec.label));
+      margins.push_back(make_basis(workers_, frame_, margin, supplied_, spec.label));
       Basis& basis = margins.back();
       if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
       if (spec.tensor && spec.normalise && !basis.nodal) {
-        const Extent range = extent_of(comm_, frame_, basis.component.variable);
+        const Extent range = extent_of(workers_, frame_, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);
       }
     }
@@ -258,7 +253,7 @@ class Drafter {
     draft_.blocks.push_back(std::move(draft));
   }
 
-  const Communicator& comm_;
+  const Workers& workers_;
   const FormulaTerms& formula_;
   const Frame& frame_;
   const SuppliedKnots& supplied_;
@@ -284,9 +279,9 @@ std::vector<double> column_means(const DraftBlock& draft, std::span<const double
 
 }  // namespace
 
-DesignDraft draft_design(const Communicator& comm, const FormulaTerms& formula, const Frame& frame,
+DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
                          const SuppliedKnots& supplied, const Standards& standards) {
-  return Drafter(comm, formula, frame, supplied, standards).run();
+  return Drafter(workers, formula, frame, supplied, standards).run();
 }
 
 Design finish_design(const DesignDraft& draft, std::span<const double> column_sums, std::int64_t rows) {

@@ -17,7 +17,7 @@
 /// FormulaTerms and frame to model matrix, in two steps with one pass over the rows between them, because a
 /// smooth's constraint needs the column means of all complete rows of the job:
 ///
-///     DesignDraft draft = draft_design(comm, formula, frame, knots);     // collective
+///     DesignDraft draft = draft_design({comm, team}, formula, frame, knots);  // collective
 ///     RawMoments moments = pass_over(draft.design).moments();            // R'1
 ///     Design design = finish_design(draft, moments.column_sums, frame.complete_rows);
 namespace tessera::gam {
@@ -46,7 +46,7 @@ struct DesignDraft {
 /// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over
 /// the rows for each smooth that is not made of B-splines alone. With `standards` the numbers of parametric
 /// terms, by variables and random slopes are standardised.
-[[nodiscard]] DesignDraft draft_design(const tessera::mpi::Communicator& comm, const FormulaTerms& formula,
+[[nodiscard]] DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula,
                                        const Frame& frame, const SuppliedKnots& supplied,
                                        const Standards& standards = {});
 

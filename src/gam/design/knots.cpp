@@ -57,7 +57,7 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
   return knots;
 }
 
-Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, const MarginSpec& spec,
+Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
                  const SuppliedKnots& supplied, const std::string& label) {
   const int index = frame.index_of(spec.variable.text);
   const Variable& variable = frame.variables[static_cast<std::size_t>(index)];
@@ -81,7 +81,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
   }
   check_coefficients(spec.k, label);
   // Two tell a variable from a constant, k are as many as a basis needs.
-  const Distinct distinct = distinct_values(comm, frame, index, std::max(spec.k, 2));
+  const Distinct distinct = distinct_values(workers, frame, index, std::max(spec.k, 2));
   data.distinct = distinct.count;
   data.min = distinct.min;
   data.max = distinct.max;
@@ -93,7 +93,7 @@ Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame, con
     data.supplied = found->second;
   }
   data.quantiles = [&](std::span<const double> limits) {
-    return distinct_quantiles(comm, frame, index, spec.k, limits);
+    return distinct_quantiles(workers, frame, index, spec.k, limits);
   };
   Basis basis = kind.make(data);
   check_penalty(data, basis);

@@ -4,8 +4,7 @@
 #include "gam/basis/basis.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/table/frame.hpp"
-
-#include <tessera/mpi/communicator.hpp>
+#include "gam/table/workers.hpp"
 
 #include <map>
 #include <string>
@@ -29,8 +28,7 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 /// Throws on every rank alike: `Error(usage)` for a wrong number of knots or equal ones; `Error(input)` for a
 /// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data
 /// outside the knots. `label` is the smooth's, for those messages.
-[[nodiscard]] Basis make_basis(const tessera::mpi::Communicator& comm, const Frame& frame,
-                               const MarginSpec& spec, const SuppliedKnots& supplied,
-                               const std::string& label);
+[[nodiscard]] Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
+                               const SuppliedKnots& supplied, const std::string& label);
 
 }  // namespace tessera::gam

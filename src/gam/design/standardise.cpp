@@ -92,12 +92,10 @@ class Measurer {
   }
 
   void measure_extents() {
-    extents_.resize(variables_.size());
-    for (std::size_t row = 0; row < frame_.complete.size(); ++row) {
-      if (frame_.complete[row] == 0) continue;
-      for (std::size_t j = 0; j < extents_.size(); ++j) extents_[j].add(number(j, row));
-    }
-    unite(comm_, extents_);
+    extents_ = extents_of({comm_, team_}, frame_, variables_.size(),
+                          [&](std::size_t row, std::span<Extent> extents) {
+                            for (std::size_t j = 0; j < extents.size(); ++j) extents[j].add(number(j, row));
+                          });
     for (const Extent& one : extents_) {
       const double middle = one.min / 2 + one.max / 2;
       // Numbers that are not finite are the fit's to speak of.

@@ -43,7 +43,7 @@ class FitRun {
   FitRun(const FitContext& fit, Frame frame) : fit_(fit), frame_(std::move(frame)) {}
 
   FittedModel run() {
-    rows_ = prepare_rows(fit_.job.comm(), frame_, fit_.formula, fit_.options);
+    rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
     rows_.design = &model_.design;
     require_memory(fit_, frame_);
     const RawMoments moments = prepare_design();
@@ -61,13 +61,14 @@ class FitRun {
   }
 
  private:
+  [[nodiscard]] Workers workers() const { return {fit_.job.comm(), fit_.job.host_team()}; }
+
   /// The design with its constraints and side conditions, but for what the first working model leaves out.
   RawMoments prepare_design() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
     fit_.observer.now("finding knots and constraints");
     standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
-    const DesignDraft draft =
-        draft_design(fit_.job.comm(), fit_.formula, frame_, fit_.options.knots, standards_);
+    const DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_);
     model_.design = draft.design;
     pass_.emplace(fit_.job, fit_.plan, rows_);
     RawMoments moments = pass_->moments();

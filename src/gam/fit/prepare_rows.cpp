@@ -3,6 +3,7 @@
 
 #include "gam/design/standardise.hpp"
 #include "gam/fit/response_check.hpp"
+#include "gam/table/extent.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -10,7 +11,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -40,16 +40,16 @@ void make_numeric_response(Variable& response, const Family& family) {
   response.factor = false;
 }
 
-void check_response(const Frame& frame, const Variable& response, const Family& family) {
-  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
-    if (frame.complete[i] == 0) continue;
+void check_response(const Workers& workers, const Frame& frame, const Variable& response,
+                    const Family& family) {
+  for_each_complete_row(workers, frame, [&](int /*thread*/, std::size_t i) {
     if (const auto fault = family.response_fault(response.numbers[i])) {
       throw Error(ErrorCode::input,
                   fmt::format("response '{}' is {} in data row {}: for the {} family it {}", response.name,
                               response.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1,
                               family.name(), *fault));
     }
-  }
+  });
 }
 
 void check_offset(const Variable& offset) {
@@ -57,43 +57,40 @@ void check_offset(const Variable& offset) {
     throw Error(ErrorCode::input, fmt::format("offset '{}' is text: it must be numeric", offset.name));
 }
 
-void check_weights(const Frame& frame, const Variable& weights) {
+void check_weights(const Workers& workers, const Frame& frame, const Variable& weights) {
   if (weights.factor) {
     throw Error(ErrorCode::input, fmt::format("weights '{}' are text: they must be numbers", weights.name));
   }
-  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
-    if (frame.complete[i] != 0 && !(weights.numbers[i] >= 0)) {
+  for_each_complete_row(workers, frame, [&](int /*thread*/, std::size_t i) {
+    if (!(weights.numbers[i] >= 0)) {
       throw Error(ErrorCode::input,
                   fmt::format("weights '{}' are {} in data row {}: they must not be negative", weights.name,
                               weights.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1));
     }
-  }
+  });
 }
 
 /// Powers of two that bring the response to about 1 where it has a unit that the fit may choose, and the
 /// weights where only their ratios matter.
-void choose_units(const tessera::mpi::Communicator& comm, Rows& rows) {
+void choose_units(const Workers& workers, Rows& rows) {
   if (rows.family.scale_is_known()) return;
   const Frame& frame = *rows.frame;
   const auto number = [&](int variable, std::size_t row) {
     return frame.variables[static_cast<std::size_t>(variable)].numbers[row];
   };
-  std::array<double, 2> largest{0, 0};
-  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
-    if (frame.complete[row] == 0) continue;
+  const auto extents = extents_of(workers, frame, 2, [&](std::size_t row, std::span<Extent> here) {
     double level = number(rows.response, row);
     for (const int offset : rows.offsets) level -= number(offset, row);
-    largest[0] = std::max(largest[0], std::abs(level));
-    if (rows.prior_weight >= 0) largest[1] = std::max(largest[1], number(rows.prior_weight, row));
-  }
-  comm.allreduce(std::span<double>(largest), mpi::Reduction::max);
-  if (rows.family.linear()) rows.response_factor = power_of_two_for(largest[0]);
-  if (rows.prior_weight >= 0) rows.prior_factor = power_of_two_for(largest[1]);
+    here[0].add(std::abs(level));
+    here[1].add(rows.prior_weight >= 0 ? number(rows.prior_weight, row) : 1);
+  });
+  if (rows.family.linear()) rows.response_factor = power_of_two_for(extents[0].max);
+  if (rows.prior_weight >= 0) rows.prior_factor = power_of_two_for(extents[1].max);
 }
 
 }  // namespace
 
-Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame, const FormulaTerms& formula,
+Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
                   const FitOptions& options) {
   Rows rows;
   rows.frame = &frame;
@@ -103,19 +100,19 @@ Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame, const Fo
   if (!options.weights.empty()) {
     rows.prior_weight = frame.index_of(column_expression(options.weights).text);
   }
-  together(comm, [&] {
+  together(workers.comm, [&] {
     if (frame.complete_rows == 0) {
       throw Error(ErrorCode::input,
                   "no complete row: every row has a missing value in a variable of the model");
     }
     Variable& response = variable_of(frame, rows.response);
     make_numeric_response(response, rows.family);
-    check_response(frame, response, rows.family);
+    check_response(workers, frame, response, rows.family);
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
-    if (rows.prior_weight >= 0) check_weights(frame, variable_of(frame, rows.prior_weight));
+    if (rows.prior_weight >= 0) check_weights(workers, frame, variable_of(frame, rows.prior_weight));
   });
-  require_variation(comm, rows, formula);
-  choose_units(comm, rows);
+  require_variation(workers, rows, formula);
+  choose_units(workers, rows);
   return rows;
 }
 

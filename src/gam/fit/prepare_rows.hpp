@@ -3,6 +3,7 @@
 
 #include "gam/formula/formula.hpp"
 #include "gam/rows/row_pass.hpp"
+#include "gam/table/workers.hpp"
 
 #include <tessera/gam/fit.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -14,8 +15,8 @@ namespace tessera::gam {
 /// computes. `frame` must outlive them. Throws the same `Error(input)` on every rank for a frame without a
 /// complete row, a response, an offset or weights that the model cannot have, and a response that leaves
 /// nothing to fit (response_check.hpp).
-[[nodiscard]] Rows prepare_rows(const tessera::mpi::Communicator& comm, Frame& frame,
-                                const FormulaTerms& formula, const FitOptions& options);
+[[nodiscard]] Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
+                                const FitOptions& options);
 
 /// What a deviance or a scale of 1 in the units of the fit is in the user's.
 [[nodiscard]] double deviance_unit(const Rows& rows);

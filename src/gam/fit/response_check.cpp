@@ -17,25 +17,22 @@ namespace {
 
 /// *Collective.* Of the response, of the offset, and of their difference, on the scale of the linear
 /// predictor where the family has its start there.
-std::array<Extent, 3> extents_of(const tessera::mpi::Communicator& comm, const Rows& rows) {
+std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
   const auto numbers = [&](int variable) -> const std::vector<double>& {
     return frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
   const bool starts_there = rows.family.start() == Start::response;
-  std::array<Extent, 3> extents;
-  auto& [response, all_offsets, difference] = extents;
-  for (std::size_t i = 0; i < frame.complete.size(); ++i) {
-    if (frame.complete[i] == 0 || (rows.prior_weight >= 0 && !(numbers(rows.prior_weight)[i] > 0))) continue;
-    const double y = numbers(rows.response)[i];
+  const auto extents = extents_of(workers, frame, 3, [&](std::size_t row, std::span<Extent> here) {
+    if (rows.prior_weight >= 0 && !(numbers(rows.prior_weight)[row] > 0)) return;
+    const double y = numbers(rows.response)[row];
     double offset = 0;
-    for (const int variable : rows.offsets) offset += numbers(variable)[i];
-    response.add(y);
-    all_offsets.add(offset);
-    difference.add((starts_there ? rows.family.predictor(y).value_or(y) : y) - offset);
-  }
-  unite(comm, extents);
-  return extents;
+    for (const int variable : rows.offsets) offset += numbers(variable)[row];
+    here[0].add(y);
+    here[1].add(offset);
+    here[2].add((starts_there ? rows.family.predictor(y).value_or(y) : y) - offset);
+  });
+  return {extents[0], extents[1], extents[2]};
 }
 
 /// True if the columns of the parametric part can add up to a constant.
@@ -49,9 +46,8 @@ bool has_constant(const FormulaTerms& formula, const Frame& frame) {
 
 }  // namespace
 
-void require_variation(const tessera::mpi::Communicator& comm, const Rows& rows,
-                       const FormulaTerms& formula) {
-  const auto [response, offset, difference] = extents_of(comm, rows);
+void require_variation(const Workers& workers, const Rows& rows, const FormulaTerms& formula) {
+  const auto [response, offset, difference] = response_extents(workers, rows);
   const Frame& frame = *rows.frame;
   const std::string& name = frame.variables[static_cast<std::size_t>(rows.response)].name;
   const char* where =

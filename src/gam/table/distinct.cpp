@@ -2,6 +2,7 @@
 // Order statistics of the distinct values of a column that no rank holds as a whole.
 #include "gam/table/distinct.hpp"
 
+#include "base/at.hpp"
 #include "gam/table/extent.hpp"
 
 #include <tessera/error.hpp>
@@ -12,7 +13,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace tessera::gam {
 namespace {
@@ -41,9 +44,9 @@ void sort_distinct(std::vector<std::uint64_t>& keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
-/// The distinct keys of the job, each on the one rank that its hash names, sorted there.
+/// The distinct keys of the job, each on the one rank that its hash names, sorted there. Those of each rank
+/// are distinct and sorted.
 std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std::uint64_t> keys) {
-  sort_distinct(keys);
   if (comm.size() == 1) return keys;
   const auto ranks = static_cast<std::size_t>(comm.size());
   std::vector<std::size_t> counts(ranks);
@@ -73,18 +76,48 @@ struct Values {
   std::int64_t count = 0;
 };
 
-Values distinct_keys(const mpi::Communicator& comm, const Frame& frame, int variable,
-                     std::span<const double> extra) {
-  const std::vector<double>& numbers = numbers_of(frame, variable);
-  std::vector<std::uint64_t> keys;
-  // Room for all of them; pages that runs of one value leave untouched cost nothing.
-  keys.reserve(numbers.size() + extra.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (frame.complete[i] == 0) continue;
-    const std::uint64_t key = key_of(numbers[i]);
-    if (keys.empty() || keys.back() != key) keys.push_back(key);
+/// The distinct keys of this rank's complete rows, sorted: by each thread of a share of the rows, then of two
+/// shares at a time.
+std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
+                                      const std::vector<double>& numbers) {
+  const std::int64_t rows = std::ssize(numbers);
+  const std::int64_t share = std::max<std::int64_t>(1, (rows - 1) / workers.team.size() + 1);
+  std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
+  workers.team.for_each_block({0, rows}, share, [&](int /*thread*/, Range part) {
+    std::vector<std::uint64_t>& keys = shares[base::at(part.begin / share)];
+    // Room for all of them; pages that runs of one value leave untouched cost nothing.
+    keys.reserve(base::at(part.size()));
+    for (std::size_t i = base::at(part.begin); i < base::at(part.end); ++i) {
+      if (frame.complete[i] == 0) continue;
+      const std::uint64_t key = key_of(numbers[i]);
+      if (keys.empty() || keys.back() != key) keys.push_back(key);
+    }
+    sort_distinct(keys);
+  });
+  for (std::size_t width = 1; width < shares.size(); width *= 2) {
+    workers.team.for_each_block(
+        {0, std::ssize(shares)}, 2 * static_cast<std::int64_t>(width), [&](int /*thread*/, Range pair) {
+          const std::size_t first = base::at(pair.begin);
+          if (first + width >= shares.size()) return;
+          std::vector<std::uint64_t> both;
+          both.reserve(shares[first].size() + shares[first + width].size());
+          std::ranges::set_union(shares[first], shares[first + width], std::back_inserter(both));
+          shares[first] = std::move(both);
+          std::vector<std::uint64_t>().swap(shares[first + width]);
+        });
   }
-  for (const double value : extra) keys.push_back(key_of(value));
+  return shares.empty() ? std::vector<std::uint64_t>() : std::move(shares.front());
+}
+
+Values distinct_keys(const Workers& workers, const Frame& frame, int variable,
+                     std::span<const double> extra) {
+  const mpi::Communicator& comm = workers.comm;
+  std::vector<std::uint64_t> keys = local_keys(workers, frame, numbers_of(frame, variable));
+  for (const double value : extra) {
+    const std::uint64_t key = key_of(value);
+    const auto place = std::lower_bound(keys.begin(), keys.end(), key);
+    if (place == keys.end() || *place != key) keys.insert(place, key);
+  }
   Values values;
   values.keys = spread(comm, std::move(keys));
   values.count = comm.allreduce(static_cast<std::int64_t>(values.keys.size()), mpi::Reduction::sum);
@@ -110,35 +143,44 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
 
 }  // namespace
 
-Distinct distinct_values(const mpi::Communicator& comm, const Frame& frame, int variable,
-                         std::int64_t enough) {
+Distinct distinct_values(const Workers& workers, const Frame& frame, int variable, std::int64_t enough) {
+  const mpi::Communicator& comm = workers.comm;
   const std::vector<double>& numbers = numbers_of(frame, variable);
-  // Few are asked for, so a sorted list of those found is quicker than a sort of the column.
+  // Few are asked for, so a sorted list of those that a thread has met is quicker than a sort of the column.
+  std::vector<std::vector<double>> met(base::at(workers.team.size()));
+  const Extent extent = extents_of(workers, frame, 1, [&](std::size_t row, std::span<Extent> one) {
+                          one[0].add(numbers[row] + 0.0);  // -0 becomes 0
+                        }).front();
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    std::vector<double>& found = met[base::at(thread)];
+    for (std::size_t i = begin; i < end && std::ssize(found) < enough; ++i) {
+      if (frame.complete[i] == 0) continue;
+      const double value = numbers[i] + 0.0;
+      const auto position = std::lower_bound(found.begin(), found.end(), value);
+      if (position == found.end() || *position != value) found.insert(position, value);
+    }
+  });
   std::vector<double> found;
-  Extent extent;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (frame.complete[i] == 0) continue;
-    const double value = numbers[i] + 0.0;  // -0 becomes 0
-    extent.add(value);
-    if (std::ssize(found) >= enough) continue;
-    const auto position = std::lower_bound(found.begin(), found.end(), value);
-    if (position == found.end() || *position != value) found.insert(position, value);
-  }
-  unite(comm, {&extent, 1});
-  std::int64_t count = comm.allreduce(static_cast<std::int64_t>(std::ssize(found)), mpi::Reduction::max);
+  for (const std::vector<double>& one : met) found.insert(found.end(), one.begin(), one.end());
+  const auto distinct = [](std::vector<double>& values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return std::ssize(values);
+  };
+  std::int64_t count =
+      comm.allreduce(std::min(static_cast<std::int64_t>(distinct(found)), enough), mpi::Reduction::max);
   if (count < enough) {  // no rank has them all to itself
     std::vector<double> all = comm.allgatherv(std::span<const double>(found));
-    std::sort(all.begin(), all.end());
-    count = std::unique(all.begin(), all.end()) - all.begin();
+    count = distinct(all);
   }
   if (count == 0) return {};
   return {std::min(count, enough), extent.min + 0.0, extent.max + 0.0};
 }
 
-std::vector<double> distinct_quantiles(const mpi::Communicator& comm, const Frame& frame, int variable,
-                                       int count, std::span<const double> extra) {
+std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable, int count,
+                                       std::span<const double> extra) {
   if (count < 1) throw Error(ErrorCode::usage, fmt::format("{} quantiles are asked for", count));
-  const Values values = distinct_keys(comm, frame, variable, extra);
+  const Values values = distinct_keys(workers, frame, variable, extra);
   if (values.count == 0)
     throw Error(ErrorCode::input, fmt::format("{} has no value in any complete row",
                                               frame.variables.at(static_cast<std::size_t>(variable)).name));
@@ -154,7 +196,7 @@ std::vector<double> distinct_quantiles(const mpi::Communicator& comm, const Fram
     positions.push_back(static_cast<std::int64_t>(std::ceil(position)) - 1);
     fractions.push_back(position - std::floor(position));
   }
-  const std::vector<std::uint64_t> keys = select(comm, values.keys, positions);
+  const std::vector<std::uint64_t> keys = select(workers.comm, values.keys, positions);
   std::vector<double> result;
   for (std::size_t i = 0; i < fractions.size(); ++i) {
     const double low = value_of(keys[2 * i]);

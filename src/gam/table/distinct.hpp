@@ -2,8 +2,7 @@
 #pragma once
 
 #include "gam/table/frame.hpp"
-
-#include <tessera/mpi/communicator.hpp>
+#include "gam/table/workers.hpp"
 
 #include <cstdint>
 #include <span>
@@ -17,13 +16,12 @@ struct Distinct {
   double min = 0;
   double max = 0;
 };
-/// *Collective.* Counts them until there are `enough`. Cost: one look at the column, and no sort of it.
-[[nodiscard]] Distinct distinct_values(const tessera::mpi::Communicator& comm, const Frame& frame,
-                                       int variable, std::int64_t enough);
+/// *Collective.* Counts them until there are `enough`. Cost: two looks at the column, and no sort of it.
+[[nodiscard]] Distinct distinct_values(const Workers& workers, const Frame& frame, int variable,
+                                       std::int64_t enough);
 /// *Collective.* R's type-7 quantiles of the sorted distinct values (with `extra` among them) at equally
-/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks.
-[[nodiscard]] std::vector<double> distinct_quantiles(const tessera::mpi::Communicator& comm,
-                                                     const Frame& frame, int variable, int count,
-                                                     std::span<const double> extra);
+/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks and threads.
+[[nodiscard]] std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable,
+                                                     int count, std::span<const double> extra);
 
 }  // namespace tessera::gam

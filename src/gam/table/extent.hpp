@@ -3,11 +3,13 @@
 
 #include "base/at.hpp"
 #include "gam/table/frame.hpp"
+#include "gam/table/workers.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <vector>
@@ -22,6 +24,10 @@ struct Extent {
   void add(double value) {
     min = std::min(min, value);
     max = std::max(max, value);
+  }
+  void add(const Extent& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
   }
   [[nodiscard]] bool empty() const { return min > max; }
   /// The same but for the rounding of values as large as `size`.
@@ -39,15 +45,33 @@ inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
   for (std::size_t i = 0; i < extents.size(); ++i) extents[i] = {-ends[2 * i], ends[2 * i + 1]};
 }
 
-/// *Collective.* Of a numeric variable, over the complete rows of the job.
-[[nodiscard]] inline Extent extent_of(const mpi::Communicator& comm, const Frame& frame, int variable) {
-  const auto& numbers = frame.variables[base::at(variable)].numbers;
-  Extent extent;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (frame.complete[i] != 0) extent.add(numbers[i]);
+/// *Collective.* Of `count` quantities of the complete rows of the job: `measure(row, extents)` adds those of
+/// one.
+template <class Measure>
+[[nodiscard]] std::vector<Extent> extents_of(const Workers& workers, const Frame& frame, std::size_t count,
+                                             const Measure& measure) {
+  std::vector<std::vector<Extent>> of_threads(base::at(workers.team.size()), std::vector<Extent>(count));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    std::vector<Extent> here(count);
+    for (std::size_t row = begin; row < end; ++row) {
+      if (frame.complete[row] != 0) measure(row, std::span(here));
+    }
+    for (std::size_t i = 0; i < count; ++i) of_threads[base::at(thread)][i].add(here[i]);
+  });
+  std::vector<Extent> extents(count);
+  for (const std::vector<Extent>& one : of_threads) {
+    for (std::size_t i = 0; i < count; ++i) extents[i].add(one[i]);
   }
-  unite(comm, {&extent, 1});
-  return extent;
+  unite(workers.comm, extents);
+  return extents;
+}
+
+/// *Collective.* Of a numeric variable.
+[[nodiscard]] inline Extent extent_of(const Workers& workers, const Frame& frame, int variable) {
+  const double* numbers = frame.variables[base::at(variable)].numbers.data();
+  return extents_of(workers, frame, 1,
+                    [numbers](std::size_t row, std::span<Extent> one) { one[0].add(numbers[row]); })
+      .front();
 }
 
 }  // namespace tessera::gam

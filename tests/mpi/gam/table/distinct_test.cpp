@@ -79,10 +79,11 @@ TEST(Distinct, AgreesWithASortOfTheWholeColumn) {
         trial % 3 == 0 ? std::vector<double>{-1e9, 1e9, 7} : std::vector<double>{};
     const Frame frame = part_of(comm, values, complete, static_cast<std::uint64_t>(trial));
 
+    HostTeam team(trial % 4 + 1);
     const std::vector<double> own = distinct_of(values, complete, {});
     for (const std::int64_t enough :
          {std::int64_t{2}, std::int64_t{20}, std::ssize(own), std::int64_t{1000}}) {
-      const Distinct found = distinct_values(comm, frame, 0, enough);
+      const Distinct found = distinct_values({comm, team}, frame, 0, enough);
       EXPECT_EQ(found.count, std::min(std::ssize(own), enough));
       EXPECT_EQ(found.min, own.front());
       EXPECT_EQ(found.max, own.back());
@@ -90,7 +91,7 @@ TEST(Distinct, AgreesWithASortOfTheWholeColumn) {
 
     const std::vector<double> with_extra = distinct_of(values, complete, extra);
     for (const int count : {1, 2, 3, 10, 57}) {
-      const std::vector<double> quantiles = distinct_quantiles(comm, frame, 0, count, extra);
+      const std::vector<double> quantiles = distinct_quantiles({comm, team}, frame, 0, count, extra);
       const std::vector<double> expected = quantiles_of(with_extra, count);
       ASSERT_EQ(quantiles.size(), expected.size());
       for (std::size_t i = 0; i < expected.size(); ++i)
@@ -103,18 +104,35 @@ TEST(Distinct, AgreesWithASortOfTheWholeColumn) {
 TEST(Distinct, GivesTheKnotsThatRGives) {
   // R 4.2.2: quantile(c(1, 2, 4, 8, 16, 31.5), seq(0, 1, length = 5)), of values given more than once.
   const mpi::Communicator comm = world();
+  HostTeam team(2);
   const std::vector<double> values{16, 1, 2, 2, 4, 8, 31.5, 1, 1};
   const Frame frame = part_of(comm, values, std::vector<std::uint8_t>(values.size(), 1), 2);
-  EXPECT_EQ(distinct_quantiles(comm, frame, 0, 5, {}), (std::vector<double>{1, 2.5, 6, 14, 31.5}));
+  EXPECT_EQ(distinct_quantiles({comm, team}, frame, 0, 5, {}), (std::vector<double>{1, 2.5, 6, 14, 31.5}));
+}
+
+/// More rows than a thread takes at a time.
+TEST(Distinct, CountsTheSameOnAnyThreads) {
+  const mpi::Communicator comm = world();
+  std::vector<double> values(200'000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i / 20'000);
+  const Frame frame = part_of(comm, values, std::vector<std::uint8_t>(values.size(), 1), 3);
+  for (const int threads : {1, 2, 5}) {
+    HostTeam team(threads);
+    EXPECT_EQ(distinct_values({comm, team}, frame, 0, 100).count, 10);
+    EXPECT_EQ(distinct_values({comm, team}, frame, 0, 7).count, 7);
+    EXPECT_EQ(distinct_values({comm, team}, frame, 0, 7).max, 9);
+    EXPECT_EQ(distinct_quantiles({comm, team}, frame, 0, 3, {}), (std::vector<double>{0, 4.5, 9}));
+  }
 }
 
 TEST(Distinct, RefusesWhatHasNoOrder) {
   const mpi::Communicator comm = world();
+  HostTeam team(2);
   Frame frame = part_of(comm, {1, 2}, {0, 0}, 0);
-  EXPECT_EQ(distinct_values(comm, frame, 0, 5).count, 0);
-  EXPECT_THROW(static_cast<void>(distinct_quantiles(comm, frame, 0, 3, {})), Error);
+  EXPECT_EQ(distinct_values({comm, team}, frame, 0, 5).count, 0);
+  EXPECT_THROW(static_cast<void>(distinct_quantiles({comm, team}, frame, 0, 3, {})), Error);
   frame.variables[0].factor = true;
-  EXPECT_THROW(static_cast<void>(distinct_values(comm, frame, 0, 5)), Error);
+  EXPECT_THROW(static_cast<void>(distinct_values({comm, team}, frame, 0, 5)), Error);
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ TEST(SmoothsAgainstMgcv, BasisPenaltyAndKnotsBeforeTheConstraint) {
   for (const json& expected : smooth_cases()) {
     SCOPED_TRACE(expected["call"].get<std::string>());
     const FormulaTerms formula = parse_terms("y ~ " + expected["call"].get<std::string>());
-    const DesignDraft draft = draft_design(world(), formula, frame, knots_of(expected["supplied"]));
+    HostTeam team(2);
+    const DesignDraft draft = draft_design({world(), team}, formula, frame, knots_of(expected["supplied"]));
     EXPECT_TRUE(draft.design.blocks.empty());
     ASSERT_EQ(draft.blocks.size(), expected["X"].size() + 1);
     for (std::size_t b = 0; b < expected["X"].size(); ++b) {

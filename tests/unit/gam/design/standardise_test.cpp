@@ -55,7 +55,7 @@ Design standardised(const std::string& formula, const Frame& frame) {
   const FormulaTerms parsed = parse_terms(formula);
   HostTeam team(2);
   const Standards standards = standards_of(world(), parsed, frame, 32, team);
-  const DesignDraft draft = draft_design(world(), parsed, frame, {}, standards);
+  const DesignDraft draft = draft_design({world(), team}, parsed, frame, {}, standards);
   return finish_design(draft, std::vector<double>(static_cast<std::size_t>(draft.design.raw_size)),
                        frame.complete_rows);
 }

@@ -58,7 +58,7 @@ Designs designs_of(const std::string& formula, const Frame& frame) {
   const FormulaTerms parsed = parse_terms(formula);
   HostTeam team(1);
   const Standards standards = standards_of(world(), parsed, frame, 32, team);
-  const DesignDraft draft = draft_design(world(), parsed, frame, {}, standards);
+  const DesignDraft draft = draft_design({world(), team}, parsed, frame, {}, standards);
   Designs designs;
   designs.formula =
       finish_design(draft, testing::raw_column_sums(world(), draft.design, frame), frame.complete_rows);

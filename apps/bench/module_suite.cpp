@@ -26,7 +26,8 @@ ModuleSource kernels_of(const mpi::Communicator& comm, const std::string& name) 
   const std::int64_t begin = rows_per_rank * comm.rank();
   HostTeam alone(1);
   const gam::Frame frame = model.frame(rows_per_rank * comm.size(), {begin, begin + rows_per_rank}, alone);
-  const gam::DesignDraft draft = gam::draft_design({comm, alone}, gam::parse_terms(model.formula()), frame, {});
+  const gam::DesignDraft draft =
+      gam::draft_design({comm, alone}, gam::parse_terms(model.formula()), frame, {});
   gam::Rows rows;
   rows.frame = &frame;
   rows.design = &draft.design;

@@ -45,6 +45,7 @@ class FitRun {
   FittedModel run() {
     rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
     rows_.design = &model_.design;
+    rows_.on_devices = make_device_table(fit_.job);
     require_memory(fit_, frame_);
     const RawMoments moments = prepare_design();
     RawSums first = settle_design(moments.mean_response());

@@ -70,7 +70,6 @@ CompiledBackend<Kernels> probe_rows(const ModuleSource& source) {
 /// What stays on one device between passes: the layout, and the columns of some rows.
 struct DeviceRows::OnDevice {
   DeviceLayout layout;
-  DeviceColumns columns;
 
   /// Where the sums of a pass arrive: copies to pageable memory take several times as long.
   struct {
@@ -173,8 +172,13 @@ void DevicePass::end(std::int64_t width, std::span<std::int32_t> tops, std::span
 
 }  // namespace
 
-DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows)
-    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(kernel_source(rows, layout)) {}
+DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
+                       std::shared_ptr<DeviceTable> table)
+    : rows_(rows),
+      layout_(layout),
+      block_rows_(block_rows),
+      source_(kernel_source(rows, layout)),
+      table_(std::move(table)) {}
 
 DeviceRows::~DeviceRows() = default;
 
@@ -196,7 +200,8 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const auto backend = probe_rows(source_);
   OnDevice& on = on_device(tile.device_index());
   on.layout.load(layout_, tile);
-  on.columns.load(rows_, tile);
+  DeviceColumns& columns = table_->of(tile, *backend.context.device);
+  columns.load(rows_, tile);
   DevicePass pass(kind, tile);
   pass.load(raw_coef, layout_);
 
@@ -205,7 +210,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   wave.components = on.layout.components();
   wave.products = on.layout.products();
   wave.raw_coef = pass.coefficients();
-  wave.columns = on.columns.view();
+  wave.columns = columns.view();
   wave.response_factor = rows_.response_factor;
   wave.prior_factor = rows_.prior_factor;
   wave.rows = tile.range().size();

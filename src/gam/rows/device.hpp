@@ -23,7 +23,8 @@ namespace tessera::gam {
 /// depend on the number of devices, on the parts of a tile, or on how many runs are worked on at once.
 class DeviceRows {
  public:
-  DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows);
+  DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
+             std::shared_ptr<DeviceTable> table);
   ~DeviceRows();
   DeviceRows(const DeviceRows&) = delete;
   DeviceRows& operator=(const DeviceRows&) = delete;
@@ -47,6 +48,7 @@ class DeviceRows {
   const RowLayout& layout_;
   std::int64_t block_rows_;
   ModuleSource source_;
+  std::shared_ptr<DeviceTable> table_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<OnDevice>> devices_;  ///< by `Tile::device_index`
 };

@@ -9,6 +9,7 @@
 #include <tessera/device/backend.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::gam {
 namespace {
@@ -27,12 +28,13 @@ struct PredictionKernel {
 
 DevicePrediction::DevicePrediction(const Rows& rows, const RowLayout& layout,
                                    std::span<const double> raw_coef, std::span<const double> form,
-                                   bool response)
+                                   bool response, std::shared_ptr<DeviceTable> table)
     : rows_(rows),
       layout_(layout),
       raw_coef_(raw_coef),
       form_(form),
-      source_(prediction_source(rows, layout, !form.empty(), response)) {}
+      source_(prediction_source(rows, layout, !form.empty(), response)),
+      table_(std::move(table)) {}
 
 std::int64_t DevicePrediction::scratch_bytes_per_row() const {
   if (form_.empty()) return 0;
@@ -52,7 +54,7 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
   });
   DeviceLayout layout;
   layout.load(layout_, tile);
-  DeviceColumns columns;
+  DeviceColumns& columns = table_->of(tile, *backend.context.device);
   columns.load(rows_, tile);
   const auto in_arena = [&](std::span<const double> numbers) {
     auto* copy = scratch<double>(std::ssize(numbers), tile);
@@ -84,9 +86,7 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
     view.out = predictions + 2 * view.first;
     launch(backend.built->predict, {blocks_for(view.count)}, {threads_per_block}, 0, tile.stream(), view);
   }
-  check(cudaMemcpyAsync(out.data(), predictions, out.size_bytes(), cudaMemcpyDeviceToHost, stream_of(tile)),
-        "copy of the predictions from the device");
-  check(cudaStreamSynchronize(stream_of(tile)), "prediction of rows");
+  columns.staging().download(out.data(), predictions, out.size_bytes(), tile.stream());
 }
 
 }  // namespace tessera::gam

@@ -9,17 +9,18 @@
 #include <tessera/job/tile.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace tessera::gam {
 
 /// Predictions of rows on GPUs: a thread a row. The columns of a tile go to its device, part by part, and the
-/// predictions come back; nothing stays there.
+/// predictions come back.
 class DevicePrediction {
  public:
   /// `form` is `variance_form`; empty: no standard errors. All outlive it.
   DevicePrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
-                   std::span<const double> form, bool response);
+                   std::span<const double> form, bool response, std::shared_ptr<DeviceTable> table);
 
   /// The kernel, to be compiled for the job as that of `DeviceRows`.
   [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
@@ -40,6 +41,7 @@ class DevicePrediction {
   std::span<const double> raw_coef_;
   std::span<const double> form_;
   ModuleSource source_;
+  std::shared_ptr<DeviceTable> table_;
 };
 
 }  // namespace tessera::gam

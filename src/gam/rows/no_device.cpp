@@ -17,7 +17,12 @@ namespace {
 
 struct DeviceRows::OnDevice {};
 
-DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows)
+std::shared_ptr<DeviceTable> make_device_table(const Job& /*job*/) {
+  return nullptr;
+}
+
+DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
+                       std::shared_ptr<DeviceTable> /*table*/)
     : rows_(rows), layout_(layout), block_rows_(block_rows), source_(kernel_source(rows, layout)) {}
 
 DeviceRows::~DeviceRows() = default;
@@ -32,7 +37,7 @@ std::int64_t DeviceRows::bytes_per_row() const {
 
 DevicePrediction::DevicePrediction(const Rows& rows, const RowLayout& layout,
                                    std::span<const double> raw_coef, std::span<const double> form,
-                                   bool response)
+                                   bool response, std::shared_ptr<DeviceTable> /*table*/)
     : rows_(rows),
       layout_(layout),
       raw_coef_(raw_coef),

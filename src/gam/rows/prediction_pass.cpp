@@ -21,11 +21,11 @@ using base::at;
 
 /// What both sides predict with.
 struct Prepared {
-  Prepared(const Rows& rows, const Posterior& posterior)
+  Prepared(const Job& job, const Rows& rows, const Posterior& posterior)
       : layout(*rows.design), raw_coef(rows.design->raw_coefficients(posterior.coef)) {
     if (!posterior.covariance.empty()) form = variance_form(*rows.design, layout, posterior.covariance);
     host.emplace(rows, layout, raw_coef, form, posterior.response);
-    device.emplace(rows, layout, raw_coef, form, posterior.response);
+    device.emplace(rows, layout, raw_coef, form, posterior.response, make_device_table(job));
   }
 
   RowLayout layout;
@@ -40,7 +40,7 @@ struct Prepared {
 std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                      const Posterior& posterior) {
   std::optional<Prepared> prepared;
-  together(job.comm(), [&] { prepared.emplace(rows, posterior); });
+  together(job.comm(), [&] { prepared.emplace(job, rows, posterior); });
   // A failure is not looked at here: it fails the tiles, and the job falls back with the reason.
   if (begins_on_real_devices(job, plan)) (void)job.compile(prepared->device->source());
 

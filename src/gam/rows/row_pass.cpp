@@ -25,7 +25,7 @@ struct RowPass::State {
         rows(std::move(the_rows)),
         layout(*rows.design),
         host(rows, layout),
-        device(rows, layout, plan.block()) {}
+        device(rows, layout, plan.block(), rows.on_devices ? rows.on_devices : make_device_table(job)) {}
 
   /// Compiles the kernels, once for the job, before they are first needed. A failure is not looked at here:
   /// it fails the tiles, and the job falls back with the reason.

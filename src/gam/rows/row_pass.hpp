@@ -3,6 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
+#include "gam/rows/device_table.hpp"
 #include "gam/rows/row_sums.hpp"
 #include "gam/table/frame.hpp"
 
@@ -27,6 +28,8 @@ struct Rows {
   /// row: a fit computes in units in which neither is large or small.
   double response_factor = 1;
   double prior_factor = 1;
+  /// The columns on devices, which passes over the same frame share; null: each pass loads its own.
+  std::shared_ptr<DeviceTable> on_devices{};
 };
 
 /// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same

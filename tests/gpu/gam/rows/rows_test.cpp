@@ -42,7 +42,7 @@ class GpuRows : public ::testing::TestWithParam<Family> {
                                    const std::function<std::size_t(std::size_t)>& device_of) {
     const RowLayout layout(model.design);
     const Rows rows = model.rows_of(model.frame);
-    DeviceRows device_rows(rows, layout, block);
+    DeviceRows device_rows(rows, layout, block, make_device_table(*job_));
     tessera::ReproducibleSum sum(layout.width(kind));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const std::size_t device = device_of(i);
@@ -200,7 +200,7 @@ TEST_P(GpuRows, PredictionsAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {
     const Rows rows = model.rows_of(model.frame);
     const auto raw_coef = model.design.raw_coefficients(posterior.coef);
     const auto form = variance_form(model.design, layout, posterior.covariance);
-    const DevicePrediction prediction(rows, layout, raw_coef, form, response);
+    const DevicePrediction prediction(rows, layout, raw_coef, form, response, make_device_table(*job_));
     for (std::int64_t begin = 0; begin < row_count; begin += 13'007) {
       const Range part{begin, std::min(begin + 13'007, row_count)};
       const std::size_t index = static_cast<std::size_t>(begin / 13'007) % job_->devices().size();

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/device/context.hpp>
+#include <tessera/device/stream.hpp>
+#include <tessera/job/host_team.hpp>
+#include <tessera/memory/pinned.hpp>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+namespace tessera::gam {
+
+/// Copies between pageable memory of the host and one device, in pieces through pinned memory: host threads
+/// copy a piece while the one before it is on the bus. CUDA itself copies pageable memory on one thread, at a
+/// fraction of the bus' rate. Calls are made on the thread of the device's
+/// tile, whose stream is complete when this goes.
+class DeviceStaging {
+ public:
+  /// Pins some pieces and starts `threads` host threads when it is first used.
+  DeviceStaging(const DeviceContext& context, int threads) : context_(context), threads_(threads) {}
+
+  /// In stream order. The host's memory may change when it returns, while the last pieces are on their way.
+  /// Throws `Error(job_fault)` naming the CUDA call that failed.
+  void upload(void* device, const void* host, std::size_t bytes, StreamView stream);
+  /// The host's memory holds all when it returns.
+  void download(void* host, const void* device, std::size_t bytes, StreamView stream);
+
+ private:
+  struct Piece {
+    PinnedMemory memory;
+    std::optional<Event> copied;  ///< complete when the last copy from or to it is
+  };
+  void prepare();
+  void copy(void* to, const void* from, std::size_t bytes);
+
+  const DeviceContext& context_;
+  int threads_;
+  std::optional<HostTeam> team_;
+  std::array<Piece, 4> pieces_;
+};
+
+}  // namespace tessera::gam

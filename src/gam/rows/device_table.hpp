@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/job.hpp>
+
+#include <memory>
+
+namespace tessera::gam {
+
+/// Columns of a frame on the devices of this rank, where all passes over its rows find them: each column
+/// crosses the bus once, if the devices' memory holds the rows. The frame must not change meanwhile.
+class DeviceTable;
+
+/// One for the devices of a job, empty yet; null in a build without CUDA.
+[[nodiscard]] std::shared_ptr<DeviceTable> make_device_table(const Job& job);
+
+}  // namespace tessera::gam

@@ -46,8 +46,8 @@ Prediction dense_prediction(const Model& model, std::size_t row, const Posterior
   for (const CoefBlock& block : model.design.blocks) {
     for (int j = 0; j < block.coef_size; ++j) {
       for (int i = 0; i < block.raw_size; ++i)
-        x[static_cast<std::size_t>(block.coef_begin + j)] +=
-            raw[static_cast<std::size_t>(block.raw_begin + i)] * block.map(i, j);
+        x[static_cast<std::size_t>(block.coef_begin) + static_cast<std::size_t>(j)] +=
+            raw[static_cast<std::size_t>(block.raw_begin) + static_cast<std::size_t>(i)] * block.map(i, j);
     }
   }
   long double eta = 0;

@@ -17,7 +17,6 @@ namespace {
 using rows_test::DenseStep;
 using rows_test::make_model;
 using rows_test::Model;
-using rows_test::ModelOptions;
 using namespace tessera::gam;
 
 constexpr double tolerance = 2e-14;
@@ -196,9 +195,11 @@ TEST(Rows, PredictionIsTheDenseRowTimesTheMap) {
       for (int j = 0; j < block.coef_size; ++j) {
         long double expected = 0;
         for (int i = 0; i < block.raw_size; ++i) {
-          expected += dense[static_cast<std::size_t>(block.raw_begin + i)] * block.map(i, j);
+          expected += dense[static_cast<std::size_t>(block.raw_begin) + static_cast<std::size_t>(i)] *
+                      block.map(i, j);
         }
-        ASSERT_NEAR(x[static_cast<std::size_t>(block.coef_begin + j)], static_cast<double>(expected), 1e-12);
+        ASSERT_NEAR(x[static_cast<std::size_t>(block.coef_begin) + static_cast<std::size_t>(j)],
+                    static_cast<double>(expected), 1e-12);
       }
     }
   }

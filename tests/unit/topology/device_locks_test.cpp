@@ -77,7 +77,7 @@ TEST_F(DeviceLocks, AUserThatDiesLeavesNothingBehind) {
   ASSERT_EQ(pipe(ready.data()), 0);
   const pid_t child = fork();
   if (child == 0) {
-    auto held = drive("GPU-1");
+    [[maybe_unused]] const auto held = drive("GPU-1");
     (void)!write(ready[1], "x", 1);
     pause();
     _exit(0);

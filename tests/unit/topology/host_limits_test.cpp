@@ -97,7 +97,7 @@ TEST_F(Machine, WithoutLimitsHasWhatTheNodeHas) {
   EXPECT_EQ(found.memory[0].limit_bytes, 8192 * mib);
   EXPECT_EQ(found.memory[0].free_bytes, 6144 * mib);
   EXPECT_EQ(found.memory[0].source, "/proc/meminfo");
-  EXPECT_EQ(found.tightest_memory(), &found.memory[0]);
+  EXPECT_EQ(found.tightest_memory(), &found.memory.front());
 }
 
 TEST_F(Machine, AnOldKernelTellsOnlyItsMemory) {
@@ -314,7 +314,7 @@ TEST_F(Machine, UlimitsAreOfThisProcessAlone) {
   EXPECT_EQ(found.memory[0].limit_bytes, 1024 * mib);
   EXPECT_EQ(found.memory[0].free_bytes, 1024 * mib - 3000 * page);
   EXPECT_EQ(found.memory[0].source, "ulimit -d");
-  EXPECT_EQ(found.tightest_memory(), &found.memory[0]);
+  EXPECT_EQ(found.tightest_memory(), &found.memory.front());
   write("proc/self/limits",
         "Max address space         2000000              unlimited            bytes     \n");
   EXPECT_EQ(limits().memory[0].source, "ulimit -v");

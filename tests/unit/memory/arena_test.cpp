@@ -29,9 +29,9 @@ class OnTheHost : public ::testing::Test {
 
 TEST_F(OnTheHost, HandsOutWhatFollows) {
   EXPECT_EQ(arena.capacity_bytes(), 0u);
-  char* first = arena.take<char>(1);
-  double* second = arena.take<double>(100);
-  char* third = arena.take<char>(300);
+  auto* first = arena.take<char>(1);
+  auto* second = arena.take<double>(100);
+  auto* third = arena.take<char>(300);
   EXPECT_EQ(address(first) % 256, 0u);
   EXPECT_EQ(address(second), address(first) + 256);
   EXPECT_EQ(address(third), address(second) + 1024);

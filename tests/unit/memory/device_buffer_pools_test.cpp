@@ -21,7 +21,7 @@ DevicePool simulated(int count) {
     DevicePool::Entry& entry = entries[static_cast<std::size_t>(i)];
     entry.info.simulated = true;
     entry.info.total_memory_bytes = entry.info.free_memory_bytes = (i + 1) * mib;
-    entry.score = static_cast<std::uint64_t>(i + 1);
+    entry.score = static_cast<std::uint64_t>(i) + 1;
     entry.claim_index = i;
   }
   return DevicePool(std::move(entries));

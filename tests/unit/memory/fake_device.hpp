@@ -87,9 +87,9 @@ class FakeUpstream final : public MemoryUpstream {
   void* allocate(std::size_t bytes, StreamView stream) override {
     fail_if_lost();
     if (bytes > device_->capacity_bytes_ - device_->taken_bytes_) return nullptr;
+    const std::uintptr_t address = std::exchange(device_->next_address_, device_->next_address_ + 256);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): nobody reads what is there
-    void* memory =
-        reinterpret_cast<void*>(std::exchange(device_->next_address_, device_->next_address_ + 256));
+    void* memory = reinterpret_cast<void*>(address);
     device_->sizes_[memory] = bytes;
     device_->taken_bytes_ += bytes;
     ++device_->allocations;

@@ -27,7 +27,7 @@ std::optional<FileState> state_of(int descriptor) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) return std::nullopt;
   constexpr std::int64_t second = 1'000'000'000;
-  // Modulo 2^64: a damaged file system may have any time.
+  // Modulo 2^64: a damaged file system may report any time.
   const auto written = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * second +
                        static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
   return FileState{.device = status.st_dev,

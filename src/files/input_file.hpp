@@ -10,7 +10,7 @@
 
 namespace tessera::files {
 
-/// Which file an open one is, and of when: writing to it changes its size or the time.
+/// The identity and version of an open file: writing to it changes its size or its time.
 struct FileState {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -20,11 +20,11 @@ struct FileState {
   friend bool operator==(const FileState&, const FileState&) = default;
 };
 
-/// Of an open file, as the system tells it now; nothing if it does not.
+/// The current state of an open file; empty if the system does not provide it.
 [[nodiscard]] std::optional<FileState> state_of(int descriptor);
 
-/// A regular file that is open for reading, and its name for messages. What is no regular file is refused as
-/// it is opened, and without waiting: the reader of a pipe that nobody writes to would wait for ever.
+/// A regular file that is open for reading, and its name for messages. Anything else is refused when it is
+/// opened, without blocking: a pipe without a writer would block for ever.
 class InputFile {
  public:
   /// Throws `Error(input)` if the file cannot be opened, or is no regular file.
@@ -34,10 +34,10 @@ class InputFile {
   /// `Error(input)`.
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
 
-  /// All of it, as `read_text` has it.
+  /// The whole file, as `read_text` returns it.
   [[nodiscard]] std::string text(std::int64_t max_bytes) const;
 
-  /// As the system tells them now. Throw `Error(input)`.
+  /// The current values. Throw `Error(input)`.
   [[nodiscard]] FileState state() const;
   [[nodiscard]] std::int64_t size() const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -49,11 +49,11 @@ class InputFile {
   base::Descriptor descriptor_;
 };
 
-/// The whole text of a file. Throws `Error(input)` if it cannot be opened, is no regular file, or has more
-/// than `max_bytes`, of which none is kept in memory.
+/// The contents of a file. Throws `Error(input)` if it cannot be opened, is not a regular file, or has more
+/// than `max_bytes`, none of which is kept in memory.
 [[nodiscard]] std::string read_text(const std::string& path, std::int64_t max_bytes);
 
-/// Bytes that this process may still take of its machine, by the tightest of its limits.
+/// Bytes that this process can still allocate, by the tightest of its limits.
 [[nodiscard]] std::int64_t memory_left();
 
 }  // namespace tessera::files

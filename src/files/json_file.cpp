@@ -18,12 +18,12 @@ using Json = nlohmann::json;
 
 constexpr std::size_t max_levels = 64;
 
-/// A text of the file in quotes and ASCII, whatever is in it.
+/// A string of the file, quoted and escaped to ASCII.
 std::string printable(const std::string& text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-/// Makes the document of a text's events, as long as there is memory for it.
+/// Builds the document from the parser's events within a limit on memory.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   explicit Builder(std::int64_t memory) : memory_(memory) {}
@@ -57,7 +57,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   [[nodiscard]] Json take() { return std::move(root_); }
 
  private:
-  // About what the standard library takes. An array's storage is twice as large while it grows.
+  // Approximately what the standard library allocates. An array's storage doubles while it grows.
   static constexpr std::size_t element_bytes = 2 * sizeof(Json);
   static constexpr std::size_t text_bytes = 48;
   static constexpr std::size_t member_bytes = 112;
@@ -68,7 +68,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     fault_ = std::move(why);
     return false;
   }
-  /// Puts a value where it belongs.
+  /// Adds a value to the innermost open container.
   bool add(Json value) { return insert(std::move(value)) != nullptr; }
   Json* insert(Json value) {
     charge(element_bytes);
@@ -97,7 +97,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::int64_t memory_;
   std::int64_t taken_ = 0;
   Json root_;
-  std::vector<Json*> open_;  ///< containers that are not closed: nothing moves the elements that they are
+  std::vector<Json*> open_;  ///< containers that are not closed; their addresses are stable
   Json* member_ = nullptr;
   std::string fault_;
 };
@@ -111,12 +111,12 @@ std::string_view kind_of(const Json& value) {
                              : "true or false";
 }
 
-/// What an error shows of a value.
+/// An excerpt of a value for error messages.
 std::string shown(const Json& value) {
   return value.is_number() ? value.dump() : std::string(kind_of(value));
 }
 
-/// Finds `wanted` below `value` by where it is in memory, and says how it is reached.
+/// Finds `wanted` below `value` by its address, and returns the path to it.
 bool find_path(const Json& value, const Json& wanted, std::string& path) {
   if (&value == &wanted) return true;
   const std::size_t before = path.size();
@@ -210,7 +210,7 @@ bool JsonField::truth() const {
   return value_->get<bool>();
 }
 double JsonField::number() const {
-  // The parser refuses what is beyond the range of doubles.
+  // The parser rejects numbers beyond the range of doubles.
   if (!value_->is_number()) refuse(fmt::format("is {}, and not a number", shown(*value_)));
   return value_->get<double>();
 }

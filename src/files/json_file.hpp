@@ -11,9 +11,8 @@
 #include <string_view>
 #include <vector>
 
-/// JSON that anyone may have written: nothing in it is believed. A field is taken with its type and range,
-/// and one that has another is an `Error(input)` of one line that names the file, the field and what it must
-/// be:
+/// Untrusted JSON. Every field is read with the type and range it must have; any other is an `Error(input)`
+/// of one line that names the file, the field and what was expected:
 ///
 ///     model.json: is damaged: design.blocks[2].map.rows: is -1, and not a whole number from 0 to 2147483647
 namespace tessera::files {
@@ -21,12 +20,12 @@ namespace tessera::files {
 class JsonFile;
 
 /// A value of a `JsonFile`, which must outlive it. Every member but `find` throws `Error(input)` if the value
-/// is not what it is asked for.
+/// does not have the requested type.
 class JsonField {
  public:
   JsonField(const JsonFile& file, const nlohmann::json& value) noexcept : file_(&file), value_(&value) {}
 
-  /// A member of an object; `find` has nothing for one that is absent or null.
+  /// A member of an object; `find` returns nothing for one that is absent or null.
   [[nodiscard]] JsonField at(std::string_view name) const;
   [[nodiscard]] std::optional<JsonField> find(std::string_view name) const;
 
@@ -42,12 +41,12 @@ class JsonField {
   [[nodiscard]] double number() const;
   /// JSON has no infinities and no NaN: null stands for them, and is NaN here.
   [[nodiscard]] double number_or_nan() const;
-  /// A whole number of this range.
+  /// An integer in this range.
   template <std::signed_integral Integer = int>
   [[nodiscard]] Integer whole(Integer least = 0, Integer most = std::numeric_limits<Integer>::max()) const {
     return static_cast<Integer>(whole_from(least, most));
   }
-  /// A place among `size` things.
+  /// An index below `size`.
   [[nodiscard]] std::size_t index_below(std::size_t size) const;
 
   [[nodiscard]] std::vector<double> numbers() const;
@@ -55,7 +54,7 @@ class JsonField {
   [[nodiscard]] std::vector<double> numbers_or_nan() const;
   [[nodiscard]] std::vector<std::string> texts() const;
 
-  /// Throws `Error(input)`: the file is damaged here. `why` goes on after the field's name.
+  /// Throws `Error(input)`: the file is damaged at this value. `why` follows the field's name in the message.
   [[noreturn]] void refuse(std::string_view why) const;
 
  private:
@@ -66,16 +65,16 @@ class JsonField {
   const nlohmann::json* value_;
 };
 
-/// The whole of a JSON text, with the name that errors give it.
+/// A parsed JSON text, with the name that errors use for it.
 ///
-/// While it is read, what it takes of memory is counted, and held against what is left: `[[],[],…` takes
-/// twenty times its own size. What is nested over 64 levels deep, or has a field twice, is refused.
+/// Memory is counted during parsing and limited to what is available: `[[],[],…` needs twenty times its own
+/// size. Nesting of more than 64 levels and duplicate fields are rejected.
 class JsonFile {
  public:
   /// Reads a file; `what` it should be, as "a model that tessera-fit wrote". Throws `Error(input)` as
   /// `read_text` does, and for what is no JSON, with the byte.
   JsonFile(const std::string& path, std::string_view what);
-  /// The same of a text.
+  /// Parses a text in memory in the same way.
   [[nodiscard]] static JsonFile parsed(std::string_view text, std::string name, std::string_view what);
   ~JsonFile();
   JsonFile(JsonFile&&) noexcept;
@@ -83,15 +82,15 @@ class JsonFile {
 
   [[nodiscard]] JsonField root() const noexcept { return {*this, *root_}; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Size of the text, which bounds what a count in it may stand for.
+  /// Size of the text, an upper bound for counts in it.
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
-  /// CRC-32 of the text, as eight hexadecimal digits: tells a file from another, and is no signature.
+  /// CRC-32 of the text, as eight hexadecimal digits: it distinguishes files and is not a signature.
   [[nodiscard]] const std::string& checksum() const noexcept { return checksum_; }
 
  private:
   friend class JsonField;
   JsonFile(std::string_view text, std::string name, std::string_view what);
-  /// The field of a value: "design.blocks[2].map".
+  /// The path of a value: "design.blocks[2].map".
   [[nodiscard]] std::string path_of(const nlohmann::json& value) const;
 
   std::unique_ptr<nlohmann::json> root_;
@@ -100,7 +99,7 @@ class JsonFile {
   std::string checksum_;
 };
 
-/// The checksum of a text as `JsonFile::checksum` has it.
+/// The checksum that `JsonFile::checksum` computes, of a text.
 [[nodiscard]] std::string checksum_of(std::string_view text);
 
 }  // namespace tessera::files

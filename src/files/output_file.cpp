@@ -29,7 +29,7 @@ constexpr std::size_t random_digits = 16;
 
 std::string random_name() {
   std::uint64_t number = 0;
-  // Only a system without /dev/urandom has none; the exclusive creation holds all the same.
+  // Fails only without /dev/urandom; exclusive creation is safe without it.
   if (::getrandom(&number, sizeof number, 0) != sizeof number)
     number = static_cast<std::uint64_t>(::getpid());
   return fmt::format("{}{:016x}{}", temporary_prefix, number, temporary_suffix);
@@ -42,8 +42,8 @@ bool is_random_name(std::string_view name) {
          digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Removes the regular files of this user in a folder whose names `is_stale` takes, and that no process
-/// writes any more: whoever writes one holds its lock. Asks `may_remove` when it has the lock itself.
+/// Removes regular files of this user in a folder whose names match `is_stale` and which no process is still
+/// writing: a writer holds a lock on its file. Calls `may_remove` while it holds the lock itself.
 void remove_abandoned(int folder, const std::function<bool(std::string_view)>& is_stale,
                       const std::function<bool()>& may_remove) {
   const int listed = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -54,7 +54,7 @@ void remove_abandoned(int folder, const std::function<bool(std::string_view)>& i
   }
   while (const dirent* entry = ::readdir(entries.get())) {
     if (!is_stale(entry->d_name)) continue;
-    // An exclusive lock on NFS is for those who may write.
+    // An exclusive lock on NFS needs write access.
     const base::Descriptor file(
         ::openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const auto status = file.status();
@@ -66,8 +66,8 @@ void remove_abandoned(int folder, const std::function<bool(std::string_view)>& i
 
 enum class Hold { held, lost, unknown };
 
-/// Whether a new temporary file is this process's to write: not where another has just taken it for
-/// abandoned. On a file system without locks nobody removes any. Unknown: with the reason in `errno`.
+/// Whether this process owns its new temporary file: another may just have removed it as abandoned. On a file
+/// system without locks no file is removed. If unknown, `errno` has the reason.
 Hold hold(const base::Descriptor& file) {
   if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
   const auto status = file.status();
@@ -100,7 +100,7 @@ std::string OutputFile::target() const {
   return (fs::path(folder_name_) / name_).string();
 }
 
-/// The folder and the name in it, links followed.
+/// The folder and the name in it, with links resolved.
 void OutputFile::find_target() {
   constexpr int max_links = 40;  // as Linux follows
   fs::path target = path_;
@@ -111,7 +111,7 @@ void OutputFile::find_target() {
       break;
     }
     if (!S_ISLNK(status.st_mode)) {
-      // A rename would put a regular file into the place of a device.
+      // A rename would replace a device by a regular file.
       if (S_ISDIR(status.st_mode)) refuse("is a directory");
       if (!S_ISREG(status.st_mode)) refuse("is no regular file");
       if (!replaced_) replaced_ = Access{static_cast<mode_t>(status.st_mode & 0777), status.st_gid};
@@ -127,7 +127,7 @@ void OutputFile::find_target() {
   name_ = target.filename().string();
   folder_name_ = target.has_parent_path() ? target.parent_path().string() : ".";
   folder_ = base::Descriptor(::open(folder_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // One may write into a folder that one may not list.
+  // A folder may be writable without being readable.
   if (!folder_.is_open() && errno == EACCES)
     folder_ = base::Descriptor(::open(folder_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder_.is_open() || name_.empty()) fail("cannot be created");
@@ -172,14 +172,14 @@ void OutputFile::write(std::span<const double> values) {
 }
 
 void OutputFile::flush() {
-  // Some file systems report a full disk only here.
+  // Some file systems report a full disk only when a file is flushed.
   if (!descriptor_.flush()) fail("cannot be written");
 }
 
 void OutputFile::hand_on_access() const {
   if (!replaced_) return;
   mode_t permissions = replaced_->permissions;
-  // What the old group might do is not for another group to do.
+  // Permissions of the old group must not pass to another group.
   if (::fchown(descriptor_.number(), static_cast<uid_t>(-1), replaced_->group) != 0)
     permissions &= ~static_cast<mode_t>(070) | (permissions & 07) << 3;
   if (::fchmod(descriptor_.number(), permissions) != 0) fail("cannot be written");
@@ -191,8 +191,8 @@ void OutputFile::commit() {
   if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str()) != 0)
     fail("cannot be written");
   committed_ = true;
-  // The name is on the disk once the folder is. Some folders cannot be flushed, and say so; one that may not
-  // be listed is flushed with all of its file system.
+  // The name is durable once the folder is flushed. Some file systems refuse to flush folders; for a folder
+  // that cannot be opened the whole file system is flushed.
   const bool named = folder_.flush() || (errno == EBADF && ::syncfs(descriptor_.number()) == 0);
   if (!named) fail("cannot be written");
 }

@@ -14,22 +14,22 @@
 
 namespace tessera::files {
 
-/// A file that appears whole or not at all: it is written beside its place under a temporary name, and
-/// takes its place when `commit` has seen every byte reach the disk. Without `commit` the temporary
-/// file is removed; those that killed programs of this user have left in the folder are removed too.
-/// Throws `tessera::Error(input)` naming the path and the system's reason.
+/// A file that is replaced atomically: it is written under a temporary name in the same folder and renamed by
+/// `commit` once every byte has been flushed to disk. Without `commit` the temporary file is removed, as are
+/// temporary files of this user that killed programs have left in the folder. Throws `tessera::Error(input)`
+/// with the path and the system's reason.
 ///
-/// The folder may be one where others write. The temporary file has a random name, is created exclusively and
-/// never through a link. A symbolic link at the path is followed if it is this user's or root's, so that the
-/// link stays and what it leads to is replaced; another user's link is refused, since it says whose file that
-/// is to be. A file that is replaced hands on its permissions, and its group where this user is in it.
+/// The folder may be writable by others. The temporary file has a random name, is created exclusively and
+/// never through a link. A symbolic link at the path is followed if this user or root owns it, so that its
+/// target is replaced and the link stays; a link of another user is refused, since that user would choose the
+/// target. The new file inherits the permissions of the old one, and its group if this user is a member.
 class OutputFile {
  public:
-  /// Creates the temporary file, so that a place that cannot be written is found before the work is done: an
-  /// empty path, and one of a directory or device, too.
+  /// Creates the temporary file, so that a path that cannot be written is refused before the work is done; an
+  /// empty path, a directory and a device are refused likewise.
   explicit OutputFile(std::string path);
-  /// One beside another, which belongs to it: in its folder, under its name with a suffix, with the access of
-  /// what the other replaces.
+  /// A companion of another file: in the same folder, named with a suffix, with the permissions of the file
+  /// that the other replaces.
   OutputFile(const OutputFile& owner, std::string_view suffix);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -37,20 +37,20 @@ class OutputFile {
 
   void write(std::string_view text);
   void write(std::span<const double> values);  ///< as they are in memory
-  /// Sees every byte reach the disk: what is left to `commit` is a rename. For files that are one result.
+  /// Flushes every byte to disk, so that `commit` is only a rename: for several files that form one result.
   void flush();
-  /// Takes its place: file and name are on the disk then. This object holds the file until its own end.
+  /// Renames it to its path and flushes the folder. The lock is held until destruction.
   void commit();
-  /// Removes the regular files of this user in the folder whose names `is_stale` takes, as far as no process
-  /// holds them as its own to write and this file has kept its place. After `commit`.
+  /// Removes regular files of this user in the folder whose names match `is_stale`, unless a process is still
+  /// writing them or this file has been replaced meanwhile. Call it after `commit`.
   void remove_beside(const std::function<bool(std::string_view name)>& is_stale) const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Where it goes, links followed: the name in the folder.
+  /// The name in the folder, with links resolved.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::string target() const;
 
  private:
-  /// Of the file that is replaced.
+  /// Attributes of the file that is replaced.
   struct Access {
     mode_t permissions;
     gid_t group;

@@ -11,37 +11,35 @@
 #include <string_view>
 #include <tessera/printable.hpp>
 
-/// What is said beside a result never decides about it: a log whose disk is full, or that nobody reads any
-/// more, ends no program.
+/// Diagnostics never change the outcome of a program: a log on a full disk or a closed pipe is not an error.
 namespace tessera::files {
 
-/// Writes to a log as it is, and flushes it. What cannot be written is dropped: false, with `errno`.
+/// Writes text unchanged to a log and flushes it. Returns false, with `errno`, if it could not be written.
 inline bool say_raw(std::string_view text, std::FILE* log) noexcept {
   const bool said = std::fwrite(text.data(), 1, text.size(), log) == text.size() && std::fflush(log) == 0;
   if (!said) std::clearerr(log);
   return said;
 }
 
-/// Writes lines, without what a terminal would take for a command.
+/// Writes lines without terminal control sequences.
 inline bool say(std::string_view lines, std::FILE* log = stderr) noexcept {
   const bool said = write_printable(log, {lines}, Lines::many);
   if (!said) std::clearerr(log);
   return said;
 }
-/// Writes texts as one line, whatever is in them, and ends it.
+/// Writes texts as exactly one line.
 inline bool say_line(std::initializer_list<std::string_view> texts, std::FILE* log = stderr) noexcept {
   const bool said = write_printable(log, texts);
   if (!said) std::clearerr(log);
   return said;
 }
 
-/// To be called first in a program. A log that is closed fails to be written, without a signal; and where a
-/// standard descriptor is closed, no file or connection gets its number, and with it what is meant for the
-/// log.
+/// Call it first in a program. Writing to a closed log then fails without a signal, and closed standard
+/// descriptors are reserved, so that no file or connection gets their numbers and the log's text.
 inline void keep_logs_harmless() noexcept {
   std::signal(SIGPIPE, SIG_IGN);
-  // Opened for the other direction, so that using them is an error and not silence. The lowest free number is
-  // taken, so that those before are open by then.
+  // Opened for the opposite direction, so that using them is an error. The lowest free number is assigned, so
+  // that lower ones are open by then.
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
       static_cast<void>(::open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY));

@@ -9,19 +9,19 @@
 #include <tessera/error.hpp>
 #include <tessera/printable.hpp>
 
-/// Standard output, with `flush_output` at its end. All throw `Error(input)` with the system's reason: a
-/// full disk is an error, not half an answer.
+/// Standard output; `flush_output` completes it. All throw `Error(input)` with the system's reason: a full
+/// disk is an error, not a truncated result.
 namespace tessera::files {
 
 [[noreturn]] inline void refuse_output() {
   throw Error(ErrorCode::input, std::string("standard output cannot be written: ") + std::strerror(errno));
 }
 
-/// Data for another program, as they are.
+/// Writes data for another program, unchanged.
 inline void write_data(std::string_view data) {
   if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size()) refuse_output();
 }
-/// A text to be read, without what a terminal would take for a command.
+/// Writes text for a person, without terminal control sequences.
 inline void write_output(std::string_view text) {
   write_data(printable(text, Lines::many));
 }

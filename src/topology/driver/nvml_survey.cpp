@@ -77,7 +77,7 @@ void read_memory(const nvml::Api& api, nvml::Device device, DeviceInfo& info) {
     info.free_memory_bytes = static_cast<std::int64_t>(memory.free);
     return;
   }
-  // A GPU that shares the host's memory has none of its own to tell of.
+  // A GPU that shares the host's memory reports none of its own.
   struct sysinfo host {};
   if (info.integrated && sysinfo(&host) == 0) {
     info.total_memory_bytes = static_cast<std::int64_t>(host.totalram) * host.mem_unit;
@@ -90,8 +90,8 @@ int read_clock(const nvml::Api& api, nvml::Device device, nvml::Clock clock) {
   return call(api.max_clock, device, clock, &mhz) == Status::success ? static_cast<int>(mhz) : 0;
 }
 
-/// The instances of a GPU in MIG mode. What the driver tells only of the whole GPU is inherited; the
-/// memory bus is shared out in proportion to memory, as the hardware's slices are.
+/// The instances of a GPU in MIG mode. What the driver reports for the whole GPU only is inherited; the
+/// width of the memory bus is divided in proportion to memory, as the hardware's slices are.
 std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, const DeviceInfo& whole) {
   std::vector<MigInstance> instances;
   unsigned slots = 0;

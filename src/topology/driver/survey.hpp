@@ -23,16 +23,17 @@ struct Gpu {
   std::vector<MigInstance> instances;
 };
 
-/// What the driver answers, as plain data: tests write one by hand.
+/// What the driver reports, as plain data, so that tests can construct it.
 struct Survey {
   std::vector<Gpu> gpus;                ///< those that this process may open
-  std::vector<std::string> unreadable;  ///< for each of the others, why not
+  std::vector<std::string> unreadable;  ///< for each of the others, the reason
   int cuda_version = 0;                 ///< what the driver supports, 1000 x major + 10 x minor
-  std::optional<Absence> absence;       ///< the driver could not be asked at all
+  std::optional<Absence> absence;       ///< present if the driver could not be queried at all
 };
 
-/// Asks the driver through NVML, which is opened here and closed again. Makes no context and does not
-/// initialise CUDA. Never throws on account of the driver. Cost: about 60 ms for one GPU, 130 ms for 8.
+/// Queries the driver through NVML, which is opened and closed here. Creates no context and does not
+/// initialise CUDA. Failures of the driver are reported in the result, not thrown. Cost: about 60 ms for one
+/// GPU, 130 ms for 8.
 [[nodiscard]] Survey survey_nvml();
 
 }  // namespace tessera::inline TESSERA_ABI::detail

@@ -22,7 +22,7 @@ struct Candidate {
   [[nodiscard]] bool operator==(const Candidate&) const = default;
 };
 
-/// What an entry that names the GPU itself stands for; nothing for a GPU in MIG mode without instances.
+/// The device that an entry naming the GPU itself selects; empty for a GPU in MIG mode without instances.
 std::optional<Candidate> usable(const Gpu& gpu) {
   if (!gpu.mig_mode) return Candidate{&gpu, nullptr};
   if (gpu.instances.empty()) return std::nullopt;

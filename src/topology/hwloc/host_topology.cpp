@@ -34,11 +34,11 @@ int cores_touching(hwloc_topology_t topology, hwloc_const_bitmap_t cpuset) {
   hwloc_obj_t core = nullptr;
   while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr)
     if (hwloc_bitmap_intersects(core->cpuset, cpuset)) ++cores;
-  // Some virtual machines show threads only.
+  // Some virtual machines report hardware threads only.
   return cores > 0 ? cores : hwloc_bitmap_weight(cpuset);
 }
 
-/// Memory of a GPU that the host can address appears as a NUMA node; no core is near to it.
+/// GPU memory that the host can address appears as a NUMA node without cores.
 bool is_host_memory(hwloc_obj_t node) {
   return node->subtype == nullptr || std::string_view(node->subtype) != "GPUMemory";
 }
@@ -57,8 +57,8 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) throw Error(ErrorCode::job_fault, "hwloc cannot be initialised");
   topology_.reset(topology);
-  // A scheduler's cgroup may leave this rank only some cores and memory. The rest must stay in the tree, or a
-  // GPU beside it would have no NUMA node.
+  // A scheduler's cgroup may restrict this rank to some cores and memory. The others must stay in the tree:
+  // without them a GPU beside them would have no NUMA node.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   // hwloc's GPU plugins, where installed, would initialise CUDA and other runtimes with every GPU visible.
@@ -116,8 +116,8 @@ Nearness HostTopology::nearness(const PciId& pci) const {
   hwloc_bitmap_and(mine.get(), near->cpuset, allowed_.get());
   if (hwloc_bitmap_iszero(mine.get()) == 0) out.near_cpuset = list_text(mine.get());
 
-  // Below the root the device is near to every NUMA node of its ancestor, and the first stands for them;
-  // at the root of a machine with several, hwloc does not know.
+  // Below the root the device is local to every NUMA node of its ancestor, and the first represents them;
+  // at the root of a machine with several nodes, the locality is not known.
   const bool known = near != root || hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1;
   hwloc_obj_t node = nullptr;
   while (known && out.numa_node < 0 &&

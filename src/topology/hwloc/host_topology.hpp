@@ -13,10 +13,10 @@ struct hwloc_topology;
 
 namespace tessera::inline TESSERA_ABI::detail {
 
-/// Where a PCI device is, seen from the cores of this rank.
+/// The locality of a PCI device relative to the cores of this rank.
 struct Nearness {
   int numa_node = -1;       ///< hwloc OS index; -1 if not known
-  std::string near_cpuset;  ///< near cores that this rank may use, an hwloc list; empty if there is none
+  std::string near_cpuset;  ///< local cores that this rank may use, an hwloc list; empty if there are none
   int distance = 0;         ///< as `ProbedDevice::distance`
 };
 

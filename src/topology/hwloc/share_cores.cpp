@@ -9,7 +9,7 @@
 namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
-/// Counts the ranks that have a thing of their node in common, and each one's place among them.
+/// Counts the ranks that share a resource of their node, and the index of each among them.
 template <class Thing>
 class Sharers {
  public:
@@ -19,7 +19,7 @@ class Sharers {
     int ranks = 1;
     int before = 0;
   };
-  /// To be asked once for each rank, in their order.
+  /// Called once for each rank, in rank order.
   Place next(int node, const Thing& thing) { return {all_.at({node, thing}), taken_[{node, thing}]++}; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace tessera::inline TESSERA_ABI::detail {
 
-/// What one rank may use, by itself.
+/// The host resources that one rank may use, regardless of the others.
 struct RankCores {
   int node = 0;
   std::string cpuset;
@@ -17,15 +17,15 @@ struct RankCores {
   std::vector<CpuQuota> quotas;
 };
 
-/// What that comes to beside the other ranks.
+/// The threads that result for a rank once the other ranks are considered.
 struct CoreShare {
-  int usable = 1;    ///< threads that the rank could keep busy alone
+  int usable = 1;    ///< threads that the rank could keep busy if it were alone
   int fair = 1;      ///< its share where ranks of its node have the same cpuset or cgroup
-  std::string from;  ///< what sets `fair`
+  std::string from;  ///< the limit that determines `fair`
 };
 
-/// Each rank's share of the cores and of every quota over it, in whole threads, at least 1; what is left over
-/// goes to the lower ranks. Cpusets that overlap without being equal are not divided. Pure.
+/// Each rank's share of the cores and of every quota over it, in whole threads, at least 1; the remainder
+/// goes to the lowest ranks. Cpusets that overlap without being equal are not divided. Pure.
 ///
 ///     two ranks of one node with the cpuset "0-4"                    ->  3 and 2
 ///     the same, both below a cgroup with a quota of 2.5 cores        ->  1 and 1

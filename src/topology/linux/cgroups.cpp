@@ -21,15 +21,15 @@ bool lists(std::string_view comma_separated, std::string_view word) {
   return std::ranges::find(parts, word) != parts.end();
 }
 
-/// A hierarchy of cgroups that is mounted, or a part of one.
+/// A mounted hierarchy of cgroups, or a mounted part of one.
 struct Mount {
   int version = 2;
-  std::string options;  ///< of version 1: its controllers among them
-  fs::path root;        ///< the cgroup that is mounted
-  fs::path point;       ///< where
+  std::string options;  ///< version 1: its controllers are among them
+  fs::path root;        ///< the cgroup at the mount point
+  fs::path point;       ///< the mount point
 };
 
-/// The kernel writes a blank in a path as \040, and so on.
+/// The kernel escapes blanks in a path as \040, and other characters likewise.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -81,7 +81,7 @@ std::optional<fs::path> path_in(const fs::path& root, int version, std::string_v
   return std::nullopt;
 }
 
-/// `path` from `mount_root` on; nothing if it is not below it, or outside the namespace ("/../job").
+/// `path` relative to `mount_root`; empty if it is not below it, or outside the namespace ("/../job").
 std::optional<fs::path> below(const fs::path& path, const fs::path& mount_root) {
   const fs::path rest = path.lexically_relative(mount_root);
   const bool leads_out =
@@ -93,7 +93,7 @@ std::optional<fs::path> below(const fs::path& path, const fs::path& mount_root) 
 void append(std::vector<Cgroup>& all, const fs::path& root, int version, std::string_view controller) {
   const auto path = path_in(root, version, controller);
   if (!path) return;
-  // Of several mounts the one that shows most.
+  // Of several mounts, the one with the largest part of the hierarchy.
   std::optional<fs::path> longest;
   fs::path point;
   for (const Mount& mount : mounts(root)) {

@@ -15,10 +15,10 @@ struct Cgroup {
   int version = 2;
 };
 
-/// The cgroups that hold this process to what `controller` ("cpu", "memory") is told: its own first, then up
-/// to the one that is mounted, for version 1 and then for version 2; where one of the two does not have the
-/// controller, its folders have no file of it. Empty where /proc does not tell, or where the process is not
-/// below what is mounted.
+/// The cgroups whose limits for `controller` ("cpu", "memory") apply to this process: its own first, then its
+/// ancestors up to the mount point, for version 1 and then for version 2; the folders of a version without
+/// the controller contain no file of it. Empty if /proc does not list them, or if the process is not below a
+/// mount point.
 [[nodiscard]] std::vector<Cgroup> cgroups_of_this_process(const std::filesystem::path& root,
                                                           std::string_view controller);
 

@@ -9,7 +9,7 @@ namespace tessera::inline TESSERA_ABI::detail {
 
 [[nodiscard]] std::string this_hostname();
 
-/// A random number that the kernel drew when this machine started; empty where it does not tell.
+/// The random identifier that the kernel generated at boot; empty if it cannot be read.
 [[nodiscard]] std::string this_boot_id();
 
 }  // namespace tessera::inline TESSERA_ABI::detail

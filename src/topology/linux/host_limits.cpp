@@ -25,16 +25,16 @@ using detail::number_in;
 using detail::number_of;
 using detail::take_number;
 
-/// No machine has as much: version 1 writes such a number where there is no limit.
+/// More than any machine has: version 1 reports such a number where there is no limit.
 constexpr std::int64_t absurd_bytes = std::int64_t{1} << 60;
 
-/// A number of units as bytes, at most `absurd_bytes`, so that sums and differences of a few are numbers too,
-/// whatever the files say.
+/// A number of units as bytes, at most `absurd_bytes`, so that sums and differences of a few do not overflow,
+/// whatever the files contain.
 std::int64_t bytes_of(std::optional<std::int64_t> count, std::int64_t unit = 1) {
   return std::clamp<std::int64_t>(count.value_or(0), 0, absurd_bytes / unit) * unit;
 }
 
-/// What an absolute path is under `root`.
+/// An absolute path, relocated below `root`.
 fs::path under(const fs::path& root, const fs::path& path) {
   return root / path.relative_path();
 }
@@ -59,18 +59,18 @@ std::optional<CpuQuota> quota_of(const fs::path& root, const Cgroup& cgroup) {
                   file.string()};
 }
 
-/// What a cgroup uses that the kernel would not give up for another allocation.
+/// Memory of a cgroup that the kernel could not reclaim for another allocation.
 std::int64_t held_bytes(const fs::path& folder, int version) {
   const char* const usage = version == 2 ? "memory.current" : "memory.usage_in_bytes";
   std::int64_t held = bytes_of(number_in(folder / usage));
   const fs::path details = folder / "memory.stat";
-  const std::string total = version == 2 ? "" : "total_";  // of the cgroups below, too
+  const std::string total = version == 2 ? "" : "total_";  // includes the cgroups below
   for (const char* dropped : {"active_file", "inactive_file", "slab_reclaimable"})
     held -= bytes_of(number_of(details, total + dropped));
   return std::max<std::int64_t>(held, 0);
 }
 
-/// Swap that a cgroup of this limit may use beside its memory, of what is free.
+/// Free swap that a cgroup with this limit may use in addition to its memory.
 std::int64_t swap_bytes(const fs::path& folder, int version, std::int64_t limit, std::int64_t free_swap) {
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
   if (version == 2) {
@@ -88,7 +88,7 @@ void append_cgroups(std::vector<MemoryLimit>& all, const fs::path& root, std::in
   for (std::size_t i = 0; i < cgroups.size(); ++i) {
     const auto& [place, version] = cgroups[i];
     const fs::path folder = under(root, place);
-    // In version 1 a cgroup's children may stand outside its limit.
+    // In version 1 a cgroup's children may be exempt from its limit.
     if (version == 1 && i > 0 && first_line(folder / "memory.use_hierarchy") == "0") parents_count = false;
     if (version == 1 && !parents_count) continue;
     const auto files =

@@ -36,7 +36,7 @@ std::optional<std::int64_t> number_of(const std::filesystem::path& file, std::st
     std::string_view rest = line;
     if (!rest.starts_with(key)) continue;
     rest.remove_prefix(key.size());
-    // One key may be the beginning of another.
+    // One key may be a prefix of another.
     if (rest.starts_with(' ') || rest.starts_with('\t')) return take_number(rest);
   }
   return std::nullopt;

@@ -9,20 +9,21 @@
 #include <string>
 #include <string_view>
 
-// What the kernel tells in small files of text. What is not there, or written otherwise, is nothing.
+// Values that the kernel provides in small text files. A file that is absent or malformed gives an empty
+// value.
 namespace tessera::inline TESSERA_ABI::detail {
 
 /// The first line of a file; empty if there is none.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
 
-/// The number that `text` begins with, after blanks, up to its end or the next blank, and takes it off the
-/// text. Nothing for anything else: "max", "unlimited", a number that does not fit.
+/// Parses the number at the beginning of `text`, after blanks, up to the next blank or the end, and removes
+/// it from the text. Empty for anything else: "max", "unlimited", a number out of range.
 [[nodiscard]] std::optional<std::int64_t> take_number(std::string_view& text);
 
-/// The number that a file begins with.
+/// The number at the beginning of a file.
 [[nodiscard]] std::optional<std::int64_t> number_in(const std::filesystem::path& file);
 
-/// The number behind `key` in a file of lines "key number".
+/// The value of `key` in a file of lines "key number".
 [[nodiscard]] std::optional<std::int64_t> number_of(const std::filesystem::path& file, std::string_view key);
 
 }  // namespace tessera::inline TESSERA_ABI::detail

@@ -8,8 +8,8 @@
 
 namespace tessera::inline TESSERA_ABI::detail {
 
-/// What is wrong with a folder below one where everybody may write; empty if it is no link, and this user's
-/// alone.
+/// Why a folder below a world-writable one cannot be trusted; empty if it is a directory, no link, that only
+/// this user may write.
 [[nodiscard]] std::string problem_of_private_folder(const std::filesystem::path& folder);
 
 }  // namespace tessera::inline TESSERA_ABI::detail

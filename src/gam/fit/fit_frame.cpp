@@ -43,7 +43,7 @@ class FitRun {
   FitRun(const FitContext& fit, Frame frame) : fit_(fit), frame_(std::move(frame)) {}
 
   FittedModel run() {
-    rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
+    look_at_response();
     rows_.design = &model_.design;
     rows_.on_devices = make_device_table(fit_.job);
     require_memory(fit_, frame_);
@@ -62,6 +62,10 @@ class FitRun {
   }
 
  private:
+  void look_at_response() {
+    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the checks of the response");
+    rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
+  }
   [[nodiscard]] Workers workers() const { return {fit_.job.comm(), fit_.job.host_team()}; }
 
   /// The design with its constraints and side conditions, but for what the first working model leaves out.
@@ -123,15 +127,16 @@ class FitRun {
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
     measure_deviance(fit_, *pass_, rows_, model_);
-    model_.aic = akaike(fit_, rows_, model_);
-    model_.outline = outline();
+    outline();
     model_.verdict = to_string(fit_.job.last_verdict());
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->fallback().empty())
       model_.verdict = fit_.checkpoint->fallback();
   }
-  DataOutline outline() {
+  void outline() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "outline", "the outline of the data");
-    return outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
+    model_.aic = akaike(fit_, rows_, model_);
+    model_.outline =
+        outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
   }
 
   void return_from_centred() {

@@ -27,8 +27,9 @@ namespace {
 using base::at;
 
 /// *Collective.* X of the rows of the job's sample on rank 0; nothing on the others.
-Matrix sampled_columns(const mpi::Communicator& comm, const Frame& frame, const Design& design) {
-  const std::vector<std::int64_t> sample = local_sample(comm, frame);
+Matrix sampled_columns(const Workers& workers, const Frame& frame, const Design& design) {
+  const mpi::Communicator& comm = workers.comm;
+  const std::vector<std::int64_t> sample = local_sample(workers, frame);
   const auto width = at(design.coef_size);
   std::vector<double> mine(sample.size() * width);
   for (std::size_t i = 0; i < sample.size(); ++i) {
@@ -100,7 +101,7 @@ Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design
 
   const Design part = part_of(design, compared_blocks(design, nested_smooths(design)));
   ColumnSums columns;
-  columns.sample = sampled_columns(job.comm(), *rows.frame, part);
+  columns.sample = sampled_columns({job.comm(), job.host_team()}, *rows.frame, part);
   std::vector<std::vector<int>> dropped;
   together(job.comm(), [&] {
     if (job.comm().rank() != 0) return;
@@ -138,12 +139,12 @@ std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const 
 
 /// *Collective.* Throws where a combination is not zero in the job's sample but for rounding: X'WX has half
 /// the digits of X, and what it takes for nothing may be something.
-void check_in_sample(const mpi::Communicator& comm, const Frame& frame, const Design& design,
+void check_in_sample(const Workers& workers, const Frame& frame, const Design& design,
                      std::span<const DeterminedColumn> columns) {
   constexpr double rounding = 1e-9;
   std::vector<double> largest(2 * columns.size());  // of the sum, and of the sum of its terms' sizes
   std::vector<double> x(at(design.coef_size));
-  for (const std::int64_t row : local_sample(comm, frame)) {
+  for (const std::int64_t row : local_sample(workers, frame)) {
     coefficient_row(frame, design, at(row), x);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       double sum = 0;
@@ -157,7 +158,7 @@ void check_in_sample(const mpi::Communicator& comm, const Frame& frame, const De
       largest[2 * i + 1] = std::max(largest[2 * i + 1], size);
     }
   }
-  if (!largest.empty()) comm.allreduce(std::span(largest), mpi::Reduction::max);
+  if (!largest.empty()) workers.comm.allreduce(std::span(largest), mpi::Reduction::max);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].zero || !(largest[2 * i] > rounding * largest[2 * i + 1])) continue;
     throw Error(ErrorCode::input,
@@ -176,7 +177,7 @@ Design without_determined_columns(Job& job, const Rows& rows, Design design, con
   });
   columns = told_by_root(job.comm(), design, std::move(columns));
   if (columns.empty()) return design;
-  check_in_sample(job.comm(), *rows.frame, design, columns);
+  check_in_sample({job.comm(), job.host_team()}, *rows.frame, design, columns);
   return without_determined(std::move(design), columns);
 }
 

@@ -9,6 +9,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 namespace tessera::gam {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 constexpr int outline_parts = 60;
 /// Sampled rows that a thread takes in one go.
 constexpr std::int64_t rows_per_look = 256;
+/// And stretches that it counts at a time.
+constexpr std::int64_t stretches_per_look = 64;
 
 using base::at;
 
@@ -99,22 +103,30 @@ std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most) {
   return sample;
 }
 
-std::vector<std::int64_t> local_sample(const mpi::Communicator& comm, const Frame& frame) {
-  const auto mine =
-      static_cast<std::int64_t>(std::count(frame.complete.begin(), frame.complete.end(), std::uint8_t{1}));
-  const std::vector<std::int64_t> counts = comm.allgather(mine);
+std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame) {
+  constexpr std::int64_t stretch = 4096;
+  const auto end = static_cast<std::int64_t>(frame.complete.size());
+  std::vector<std::int64_t> complete_rows(at((end + stretch - 1) / stretch));  // of each stretch
+  workers.team.for_each_block(
+      {0, std::ssize(complete_rows)}, stretches_per_look, [&](int /*thread*/, Range stretches) {
+        for (std::int64_t i = stretches.begin; i < stretches.end; ++i) {
+          const std::uint8_t* const marks = frame.complete.data() + i * stretch;
+          complete_rows[at(i)] =
+              std::count(marks, marks + std::min(stretch, end - i * stretch), std::uint8_t{1});
+        }
+      });
+  const std::vector<std::int64_t> counts =
+      workers.comm.allgather(std::accumulate(complete_rows.begin(), complete_rows.end(), std::int64_t{0}));
   std::int64_t complete = 0;  // rows before this one that are, in the whole job
-  for (int rank = 0; rank < comm.rank(); ++rank) complete += counts[at(rank)];
+  for (int rank = 0; rank < workers.comm.rank(); ++rank) complete += counts[at(rank)];
 
   const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows);
   auto next = std::lower_bound(sample.begin(), sample.end(), complete);
   std::vector<std::int64_t> rows;
-  const auto end = static_cast<std::int64_t>(frame.complete.size());
-  constexpr std::int64_t stretch = 4096;
   for (std::int64_t begin = 0; begin < end && next != sample.end(); begin += stretch) {
     const std::int64_t size = std::min(stretch, end - begin);
     const std::uint8_t* const marks = frame.complete.data() + begin;
-    const std::int64_t after = complete + std::count(marks, marks + size, std::uint8_t{1});
+    const std::int64_t after = complete + complete_rows[at(begin / stretch)];
     // The place of a complete row is known where all are, and sought elsewhere.
     std::int64_t row = 0;
     for (; next != sample.end() && *next < after; ++next) {
@@ -133,7 +145,7 @@ std::vector<std::int64_t> local_sample(const mpi::Communicator& comm, const Fram
 DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                        bool residuals) {
   const mpi::Communicator& comm = job.comm();
-  const std::vector<std::int64_t> sample = local_sample(comm, *rows.frame);
+  const std::vector<std::int64_t> sample = local_sample({comm, job.host_team()}, *rows.frame);
   DataOutline outline;
   outline.variables = variable_outlines(comm, rows, sample);
   if (!residuals) return outline;

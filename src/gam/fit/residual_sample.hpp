@@ -3,6 +3,7 @@
 
 #include "gam/model/data_outline.hpp"
 #include "gam/rows/row_pass.hpp"
+#include "gam/table/workers.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -24,8 +25,7 @@ inline constexpr std::int64_t largest_sample = 4096;
 [[nodiscard]] std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most = largest_sample);
 
 /// *Collective.* The rows of this rank that are in the sample of the job's complete rows, increasing.
-[[nodiscard]] std::vector<std::int64_t> local_sample(const tessera::mpi::Communicator& comm,
-                                                     const Frame& frame);
+[[nodiscard]] std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame);
 
 /// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
 /// ranks get the variables alone. `residuals` false leaves linear predictors and residuals out. A row is

@@ -18,7 +18,7 @@ static_assert(sizeof(Prediction) == 2 * sizeof(double));
 
 /// Rows whose values are in scratch memory at once: what they take stays in a device's cache, and every
 /// multiprocessor has some.
-constexpr std::int64_t most_rows_at_once = std::int64_t{1} << 17;
+constexpr std::int64_t max_rows_at_once = std::int64_t{1} << 17;
 
 struct PredictionKernel {
   KernelView predict;
@@ -63,7 +63,7 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
   };
 
   const std::int64_t rows = std::ssize(out);
-  const std::int64_t at_once = std::min(rows, most_rows_at_once);
+  const std::int64_t at_once = std::min(rows, max_rows_at_once);
   const LayoutView tables = layout_.view();
   PredictionView view{};
   view.numbers = layout.numbers();

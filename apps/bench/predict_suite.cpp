@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "files/standard_error.hpp"
@@ -50,10 +51,10 @@ void add_peer(const SimulatedModel& model, const PredictSuite& suite, int thread
 
 std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
   const auto model = simulated_model(suite.model);
-  const gam::Model fitted =
-      gam::fit(job, gam::parse_formula(model->formula()), table_of(job, *model, suite.training_rows),
-               {.family = gam::family(std::string(model->family.name()))})
-          .model;
+  const gam::Model fitted = gam::fit(job, gam::parse_formula(model->formula()),
+                                     table_of(job, *model, std::min(suite.rows, suite.training_rows)),
+                                     {.family = gam::family(std::string(model->family.name()))})
+                                .model;
   Case out("predict", fmt::format("{}, {} rows", suite.model, suite.rows));
   const auto measure = [&](Job& on, const std::string& where) {
     const gam::Table table = table_of(on, *model, suite.rows);

@@ -11,7 +11,7 @@ namespace tessera::bench {
 struct PredictSuite {
   std::string model = "G10";  ///< see `SimulatedModel`
   std::int64_t rows = 1'000'000;
-  std::int64_t training_rows = 200'000;  ///< rows that the model is fitted to
+  std::int64_t training_rows = 200'000;  ///< rows that the model is fitted to, at most
   int repeats = 3;
   bool peer = true;  ///< run mgcv's predict() beside it, if it is there
 };

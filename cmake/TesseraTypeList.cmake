@@ -25,7 +25,7 @@ function(tessera_type_list name template)
   endforeach()
   list(JOIN types ", " types)
   file(CONFIGURE OUTPUT ${TESSERA_LISTS}/${folder}/list.hpp @ONLY NEWLINE_STYLE UNIX CONTENT
-"// Written by ${folder}/CMakeLists.txt.
+"// Written from the list in ${folder}.
 #pragma once
 
 ${includes}

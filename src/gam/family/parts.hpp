@@ -58,7 +58,7 @@ concept BuiltInFamily = RowFamily<F> && requires(const F family, double x) {
   {+family.likelihood_rounds(x, x)};  // bool: that takes response and weight as whole numbers they are not
 };
 
-/// The families that there are: list.hpp has it, of one line for each in CMakeLists.txt.
+/// The families that there are: list.hpp has it, of one line for each in list_of_families.cmake.
 template <BuiltInFamily... F>
 struct FamilyList {};
 

@@ -137,7 +137,7 @@ ModuleSource kernel_source(const Rows& rows, const RowLayout& layout) {
   std::string text = constants(rows, layout, layout.all_products, "gam/rows/wave.hpp");
   text += fmt::format("static_assert(sizeof(WaveView) == {} && sizeof(Task) == {});\n", sizeof(WaveView),
                       sizeof(Task));
-  return source_of("gam/rows/kernels.cuh", "fit rows", std::move(text));
+  return source_of("gam/rows/sum_kernels.cuh", "fit rows", std::move(text));
 }
 
 ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,

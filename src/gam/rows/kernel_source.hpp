@@ -10,7 +10,7 @@
 
 namespace tessera::gam {
 
-/// The kernels of the device pass (kernels.cuh) for one model: its family, the kinds, sizes and places
+/// The kernels of the device pass (sum_kernels.cuh) for one model: its family, the kinds, sizes and places
 /// of its terms and the variables they read are constants in them. What depends on the data alone, knots
 /// and coefficients, is not, so that a model of another table has the same source. The same on every rank.
 /// The name tells one such source from another.

@@ -23,7 +23,7 @@ concept TableFormat = requires(ByteSource& bytes, const mpi::Communicator& comm,
   {std::unique_ptr<TableReader>(F::open(comm, path, between))};
 };
 
-/// The formats that there are: list.hpp has it, of one line for each in CMakeLists.txt. The first that
+/// The formats that there are: list.hpp has it, of one line for each in list_of_formats.cmake. The first that
 /// recognises a file opens it.
 template <TableFormat... F>
 struct TableFormatList {};

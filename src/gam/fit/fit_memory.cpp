@@ -211,9 +211,9 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves) {
                            (all.max_penalties > 0 ? 6 * block : 3 * block));
   // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
   memory.results = bytes_of(2 * all.design + 8 * p * p + 5 * block);
-  // A number is a value of 16 bytes in the document, and some 22 characters of a text that doubles as it
-  // grows.
-  memory.writing = bytes_of(all.design + 4 * p * p + 13 * all.written);
+  // A number is a value of 16 bytes in the document, whose arrays double as they grow, and some 22 characters
+  // of a text that does: 116 bytes when the text has just grown.
+  memory.writing = bytes_of(all.design + 4 * p * p + 14.5 * all.written);
   return memory;
 }
 

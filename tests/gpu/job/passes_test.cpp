@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_job.hpp"
+#include "support/cpus_of.hpp"
 
 #include <tessera/device/backend.hpp>
 #include <tessera/error.hpp>
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -30,18 +30,6 @@ void reduce_on_device(const Tile& tile, std::int64_t block, ReproducibleSum& sum
   partials.copy_to(result);
   for (std::size_t b = 0; b < blocks; ++b)
     sum.add(std::span<const double>(result).subspan(b * sum_width, sum_width));
-}
-
-/// The CPUs of a thread, 0 being the calling one.
-std::set<int> cpus_of(pid_t id) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  EXPECT_EQ(sched_getaffinity(id, sizeof mask, &mask), 0);
-  std::set<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &mask)) cpus.insert(cpu);
-  }
-  return cpus;
 }
 
 /// "0-3,8" as numbers.

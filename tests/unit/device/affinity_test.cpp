@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/affinity.hpp"
 
+#include "support/cpus_of.hpp"
+
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <set>
@@ -11,17 +12,7 @@
 
 namespace {
 
-/// The CPUs of a thread, as the kernel tells them; 0 is the calling thread.
-std::set<int> cpus_of(pid_t id) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  EXPECT_EQ(sched_getaffinity(id, sizeof mask, &mask), 0);
-  std::set<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &mask)) cpus.insert(cpu);
-  }
-  return cpus;
-}
+using tessera::testing::cpus_of;
 
 struct Bound {
   bool done = false;

@@ -70,8 +70,7 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
     reset_peak_resident();
     for (int run = 0; run < suite.repeats; ++run) time_one_fit(job, *model, suite, out);
     out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
-    const int threads =
-        static_cast<int>(comm.allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum));
+    const int threads = threads_of_all(job);
     if (suite.peer) {
       on_root_alone(comm, [&] { add_peer(*model, suite, threads, out); });
     }
@@ -98,15 +97,7 @@ Suite fit_suite() {
         ->check(from_to(1, std::int64_t{1} << 40))
         ->capture_default_str();
   };
-  suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
-    FitSuite fits = *chosen;
-    fits.repeats = options.repeats.value_or(fits.repeats);
-    fits.peer = options.peer;
-    Job job(comm, job_options(options));
-    auto measurements = run_fit_suite(job, fits);
-    note(comm, "fit", to_string(job.last_verdict()));
-    return measurements;
-  };
+  suite.run = in_a_job(suite.name, chosen, run_fit_suite);
   return suite;
 }
 

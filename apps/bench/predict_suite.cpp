@@ -24,15 +24,16 @@ gam::Table table_of(Job& job, const SimulatedModel& model, std::int64_t rows) {
   return model.table(plan, job.local_range(plan), job.host_team());
 }
 
-Measurement time_predictions(Job& job, const gam::Model& fitted, const gam::Table& table,
-                             bool standard_errors, int repeats) {
-  return {"", "", "", "s", seconds_of(job.comm(), repeats, 1, [&] {
-            (void)gam::predict(job, fitted, table, {.response = true, .standard_errors = standard_errors});
-          })};
+std::vector<double> time_predictions(Job& job, const gam::Model& fitted, const gam::Table& table,
+                                     bool standard_errors, int repeats) {
+  return seconds_of(job.comm(), repeats, 1, [&] {
+    (void)gam::predict(job, fitted, table, {.response = true, .standard_errors = standard_errors});
+  });
 }
 
 void add_ratio(Case& out, const std::string& ours, const std::string& theirs) {
-  out(ours + " / " + theirs, "1").values = {out(ours, "s").median() / out(theirs, "s").median()};
+  const Measurement ratio = ratio_of(out(ours, "s"), out(theirs, "s"));
+  out(ratio.what, ratio.unit).values = ratio.values;
 }
 
 void add_peer(const SimulatedModel& model, const PredictSuite& suite, int threads, Case& out) {
@@ -60,7 +61,7 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
     const gam::Table table = table_of(on, *model, suite.rows);
     for (const bool standard_errors : {false, true}) {
       out((standard_errors ? "with errors" : "means") + where, "s").values =
-          time_predictions(on, fitted, table, standard_errors, suite.repeats).values;
+          time_predictions(on, fitted, table, standard_errors, suite.repeats);
     }
   };
   measure(job, "");
@@ -72,8 +73,8 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
     add_ratio(out, "means", "means, CPU");
     add_ratio(out, "with errors", "with errors, CPU");
   }
-  const auto threads = job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum);
-  if (suite.peer) on_root_alone(job.comm(), [&] { add_peer(*model, suite, static_cast<int>(threads), out); });
+  const int threads = threads_of_all(job);
+  if (suite.peer) on_root_alone(job.comm(), [&] { add_peer(*model, suite, threads, out); });
   return out.take();
 }
 
@@ -91,15 +92,7 @@ Suite predict_suite() {
         ->check(CLI::IsMember({"G4", "G10", "B4"}))
         ->capture_default_str();
   };
-  suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
-    PredictSuite predictions = *chosen;
-    predictions.repeats = options.repeats.value_or(predictions.repeats);
-    predictions.peer = options.peer;
-    Job job(comm, job_options(options));
-    auto measurements = run_predict_suite(job, predictions);
-    note(comm, "predict", to_string(job.last_verdict()));
-    return measurements;
-  };
+  suite.run = in_a_job(suite.name, chosen, run_predict_suite);
   return suite;
 }
 

@@ -94,6 +94,11 @@ void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& w
   });
 }
 
+int threads_of_all(const Job& job) {
+  return static_cast<int>(
+      job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum));
+}
+
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text) {
   if (comm.rank() == 0) files::say_line({"tessera-bench: ", suite, ": ", text});
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -82,7 +83,25 @@ class Case {
 /// What it throws is thrown on all.
 void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work);
 
+/// Host threads of all ranks. *Collective.*
+[[nodiscard]] int threads_of_all(const Job& job);
+
 /// One line on standard error, from rank 0: what a suite leaves out, and why.
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text);
+
+/// `Suite::run` of a suite that measures in one job: by `measure(job, chosen)`, `chosen` being what the
+/// command line says of it, with its `repeats` and `peer` from the common options. Notes the job's verdict.
+template <class Chosen, class Measure>
+[[nodiscard]] auto in_a_job(const std::string& name, std::shared_ptr<Chosen> chosen, Measure measure) {
+  return [=](const mpi::Communicator& comm, const SuiteOptions& options) {
+    Chosen suite = *chosen;
+    suite.repeats = options.repeats.value_or(suite.repeats);
+    suite.peer = options.peer;
+    Job job(comm, job_options(options));
+    auto measurements = measure(job, suite);
+    note(comm, name, to_string(job.last_verdict()));
+    return measurements;
+  };
+}
 
 }  // namespace tessera::bench

@@ -24,8 +24,11 @@ inline void check(cudaError_t status, const std::string& what) {
               what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
 }
 
+inline cudaStream_t native(StreamView stream) {
+  return static_cast<cudaStream_t>(stream.native());
+}
 inline cudaStream_t stream_of(const Tile& tile) {
-  return static_cast<cudaStream_t>(tile.stream().native());
+  return native(tile.stream());
 }
 
 /// The host's memory may be reused when this returns: it is pageable, so CUDA has taken it by then.

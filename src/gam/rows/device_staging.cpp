@@ -10,10 +10,6 @@
 namespace tessera::gam {
 namespace {
 
-cudaStream_t native(StreamView stream) {
-  return static_cast<cudaStream_t>(stream.native());
-}
-
 /// So large that waking the threads is little of the time of copying one.
 constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 /// What a host thread copies at a time.

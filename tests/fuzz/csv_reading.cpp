@@ -17,6 +17,8 @@ using namespace tessera::gam;
 constexpr const char* name = "a.csv";
 constexpr std::size_t used_columns = 4;
 
+HostTeam team(1);
+
 CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file_bytes,
                   const CsvDivision& division) {
   std::vector<std::int64_t> ends;
@@ -105,11 +107,11 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
   for (int rank = 0; rank < ranks; ++rank) {
     const Range rows = ranges.range_of(rank);
     if (rows.empty()) continue;
-    FrameBuilder builder(plan, rows, "line");
+    FrameBuilder builder(plan, rows, "line", team);
     scan_csv(source, name, division.buffer_bytes, header.columns.size(), index, rows, builder);
-    for (std::size_t i = 0; i < builder.counts().size(); ++i) {
-      const FieldCounts& counts = builder.counts()[i];
-      const std::int64_t all[] = {counts.numbers, counts.texts, counts.missing, counts.blank};
+    const std::vector<FieldCounts> met = builder.counts();
+    for (std::size_t i = 0; i < met.size(); ++i) {
+      const std::int64_t all[] = {met[i].numbers, met[i].texts, met[i].missing, met[i].blank};
       for (std::size_t k = 0; k < 4; ++k) reading.counts[4 * i + k] += all[k];
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/table/frame.hpp"
+#include "gam/table/workers.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -25,6 +26,12 @@ namespace tessera::gam::testing {
 /// The world, for one test.
 inline mpi::Communicator world() {
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+}
+
+/// The ranks, with three threads on this one.
+inline Workers crew(const mpi::Communicator& comm) {
+  static HostTeam team(3);
+  return {comm, team};
 }
 
 /// A file in the temporary directory for the life of a test, the same for every rank. *Collective.*

@@ -79,14 +79,15 @@ class TableFit {
   Frame read(const FitCheckpoint& checkpoint) {
     PhaseClock clock(job_.comm(), phases_, "read", "the reading of the table");
     observer_.now("counting the rows of " + source_.name);
-    const auto table = open_source(job_.comm(), source_, job_.options().stop);
+    const Workers workers{job_.comm(), job_.host_team()};
+    const auto table = open_source(workers, source_, job_.options().stop);
     const std::int64_t block = source_.options.block_rows;
     plan_ = source_.plan                                       ? *source_.plan
             : job_.on_host() || !checkpoint.fallback().empty() ? job_.plan_for_hosts(table->rows(), block)
                                                                : job_.plan(table->rows(), block);
     observer_.now(fmt::format("reading {} rows of {}", table->rows(), source_.name));
     Frame frame =
-        table->read(job_.comm(), request_for(formula_, options_, source_.options), job_.local_range(plan_));
+        table->read(workers, request_for(formula_, options_, source_.options), job_.local_range(plan_));
     for (const ColumnReading& column : frame.columns) observer_.note(to_string(column));
     clock.add_bytes(job_.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
     return frame;
@@ -119,7 +120,8 @@ class TableFit {
 FitResult fit(Job& job, const Formula& formula, const Table& table, const FitOptions& options,
               FitObserver* observer) {
   Fingerprint print;
-  if (!options.checkpoint.empty()) print = fingerprint_of(job.comm(), table, formula.terms(), options);
+  if (!options.checkpoint.empty())
+    print = fingerprint_of({job.comm(), job.host_team()}, table, formula.terms(), options);
   const TableSource source = source_of(table);
   return TableFit(job, formula, source, options, observer).run(print);
 }

@@ -139,11 +139,11 @@ Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula, c
   return print;
 }
 
-Fingerprint fingerprint_of(const mpi::Communicator& comm, const Table& data, const FormulaTerms& formula,
+Fingerprint fingerprint_of(const Workers& workers, const Table& data, const FormulaTerms& formula,
                            const FitOptions& options) {
   Fingerprint print = fingerprint_of(formula, options, source_of(data).options);
   print.insert(print.end(), {{"rows of the data", std::to_string(data.plan.units())},
-                             {"values of the data", base::hex(hash_of(comm, data))}});
+                             {"values of the data", base::hex(hash_of(workers, data))}});
   return print;
 }
 

@@ -5,6 +5,7 @@
 #include "gam/fit/step_mixing.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/reml/reml.hpp"
+#include "gam/table/workers.hpp"
 
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/table.hpp>
@@ -58,7 +59,7 @@ void check_state(const FitState& state, const Design& design, const std::string&
 [[nodiscard]] Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula,
                                          const FitOptions& options, files::FileState* looked_at = nullptr);
 /// *Collective.* The same with the rows and columns of a table in memory. Throws as `open_memory` does.
-[[nodiscard]] Fingerprint fingerprint_of(const mpi::Communicator& comm, const Table& data,
+[[nodiscard]] Fingerprint fingerprint_of(const Workers& workers, const Table& data,
                                          const FormulaTerms& formula, const FitOptions& options);
 
 }  // namespace tessera::gam

@@ -117,9 +117,10 @@ Predictions predict_from(Job& job, const FittedModel& model, const TableSource& 
   Predictions out;
   const Frame frame = [&] {
     const mpi::Purpose purpose(comm, "the reading of the table");
-    const auto table = open_source(comm, source, job.options().stop);
+    const Workers workers{comm, job.host_team()};
+    const auto table = open_source(workers, source, job.options().stop);
     out.plan = source.plan ? *source.plan : job.plan(table->rows());
-    return table->read(comm, request, job.local_range(out.plan));
+    return table->read(workers, request, job.local_range(out.plan));
   }();
   out.remarks = remarks_on_unseen(frame, request.unseen_is_complete);
 

@@ -135,6 +135,53 @@ double power(double base, double exponent) {
   return exponent == 2 ? base * base : std::pow(base, exponent);
 }
 
+/// The values for some rows, `strip` at most; `value_of(column, row)` gives those of the columns.
+template <std::size_t strip, class ValueOf>
+void evaluate_strip(std::span<const Expression::Step> steps, std::size_t rows, const ValueOf& value_of,
+                    double* values) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): every row would pay for what a step overwrites
+  std::array<std::array<double, strip>, max_stack + 1> stack;
+  std::size_t top = 0;  // operands waiting
+  const auto push = [&](const auto& value_at) {
+    for (std::size_t i = 0; i < rows; ++i) stack[top][i] = value_at(i);
+    ++top;
+  };
+  const auto replace = [&](const auto& function) {
+    std::array<double, strip>& operand = stack[top - 1];
+    for (std::size_t i = 0; i < rows; ++i) operand[i] = function(operand[i]);
+  };
+  const auto join = [&](const auto& function) {
+    const std::array<double, strip>& right = stack[--top];
+    std::array<double, strip>& left = stack[top - 1];
+    for (std::size_t i = 0; i < rows; ++i) left[i] = function(left[i], right[i]);
+  };
+  for (const Expression::Step& step : steps) {
+    switch (step.op) {
+      case Op::number: push([&](std::size_t) { return step.number; }); break;
+      case Op::column:
+        push([&](std::size_t i) { return value_of(static_cast<std::size_t>(step.index), i); });
+        break;
+      case Op::negate: replace([](double x) { return -x; }); break;
+      case Op::log: replace([](double x) { return std::log(x); }); break;
+      case Op::sqrt: replace([](double x) { return std::sqrt(x); }); break;
+      case Op::exp: replace([](double x) { return std::exp(x); }); break;
+      case Op::log1p: replace([](double x) { return std::log1p(x); }); break;
+      case Op::expm1: replace([](double x) { return std::expm1(x); }); break;
+      case Op::abs: replace([](double x) { return std::abs(x); }); break;
+      case Op::pnorm: replace([](double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }); break;
+      case Op::dnorm: replace(normal_density); break;
+      case Op::add: join([](double a, double b) { return a + b; }); break;
+      case Op::subtract: join([](double a, double b) { return a - b; }); break;
+      case Op::multiply: join([](double a, double b) { return a * b; }); break;
+      case Op::divide: join([](double a, double b) { return a / b; }); break;
+      case Op::power: join(power); break;
+      case Op::pmin: join(least); break;
+      case Op::pmax: join([](double a, double b) { return -least(-a, -b); }); break;
+    }
+  }
+  std::copy_n(stack[0].begin(), rows, values);
+}
+
 }  // namespace
 
 bool is_function(std::string_view name) {
@@ -168,37 +215,19 @@ std::vector<std::string> Expression::columns() const {
 }
 
 double Expression::evaluate(std::span<const double> columns_of_row) const {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): every row would pay for what a step overwrites
-  std::array<double, max_stack + 1> stack;
-  std::size_t top = 0;  // operands waiting
-  for (const Step& step : steps) {
-    switch (step.op) {
-      case Op::number: stack[top++] = step.number; continue;
-      case Op::column: stack[top++] = columns_of_row[static_cast<std::size_t>(step.index)]; continue;
-      case Op::negate: stack[top - 1] = -stack[top - 1]; continue;
-      case Op::log: stack[top - 1] = std::log(stack[top - 1]); continue;
-      case Op::sqrt: stack[top - 1] = std::sqrt(stack[top - 1]); continue;
-      case Op::exp: stack[top - 1] = std::exp(stack[top - 1]); continue;
-      case Op::log1p: stack[top - 1] = std::log1p(stack[top - 1]); continue;
-      case Op::expm1: stack[top - 1] = std::expm1(stack[top - 1]); continue;
-      case Op::abs: stack[top - 1] = std::abs(stack[top - 1]); continue;
-      case Op::pnorm: stack[top - 1] = std::erfc(-stack[top - 1] / std::numbers::sqrt2) / 2; continue;
-      case Op::dnorm: stack[top - 1] = normal_density(stack[top - 1]); continue;
-      default: break;
-    }
-    const double right = stack[--top];
-    double& left = stack[top - 1];
-    switch (step.op) {
-      case Op::add: left += right; break;
-      case Op::subtract: left -= right; break;
-      case Op::multiply: left *= right; break;
-      case Op::divide: left /= right; break;
-      case Op::pmin: left = least(left, right); break;
-      case Op::pmax: left = -least(-left, -right); break;
-      default: left = power(left, right); break;
-    }
-  }
-  return stack[0];
+  double value = 0;
+  evaluate_strip<1>(
+      steps, 1, [&](std::size_t column, std::size_t) { return columns_of_row[column]; }, &value);
+  return value;
+}
+
+void Expression::evaluate(std::span<const double* const> columns, std::span<double> values) const {
+  constexpr std::size_t strip = 64;
+  for (std::size_t begin = 0; begin < values.size(); begin += strip)
+    evaluate_strip<strip>(
+        steps, std::min(strip, values.size() - begin),
+        [&](std::size_t column, std::size_t row) { return columns[column][begin + row]; },
+        values.data() + begin);
 }
 
 }  // namespace tessera::gam

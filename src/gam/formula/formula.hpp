@@ -52,6 +52,8 @@ struct Expression {
   /// The value for one row, whose columns come in the order of `columns()`. A missing value is NaN, and
   /// so is what R makes NaN of (the log of a negative number). Cost: no allocation.
   [[nodiscard]] double evaluate(std::span<const double> columns_of_row) const;
+  /// The same for several rows: where the values of each column begin, and room for those of the expression.
+  void evaluate(std::span<const double* const> columns, std::span<double> values) const;
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 

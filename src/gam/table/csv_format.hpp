@@ -9,11 +9,11 @@ namespace tessera::gam {
 /// Comma-separated values: any file that is nothing else.
 struct CsvFormat {
   static bool recognises(ByteSource& /*bytes*/) { return true; }
-  static std::unique_ptr<TableReader> open(const mpi::Communicator& comm, const std::string& path,
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
                                            const BetweenReads& between) {
     CsvOptions options;
     options.between = between;
-    return open_csv(comm, path, options);
+    return open_csv(workers, path, options);
   }
 };
 

@@ -32,30 +32,30 @@ bool has_lone_returns(std::string_view row) {
   return false;
 }
 
-/// Hands one row to the builder: its columns that are wanted, which come in this order.
+/// Hands one row to a part: its columns that are wanted, which come in this order.
 void take_row(const CsvRowReader& reader, const std::string& path, std::size_t columns,
-              std::span<const std::size_t> order, std::string& scratch, FrameBuilder& builder) {
-  const std::vector<UsedColumn>& used = builder.plan().columns();
+              std::span<const std::size_t> order, std::string& scratch, FramePart& part) {
+  const std::vector<UsedColumn>& used = part.plan().columns();
   CsvFields fields(reader.row(), reader.has_quotes());
   int position = 0;
   for (const std::size_t column : order) {
     for (; position < used[column].position && fields.more(); ++position) fields.skip();
     if (!fields.more()) break;
     ++position;
-    if (!used[column].text && !builder.plan().numbers_may_be_missing()) {
+    if (!used[column].text && !part.plan().numbers_may_be_missing()) {
       if (const auto value = fields.number()) {
-        builder.set_number(column, *value);
+        part.set_number(column, *value);
         continue;
       }
     }
     const CsvField field = fields.field(scratch);
-    builder.set_field(column, field.text, field.quoted, reader.line());
+    part.set_field(column, field.text, field.quoted, reader.line());
   }
   for (; fields.more(); ++position) fields.skip();
   if (static_cast<std::size_t>(position) != columns)
     throw Error(ErrorCode::input, fmt::format("{}, line {}: {} field{} where the header has {}", path,
                                               reader.line(), position, position == 1 ? "" : "s", columns));
-  builder.end_row(reader.line());
+  part.end_row(reader.line());
 }
 
 }  // namespace
@@ -115,17 +115,19 @@ void scan_csv(ByteSource& source, const std::string& path, std::size_t buffer_by
   const CsvLandmark& start = index.before(rows.begin);
   CsvRowReader reader(source, path, buffer_bytes, start.offset, start.line);
   std::string scratch;
-  for (std::int64_t row = start.row; row < rows.end; ++row) {
-    if (!reader.next())
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: ended before row {}; did it change while it was read?", path, row + 1));
-    if (row < rows.begin) continue;
-    try {
-      take_row(reader, path, columns, order, scratch, builder);
-    } catch (const CsvFault& fault) {
-      throw Error(ErrorCode::input, fmt::format("{}, line {}: {}", path, reader.line(), fault.reason));
+  builder.read(rows, [&](FramePart& part) {
+    for (std::int64_t row = start.row; row < rows.end; ++row) {
+      if (!reader.next())
+        throw Error(ErrorCode::input,
+                    fmt::format("{}: ended before row {}; did it change while it was read?", path, row + 1));
+      if (row < rows.begin) continue;
+      try {
+        take_row(reader, path, columns, order, scratch, part);
+      } catch (const CsvFault& fault) {
+        throw Error(ErrorCode::input, fmt::format("{}, line {}: {}", path, reader.line(), fault.reason));
+      }
     }
-  }
+  });
 }
 
 }  // namespace tessera::gam

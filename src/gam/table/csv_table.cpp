@@ -37,11 +37,10 @@ class CsvTable final : public TableReader {
   [[nodiscard]] files::FileState opened() const override { return shared_.opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return source_->bytes_read(); }
 
-  [[nodiscard]] Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,
-                           tessera::Range rows) override {
-    return shared_.read(comm, [&] {
-      return read_frame(comm, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
-                        [this](tessera::Range part, FrameBuilder& builder) {
+  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
+    return shared_.read(workers.comm, [&] {
+      return read_frame(workers, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
+                        [this](Range part, FrameBuilder& builder) {
                           scan_csv(*source_, path_, options_.buffer_bytes, columns_.size(), index_, part,
                                    builder);
                         });
@@ -102,8 +101,9 @@ Outline read_outline(const tessera::mpi::Communicator& comm, ByteSource& source,
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_csv(const tessera::mpi::Communicator& comm, const std::string& path,
+std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string& path,
                                       const CsvOptions& options) {
+  const mpi::Communicator& comm = workers.comm;
   std::unique_ptr<ByteSource> source;
   together(comm, [&] {
     source = options.gzip ? open_gzip(path, options.between) : open_plain(path, options.between);

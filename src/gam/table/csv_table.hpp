@@ -4,6 +4,7 @@
 #include "gam/table/byte_source.hpp"
 #include "gam/table/frame.hpp"
 #include "gam/table/table_reader.hpp"
+#include "gam/table/workers.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ struct CsvOptions {
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no header, no row, two columns
 /// of one name.
-[[nodiscard]] std::unique_ptr<TableReader> open_csv(const tessera::mpi::Communicator& comm,
-                                                    const std::string& path, const CsvOptions& options = {});
+[[nodiscard]] std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string& path,
+                                                    const CsvOptions& options = {});
 
 }  // namespace tessera::gam

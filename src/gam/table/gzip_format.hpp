@@ -9,12 +9,12 @@ namespace tessera::gam {
 /// Comma-separated values, compressed by gzip.
 struct GzipFormat {
   static bool recognises(ByteSource& bytes) { return has_signature(bytes, 0, "\x1f\x8b"); }
-  static std::unique_ptr<TableReader> open(const mpi::Communicator& comm, const std::string& path,
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
                                            const BetweenReads& between) {
     CsvOptions options;
     options.between = between;
     options.gzip = true;
-    return open_csv(comm, path, options);
+    return open_csv(workers, path, options);
   }
 };
 

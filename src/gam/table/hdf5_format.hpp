@@ -18,11 +18,11 @@ struct Hdf5Format {
     }
     return false;
   }
-  static std::unique_ptr<TableReader> open(const mpi::Communicator& comm, const std::string& path,
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
                                            const BetweenReads& between) {
     Hdf5Options options;
     options.between = between;
-    return open_hdf5(comm, path, options);
+    return open_hdf5(workers, path, options);
   }
 };
 

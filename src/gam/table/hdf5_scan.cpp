@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -114,7 +115,7 @@ class Column {
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
 
-  /// Reads rows: `number` and `text` give them, counted from the first of them, until the next call.
+  /// Reads rows: `numbers` and `text` give them, counted from the first of them, until the next call.
   /// Returns the bytes that they have in the file.
   std::int64_t load(tessera::Range rows) {
     release();
@@ -123,19 +124,22 @@ class Column {
     const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
     H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
     memory_space_ = Handle(H5Screate_simple(1, &count, nullptr), H5Sclose);
-    values_.assign(static_cast<std::size_t>(count) * value_bytes_, std::byte{});
+    void* values = nullptr;
+    if (kind_ == Kind::number) {
+      numbers_.resize(static_cast<std::size_t>(count));
+      values = numbers_.data();
+    } else {
+      values_.assign(static_cast<std::size_t>(count) * value_bytes_, std::byte{});
+      values = values_.data();
+    }
     if (H5Dread(dataset_.get(), memory_type_.get(), memory_space_.get(), file_space.get(), H5P_DEFAULT,
-                values_.data()) < 0)
+                values) < 0)
       fail();
     loaded_ = true;
     return static_cast<std::int64_t>(count * file_bytes_);
   }
 
-  [[nodiscard]] double number(std::size_t i) const {
-    double value = 0;
-    std::memcpy(&value, values_.data() + i * value_bytes_, sizeof value);
-    return value;
-  }
+  [[nodiscard]] std::span<const double> numbers() const noexcept { return numbers_; }
 
   [[nodiscard]] std::string_view text(std::size_t i, std::int64_t row_number) const {
     const auto* at = reinterpret_cast<const char*>(values_.data() + i * value_bytes_);
@@ -203,9 +207,47 @@ class Column {
   std::size_t value_bytes_ = 0;  // of one value in memory
   bool space_padded_ = false;
   std::unordered_map<std::uint64_t, std::string> members_;
-  std::vector<std::byte> values_;
+  std::vector<double> numbers_;    // that are loaded
+  std::vector<std::byte> values_;  // or others
   bool loaded_ = false;
 };
+
+std::int64_t room_of(const FramePart& part) {
+  return static_cast<std::int64_t>(part.room());
+}
+
+/// Hands rows that are loaded, from `first` on, to a part: numbers a column at a time, and what may be
+/// refused row by row. Returns how many they are.
+std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Range rows, FramePart& part) {
+  const auto begin = static_cast<std::size_t>(rows.begin - first);
+  const auto count = static_cast<std::size_t>(rows.size());
+  std::vector<std::size_t> fields;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const bool numbers = columns[c].kind() == Kind::number && !part.plan().columns()[c].text &&
+                         !part.plan().numbers_may_be_missing();
+    if (numbers)
+      part.set_numbers(c, columns[c].numbers().subspan(begin, count));
+    else
+      fields.push_back(c);
+  }
+  if (fields.empty()) {
+    part.end_rows(rows.begin + 1, count);
+    return rows.size();
+  }
+  for (std::size_t i = begin; i < begin + count; ++i) {
+    const std::int64_t row_number = first + static_cast<std::int64_t>(i) + 1;
+    for (const std::size_t c : fields) {
+      if (columns[c].kind() != Kind::number)
+        part.set_field(c, columns[c].text(i, row_number), true, row_number);
+      else if (const double value = columns[c].numbers()[i]; std::isnan(value))
+        part.set_missing(c);
+      else
+        part.set_field(c, fmt::format("{}", value), false, row_number);
+    }
+    part.end_row(row_number);
+  }
+  return rows.size();
+}
 
 }  // namespace
 
@@ -250,36 +292,24 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
 
 std::int64_t scan_hdf5(hid_t file, const std::string& path, std::int64_t chunk_rows,
                        const BetweenReads& between, Range rows, FrameBuilder& builder) {
-  const std::vector<UsedColumn>& used = builder.plan().columns();
   std::int64_t bytes_read = 0;
   std::deque<Column> columns;
   std::int64_t at_once = chunk_rows;
-  for (const UsedColumn& column : used) {
+  for (const UsedColumn& column : builder.plan().columns()) {
     const Column& one = columns.emplace_back(file, path, column.name);
     // Of long texts fewer at a time.
     at_once = std::min(
         at_once, std::max<std::int64_t>(1, static_cast<std::int64_t>(max_text_bytes / one.value_bytes())));
   }
-  for (std::int64_t begin = rows.begin; begin < rows.end; begin += at_once) {
-    if (between) between();
-    const Range chunk{begin, std::min(rows.end, begin + at_once)};
-    for (Column& column : columns) bytes_read += column.load(chunk);
-    for (std::int64_t row = chunk.begin; row < chunk.end; ++row) {
-      const auto i = static_cast<std::size_t>(row - chunk.begin);
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        if (columns[c].kind() != Kind::number) {
-          builder.set_field(c, columns[c].text(i, row + 1), true, row + 1);
-        } else if (const double value = columns[c].number(i); std::isnan(value)) {
-          builder.set_missing(c);
-        } else if (used[c].text || builder.plan().numbers_may_be_missing()) {
-          builder.set_field(c, fmt::format("{}", value), false, row + 1);
-        } else {
-          builder.set_number(c, value);
-        }
-      }
-      builder.end_row(row + 1);
+  builder.read(rows, [&](FramePart& part) {
+    for (std::int64_t begin = rows.begin; begin < rows.end; begin += at_once) {
+      if (between) between();
+      const Range chunk{begin, std::min(rows.end, begin + at_once)};
+      for (Column& column : columns) bytes_read += column.load(chunk);
+      for (std::int64_t row = chunk.begin; row < chunk.end;)
+        row += set_rows(columns, chunk.begin, {row, std::min(chunk.end, row + room_of(part))}, part);
     }
-  }
+  });
   return bytes_read;
 }
 

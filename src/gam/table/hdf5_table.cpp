@@ -34,8 +34,7 @@ class Hdf5Table final : public TableReader {
   [[nodiscard]] files::FileState opened() const override { return shared_.opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
-  [[nodiscard]] Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,
-                           tessera::Range rows) override {
+  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
     const QuietHdf5 quiet;
     for (const Expression& variable : request.variables) {
       for (const std::string& column : variable.columns()) {
@@ -43,9 +42,9 @@ class Hdf5Table final : public TableReader {
           throw Error(ErrorCode::input, fmt::format("{}: the dataset '{}' {}", path_, column, found->second));
       }
     }
-    return shared_.read(comm, [&] {
-      return read_frame(comm, ReadPlan(request, contents_.columns, path_), rows, contents_.rows, "row",
-                        [this](tessera::Range part, FrameBuilder& builder) {
+    return shared_.read(workers.comm, [&] {
+      return read_frame(workers, ReadPlan(request, contents_.columns, path_), rows, contents_.rows, "row",
+                        [this](Range part, FrameBuilder& builder) {
                           bytes_read_ += scan_hdf5(file_.get(), path_, options_.chunk_rows, options_.between,
                                                    part, builder);
                         });
@@ -64,8 +63,9 @@ class Hdf5Table final : public TableReader {
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_hdf5(const tessera::mpi::Communicator& comm, const std::string& path,
+std::unique_ptr<TableReader> open_hdf5(const Workers& workers, const std::string& path,
                                        const Hdf5Options& options) {
+  const mpi::Communicator& comm = workers.comm;
   const QuietHdf5 quiet;
   std::unique_ptr<files::InputFile> opened;
   Handle file;

@@ -26,8 +26,7 @@ struct Hdf5Options {
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no column, columns of different
 /// lengths or without a row; any file, in a build without HDF5.
-[[nodiscard]] std::unique_ptr<TableReader> open_hdf5(const tessera::mpi::Communicator& comm,
-                                                     const std::string& path,
+[[nodiscard]] std::unique_ptr<TableReader> open_hdf5(const Workers& workers, const std::string& path,
                                                      const Hdf5Options& options = {});
 
 }  // namespace tessera::gam

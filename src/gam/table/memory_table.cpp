@@ -12,15 +12,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
 namespace tessera::gam {
 namespace {
 
-/// Rows between two looks at whether the job is to stop.
-constexpr std::int64_t rows_between = std::int64_t{1} << 16;
+/// Rows that a thread takes at a time.
+constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& what) {
   throw Error(code, fmt::format("{}: {}", memory_name, what));
@@ -31,7 +33,7 @@ const Factor* factor_of(const Table::Column& column) {
 }
 
 /// What is wrong with a column whatever the other ranks have.
-void check_column(const Table::Column& column, std::int64_t rows) {
+void check_column(HostTeam& team, const Table::Column& column, std::int64_t rows) {
   const Factor* factor = factor_of(column);
   const auto size = factor != nullptr ? std::ssize(factor->codes)
                                       : std::ssize(std::get<std::vector<double>>(column.values));
@@ -42,12 +44,17 @@ void check_column(const Table::Column& column, std::int64_t rows) {
   if (factor == nullptr) return;
   if (std::set(factor->levels.begin(), factor->levels.end()).size() != factor->levels.size())
     refuse(ErrorCode::usage, fmt::format("the column '{}' has a level twice", column.name));
-  const auto beyond = std::find_if(factor->codes.begin(), factor->codes.end(),
-                                   [&](std::int32_t code) { return code >= std::ssize(factor->levels); });
-  if (beyond != factor->codes.end())
-    refuse(ErrorCode::usage,
-           fmt::format("the column '{}' has the code {}, and {} levels, whose codes begin at 0", column.name,
-                       *beyond, factor->levels.size()));
+  const auto levels = static_cast<std::int32_t>(factor->levels.size());
+  // The first fault is that of the earliest block.
+  team.for_each_block({0, rows}, rows_of_run, [&](int /*thread*/, Range block) {
+    const auto end = factor->codes.begin() + block.end;
+    const auto beyond = std::find_if(factor->codes.begin() + block.begin, end,
+                                     [&](std::int32_t code) { return code >= levels; });
+    if (beyond != end)
+      refuse(ErrorCode::usage,
+             fmt::format("the column '{}' has the code {}, and {} levels, whose codes begin at 0",
+                         column.name, *beyond, levels));
+  });
 }
 
 /// Names and levels of the columns, a text each.
@@ -79,7 +86,8 @@ void check_outline(const std::vector<std::string>& mine, const std::vector<std::
 }
 
 /// *Collective.*
-void check_table(const mpi::Communicator& comm, const Table& table) {
+void check_table(const Workers& workers, const Table& table) {
+  const mpi::Communicator& comm = workers.comm;
   together(comm, [&] {
     if (table.plan.ranks() != comm.size())
       refuse(ErrorCode::usage,
@@ -89,7 +97,7 @@ void check_table(const mpi::Communicator& comm, const Table& table) {
     for (const Table::Column& column : table.columns) {
       if (!names.insert(column.name).second)
         refuse(ErrorCode::usage, fmt::format("two columns have the name '{}'", column.name));
-      check_column(column, table.plan.range_of(comm.rank()).size());
+      check_column(workers.team, column, table.plan.range_of(comm.rank()).size());
     }
   });
   const std::vector<std::string> mine = outline_of(table);
@@ -110,12 +118,12 @@ class MemoryTable final : public TableReader {
   [[nodiscard]] files::FileState opened() const override { return {}; }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
-  [[nodiscard]] Frame read(const mpi::Communicator& comm, const FrameRequest& request, Range rows) override {
+  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
     const std::vector<std::string> names = columns();
     ReadPlan plan(request, names, memory_name, "it");
     for (std::size_t c = 0; c < plan.columns().size(); ++c) set_type(plan, c);
     first_ = rows.begin;
-    return read_frame(comm, std::move(plan), rows, this->rows(), "row",
+    return read_frame(workers, std::move(plan), rows, this->rows(), "row",
                       [this](Range part, FrameBuilder& builder) { scan(part, builder); });
   }
 
@@ -138,29 +146,30 @@ class MemoryTable final : public TableReader {
   }
 
   void scan(Range rows, FrameBuilder& builder) {
-    const std::vector<UsedColumn>& used = builder.plan().columns();
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      if (between_ && (row - rows.begin) % rows_between == 0) between_();
-      const auto i = static_cast<std::size_t>(row - first_);
-      for (std::size_t c = 0; c < used.size(); ++c) {
-        const Table::Column& column = column_of(used[c]);
-        if (const Factor* factor = factor_of(column)) {
-          const std::int32_t code = factor->codes[i];
-          if (code < 0)
-            builder.set_missing(c);
-          else
-            builder.set_field(c, factor->levels[static_cast<std::size_t>(code)], true, row + 1);
-          continue;
-        }
-        const double number = std::get<std::vector<double>>(column.values)[i];
-        if (std::isnan(number))
-          builder.set_missing(c);
-        else
-          builder.set_number(c, number);
-      }
-      builder.end_row(row + 1);
+    std::vector<Range> runs;
+    for (std::int64_t begin = rows.begin; begin < rows.end; begin += rows_of_run)
+      runs.push_back({begin, std::min(rows.end, begin + rows_of_run)});
+    builder.read(runs, between_, [&](int /*thread*/, std::size_t run, FramePart& part) {
+      for (std::int64_t row = runs[run].begin; row < runs[run].end;)
+        row += set_rows(part, {row, std::min(runs[run].end, row + static_cast<std::int64_t>(part.room()))});
+    });
+    bytes_read_ += rows.size() * std::ssize(builder.plan().columns()) * std::int64_t{sizeof(double)};
+  }
+
+  /// Returns how many they are.
+  std::int64_t set_rows(FramePart& part, Range rows) const {
+    const std::vector<UsedColumn>& used = part.plan().columns();
+    const auto first = static_cast<std::size_t>(rows.begin - first_);
+    const auto count = static_cast<std::size_t>(rows.size());
+    for (std::size_t c = 0; c < used.size(); ++c) {
+      const Table::Column& column = column_of(used[c]);
+      if (const Factor* factor = factor_of(column))
+        part.set_levels(c, std::span(factor->codes).subspan(first, count), factor->levels, rows.begin + 1);
+      else
+        part.set_numbers(c, std::span(std::get<std::vector<double>>(column.values)).subspan(first, count));
     }
-    bytes_read_ += rows.size() * std::ssize(used) * static_cast<std::int64_t>(sizeof(double));
+    part.end_rows(rows.begin + 1, count);
+    return rows.size();
   }
 
   const Table& table_;
@@ -170,39 +179,46 @@ class MemoryTable final : public TableReader {
 };
 
 /// A sum, so that rows may be added in any order.
-std::uint64_t hash_of_column(const Table::Column& column, std::int64_t first) {
+std::uint64_t hash_of_column(HostTeam& team, const Table::Column& column, Range rows) {
   const std::uint64_t name = base::fnv1a(column.name);
-  std::uint64_t sum = 0;
-  const auto add = [&](std::size_t i, std::uint64_t value) {
-    sum += base::split_mix(base::split_mix(name + static_cast<std::uint64_t>(first) + i) ^ value);
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(team.size()));
+  const auto add_all = [&](const auto& value_at) {
+    team.for_each_block({0, rows.size()}, rows_of_run, [&](int thread, Range block) {
+      std::uint64_t sum = 0;
+      for (std::int64_t i = block.begin; i < block.end; ++i)
+        sum += base::split_mix(base::split_mix(name + static_cast<std::uint64_t>(rows.begin + i)) ^
+                               value_at(static_cast<std::size_t>(i)));
+      sums[static_cast<std::size_t>(thread)] += sum;
+    });
   };
   if (const Factor* factor = factor_of(column)) {
     std::vector<std::uint64_t> levels;
     for (const std::string& level : factor->levels) levels.push_back(base::fnv1a(level));
-    for (std::size_t i = 0; i < factor->codes.size(); ++i)
-      add(i, factor->codes[i] < 0 ? 0 : levels[static_cast<std::size_t>(factor->codes[i])]);
+    add_all([&](std::size_t i) {
+      return factor->codes[i] < 0 ? 0 : levels[static_cast<std::size_t>(factor->codes[i])];
+    });
   } else {
     const auto& numbers = std::get<std::vector<double>>(column.values);
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      add(i, std::isnan(numbers[i]) ? 0 : std::bit_cast<std::uint64_t>(numbers[i]));
+    add_all(
+        [&](std::size_t i) { return std::isnan(numbers[i]) ? 0 : std::bit_cast<std::uint64_t>(numbers[i]); });
   }
-  return sum;
+  return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
 }
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_memory(const mpi::Communicator& comm, const Table& table,
+std::unique_ptr<TableReader> open_memory(const Workers& workers, const Table& table,
                                          const BetweenReads& between) {
-  check_table(comm, table);
+  check_table(workers, table);
   return std::make_unique<MemoryTable>(table, between);
 }
 
-std::uint64_t hash_of(const mpi::Communicator& comm, const Table& table) {
-  check_table(comm, table);
+std::uint64_t hash_of(const Workers& workers, const Table& table) {
+  check_table(workers, table);
+  const Range rows = table.plan.range_of(workers.comm.rank());
   std::uint64_t mine = 0;
-  for (const Table::Column& column : table.columns)
-    mine += hash_of_column(column, table.plan.range_of(comm.rank()).begin);
-  return comm.allreduce(mine, mpi::Reduction::sum);
+  for (const Table::Column& column : table.columns) mine += hash_of_column(workers.team, column, rows);
+  return workers.comm.allreduce(mine, mpi::Reduction::sum);
 }
 
 }  // namespace tessera::gam

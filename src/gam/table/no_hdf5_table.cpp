@@ -9,8 +9,7 @@
 
 namespace tessera::gam {
 
-std::unique_ptr<TableReader> open_hdf5(const tessera::mpi::Communicator&, const std::string& path,
-                                       const Hdf5Options&) {
+std::unique_ptr<TableReader> open_hdf5(const Workers&, const std::string& path, const Hdf5Options&) {
   throw Error(
       ErrorCode::input,
       fmt::format("{}: is HDF5, which this tessera-fit was built without; convert the table to CSV, or "

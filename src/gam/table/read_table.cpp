@@ -37,9 +37,10 @@ FrameRequest request_for(const Formula& formula, const TableOptions& options) {
 Table read_table(Job& job, const TableFile& file, const Formula& formula) {
   const mpi::Purpose purpose(job.comm(), "the reading of the table");
   const FrameRequest request = request_for(formula, file.options);
-  const auto reader = open_source(job.comm(), source_of(file), job.options().stop);
+  const Workers workers{job.comm(), job.host_team()};
+  const auto reader = open_source(workers, source_of(file), job.options().stop);
   Table table{.plan = job.plan(reader->rows(), file.options.block_rows), .columns = {}};
-  Frame frame = reader->read(job.comm(), request, job.local_range(table.plan));
+  Frame frame = reader->read(workers, request, job.local_range(table.plan));
   for (Variable& variable : frame.variables) {
     const std::string name = std::find_if(request.variables.begin(), request.variables.end(),
                                           [&](const Expression& e) { return e.text == variable.name; })

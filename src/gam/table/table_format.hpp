@@ -4,8 +4,6 @@
 #include "gam/table/byte_source.hpp"
 #include "gam/table/table_reader.hpp"
 
-#include <tessera/mpi/communicator.hpp>
-
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,12 +13,12 @@
 namespace tessera::gam {
 
 template <class F>
-concept TableFormat = requires(ByteSource& bytes, const mpi::Communicator& comm, const std::string& path,
+concept TableFormat = requires(ByteSource& bytes, const Workers& workers, const std::string& path,
                                const BetweenReads& between) {
   // bool: whether a file that is not empty is of this format, by its bytes as they lie in it
   {+F::recognises(bytes)};
   // *Collective.* Its reader; throws the same `Error(input)` on every rank
-  {std::unique_ptr<TableReader>(F::open(comm, path, between))};
+  {std::unique_ptr<TableReader>(F::open(workers, path, between))};
 };
 
 /// The formats that there are: list.hpp has it, of one line for each in list_of_formats.cmake. The first that

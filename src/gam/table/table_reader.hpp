@@ -3,8 +3,8 @@
 
 #include "gam/table/byte_source.hpp"
 #include "gam/table/frame.hpp"
+#include "gam/table/workers.hpp"
 
-#include <tessera/mpi/communicator.hpp>
 #include <tessera/partition/plan.hpp>
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace tessera::gam {
 
 /// A table that every rank can open: CSV (also gzip-compressed) or HDF5 with one dataset a column.
 ///
-///     auto table = open_table(comm, "data.csv");            // collective: counts the rows
+///     auto table = open_table(workers, "data.csv");         // collective: counts the rows
 ///     auto plan = job.plan(table->rows(), block_rows);
-///     Frame frame = table->read(comm, request, job.local_range(plan));
+///     Frame frame = table->read(workers, request, job.local_range(plan));
 class TableReader {
  public:
   virtual ~TableReader() = default;
@@ -30,8 +30,7 @@ class TableReader {
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
   /// malformed line (with its number), text in an expression that needs numbers, rows for which the ranks
   /// of a node have not the memory, a table that was written to since it was opened.
-  [[nodiscard]] virtual Frame read(const tessera::mpi::Communicator& comm, const FrameRequest& request,
-                                   tessera::Range rows) = 0;
+  [[nodiscard]] virtual Frame read(const Workers& workers, const FrameRequest& request, Range rows) = 0;
   /// The file as this rank has opened it.
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Bytes that this rank has read from the file so far.
@@ -42,8 +41,7 @@ class TableReader {
 /// or another on one rank than on another (see shared_input.hpp).
 /// `between` is called while the file is opened and while it is read, on the calling thread; an `Error` that
 /// it throws on one rank is thrown on every rank.
-[[nodiscard]] std::unique_ptr<TableReader> open_table(const tessera::mpi::Communicator& comm,
-                                                      const std::string& path,
+[[nodiscard]] std::unique_ptr<TableReader> open_table(const Workers& workers, const std::string& path,
                                                       const BetweenReads& between = {});
 
 }  // namespace tessera::gam

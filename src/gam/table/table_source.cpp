@@ -21,29 +21,30 @@ void stop_if_asked(StopRequest* stop) {
 }  // namespace
 
 TableSource source_of(const TableFile& file) {
-  return {.name = file.path,
-          .options = file.options,
-          .plan = {},
-          .open = [path = file.path](const mpi::Communicator& comm,
-                                     const BetweenReads& between) { return open_table(comm, path, between); },
-          .expected = {}};
+  return {
+      .name = file.path,
+      .options = file.options,
+      .plan = {},
+      .open = [path = file.path](const Workers& workers,
+                                 const BetweenReads& between) { return open_table(workers, path, between); },
+      .expected = {}};
 }
 
 TableSource source_of(const Table& table) {
   return {.name = memory_name,
           .options = {.missing = {}, .block_rows = table.plan.block()},
           .plan = table.plan,
-          .open = [&table](const mpi::Communicator& comm,
-                           const BetweenReads& between) { return open_memory(comm, table, between); },
+          .open = [&table](const Workers& workers,
+                           const BetweenReads& between) { return open_memory(workers, table, between); },
           .expected = {}};
 }
 
-std::unique_ptr<TableReader> open_source(const mpi::Communicator& comm, const TableSource& source,
+std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
                                          StopRequest* stop) {
-  auto table = source.open(comm, [stop] { stop_if_asked(stop); });
+  auto table = source.open(workers, [stop] { stop_if_asked(stop); });
   if (source.expected) {
-    together(comm, [&] {
-      if (comm.rank() == 0 && table->opened() != source.expected)
+    together(workers.comm, [&] {
+      if (workers.comm.rank() == 0 && table->opened() != source.expected)
         throw Error(
             ErrorCode::input,
             fmt::format("{}: was replaced or written to while the job started: start it again", source.name));

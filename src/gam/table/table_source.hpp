@@ -6,7 +6,6 @@
 
 #include <tessera/gam/table.hpp>
 #include <tessera/job/stop_request.hpp>
-#include <tessera/mpi/communicator.hpp>
 
 #include <functional>
 #include <memory>
@@ -23,7 +22,7 @@ struct TableSource {
   std::string name;          ///< for messages
   TableOptions options;      ///< how its fields are read
   std::optional<Plan> plan;  ///< of a table in memory, whose rows lie by it; else the caller makes one
-  std::function<std::unique_ptr<TableReader>(const mpi::Communicator&, const BetweenReads&)> open;
+  std::function<std::unique_ptr<TableReader>(const Workers&, const BetweenReads&)> open;
   /// What rank 0 takes for the file, on every rank or on none: `open_source` refuses another.
   std::optional<files::FileState> expected;
 };
@@ -34,7 +33,7 @@ struct TableSource {
 /// *Collective.* Opens a source. Throws the same `Error` on every rank, as `open_table` and `open_memory` do,
 /// and `Error(input)` for a file that came into the place of the one that is expected. A request to stop that
 /// reaches this rank, `stop` if it is not null, ends the opening and the reading by an `Error(interrupted)`.
-[[nodiscard]] std::unique_ptr<TableReader> open_source(const mpi::Communicator& comm,
-                                                       const TableSource& source, StopRequest* stop);
+[[nodiscard]] std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
+                                                       StopRequest* stop);
 
 }  // namespace tessera::gam

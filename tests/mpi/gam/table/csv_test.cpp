@@ -19,6 +19,7 @@ namespace tessera::gam {
 namespace {
 
 using testing::common_fault;
+using testing::crew;
 using testing::put_together;
 using testing::request;
 using testing::SharedFile;
@@ -236,7 +237,7 @@ TEST(CsvTable, ReadsWhatASimpleParserReads) {
     CsvOptions options;
     options.buffer_bytes = 1 + seed % 41;
     options.landmark_bytes = 1 + static_cast<std::int64_t>(seed * 13 % 200);
-    const auto table = open_csv(comm, file.path(), options);
+    const auto table = open_csv(crew(comm), file.path(), options);
     ASSERT_EQ(table->rows(), std::ssize(rows) - 1) << "seed " << seed;
     // Some of the columns, not in their order in the file.
     std::vector<int> places;
@@ -251,11 +252,11 @@ TEST(CsvTable, ReadsWhatASimpleParserReads) {
                               Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank())}) {
       if (!expected) {
         const std::string fault =
-            common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+            common_fault(comm, [&] { static_cast<void>(table->read(crew(comm), wanted, share)); });
         EXPECT_NE(fault.find("but most of its fields are numbers"), std::string::npos) << fault;
         continue;
       }
-      const Frame frame = table->read(comm, wanted, share);
+      const Frame frame = table->read(crew(comm), wanted, share);
       EXPECT_EQ(frame.rows, share);
       const std::string found = put_together(comm, frame);
       EXPECT_EQ(found, *expected) << "seed " << seed << "\n" << text;
@@ -281,7 +282,7 @@ TEST(CsvTable, CountsRowsWhereverThePartsAreCut) {
     CsvOptions options;
     options.buffer_bytes = 3;
     options.landmark_bytes = 1;
-    EXPECT_EQ(open_csv(comm, file.path(), options)->rows(), rows) << text;
+    EXPECT_EQ(open_csv(crew(comm), file.path(), options)->rows(), rows) << text;
   }
 }
 
@@ -293,9 +294,9 @@ TEST(CsvTable, FindsTheFirstRowBehindBlankLines) {
   for (const std::size_t lines : {1, 2, 4, 8, 12, 16, 32}) {
     const std::string text = "a,b\n" + std::string(lines, '\n') + "1,2\n3,4\n";
     file.write(text);
-    const auto table = open_csv(comm, file.path(), {});
+    const auto table = open_csv(crew(comm), file.path(), {});
     const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
-    const Frame frame = table->read(comm, request({"a", "b"}), share);
+    const Frame frame = table->read(crew(comm), request({"a", "b"}), share);
     EXPECT_EQ(put_together(comm, frame), expected_frame(parse_simply(text), {0, 1})) << lines;
   }
 }
@@ -305,8 +306,8 @@ TEST(CsvTable, ReadsNumbersAsRDoes) {
   const SharedFile file(comm, "numbers.csv",
                         "x\n1\n+1\n-1\n 2 \n1.\n.5\n-.5e1\n1e5\n1E+2\n0x1A\n-0\n1e-400\nNaN\nnan\nNA\n"
                         "123456789012345678901234567890\n3.141592653589793238\n");
-  const auto table = open_table(comm, file.path());
-  const Frame frame = table->read(comm, request({"x"}), uneven_share(comm, table->rows(), 3));
+  const auto table = open_table(crew(comm), file.path());
+  const Frame frame = table->read(crew(comm), request({"x"}), uneven_share(comm, table->rows(), 3));
   EXPECT_EQ(put_together(comm, frame),
             "1|\n1|\n-1|\n2|\n1|\n0.5|\n-5|\n100000|\n100|\n26|\n-0|\n0|\n!NA|\n!NA|\n!NA|\n"
             "1.2345678901234568e+29|\n3.1415926535897931|\n");
@@ -325,23 +326,23 @@ TEST(CsvTable, NamesTheLineOfATextAmongNumbersWhereverItStands) {
     add_rows(3000 - before);
     text += "2,later\n2,NA\n2,\n";
     const SharedFile file(comm, "late.csv", text);
-    const auto table = open_table(comm, file.path());
+    const auto table = open_table(crew(comm), file.path());
     const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
     FrameRequest wanted = request({"f", "x"});
     const std::string fault =
-        common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+        common_fault(comm, [&] { static_cast<void>(table->read(crew(comm), wanted, share)); });
     EXPECT_EQ(fault,
               file.path() + ", line " + std::to_string(before + 2) +
                   ": the column 'f' holds the text 'late', but most of its fields are numbers (3000 of "
                   "3002): it is a missing value if the NA strings are 'NA,late', or a level if 'f' is "
                   "among the factors");
     wanted.options.factors = {"f"};
-    const Frame factor = table->read(comm, wanted, share);
+    const Frame factor = table->read(crew(comm), wanted, share);
     EXPECT_EQ(factor.at("f").levels, (std::vector<std::string>{"", "0", "1", "2", "late", "later"}));
     EXPECT_EQ(factor.complete_rows, 3003);
     EXPECT_FALSE(factor.at("x").factor);
     wanted.options = {.missing = {"NA", "late", "later"}};
-    const Frame numbers = table->read(comm, wanted, share);
+    const Frame numbers = table->read(crew(comm), wanted, share);
     EXPECT_FALSE(numbers.at("f").factor);
     EXPECT_EQ(numbers.complete_rows, 3000);
     EXPECT_EQ(to_string(numbers.columns[0]), "f: numbers, 4 missing");
@@ -361,10 +362,10 @@ TEST(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
   SharedFile file(comm, "rule.csv");
   const auto read = [&](const std::vector<std::string>& fields, const TableOptions& options = {}) {
     file.write(column(fields));
-    const auto table = open_table(comm, file.path());
+    const auto table = open_table(crew(comm), file.path());
     FrameRequest wanted = request({"v"});
     wanted.options = options;
-    return put_together(comm, table->read(comm, wanted, uneven_share(comm, table->rows(), 4)));
+    return put_together(comm, table->read(crew(comm), wanted, uneven_share(comm, table->rows(), 4)));
   };
   const std::string na = "!NA|\n";
   const std::string none = "!<NA>|\n";
@@ -392,10 +393,10 @@ TEST(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
 TEST(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "t.csv", "x,f\n1,a\n2,b\n");
-  const auto table = open_table(comm, file.path());
+  const auto table = open_table(crew(comm), file.path());
   const auto fault = [&](const FrameRequest& wanted) -> std::string {
     try {
-      static_cast<void>(table->read(comm, wanted, uneven_share(comm, 2, 1)));
+      static_cast<void>(table->read(crew(comm), wanted, uneven_share(comm, 2, 1)));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::usage);
       return error.what();
@@ -420,36 +421,36 @@ TEST(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
     for (const std::string& text :
          {"1,INF\n1,12e4567\n" + numbers + "1,foo\n", "1,foo\n" + numbers + "1,12e4567\n1,INF\n"}) {
       const SharedFile file(comm, "infinite.csv", "x,f\n" + text);
-      const auto table = open_table(comm, file.path());
+      const auto table = open_table(crew(comm), file.path());
       const Range share = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
       FrameRequest factor = request({"f", "x"});
       factor.options.factors = {"f"};
-      const Frame frame = table->read(comm, factor, share);
+      const Frame frame = table->read(crew(comm), factor, share);
       EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"12e4567", "3", "INF", "foo"}));
       EXPECT_EQ(frame.complete_rows, rows + 3);
       FrameRequest numeric = request({"f"});
       numeric.numeric = {"f"};
       const std::string fault =
-          common_fault(comm, [&] { static_cast<void>(table->read(comm, numeric, share)); });
+          common_fault(comm, [&] { static_cast<void>(table->read(crew(comm), numeric, share)); });
       EXPECT_TRUE(fault.starts_with(file.path() + ", line 2: ")) << fault;
     }
   }
   const SharedFile file(comm, "infinite.csv", "x,f\n1,3\n1,INF\n-Inf,4\n");
-  const auto table = open_table(comm, file.path());
-  EXPECT_EQ(
-      common_fault(comm,
-                   [&] {
-                     static_cast<void>(table->read(comm, request({"f", "x"}), uneven_share(comm, 3, 1)));
-                   }),
-      file.path() + ", line 3: f is infinite; leave the row out or make the value NA");
+  const auto table = open_table(crew(comm), file.path());
+  EXPECT_EQ(common_fault(
+                comm,
+                [&] {
+                  static_cast<void>(table->read(crew(comm), request({"f", "x"}), uneven_share(comm, 3, 1)));
+                }),
+            file.path() + ", line 3: f is infinite; leave the row out or make the value NA");
 }
 
 TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "levels.csv",
                         "f,x\nb,1\n\"B\",2\nunused,NA\n\"10\",3\n9,4\n\xC3\xA4,5\n\"NA\",6\nNA,7\nb,8\n");
-  const auto table = open_table(comm, file.path());
-  const Frame frame = table->read(comm, request({"f", "x"}), uneven_share(comm, table->rows(), 1));
+  const auto table = open_table(crew(comm), file.path());
+  const Frame frame = table->read(crew(comm), request({"f", "x"}), uneven_share(comm, table->rows(), 1));
   EXPECT_EQ(frame.at("f").levels, (std::vector<std::string>{"10", "9", "B", "b", "\xC3\xA4"}));
   EXPECT_EQ(frame.complete_rows, 6);
   EXPECT_EQ(put_together(comm, frame),
@@ -461,20 +462,20 @@ TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
 TEST(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "expressions.csv", "e,x,unused\n1,3,Inf\n-1,2,a\nNA,1,b\n4,Inf,c\n,-Inf,d\n");
-  const auto table = open_table(comm, file.path());
-  const Frame logs = table->read(comm, request({"log(e)", "I(e - 1)"}), uneven_share(comm, 5, 5));
+  const auto table = open_table(crew(comm), file.path());
+  const Frame logs = table->read(crew(comm), request({"log(e)", "I(e - 1)"}), uneven_share(comm, 5, 5));
   EXPECT_EQ(put_together(comm, logs), "0|0|\n!NA|-2|\n!NA|NA|\n1.3862943611198906|3|\n!NA|NA|\n");
   EXPECT_EQ(logs.complete_rows, 2);
   // An infinite value matters only in a row that counts.
   const bool last = comm.rank() == comm.size() - 1;
-  const Frame kept = table->read(comm, request({"x", "e"}), last ? Range{4, 5} : Range{});
+  const Frame kept = table->read(crew(comm), request({"x", "e"}), last ? Range{4, 5} : Range{});
   EXPECT_EQ(put_together(comm, kept), "!-inf|NA|\n");
-  EXPECT_EQ(
-      common_fault(comm,
-                   [&] {
-                     static_cast<void>(table->read(comm, request({"x", "e"}), uneven_share(comm, 5, 2)));
-                   }),
-      file.path() + ", line 5: x is infinite; leave the row out or make the value NA");
+  EXPECT_EQ(common_fault(
+                comm,
+                [&] {
+                  static_cast<void>(table->read(crew(comm), request({"x", "e"}), uneven_share(comm, 5, 2)));
+                }),
+            file.path() + ", line 5: x is infinite; leave the row out or make the value NA");
 }
 
 /// Writes `text` to a file as gzip does, on the root.
@@ -493,19 +494,20 @@ TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
   const SharedFile packed(comm, "t.csv.gz");
   pack(comm, text, packed.path());
   comm.barrier();
-  const auto a = open_table(comm, plain.path());
-  const auto b = open_table(comm, packed.path());
+  const auto a = open_table(crew(comm), plain.path());
+  const auto b = open_table(crew(comm), packed.path());
   ASSERT_EQ(a->rows(), b->rows());
   const Range share = uneven_share(comm, a->rows(), 8);
-  EXPECT_EQ(put_together(comm, a->read(comm, request({"f", "x"}), share)),
-            put_together(comm, b->read(comm, request({"f", "x"}), share)));
+  EXPECT_EQ(put_together(comm, a->read(crew(comm), request({"f", "x"}), share)),
+            put_together(comm, b->read(crew(comm), request({"f", "x"}), share)));
   EXPECT_GT(b->bytes_read(), 0);
 
   const auto size = std::filesystem::file_size(packed.path());
   comm.barrier();
   if (comm.rank() == 0) std::filesystem::resize_file(packed.path(), size / 2);
   comm.barrier();
-  const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(comm, packed.path())); });
+  const std::string fault =
+      common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), packed.path())); });
   EXPECT_NE(fault.find("damaged gzip data"), std::string::npos) << fault;
 }
 
@@ -522,10 +524,10 @@ std::string end_of_reading(const mpi::Communicator& comm, const std::string& pat
     if (stop.requested()) throw Error(ErrorCode::interrupted, "asked to stop");
   };
   try {
-    const auto table = open_table(comm, path, look);
+    const auto table = open_table(crew(comm), path, look);
     end = "counted";
     const Range mine = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
-    (void)table->read(comm, request({"x"}), mine);
+    (void)table->read(crew(comm), request({"x"}), mine);
     end.clear();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
@@ -564,9 +566,9 @@ TEST(CsvTable, ReadsOnlyItsOwnPart) {
   CsvOptions options;
   options.buffer_bytes = 1 << 12;
   options.landmark_bytes = 1 << 12;
-  const auto table = open_csv(comm, file.path(), options);
-  static_cast<void>(
-      table->read(comm, request({"x"}), Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank())));
+  const auto table = open_csv(crew(comm), file.path(), options);
+  static_cast<void>(table->read(crew(comm), request({"x"}),
+                                Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank())));
   // Once to count, once to read; a few buffers for the header, the sample and the ends.
   const auto share = std::ssize(text) / comm.size();
   EXPECT_LT(table->bytes_read(), 2 * share + 64 * 1024);
@@ -596,8 +598,8 @@ TEST(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
   for (const auto& [text, expected] : cases) {
     file.write(text);
     const std::string fault = common_fault(comm, [&] {
-      const auto table = open_table(comm, file.path());
-      static_cast<void>(table->read(comm, request({"x"}), uneven_share(comm, table->rows(), 4)));
+      const auto table = open_table(crew(comm), file.path());
+      static_cast<void>(table->read(crew(comm), request({"x"}), uneven_share(comm, table->rows(), 4)));
     });
     EXPECT_EQ(fault.rfind(file.path() + expected, 0), 0U) << text.substr(0, 100) << "\n  gave: " << fault;
   }
@@ -606,10 +608,10 @@ TEST(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
 TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "t.csv", "price,Carat,cut\n1,2,good\n3,4,bad\n");
-  const auto table = open_table(comm, file.path());
+  const auto table = open_table(crew(comm), file.path());
   const Range share = uneven_share(comm, 2, 4);
   const auto fault = [&](const FrameRequest& wanted) {
-    return common_fault(comm, [&] { static_cast<void>(table->read(comm, wanted, share)); });
+    return common_fault(comm, [&] { static_cast<void>(table->read(crew(comm), wanted, share)); });
   };
   EXPECT_EQ(fault(request({"prize"})), file.path() +
                                            ": unknown column 'prize' (did you mean 'price'?); the file "
@@ -627,9 +629,9 @@ TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
                                 "numbers: give a number or NA, or name the text among the NA strings");
 
   const SharedFile latin(comm, "latin.csv", "x,city\n1,Ulm\n2,M\xFCnchen\n");
-  const auto cities = open_table(comm, latin.path());
+  const auto cities = open_table(crew(comm), latin.path());
   const auto read_cities = [&](const FrameRequest& wanted) {
-    static_cast<void>(cities->read(comm, wanted, share));
+    static_cast<void>(cities->read(crew(comm), wanted, share));
   };
   EXPECT_EQ(common_fault(comm,
                          [&] {
@@ -640,10 +642,10 @@ TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
                 "CSV file for instance by: iconv -f ISO-8859-1 -t UTF-8");
   EXPECT_NO_THROW(read_cities(request({"x"})));
 
-  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, file.path() + ".none")); }),
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), file.path() + ".none")); }),
             file.path() + ".none: cannot be read: No such file or directory");
   const std::string folder = std::filesystem::path(file.path()).parent_path();
-  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, folder)); }),
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), folder)); }),
             folder + ": is a directory, not a table");
 }
 
@@ -651,10 +653,10 @@ TEST(CsvTable, GivesKnownLevelsTheirCodes) {
   const mpi::Communicator comm = world();
   // Numbers as they stand are texts where the model has a factor.
   const SharedFile file(comm, "known.csv", "g\n3\n\"1\"\nNA\n3\n");
-  const auto table = open_table(comm, file.path());
+  const auto table = open_table(crew(comm), file.path());
   FrameRequest wanted = request({"g"});
   wanted.known_levels = {{"g", {"1", "2", "3"}}};
-  const Frame frame = table->read(comm, wanted, uneven_share(comm, 4, 9));
+  const Frame frame = table->read(crew(comm), wanted, uneven_share(comm, 4, 9));
   EXPECT_EQ(frame.at("g").levels, (std::vector<std::string>{"1", "2", "3"}));
   EXPECT_EQ(put_together(comm, frame), "3|\n1|\n!<NA>|\n3|\n");
   EXPECT_EQ(frame.columns[0].unseen, 0);
@@ -667,11 +669,11 @@ TEST(CsvTable, CountsRowsOfUnseenLevels) {
   for (int i = 0; i < 40; ++i)
     text += (i % 4 == 0 ? "\"new" + std::to_string(i % 7) + "\"" : i % 4 == 1 ? "NA" : "T") + ",1\n";
   const SharedFile file(comm, "unseen.csv", text);
-  const auto table = open_table(comm, file.path());
+  const auto table = open_table(crew(comm), file.path());
   FrameRequest wanted = request({"g"});
   wanted.known_levels = {{"g", {"FALSE", "TRUE"}}};
   const Range share = uneven_share(comm, 40, 5);
-  const Frame frame = table->read(comm, wanted, share);
+  const Frame frame = table->read(crew(comm), wanted, share);
   EXPECT_EQ(frame.complete_rows, 20);
   const ColumnReading& column = frame.columns[0];
   EXPECT_EQ(column.unseen, 10);
@@ -682,7 +684,7 @@ TEST(CsvTable, CountsRowsOfUnseenLevels) {
     EXPECT_EQ(frame.at("g").codes[i], row % 4 == 0 ? Variable::unseen : row % 4 == 1 ? Variable::missing : 1);
   }
   wanted.unseen_is_complete = {"g"};
-  EXPECT_EQ(table->read(comm, wanted, share).complete_rows, 30);
+  EXPECT_EQ(table->read(crew(comm), wanted, share).complete_rows, 30);
 }
 
 }  // namespace

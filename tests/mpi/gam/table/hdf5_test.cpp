@@ -16,6 +16,7 @@ namespace tessera::gam {
 namespace {
 
 using testing::common_fault;
+using testing::crew;
 using testing::put_together;
 using testing::request;
 using testing::SharedFile;
@@ -146,12 +147,14 @@ TEST(Hdf5Table, ReadsEveryKindOfColumn) {
     w.group("group");
   });
   for (const std::int64_t chunk : {1, 2, 100}) {
-    const auto table = chunk == 100 ? open_table(comm, file.path()) : open_hdf5(comm, file.path(), {chunk});
+    const auto table =
+        chunk == 100 ? open_table(crew(comm), file.path()) : open_hdf5(crew(comm), file.path(), {chunk});
     ASSERT_EQ(table->rows(), 5);
     EXPECT_EQ(table->columns(),
               (std::vector<std::string>{"f4", "i2", "n", "s", "skip me", "t", "u", "u8", "v", "x"}));
-    const Frame frame = table->read(comm, request({"x", "f4", "i2", "u8", "v", "n", "s", "t", "I(i2 + f4)"}),
-                                    uneven_share(comm, 5, static_cast<std::uint64_t>(chunk)));
+    const Frame frame =
+        table->read(crew(comm), request({"x", "f4", "i2", "u8", "v", "n", "s", "t", "I(i2 + f4)"}),
+                    uneven_share(comm, 5, static_cast<std::uint64_t>(chunk)));
     // bc and bcd are levels of no complete row.
     EXPECT_EQ(put_together(comm, frame),
               "1.5|0.5|-7|1|b|a|a|TRUE|-6.5|\n"
@@ -159,7 +162,7 @@ TEST(Hdf5Table, ReadsEveryKindOfColumn) {
               "-2|2|2|3||x |d|FALSE|4|\n"
               "0|3|3|4|\xC3\xA4|||TRUE|6|\n"
               "4|4|4|9007199254740992|b|a|a|TRUE|8|\n");
-    const Frame texts = table->read(comm, request({"`skip me`", "u"}), uneven_share(comm, 5, 3));
+    const Frame texts = table->read(crew(comm), request({"`skip me`", "u"}), uneven_share(comm, 5, 3));
     EXPECT_EQ(put_together(comm, texts), "1|TRUE|\n2|FALSE|\n3|FALSE|\n4|TRUE|\n5|TRUE|\n");
     EXPECT_EQ(comm.allreduce(table->bytes_read() > 0 ? 1 : 0, mpi::Reduction::max), 1);
   }
@@ -184,11 +187,11 @@ TEST(Hdf5Table, ReadsWhatTheSameCsvFileHolds) {
     for (const std::string& name : names) texts.push_back(name.c_str());
     w.variable_texts("g", texts);
   });
-  const auto a = open_table(comm, text_file.path());
-  const auto b = open_hdf5(comm, file.path(), {700});
+  const auto a = open_table(crew(comm), text_file.path());
+  const auto b = open_hdf5(crew(comm), file.path(), {700});
   const Range share = uneven_share(comm, 5000, 6);
-  const Frame from_csv = a->read(comm, request({"log(x + 1)", "g"}), share);
-  const Frame from_hdf5 = b->read(comm, request({"log(x + 1)", "g"}), share);
+  const Frame from_csv = a->read(crew(comm), request({"log(x + 1)", "g"}), share);
+  const Frame from_hdf5 = b->read(crew(comm), request({"log(x + 1)", "g"}), share);
   EXPECT_EQ(put_together(comm, from_csv), put_together(comm, from_hdf5));
   EXPECT_EQ(from_csv.at("g").levels, from_hdf5.at("g").levels);
   EXPECT_EQ(from_csv.complete_rows, from_hdf5.complete_rows);
@@ -204,13 +207,13 @@ TEST(Hdf5Table, FollowsTheRuleOfCsvFiles) {
     w.variable_texts("l", {"T", "F", "NA", "FALSE"});
     w.variable_texts("n", {"1", " 2", "NA", ""});
   });
-  const auto table = open_table(comm, file.path());
+  const auto table = open_table(crew(comm), file.path());
   const auto read = [&](const char* column, const TableOptions& options = {},
                         const std::vector<std::string>& known = {}) {
     FrameRequest wanted = request({column});
     wanted.options = options;
     if (!known.empty()) wanted.known_levels = {{column, known}};
-    return put_together(comm, table->read(comm, wanted, uneven_share(comm, 4, 2)));
+    return put_together(comm, table->read(crew(comm), wanted, uneven_share(comm, 4, 2)));
   };
   EXPECT_EQ(read("x"), "1|\n-999|\n!NA|\n2.5|\n");
   EXPECT_EQ(read("x", {.missing = {"-999"}}), "1|\n!NA|\n!NA|\n2.5|\n");
@@ -227,8 +230,8 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   const SharedFile file(comm, "bad.h5");
   const auto fault = [&](const FrameRequest& wanted) {
     return common_fault(comm, [&] {
-      const auto table = open_table(comm, file.path());
-      static_cast<void>(table->read(comm, wanted, uneven_share(comm, table->rows(), 1)));
+      const auto table = open_table(crew(comm), file.path());
+      static_cast<void>(table->read(crew(comm), wanted, uneven_share(comm, table->rows(), 1)));
     });
   };
   const std::array<double, 4> four{1, 2, 3, 4};
@@ -289,10 +292,10 @@ TEST(Hdf5Table, RefusesOneThatIsWrittenToWhileItIsRead) {
     if (comm.rank() == 0)
       std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary).put('\x89');
   };
-  const auto table = open_hdf5(comm, file.path(), {2, touch});
+  const auto table = open_hdf5(crew(comm), file.path(), {2, touch});
   const std::string fault = common_fault(comm, [&] {
     static_cast<void>(
-        table->read(comm, request({"x"}), Plan::over_hosts(8, comm.size()).range_of(comm.rank())));
+        table->read(crew(comm), request({"x"}), Plan::over_hosts(8, comm.size()).range_of(comm.rank())));
   });
   EXPECT_TRUE(fault.starts_with(file.path() + ": was written to while it was read (as rank 0 on ")) << fault;
 }
@@ -307,13 +310,13 @@ TEST(Hdf5Table, MayBeACopyOnEachNodeThatIsTheSame) {
   fs::create_directory(own);
   fs::copy_file(file.path(), own / "t.h5");
   fs::current_path(own);
-  EXPECT_EQ(open_table(comm, "t.h5")->rows(), 3);
+  EXPECT_EQ(open_table(crew(comm), "t.h5")->rows(), 3);
   if (comm.size() > 1) {
     if (comm.rank() == 1) {
       Writer other("t.h5");
       other.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 4});
     }
-    const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(comm, "t.h5")); });
+    const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), "t.h5")); });
     EXPECT_TRUE(fault.starts_with("t.h5: rank 0 (on ")) << fault;
   }
   fs::current_path(before);
@@ -330,11 +333,11 @@ TEST(Hdf5Table, ReadsNoOtherFile) {
     w.virtual_set("parts", 2, secret.path(), "x");
     w.links("soft", "/x", "other", secret.path());
   });
-  const auto table = open_table(comm, file.path());
+  const auto table = open_table(crew(comm), file.path());
   EXPECT_EQ(table->columns(), std::vector<std::string>{"x"});
   const auto fault = [&](const char* column) {
     return common_fault(comm, [&] {
-      static_cast<void>(table->read(comm, request({column}), uneven_share(comm, table->rows(), 1)));
+      static_cast<void>(table->read(crew(comm), request({column}), uneven_share(comm, table->rows(), 1)));
     });
   };
   const std::string start = file.path() + ": the dataset ";
@@ -364,12 +367,12 @@ TEST(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
     w.dataset("beyond", H5T_NATIVE_DOUBLE, {3}, nullptr);
   });
   H5Tclose(text);
-  const auto table = open_table(comm, file.path());
+  const auto table = open_table(crew(comm), file.path());
   EXPECT_EQ(table->columns(), (std::vector<std::string>{"one", "x"}));
   EXPECT_EQ(table->rows(), 3);
   const auto fault = [&](const char* column) {
     return common_fault(comm, [&] {
-      static_cast<void>(table->read(comm, request({column}), uneven_share(comm, table->rows(), 1)));
+      static_cast<void>(table->read(crew(comm), request({column}), uneven_share(comm, table->rows(), 1)));
     });
   };
   const std::string start = file.path() + ": the dataset ";

@@ -6,13 +6,14 @@ namespace tessera::gam {
 namespace {
 
 using testing::common_fault;
+using testing::crew;
 using testing::SharedFile;
 using testing::world;
 
 TEST(Hdf5TableOfABuildWithoutHdf5, IsRefusedOnEveryRankAlike) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "table.h5", "\x89HDF\r\n\x1a\n");
-  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, file.path())); }),
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), file.path())); }),
             file.path() +
                 ": is HDF5, which this tessera-fit was built without; convert the table to CSV, or "
                 "configure with TESSERA_ENABLE_HDF5=ON");

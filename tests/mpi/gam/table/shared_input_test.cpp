@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using testing::common_fault;
+using testing::crew;
 using testing::put_together;
 using testing::request;
 using testing::SharedFile;
@@ -72,8 +73,9 @@ class OwnFolder {
 
 /// The whole table as each rank reads its part of it.
 std::string read_all(const mpi::Communicator& comm, const std::string& path) {
-  const auto table = open_table(comm, path);
-  return put_together(comm, table->read(comm, request({"y", "x"}), uneven_share(comm, table->rows(), 3)));
+  const auto table = open_table(crew(comm), path);
+  return put_together(comm,
+                      table->read(crew(comm), request({"y", "x"}), uneven_share(comm, table->rows(), 3)));
 }
 
 TEST(SharedTable, RefusesOneThatIsReplacedByARenameWhileTheRanksOpenIt) {
@@ -105,13 +107,13 @@ TEST(SharedTable, StaysWhatItWasWhereItIsReplacedWhileItIsRead) {
   const auto comm = world();
   const SharedFile file(comm, "data.csv", table_text(1));
   const std::string expected = read_all(comm, file.path());
-  const auto table = open_table(comm, file.path());
+  const auto table = open_table(crew(comm), file.path());
   if (comm.rank() == 0) {
     write_file(file.path() + ".new", table_text(2));
     fs::rename(file.path() + ".new", file.path());
   }
   comm.barrier();
-  const Frame frame = table->read(comm, request({"y", "x"}), uneven_share(comm, table->rows(), 3));
+  const Frame frame = table->read(crew(comm), request({"y", "x"}), uneven_share(comm, table->rows(), 3));
   EXPECT_EQ(put_together(comm, frame), expected);
 }
 
@@ -135,7 +137,7 @@ TEST(SharedTable, RefusesCopiesThatDiffer) {
   write_file("data.csv", text);
   write_file("data.csv.gz", packed(text));
   for (const std::string path : {"data.csv", "data.csv.gz"}) {
-    const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(comm, path)); });
+    const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), path)); });
     EXPECT_TRUE(fault.starts_with(path + ": rank 0 (on ")) << fault;
     EXPECT_NE(fault.find(last), std::string::npos) << fault;
     EXPECT_NE(fault.find("have different files of this name"), std::string::npos) << fault;
@@ -160,8 +162,8 @@ TEST(SharedTable, RefusesOneThatIsWrittenToWhileItIsRead) {
       };
       std::string fault = "no error";
       try {
-        const auto table = open_table(comm, file.path(), between);
-        static_cast<void>(table->read(comm, request({"y", "x"}), uneven_share(comm, table->rows(), 3)));
+        const auto table = open_table(crew(comm), file.path(), between);
+        static_cast<void>(table->read(crew(comm), request({"y", "x"}), uneven_share(comm, table->rows(), 3)));
       } catch (const Error& error) {
         fault = error.what();
         EXPECT_EQ(error.code(), ErrorCode::input) << fault;
@@ -183,14 +185,14 @@ TEST(SharedTable, IsTheOneThatTheStatesOfAFitAreOf) {
   const SharedFile file(comm, "data.csv", table_text(1));
   TableSource source = source_of(TableFile{file.path()});
   source.expected = files::InputFile(file.path()).state();
-  EXPECT_EQ(open_source(comm, source, nullptr)->rows(), 2000);
+  EXPECT_EQ(open_source(crew(comm), source, nullptr)->rows(), 2000);
   comm.barrier();
   if (comm.rank() == 0) {
     write_file(file.path() + ".new", table_text(2));
     fs::rename(file.path() + ".new", file.path());
   }
   comm.barrier();
-  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_source(comm, source, nullptr)); }),
+  EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_source(crew(comm), source, nullptr)); }),
             file.path() + ": was replaced or written to while the job started: start it again");
 }
 
@@ -209,7 +211,7 @@ TEST(Csv, NamesLineEndsOfCarriageReturnsAlone) {
   const SharedFile file(comm, "data.csv");
   for (const char* text : {"y,x\r1,2\r3,1\r", "\"y\",\"x\"\r1,2\r2,2\r", "y,x\r1,y\r2,x"}) {
     file.write(text);
-    EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(comm, file.path())); }),
+    EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), file.path())); }),
               file.path() +
                   ", line 1: lines end in carriage returns alone, as those of old Macs: make newlines "
                   "of them (tr '\\r' '\\n')");

@@ -21,8 +21,8 @@ namespace tessera::gam {
 /// A table of two columns, x and y: "DOUBLES\n", then the numbers of each row as they lie in memory.
 class DoublesTable final : public TableReader {
  public:
-  DoublesTable(const mpi::Communicator& comm, const std::string& path, const BetweenReads& between)
-      : path_(path) {
+  DoublesTable(const Workers& workers, const std::string& path, const BetweenReads& between) : path_(path) {
+    const mpi::Communicator& comm = workers.comm;
     together(comm, [&] { bytes_ = open_plain(path, between); });
     shared_.emplace(comm, bytes_->file(), between);
   }
@@ -32,9 +32,9 @@ class DoublesTable final : public TableReader {
   [[nodiscard]] files::FileState opened() const override { return shared_->opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_->bytes_read(); }
 
-  [[nodiscard]] Frame read(const mpi::Communicator& comm, const FrameRequest& request, Range rows) override {
-    return shared_->read(comm, [&] {
-      return read_frame(comm, ReadPlan(request, columns(), path_), rows, this->rows(), "row",
+  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
+    return shared_->read(workers.comm, [&] {
+      return read_frame(workers, ReadPlan(request, columns(), path_), rows, this->rows(), "row",
                         [this](Range part, FrameBuilder& builder) { scan(part, builder); });
     });
   }
@@ -47,15 +47,17 @@ class DoublesTable final : public TableReader {
 
   void scan(Range rows, FrameBuilder& builder) {
     bytes_->seek(header + rows.begin * row_bytes);
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      std::array<char, row_bytes> raw{};
-      std::array<double, 2> numbers{};
-      if (bytes_->read(raw) != raw.size()) throw Error(ErrorCode::input, path_ + ": ends within a row");
-      std::memcpy(numbers.data(), raw.data(), raw.size());
-      for (std::size_t i = 0; i < builder.plan().columns().size(); ++i)
-        builder.set_number(i, numbers[static_cast<std::size_t>(builder.plan().columns()[i].position)]);
-      builder.end_row(row + 1);
-    }
+    builder.read(rows, [&](FramePart& part) {
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        std::array<char, row_bytes> raw{};
+        std::array<double, 2> numbers{};
+        if (bytes_->read(raw) != raw.size()) throw Error(ErrorCode::input, path_ + ": ends within a row");
+        std::memcpy(numbers.data(), raw.data(), raw.size());
+        for (std::size_t i = 0; i < part.plan().columns().size(); ++i)
+          part.set_number(i, numbers[static_cast<std::size_t>(part.plan().columns()[i].position)]);
+        part.end_row(row + 1);
+      }
+    });
   }
 
   std::string path_;
@@ -65,9 +67,9 @@ class DoublesTable final : public TableReader {
 
 struct DoublesFormat {
   static bool recognises(ByteSource& bytes) { return has_signature(bytes, 0, DoublesTable::signature); }
-  static std::unique_ptr<TableReader> open(const mpi::Communicator& comm, const std::string& path,
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
                                            const BetweenReads& between) {
-    return std::make_unique<DoublesTable>(comm, path, between);
+    return std::make_unique<DoublesTable>(workers, path, between);
   }
 };
 

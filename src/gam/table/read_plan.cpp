@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/read_plan.hpp"
+
+#include "base/at.hpp"
+#include "base/did_you_mean.hpp"
+#include "gam/table/csv_rows.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+// Names of columns that a message lists.
+constexpr std::size_t max_listed = 20;
+
+[[noreturn]] void unknown_column(const std::string& path, std::span<const std::string> names,
+                                 const std::string& wanted, std::string_view table_word) {
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
+  throw Error(ErrorCode::input, fmt::format("{}: unknown column '{}'{}; {} has: {}", path, wanted,
+                                            base::did_you_mean(names, wanted), table_word, list));
+}
+
+}  // namespace
+
+ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
+                   std::string_view table_word)
+    : missing_(request.options.missing),
+      unseen_is_complete_(request.unseen_is_complete),
+      numbers_may_be_missing_(
+          std::any_of(missing_.begin(), missing_.end(),
+                      [](const std::string& field) { return parse_number(trimmed(field)).has_value(); })),
+      path_(std::move(path)) {
+  for (const Expression& expression : request.variables) {
+    const bool repeated = std::any_of(variables_.begin(), variables_.end(), [&](const PlannedVariable& v) {
+      return v.expression->text == expression.text;
+    });
+    if (repeated) continue;
+    PlannedVariable variable;
+    variable.expression = &expression;
+    const bool needs_numbers =
+        !expression.is_column() ||
+        std::find(request.numeric.begin(), request.numeric.end(), expression.text) != request.numeric.end();
+    for (const std::string& name : expression.columns()) {
+      auto used = std::find_if(columns_.begin(), columns_.end(),
+                               [&](const UsedColumn& column) { return column.name == name; });
+      if (used == columns_.end()) {
+        const auto found = std::find(file_columns.begin(), file_columns.end(), name);
+        if (found == file_columns.end()) unknown_column(path_, file_columns, name, table_word);
+        UsedColumn column;
+        column.name = name;
+        column.position = static_cast<int>(found - file_columns.begin());
+        used = columns_.insert(columns_.end(), std::move(column));
+      }
+      if (needs_numbers) used->numbers_for = expression.text;
+      variable.columns.push_back(static_cast<int>(used - columns_.begin()));
+    }
+    for (const auto& [name, levels] : request.known_levels) {
+      if (name != expression.text || !expression.is_column()) continue;
+      UsedColumn& column = columns_[at(variable.columns[0])];
+      column.known_levels = &levels;
+      column.text = column.typed = true;
+    }
+    variables_.push_back(std::move(variable));
+  }
+  apply(request.options);
+}
+
+// An option that says nothing of this table is a slip of the pen.
+void ReadPlan::apply(const TableOptions& options) {
+  const auto named = [&](const std::string& name, const char* kind) -> UsedColumn& {
+    const auto found = std::find_if(columns_.begin(), columns_.end(),
+                                    [&](const UsedColumn& column) { return column.name == name; });
+    if (found == columns_.end())
+      throw Error(ErrorCode::usage,
+                  fmt::format("{} '{}': the formula uses no column of this name", kind, name));
+    return *found;
+  };
+  for (const std::string& name : options.numbers) {
+    UsedColumn& column = named(name, "numeric column");
+    if (column.numbers_for.empty()) column.numbers_for = name;
+  }
+  for (const std::string& name : options.factors) {
+    UsedColumn& column = named(name, "factor");
+    if (!column.numbers_for.empty())
+      throw Error(ErrorCode::usage, fmt::format("factor '{}': {} numbers", name,
+                                                column.numbers_for == name ? "the model needs"
+                                                                           : column.numbers_for + " needs"));
+    column.text = column.typed = true;
+  }
+}
+
+bool ReadPlan::is_factor(const PlannedVariable& variable) const {
+  return variable.expression->is_column() && columns_[at(variable.columns[0])].text;
+}
+
+bool ReadPlan::is_missing(std::string_view field) const {
+  return std::find(missing_.begin(), missing_.end(), field) != missing_.end();
+}
+
+bool ReadPlan::unseen_is_complete(const PlannedVariable& variable) const {
+  const auto& names = unseen_is_complete_;
+  return std::find(names.begin(), names.end(), variable.expression->text) != names.end();
+}
+
+}  // namespace tessera::gam

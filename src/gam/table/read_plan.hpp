@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/frame.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// A column of the file that some variable reads.
+struct UsedColumn {
+  std::string name;
+  int position = 0;         ///< among the columns of the file
+  bool text = false;        ///< a factor: its fields are levels
+  bool typed = false;       ///< what it is follows from the request, not from its fields
+  std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
+  const std::vector<std::string>* known_levels = nullptr;  ///< the only levels that are not unseen
+};
+
+/// The variables of a request in terms of the columns of a file. It refers to the request, which must
+/// stay.
+class ReadPlan {
+ public:
+  /// Throws `Error(input)` for a column that the file does not have, with the names nearest to it, and
+  /// `Error(usage)` for an option about a column that is not used, or not so.
+  /// `table_word` is what messages call the table.
+  ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
+           std::string_view table_word = "the file");
+
+  struct PlannedVariable {
+    const Expression* expression = nullptr;
+    std::vector<int> columns;  ///< places in `columns()`, as Expression::columns() has them
+  };
+
+  [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
+  [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// A column of text by itself; all else is numbers.
+  [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
+  void set_text(std::size_t column, bool text) { columns_[column].text = text; }
+  /// Whatever its fields are.
+  void set_factor(std::size_t column) { columns_[column].text = columns_[column].typed = true; }
+  /// True for a field that stands for a missing value.
+  [[nodiscard]] bool is_missing(std::string_view field) const;
+  /// True if some number does: what reads as one has to be looked at as a text first.
+  [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }
+  /// A row with an unseen level of this variable is complete.
+  [[nodiscard]] bool unseen_is_complete(const PlannedVariable& variable) const;
+
+ private:
+  void apply(const TableOptions& options);
+  std::vector<UsedColumn> columns_;
+  std::vector<PlannedVariable> variables_;
+  std::vector<std::string> missing_;
+  std::vector<std::string> unseen_is_complete_;
+  bool numbers_may_be_missing_ = false;
+  std::string path_;
+};
+
+}  // namespace tessera::gam

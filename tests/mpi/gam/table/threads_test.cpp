@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// However many threads read a table: the same columns, bit for bit, the same levels, and of several faults
+// the one that a single thread meets first.
+#include "gam/table/csv_table.hpp"
+#include "gam/table/memory_table.hpp"
+#include "support/table_support.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <tessera/gam/table.hpp>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using testing::request;
+using testing::SharedFile;
+using testing::uneven_share;
+using testing::world;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// All that a frame is, its numbers by their bits.
+std::string to_bytes(const Frame& frame) {
+  std::string bytes;
+  const auto add = [&](const auto& values) {
+    bytes += std::to_string(values.size()) + ":";
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+  };
+  for (const Variable& variable : frame.variables) {
+    bytes += variable.name + (variable.factor ? " factor " : " numbers ");
+    add(variable.numbers);
+    add(variable.codes);
+    for (const std::string& level : variable.levels) add(level);
+  }
+  add(frame.complete);
+  for (const ColumnReading& column : frame.columns) {
+    bytes += to_string(column) + " " + std::to_string(column.unseen);
+    for (const std::string& level : column.unseen_levels) add(level);
+  }
+  return bytes + std::to_string(frame.complete_rows);
+}
+
+/// The frame that so many threads read, or what they say.
+template <class Read>
+std::string outcome(const mpi::Communicator& comm, int threads, const Read& read) {
+  HostTeam team(threads);
+  try {
+    return to_bytes(read(Workers{comm, team}));
+  } catch (const Error& error) {
+    return std::string("fault: ") + error.what();
+  }
+}
+
+/// Expects of two, three and eight threads what one gives, and returns that.
+template <class Read>
+std::string common_outcome(const mpi::Communicator& comm, const Read& read) {
+  std::string one = outcome(comm, 1, read);
+  for (const int threads : {2, 3, 8}) EXPECT_TRUE(outcome(comm, threads, read) == one) << threads;
+  return one;
+}
+
+class RandomRows {
+ public:
+  explicit RandomRows(std::uint64_t seed) : random_(seed) {}
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(count));
+  }
+  double number() { return static_cast<double>(below(2'000'001) - 1'000'000) / 1024; }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// Some runs of rows for each thread.
+constexpr std::int64_t memory_rows = 150'000;
+
+/// The whole table, of numbers x and z and factors f and g; the same on every rank.
+struct Columns {
+  std::vector<double> x, z;
+  Factor f, g;
+};
+
+Columns random_columns(std::uint64_t seed) {
+  RandomRows random(seed);
+  Columns columns;
+  columns.f.levels = {"c", "a", "none", "b"};
+  for (int level = 0; level < 700; ++level) columns.g.levels.push_back(std::to_string((level * 331) % 700));
+  for (std::int64_t i = 0; i < memory_rows; ++i) {
+    columns.x.push_back(random.below(50) == 0 ? nan : random.number());
+    columns.z.push_back(random.below(50) == 0 ? -nan : random.number());
+    columns.f.codes.push_back(static_cast<std::int32_t>(random.below(5)) - 1);
+    // Levels that few rows have, and only late ones.
+    columns.g.codes.push_back(static_cast<std::int32_t>(random.below(1 + i * 700 / memory_rows)));
+  }
+  return columns;
+}
+
+Table table_of(const mpi::Communicator& comm, const Columns& columns) {
+  Table table{.plan = Plan::over_hosts(memory_rows, comm.size()), .columns = {}};
+  const Range mine = table.plan.range_of(comm.rank());
+  const auto part = [&](const auto& values) {
+    return std::decay_t<decltype(values)>(values.begin() + mine.begin, values.begin() + mine.end);
+  };
+  table.columns = {{"x", part(columns.x)},
+                   {"z", part(columns.z)},
+                   {"f", Factor{part(columns.f.codes), columns.f.levels}},
+                   {"g", Factor{part(columns.g.codes), columns.g.levels}}};
+  return table;
+}
+
+std::string read_memory(const mpi::Communicator& comm, const Columns& columns, const FrameRequest& wanted) {
+  const Table table = table_of(comm, columns);
+  return common_outcome(comm, [&](const Workers& workers) {
+    return open_memory(workers, table)->read(workers, wanted, table.plan.range_of(comm.rank()));
+  });
+}
+
+FrameRequest memory_request() {
+  FrameRequest wanted = request({"g", "log(x + 1000)", "x", "f", "I(x * z)"});
+  wanted.options.missing = {"none"};
+  return wanted;
+}
+
+TEST(Threads, ReadTheSameOfATableInMemory) {
+  const mpi::Communicator comm = world();
+  const Columns columns = random_columns(7);
+  EXPECT_FALSE(read_memory(comm, columns, memory_request()).starts_with("fault"));
+  // Levels that a model has, and others that it has not.
+  FrameRequest known = memory_request();
+  known.known_levels = {{"f", {"a", "b"}}, {"g", {"1", "10", "100", "2", "20"}}};
+  known.unseen_is_complete = {"g"};
+  EXPECT_FALSE(read_memory(comm, columns, known).starts_with("fault"));
+}
+
+TEST(Threads, HaveTheColumnsOfATableInMemory) {
+  const mpi::Communicator comm = world();
+  const Columns columns = random_columns(8);
+  const Table table = table_of(comm, columns);
+  HostTeam team(3);
+  const Range mine = table.plan.range_of(comm.rank());
+  const Workers workers{comm, team};
+  const Frame frame = open_memory(workers, table)->read(workers, memory_request(), mine);
+  for (std::int64_t row = mine.begin; row < mine.end; ++row) {
+    const auto i = static_cast<std::size_t>(row);
+    const auto at = static_cast<std::size_t>(row - mine.begin);
+    const double expected[] = {columns.x[i], std::log(columns.x[i] + 1000), columns.x[i] * columns.z[i]};
+    const double found[] = {frame.at("x").numbers[at], frame.at("log(x + 1000)").numbers[at],
+                            frame.at("I(x * z)").numbers[at]};
+    bool complete = true;
+    for (std::size_t k = 0; k < std::size(expected); ++k) {
+      ASSERT_TRUE(found[k] == expected[k] || (std::isnan(found[k]) && std::isnan(expected[k]))) << row;
+      complete = complete && !std::isnan(expected[k]);
+    }
+    const std::int32_t f = columns.f.codes[i];
+    const std::int32_t code = frame.at("f").codes[at];
+    const bool missing = f < 0 || columns.f.levels[static_cast<std::size_t>(f)] == "none";
+    ASSERT_EQ(missing, code < 0) << row;
+    complete = complete && !missing;
+    ASSERT_EQ(complete, frame.complete[at] != 0) << row;
+    if (!complete) continue;
+    ASSERT_EQ(frame.at("f").levels[static_cast<std::size_t>(code)],
+              columns.f.levels[static_cast<std::size_t>(f)]);
+    ASSERT_EQ(frame.at("g").levels[static_cast<std::size_t>(frame.at("g").codes[at])],
+              columns.g.levels[static_cast<std::size_t>(columns.g.codes[i])]);
+  }
+}
+
+TEST(Threads, SayTheFirstFaultOfATableInMemory) {
+  const mpi::Communicator comm = world();
+  for (std::uint64_t seed = 20; seed < 26; ++seed) {
+    Columns columns = random_columns(seed);
+    RandomRows random(seed);
+    std::int64_t first = memory_rows;
+    for (int fault = 0; fault < 5; ++fault) {
+      const std::int64_t row = random.below(memory_rows);
+      const auto i = static_cast<std::size_t>(row);
+      (fault % 2 == 0 ? columns.x : columns.z)[i] = fault % 3 == 0 ? -infinity : infinity;
+      // Those beside a missing value do not count.
+      const bool complete = !std::isnan(columns.x[i]) && !std::isnan(columns.z[i]) && columns.f.codes[i] >= 0;
+      if (complete) first = std::min(first, row);
+    }
+    FrameRequest wanted = request({"z", "x", "f"});
+    if (seed % 2 == 0) wanted.numeric = {"x"};
+    const std::string said = read_memory(comm, columns, wanted);
+    EXPECT_TRUE(said.starts_with("fault: the table in memory, row ")) << said.substr(0, 100);
+    // The earliest of a rank; of the ranks, the lowest that has one.
+    if (first < Plan::over_hosts(memory_rows, comm.size()).range_of(0).end) {
+      EXPECT_NE(said.find("row " + std::to_string(first + 1) + ":"), std::string::npos) << said;
+    }
+  }
+}
+
+// ---- CSV ----
+
+constexpr int csv_rows = 3000;
+
+/// Rows of numbers, levels and numbers in a column that could be one of levels, as lines without their ends.
+std::vector<std::string> random_lines(std::uint64_t seed) {
+  RandomRows random(seed);
+  std::vector<std::string> lines;
+  for (int i = 0; i < csv_rows; ++i) {
+    std::string line = std::to_string(random.number());
+    line += "," + (random.below(30) == 0 ? "NA" : std::to_string(random.below(1000)));
+    const std::string level = std::to_string(random.below(1 + i / 10));
+    line += random.below(3) == 0 ? ",level " + level : ",\"level \n" + level + "\"";
+    lines.push_back(line + (random.below(2) == 0 ? "\r" : ""));
+  }
+  return lines;
+}
+
+std::string text_of(const std::vector<std::string>& lines) {
+  std::string text = "x,n,f\n";
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+/// Reads x, which must be numbers, n, which happens to be, and f.
+std::string read_csv(const mpi::Communicator& comm, const std::string& path, std::uint64_t seed) {
+  FrameRequest wanted = request({"f", "n", "x"});
+  wanted.numeric = {"x"};
+  CsvOptions options;
+  options.buffer_bytes = 64;
+  options.landmark_bytes = 1 + static_cast<std::int64_t>(seed * 37 % 900);
+  return common_outcome(comm, [&](const Workers& workers) {
+    const auto table = open_csv(workers, path, options);
+    return table->read(workers, wanted, uneven_share(comm, table->rows(), seed));
+  });
+}
+
+TEST(Threads, ReadTheSameOfCsv) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.csv");
+  for (std::uint64_t seed = 40; seed < 44; ++seed) {
+    file.write(text_of(random_lines(seed)));
+    EXPECT_FALSE(read_csv(comm, file.path(), seed).starts_with("fault"));
+  }
+}
+
+TEST(Threads, SayTheFirstFaultOfCsv) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.csv");
+  const std::array<std::string, 8> faults{"word,1,f",  "Inf,1,f",    "1,Inf,f", "1,word,f",
+                                          "1,2,\xFF!", "1,\"a\"b,f", "1,2",     "1,2,3,4"};
+  for (std::uint64_t seed = 60; seed < 76; ++seed) {
+    std::vector<std::string> lines = random_lines(seed);
+    RandomRows random(seed);
+    for (int fault = 0; fault < 4; ++fault)
+      lines[static_cast<std::size_t>(random.below(csv_rows))] =
+          faults[static_cast<std::size_t>(random.below(std::ssize(faults)))];
+    file.write(text_of(lines));
+    EXPECT_TRUE(read_csv(comm, file.path(), seed).starts_with("fault: " + file.path())) << seed;
+  }
+}
+
+TEST(Threads, FindTooManyLevelsAmongThem) {
+  const mpi::Communicator comm = world();
+  std::string text = "f\n";
+  for (int i = 0; i < 100'000 * comm.size() + 1; ++i) text += "level" + std::to_string(i) + "\n";
+  const SharedFile file(comm, "t.csv", text);
+  const std::string said = common_outcome(comm, [&](const Workers& workers) {
+    const auto table = open_csv(workers, file.path());
+    return table->read(workers, request({"f"}),
+                       Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank()));
+  });
+  EXPECT_NE(said.find("the text column 'f' has more than 100000 distinct values"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# tessera_add_test(NAME name SOURCES file... [LABELS label...] [RANKS n...] [GPUS n] [LIBRARIES target...]
-#                  [ENVIRONMENT VAR=value...] [TIMEOUT seconds] [SHARDS n])
+# tessera_add_test(NAME name SOURCES file... [PROGRAM program] [LABELS label...] [RANKS n...] [GPUS n]
+#                  [LIBRARIES target...] [ENVIRONMENT VAR=value...] [TIMEOUT seconds] [SHARDS n])
 #
-# Registers one GoogleTest program. Without RANKS it runs alone, as test "name". With RANKS it runs once
+# Registers one GoogleTest program, or, with PROGRAM, one that several tests share, each with the sources that it
+# runs, which takes less time to compile. The tests that share one all have RANKS, or none has, and it has the
+# libraries of all of them. Without RANKS it runs alone, as test "name". With RANKS it runs once
 # for each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function
 # that owns the MPI session and fails on every rank if a test failed on one. With GPUS the test asks
 # CTest for that many and must GTEST_SKIP with a reason where there are fewer. With SHARDS its tests are
 # dealt to so many runs, "name.1" to "name.<n>", which may go at once.
 function(tessera_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;GPUS;TIMEOUT;SHARDS" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;PROGRAM;GPUS;TIMEOUT;SHARDS" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -17,24 +19,37 @@ function(tessera_add_test)
   endif()
   # Kernels that a test compiles stay in the build tree.
   list(APPEND arg_ENVIRONMENT TESSERA_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/cache)
-  add_executable(${arg_NAME} ${arg_SOURCES})
-  set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  target_compile_definitions(${arg_NAME} PRIVATE TESSERA_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
-  target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${arg_NAME} PRIVATE tessera::tessera ${arg_LIBRARIES} tessera_compile_options)
-  # A test runs for seconds; compiling all of them is what takes long.
-  target_compile_options(${arg_NAME} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
-  if("tessera_gam" IN_LIST arg_LIBRARIES OR "tessera_test_support" IN_LIST arg_LIBRARIES)
-    target_precompile_headers(${arg_NAME} REUSE_FROM tessera_test_support)
-  else()
-    target_precompile_headers(${arg_NAME} REUSE_FROM tessera_test_main)
+  set(program ${arg_NAME})
+  set(chosen "")
+  if(arg_PROGRAM)
+    set(program ${arg_PROGRAM})
+    set(chosen ${arg_SOURCES})
   endif()
+  if(NOT TARGET ${program})
+    add_executable(${program})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_compile_definitions(${program} PRIVATE TESSERA_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    if(arg_RANKS)
+      target_sources(${program} PRIVATE $<TARGET_OBJECTS:tessera_test_main>)
+    else()
+      target_sources(${program} PRIVATE $<TARGET_OBJECTS:tessera_unit_main>)
+    endif()
+    target_link_libraries(${program} PRIVATE GTest::gtest tessera::tessera tessera_compile_options)
+    # A test runs for seconds; compiling all of them is what takes long.
+    target_compile_options(${program} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+    if("tessera_gam" IN_LIST arg_LIBRARIES OR "tessera_test_support" IN_LIST arg_LIBRARIES)
+      target_precompile_headers(${program} REUSE_FROM tessera_test_support)
+    else()
+      target_precompile_headers(${program} REUSE_FROM tessera_test_main)
+    endif()
+  endif()
+  target_sources(${program} PRIVATE ${arg_SOURCES})
+  target_link_libraries(${program} PRIVATE ${arg_LIBRARIES})
   if(arg_RANKS)
-    target_sources(${arg_NAME} PRIVATE $<TARGET_OBJECTS:tessera_test_main>)
-    target_link_libraries(${arg_NAME} PRIVATE GTest::gtest)
     foreach(ranks IN LISTS arg_RANKS)
       add_test(NAME ${arg_NAME}.np${ranks}
-        COMMAND ${TESSERA_LAUNCH} ${ranks} $<TARGET_FILE:${arg_NAME}>)
+        COMMAND ${TESSERA_LAUNCH} ${ranks} $<TARGET_FILE:${program}> ${chosen})
       list(APPEND tests ${arg_NAME}.np${ranks})
       set_tests_properties(${arg_NAME}.np${ranks} PROPERTIES PROCESSORS ${ranks})
     endforeach()
@@ -42,7 +57,6 @@ function(tessera_add_test)
     list(APPEND arg_ENVIRONMENT GTEST_COLOR=no OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
       OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1)
   else()
-    target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)
     set(tests ${arg_NAME})
     if(arg_SHARDS)
       list(TRANSFORM tests APPEND ".1" OUTPUT_VARIABLE tests)
@@ -51,7 +65,7 @@ function(tessera_add_test)
       endforeach()
     endif()
     foreach(test IN LISTS tests)
-      add_test(NAME ${test} COMMAND ${arg_NAME})
+      add_test(NAME ${test} COMMAND ${program} ${chosen})
     endforeach()
     if(NOT arg_LABELS)
       set(arg_LABELS unit)

@@ -6,9 +6,11 @@ target_compile_options(tessera_compile_options INTERFACE
   # Sums must not depend on whether the compiler fuses a multiplication with an addition.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-# The sources that a unity build puts together are included, and yet no headers.
-if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(tessera_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+# The sources that a unity build puts together are included, and yet no headers, and what is local in one may have the
+# name of what another has outside its functions.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(tessera_compile_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow;$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>>)
 endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_compile_options INTERFACE

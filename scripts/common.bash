@@ -18,10 +18,10 @@ jobs=$(nproc)
 memory_gib=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo "$jobs")
 ((jobs <= memory_gib)) || jobs=$((memory_gib > 0 ? memory_gib : 1))
 
-# Sources of a library are compiled several as one, which takes less time where all of them are.
+# Sources of a library or program are compiled several as one, which takes less time where all of them are.
 configure() {
   say "Configuring build/default"
-  cmake --preset default -D CMAKE_UNITY_BUILD=ON
+  cmake --preset default -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=16
 }
 
 build() {

@@ -50,9 +50,9 @@ std::string_view take_piece(std::string_view& text, Lines lines, std::array<char
 }
 
 /// What is written at once, so that lines of several ranks stay whole.
-class Buffer {
+class WholeWrite {
  public:
-  explicit Buffer(std::FILE* stream) noexcept : stream_(stream) {}
+  explicit WholeWrite(std::FILE* stream) noexcept : stream_(stream) {}
 
   void append(std::string_view text) noexcept {
     while (!text.empty()) {
@@ -111,7 +111,7 @@ std::string printable(std::string_view text, Lines lines) {
 }
 
 bool write_printable(std::FILE* stream, std::initializer_list<std::string_view> texts, Lines lines) noexcept {
-  Buffer buffer(stream);
+  WholeWrite buffer(stream);
   std::array<char, 6> room{};
   for (std::string_view text : texts)
     while (!text.empty()) buffer.append(take_piece(text, lines, room));

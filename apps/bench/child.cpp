@@ -26,7 +26,7 @@
 namespace tessera::bench {
 namespace {
 
-double seconds_of(const std::function<void()>& work) {
+double seconds_alone(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -57,7 +57,7 @@ double open_contexts(bool at_once) {
   }
   DevicePool pool(std::move(entries));
   initialise_cuda();
-  return seconds_of([&] {
+  return seconds_alone([&] {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < pool.size(); ++i) {
       if (at_once) {
@@ -75,7 +75,7 @@ double run_first_kernel(const std::string& uuid) {
       std::ranges::find_if(devices, [&](const DeviceInfo& device) { return to_string(device.uuid) == uuid; });
   if (wanted == devices.end())
     throw Error(ErrorCode::device_absent, "the device " + uuid + " is not visible");
-  return seconds_of([&] {
+  return seconds_alone([&] {
     initialise_cuda();
     const DeviceContext context(*wanted);
     launch_empty_kernel(context.stream());
@@ -84,7 +84,7 @@ double run_first_kernel(const std::string& uuid) {
 }
 
 double run_what(const std::string& what, const std::string& device) {
-  if (what == child::cu_init) return seconds_of(initialise_cuda);
+  if (what == child::cu_init) return seconds_alone(initialise_cuda);
   if (what == child::contexts_in_turn) return open_contexts(false);
   if (what == child::contexts_at_once) return open_contexts(true);
   if (what == child::first_kernel) return run_first_kernel(device);

@@ -23,7 +23,7 @@ Probe look(const mpi::Communicator& comm, Policy policy) {
   return here;
 }
 
-std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+std::vector<Measurement> run_claim_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
   const Probe here = look(comm, options.policy);
   const int repeats = options.repeats.value_or(20);
   constexpr int calls = 20;
@@ -46,7 +46,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
 }  // namespace
 
 Suite claim_suite() {
-  return {"claim", "The ranks' agreement on who drives which device, and the inventory", run, {}};
+  return {"claim", "The ranks' agreement on who drives which device, and the inventory", run_claim_suite, {}};
 }
 
 }  // namespace tessera::bench

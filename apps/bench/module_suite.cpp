@@ -118,7 +118,7 @@ double seconds_of_all_ranks(const Job& job, const ModuleSource& source) {
   return seconds_of_one(job.comm(), [&] { check(own.compile(source, capability)); });
 }
 
-std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+std::vector<Measurement> run_module_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
   const bool missing = nvrtc_compiler()->version().empty();
   if (comm.allreduce(missing ? 1 : 0, mpi::Reduction::max) != 0) {
     note(comm, "module", "NVRTC is not there");
@@ -162,7 +162,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
 Suite module_suite() {
   return {"module",
           "The fit's kernels for a job: compiled, from disk and from memory, beside NVRTC on every rank",
-          run,
+          run_module_suite,
           {}};
 }
 

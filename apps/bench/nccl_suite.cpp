@@ -49,7 +49,7 @@ std::vector<Measurement> sums_by(Job& job, const SuiteOptions& options, const ch
   return all;
 }
 
-std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+std::vector<Measurement> run_nccl_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
   std::vector<Measurement> by_nccl;
   {
     Job job(comm, job_options(options));
@@ -72,7 +72,8 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
 }  // namespace
 
 Suite nccl_suite() {
-  return {"nccl", "Sums over the devices of the job by NCCL, beside MPI through the hosts", run, {}};
+  return {
+      "nccl", "Sums over the devices of the job by NCCL, beside MPI through the hosts", run_nccl_suite, {}};
 }
 
 }  // namespace tessera::bench

@@ -330,7 +330,7 @@ std::vector<Measurement> traces(const mpi::Communicator& comm, const SuiteOption
   return all;
 }
 
-std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+std::vector<Measurement> run_pool_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
   BenchDevices devices(comm, options, "pool");
   std::vector<Measurement> all = hits(comm, options, devices);
   std::ranges::move(threads(comm, options, devices), std::back_inserter(all));
@@ -341,8 +341,10 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
 }  // namespace
 
 Suite pool_suite() {
-  return {
-      "pool", "The buffer pool, beside cudaMallocAsync, cub::CachingDeviceAllocator and PyTorch's", run, {}};
+  return {"pool",
+          "The buffer pool, beside cudaMallocAsync, cub::CachingDeviceAllocator and PyTorch's",
+          run_pool_suite,
+          {}};
 }
 
 }  // namespace tessera::bench

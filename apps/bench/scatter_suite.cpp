@@ -29,7 +29,7 @@ void spawn_bind_join(DevicePool& pool) {
     threads.emplace_back([&pool, i] { pool.context_at(i).bind(); });
 }
 
-std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+std::vector<Measurement> run_scatter_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
   Job job = job_on_devices(comm, options);
   const auto devices = static_cast<std::int64_t>(job.inventory().devices().size());
   const Plan plan = job.plan(16 * devices);
@@ -60,7 +60,10 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
 }  // namespace
 
 Suite scatter_suite() {
-  return {"scatter", "A pass of empty tiles on every device, beside threads spawned for each call", run, {}};
+  return {"scatter",
+          "A pass of empty tiles on every device, beside threads spawned for each call",
+          run_scatter_suite,
+          {}};
 }
 
 }  // namespace tessera::bench

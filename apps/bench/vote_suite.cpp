@@ -14,7 +14,7 @@ void empty_pass(Job& job, const Plan& plan) {
       plan, std::span<char>(), [](Tile&, std::span<char>) {}, [](const HostTile&, std::span<char>) {});
 }
 
-std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+std::vector<Measurement> run_vote_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
   JobOptions on_host = job_options(options);
   on_host.policy = Policy::cpu;
   Job job(comm, on_host);
@@ -37,7 +37,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
 }  // namespace
 
 Suite vote_suite() {
-  return {"vote", "A pass's vote, beside a plain MPI_Allreduce of one int", run, {}};
+  return {"vote", "A pass's vote, beside a plain MPI_Allreduce of one int", run_vote_suite, {}};
 }
 
 }  // namespace tessera::bench

@@ -11,7 +11,7 @@
 namespace tessera::bench {
 namespace {
 
-std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& options) {
+std::vector<Measurement> run_workspace_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
   BenchDevices devices(comm, options, "workspace");
   const int repeats = options.repeats.value_or(20);
   constexpr int calls = 20'000;
@@ -32,7 +32,7 @@ std::vector<Measurement> run(const mpi::Communicator& comm, const SuiteOptions& 
 }  // namespace
 
 Suite workspace_suite() {
-  return {"workspace", "The workspace pool: take and return", run, {}};
+  return {"workspace", "The workspace pool: take and return", run_workspace_suite, {}};
 }
 
 }  // namespace tessera::bench

@@ -12,7 +12,7 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-std::string quoted(std::string_view label) {
+std::string titled(std::string_view label) {
   return "backend \"" + std::string(label) + "\"";
 }
 
@@ -26,7 +26,7 @@ BackendContext probe_backend(std::string_view label) {
   const DeviceContext* device = DeviceContext::bound_to_this_thread();
   if (device == nullptr)
     throw Error(ErrorCode::device_absent,
-                quoted(label) +
+                titled(label) +
                     " finds no device bound to this thread: ask in a device function, or after "
                     "DeviceContext::bind");
   const DeviceInfo& info = device->info();
@@ -34,7 +34,7 @@ BackendContext probe_backend(std::string_view label) {
     try {
       cuda::check_current(device->ordinal());
     } catch (const Error& error) {
-      throw Error(ErrorCode::job_fault, quoted(label) + " cannot use " + named(info) + ": " + error.what());
+      throw Error(ErrorCode::job_fault, titled(label) + " cannot use " + named(info) + ": " + error.what());
     }
   }
   return {device, device->stream(), info.capability, &device->modules(),
@@ -58,10 +58,10 @@ detail::Erased detail::build_once(const BackendContext& context, std::string_vie
   }
   if (slot.type != std::type_index(type))
     throw Error(ErrorCode::usage,
-                quoted(label) + " was built as something else before: give each build a label of its own");
+                titled(label) + " was built as something else before: give each build a label of its own");
   if (!slot.built)
     throw Error(ErrorCode::job_fault,
-                quoted(label) + " cannot be built on " + named(context.device->info()) + ": " + slot.reason);
+                titled(label) + " cannot be built on " + named(context.device->info()) + ": " + slot.reason);
   return slot.built;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main function of every test that runs under mpirun.
+#include "support/sources.hpp"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -8,6 +10,7 @@
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  if (!tessera::testing::choose_sources(argc, argv)) return EXIT_FAILURE;
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int rank = 0;

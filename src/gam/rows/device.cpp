@@ -147,7 +147,7 @@ std::int64_t DevicePass::begin(WaveView& wave, const LayoutView& layout, std::in
 void DevicePass::add(const Kernels& kernels, const WaveView& wave, std::int64_t count) {
   const StreamView stream = tile_.stream();
   const auto slices = static_cast<unsigned>(count);
-  constexpr Extent block{threads_per_block};
+  constexpr tessera::Extent block{threads_per_block};
   launch(kernels.evaluate[static_cast<int>(kind_)], {blocks_for(wave.slice_rows), slices}, block, 0, stream,
          wave);
   if (task_count_ > 0) {

@@ -52,7 +52,7 @@ Verdict::Failure failure_of(const char* stage, int device, const std::string& uu
   return failure;
 }
 
-std::string seconds(std::chrono::milliseconds time) {
+std::string in_seconds(std::chrono::milliseconds time) {
   return std::to_string(time.count() / 1000) + " s";
 }
 
@@ -190,7 +190,7 @@ void NcclPath::wait(const char* stage, std::chrono::milliseconds timeout,
     while (!rang && !is_done(device, context)) {
       rang = alarm_.rang();
       if (timeout.count() > 0 && backoff.waited() > timeout)
-        throw Error(ErrorCode::job_fault, "NCCL is not done after " + seconds(timeout));
+        throw Error(ErrorCode::job_fault, "NCCL is not done after " + in_seconds(timeout));
       if (backoff.is_long()) parts_.comm->alive();
       backoff();
     }

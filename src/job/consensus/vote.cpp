@@ -43,7 +43,7 @@ std::string packed_or_placeholder(const Verdict::Failure& failure) noexcept {
   }
 }
 
-Verdict::Failure unpacked(const std::string& text) {
+Verdict::Failure unpacked_failure(const std::string& text) {
   Verdict::Failure failure;
   std::istringstream lines(text);
   std::string device;
@@ -115,7 +115,7 @@ Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Invento
   if (least[0] == key_of(Outcome::success, 0)) return decided;
   decided.outcome = static_cast<Outcome>(least[0] >> 32);
   const int rank = static_cast<int>(least[0] & 0xffffffff);
-  decided.failure = unpacked(comm_.broadcast_text(packed_or_placeholder(mine.failure), rank));
+  decided.failure = unpacked_failure(comm_.broadcast_text(packed_or_placeholder(mine.failure), rank));
   decided.failure.rank = rank;
   decided.failure.hostname = inventory.ranks()[static_cast<std::size_t>(rank)].hostname;
   return decided;

@@ -15,8 +15,6 @@
 namespace tessera::testing {
 namespace {
 
-constexpr std::size_t mib = std::size_t{1} << 20;
-
 std::uintptr_t address(const void* memory) {
   return reinterpret_cast<std::uintptr_t>(memory);
 }

@@ -17,9 +17,6 @@
 namespace tessera::testing {
 namespace {
 
-constexpr std::size_t kib = 1024;
-constexpr std::size_t mib = 1024 * kib;
-
 class FakePool : public ::testing::Test {
  protected:
   void TearDown() override {

@@ -15,6 +15,9 @@
 
 namespace tessera::testing {
 
+inline constexpr std::size_t kib = 1024;
+inline constexpr std::size_t mib = 1024 * kib;
+
 /// A device without memory or time. Addresses are numbers that are never used twice; work on a stream is
 /// complete when the test says so. Every stream carries a vector clock, so that the device knows of any two
 /// uses of a block whether one is ordered before the other, and counts those that are not.

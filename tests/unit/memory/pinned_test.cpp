@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-DeviceContext simulated(int numa_node) {
+DeviceContext simulated_near(int numa_node) {
   DeviceInfo info;
   info.simulated = true;
   info.numa_node = numa_node;
@@ -21,7 +21,7 @@ DeviceContext simulated(int numa_node) {
 }
 
 TEST(PinnedBuffer, OfASimulatedDeviceIsPlainMemoryAndZero) {
-  const DeviceContext context = simulated(-1);
+  const DeviceContext context = simulated_near(-1);
   PinnedBuffer<int> buffer(100'000, context);
   ASSERT_EQ(buffer.size(), 100'000u);
   EXPECT_EQ(std::ranges::count(buffer, 0), 100'000);
@@ -32,19 +32,19 @@ TEST(PinnedBuffer, OfASimulatedDeviceIsPlainMemoryAndZero) {
 }
 
 TEST(PinnedBuffer, IsNotOnANodeThatThereIsNot) {
-  const PinnedBuffer<char> buffer(1 << 20, simulated(1000));
+  const PinnedBuffer<char> buffer(1 << 20, simulated_near(1000));
   EXPECT_FALSE(buffer.memory().near_device());
   EXPECT_EQ(buffer.size(), 1u << 20);
 }
 
 TEST(PinnedBuffer, IsOnTheNodeThatWasAskedFor) {
-  const PinnedBuffer<char> buffer(3 << 20, simulated(0));
+  const PinnedBuffer<char> buffer(3 << 20, simulated_near(0));
   if (!buffer.memory().near_device()) GTEST_SKIP() << "the system does not put memory on NUMA node 0";
-  EXPECT_TRUE(PinnedBuffer<char>(1, simulated(0)).memory().near_device());
+  EXPECT_TRUE(PinnedBuffer<char>(1, simulated_near(0)).memory().near_device());
 }
 
 TEST(PinnedBuffer, MovesAndMayBeEmpty) {
-  const DeviceContext context = simulated(-1);
+  const DeviceContext context = simulated_near(-1);
   const PinnedBuffer<double> none(0, context);
   EXPECT_EQ(none.data(), nullptr);
   PinnedBuffer<double> first(1000, context);
@@ -57,7 +57,7 @@ TEST(PinnedBuffer, MovesAndMayBeEmpty) {
 }
 
 TEST(PinnedBuffer, SaysWhenThereIsNotSoMuch) {
-  EXPECT_THROW(PinnedBuffer<double>(std::numeric_limits<std::size_t>::max() / 4, simulated(-1)), Error);
+  EXPECT_THROW(PinnedBuffer<double>(std::numeric_limits<std::size_t>::max() / 4, simulated_near(-1)), Error);
 }
 
 }  // namespace

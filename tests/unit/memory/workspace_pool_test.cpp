@@ -20,8 +20,6 @@
 namespace tessera::testing {
 namespace {
 
-constexpr std::size_t kib = 1024;
-
 /// Holds `count` workspaces at once and returns them.
 void cycle(WorkspacePool& pool, std::size_t count, std::size_t bytes, StreamView stream) {
   std::vector<MemoryLease> held;

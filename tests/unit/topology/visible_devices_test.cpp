@@ -17,11 +17,11 @@ using testing::t4;
 using testing::uuid_with_head;
 using testing::uuids_of;
 
-// Given out of PCI order on purpose; the heads of A and B share seven digits.
-constexpr std::uint32_t A = 0xaaaa0001, B = 0xaaaa0002, C = 0xcccc0003, D = 0xdddd0004;
+// Given out of PCI order on purpose; the heads of a and b share seven digits.
+constexpr std::uint32_t a = 0xaaaa0001, b = 0xaaaa0002, c = 0xcccc0003, d = 0xdddd0004;
 
 std::vector<Gpu> four() {
-  return {h200(C, {0, 0x86, 0}), h200(A, {0, 0x07, 0}), h200(D, {1, 0x01, 0}), h200(B, {0, 0x3b, 0})};
+  return {h200(c, {0, 0x86, 0}), h200(a, {0, 0x07, 0}), h200(d, {1, 0x01, 0}), h200(b, {0, 0x3b, 0})};
 }
 
 std::vector<Uuid> gpus(std::initializer_list<std::uint32_t> heads) {
@@ -42,7 +42,7 @@ std::vector<Uuid> seen(const std::vector<Gpu>& machine, std::optional<std::strin
 }
 
 TEST(VisibleDevices, UnsetShowsAllInPciOrder) {
-  EXPECT_EQ(seen(four(), std::nullopt), gpus({A, B, C, D}));
+  EXPECT_EQ(seen(four(), std::nullopt), gpus({a, b, c, d}));
 }
 
 TEST(VisibleDevices, EmptyShowsNone) {
@@ -51,17 +51,17 @@ TEST(VisibleDevices, EmptyShowsNone) {
 }
 
 TEST(VisibleDevices, IndicesChooseAndOrder) {
-  EXPECT_EQ(seen(four(), "2,1"), gpus({C, B}));
-  EXPECT_EQ(seen(four(), " 3 , 0 "), gpus({D, A}));
-  EXPECT_EQ(seen(four(), "+1"), gpus({B}));
+  EXPECT_EQ(seen(four(), "2,1"), gpus({c, b}));
+  EXPECT_EQ(seen(four(), " 3 , 0 "), gpus({d, a}));
+  EXPECT_EQ(seen(four(), "+1"), gpus({b}));
 }
 
 TEST(VisibleDevices, TheFirstInvalidEntryEndsTheList) {
-  EXPECT_EQ(seen(four(), "0,2,-1,1"), gpus({A, C}));
-  EXPECT_EQ(seen(four(), "0,4,1"), gpus({A}));
-  EXPECT_EQ(seen(four(), "1,,0"), gpus({B}));
-  EXPECT_EQ(seen(four(), "1,"), gpus({B}));
-  EXPECT_EQ(seen(four(), "1,x,0"), gpus({B}));
+  EXPECT_EQ(seen(four(), "0,2,-1,1"), gpus({a, c}));
+  EXPECT_EQ(seen(four(), "0,4,1"), gpus({a}));
+  EXPECT_EQ(seen(four(), "1,,0"), gpus({b}));
+  EXPECT_EQ(seen(four(), "1,"), gpus({b}));
+  EXPECT_EQ(seen(four(), "1,x,0"), gpus({b}));
   EXPECT_TRUE(seen(four(), "-1").empty());
   EXPECT_TRUE(seen(four(), "-1,0").empty());
   EXPECT_TRUE(seen(four(), ",0").empty());
@@ -70,56 +70,56 @@ TEST(VisibleDevices, TheFirstInvalidEntryEndsTheList) {
 }
 
 TEST(VisibleDevices, AnIndexIsReadAsStrtolWould) {
-  EXPECT_EQ(seen(four(), "1gpu2,2ampere"), gpus({B, C}));
-  EXPECT_EQ(seen(four(), "0-2"), gpus({A}));
+  EXPECT_EQ(seen(four(), "1gpu2,2ampere"), gpus({b, c}));
+  EXPECT_EQ(seen(four(), "0-2"), gpus({a}));
 }
 
 TEST(VisibleDevices, ARepeatedDeviceEmptiesTheList) {
   EXPECT_TRUE(seen(four(), "0,0").empty());
   EXPECT_TRUE(seen(four(), "0,1,2,1").empty());
   EXPECT_TRUE(seen(four(), "GPU-cccc,GPU-cccc0003").empty());
-  EXPECT_EQ(seen(four(), "0,9,0"), gpus({A})) << "what stands behind the end is not read";
+  EXPECT_EQ(seen(four(), "0,9,0"), gpus({a})) << "what stands behind the end is not read";
 }
 
 TEST(VisibleDevices, UuidsAndTheirPrefixes) {
-  EXPECT_EQ(seen(four(), to_string(uuid_with_head(D)) + "," + to_string(uuid_with_head(A))), gpus({D, A}));
-  EXPECT_EQ(seen(four(), "GPU-c,GPU-d"), gpus({C, D}));
-  EXPECT_EQ(seen(four(), "GPU-CCCC"), gpus({C}));
-  EXPECT_EQ(seen(four(), "GPU-aaaa0001"), gpus({A}));
+  EXPECT_EQ(seen(four(), to_string(uuid_with_head(d)) + "," + to_string(uuid_with_head(a))), gpus({d, a}));
+  EXPECT_EQ(seen(four(), "GPU-c,GPU-d"), gpus({c, d}));
+  EXPECT_EQ(seen(four(), "GPU-CCCC"), gpus({c}));
+  EXPECT_EQ(seen(four(), "GPU-aaaa0001"), gpus({a}));
 }
 
 TEST(VisibleDevices, AnAmbiguousOrUnknownPrefixEndsTheList) {
-  EXPECT_EQ(seen(four(), "GPU-d,GPU-aaaa000,GPU-c"), gpus({D}));
-  EXPECT_EQ(seen(four(), "GPU-d,GPU-1234,GPU-c"), gpus({D}));
-  EXPECT_TRUE(seen({h200(A, {})}, "GPU-").empty()) << "no digit names nothing, even with one GPU";
+  EXPECT_EQ(seen(four(), "GPU-d,GPU-aaaa000,GPU-c"), gpus({d}));
+  EXPECT_EQ(seen(four(), "GPU-d,GPU-1234,GPU-c"), gpus({d}));
+  EXPECT_TRUE(seen({h200(a, {})}, "GPU-").empty()) << "no digit names nothing, even with one GPU";
 }
 
 TEST(VisibleDevices, AListIsOfTheKindOfItsFirstEntry) {
-  EXPECT_EQ(seen(four(), "0,GPU-cccc0003,1"), gpus({A}));
-  EXPECT_EQ(seen(four(), "GPU-cccc0003,0"), gpus({C}));
+  EXPECT_EQ(seen(four(), "0,GPU-cccc0003,1"), gpus({a}));
+  EXPECT_EQ(seen(four(), "GPU-cccc0003,0"), gpus({c}));
 }
 
 TEST(VisibleDevices, FastestFirstUnlessPciOrderIsAskedFor) {
-  const std::vector<Gpu> mixed{t4(A, {0, 1, 0}), h200(B, {0, 2, 0}), t4(C, {0, 3, 0}), h200(D, {0, 4, 0})};
-  EXPECT_EQ(seen(mixed, std::nullopt), gpus({B, D, A, C}));
-  EXPECT_EQ(seen(mixed, std::nullopt, "FASTEST_FIRST"), gpus({B, D, A, C}));
-  EXPECT_EQ(seen(mixed, std::nullopt, "PCI_BUS_ID"), gpus({A, B, C, D}));
-  EXPECT_EQ(seen(mixed, "0", "PCI_BUS_ID"), gpus({A}));
-  EXPECT_EQ(seen(mixed, "0"), gpus({B}));
+  const std::vector<Gpu> mixed{t4(a, {0, 1, 0}), h200(b, {0, 2, 0}), t4(c, {0, 3, 0}), h200(d, {0, 4, 0})};
+  EXPECT_EQ(seen(mixed, std::nullopt), gpus({b, d, a, c}));
+  EXPECT_EQ(seen(mixed, std::nullopt, "FASTEST_FIRST"), gpus({b, d, a, c}));
+  EXPECT_EQ(seen(mixed, std::nullopt, "PCI_BUS_ID"), gpus({a, b, c, d}));
+  EXPECT_EQ(seen(mixed, "0", "PCI_BUS_ID"), gpus({a}));
+  EXPECT_EQ(seen(mixed, "0"), gpus({b}));
 }
 
 class WithMig : public ::testing::Test {
  protected:
   // GPU 0 is whole, GPU 1 has three instances, GPU 2 is in MIG mode and has none.
-  std::vector<Gpu> machine_{h200(A, {0, 1, 0}),
-                            in_mig_mode(h200(B, {0, 2, 0}), {0x11110001, 0x11110002, 0x22220003}),
-                            in_mig_mode(h200(C, {0, 3, 0}), {})};
+  std::vector<Gpu> machine_{h200(a, {0, 1, 0}),
+                            in_mig_mode(h200(b, {0, 2, 0}), {0x11110001, 0x11110002, 0x22220003}),
+                            in_mig_mode(h200(c, {0, 3, 0}), {})};
 };
 
 TEST_F(WithMig, UnsetShowsInstancesInPlaceOfTheirGpu) {
   const auto all = seen(machine_, std::nullopt);
   ASSERT_EQ(all.size(), 4U);
-  EXPECT_EQ(all[0], uuid_with_head(A));
+  EXPECT_EQ(all[0], uuid_with_head(a));
   EXPECT_EQ(std::vector(all.begin() + 1, all.end()), instances({0x11110001, 0x11110002, 0x22220003}));
 }
 
@@ -131,8 +131,8 @@ TEST_F(WithMig, InstancesAreNamedByUuid) {
 }
 
 TEST_F(WithMig, InstancesAreNamedByGpuAndNumbersToo) {
-  EXPECT_EQ(seen(machine_, "MIG-" + to_string(uuid_with_head(B)) + "/8/0"), instances({0x11110002}));
-  EXPECT_TRUE(seen(machine_, "MIG-" + to_string(uuid_with_head(B)) + "/1/0").empty());
+  EXPECT_EQ(seen(machine_, "MIG-" + to_string(uuid_with_head(b)) + "/8/0"), instances({0x11110002}));
+  EXPECT_TRUE(seen(machine_, "MIG-" + to_string(uuid_with_head(b)) + "/1/0").empty());
 }
 
 TEST_F(WithMig, AGpuInMigModeMeansItsFirstInstance) {

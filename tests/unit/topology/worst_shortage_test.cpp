@@ -12,7 +12,7 @@ namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 using Scope = MemoryLimit::Scope;
-constexpr CgroupId job{1, 10};
+constexpr CgroupId whole_job{1, 10};
 constexpr CgroupId task{1, 11};
 
 MemoryLimit cgroup(CgroupId group, std::int64_t limit, std::int64_t free) {
@@ -32,13 +32,14 @@ std::optional<Shortage> worst(const std::vector<MemoryNeed>& ranks) {
 TEST(WorstShortage, NoneWhereThereIsEnough) {
   EXPECT_FALSE(worst({}));
   EXPECT_FALSE(worst({{0, 100, {}}}));
-  EXPECT_FALSE(worst({{0, 100, {cgroup(job, 150, 100), node(1000, 100)}}}));
+  EXPECT_FALSE(worst({{0, 100, {cgroup(whole_job, 150, 100), node(1000, 100)}}}));
   // Nothing is needed where nothing is left.
   EXPECT_FALSE(worst({{0, 0, {node(1000, 0)}}}));
 }
 
 TEST(WorstShortage, RanksBelowOneLimitNeedItTogether) {
-  const std::vector<MemoryNeed> ranks{{0, 60, {cgroup(job, 150, 99)}}, {0, 40, {cgroup(job, 150, 98)}}};
+  const std::vector<MemoryNeed> ranks{{0, 60, {cgroup(whole_job, 150, 99)}},
+                                      {0, 40, {cgroup(whole_job, 150, 98)}}};
   const auto found = worst(ranks);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->rank, 0);
@@ -46,14 +47,14 @@ TEST(WorstShortage, RanksBelowOneLimitNeedItTogether) {
   EXPECT_EQ(found->needed_bytes, 100);
   EXPECT_EQ(found->free_bytes, 99);
   // What one of them sees free is free.
-  EXPECT_FALSE(worst({{0, 60, {cgroup(job, 150, 100)}}, {0, 40, {cgroup(job, 150, 98)}}}));
+  EXPECT_FALSE(worst({{0, 60, {cgroup(whole_job, 150, 100)}}, {0, 40, {cgroup(whole_job, 150, 98)}}}));
 }
 
 TEST(WorstShortage, WhatIsNotSharedIsNotAddedUp) {
   // Other nodes, other cgroups, processes of their own.
-  EXPECT_FALSE(worst(
-      {{0, 60, {cgroup(job, 150, 99), node(200, 99)}}, {1, 40, {cgroup(job, 150, 99), node(200, 99)}}}));
-  EXPECT_FALSE(worst({{0, 60, {cgroup(job, 150, 99)}}, {0, 40, {cgroup(task, 150, 99)}}}));
+  EXPECT_FALSE(worst({{0, 60, {cgroup(whole_job, 150, 99), node(200, 99)}},
+                      {1, 40, {cgroup(whole_job, 150, 99), node(200, 99)}}}));
+  EXPECT_FALSE(worst({{0, 60, {cgroup(whole_job, 150, 99)}}, {0, 40, {cgroup(task, 150, 99)}}}));
   EXPECT_FALSE(worst({{0, 60, {process(150, 99)}}, {0, 40, {process(150, 99)}}}));
   const auto found = worst({{0, 60, {process(150, 99)}}, {0, 100, {process(150, 99)}}});
   ASSERT_TRUE(found);
@@ -63,14 +64,14 @@ TEST(WorstShortage, WhatIsNotSharedIsNotAddedUp) {
 
 TEST(WorstShortage, OfSeveralTheOneThatLacksMost) {
   const std::vector<MemoryNeed> ranks{
-      {0, 60, {process(70, 59), cgroup(task, 100, 90), cgroup(job, 200, 100)}},
-      {0, 60, {process(70, 61), cgroup(job, 200, 100)}}};
+      {0, 60, {process(70, 59), cgroup(task, 100, 90), cgroup(whole_job, 200, 100)}},
+      {0, 60, {process(70, 61), cgroup(whole_job, 200, 100)}}};
   const auto found = worst(ranks);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->limit, 2U);
   EXPECT_EQ(found->needed_bytes, 120);
   // Two limits of one cgroup are told apart.
-  const auto high = worst({{0, 60, {cgroup(job, 200, 100), cgroup(job, 150, 50)}}});
+  const auto high = worst({{0, 60, {cgroup(whole_job, 200, 100), cgroup(whole_job, 150, 50)}}});
   ASSERT_TRUE(high);
   EXPECT_EQ(high->limit, 1U);
 }
@@ -84,7 +85,7 @@ TEST(WorstShortage, SumsDoNotOverflow) {
 
 TEST(MemoryShortage, IsASentenceWithAWayOut) {
   constexpr std::int64_t gib = 1 << 30;
-  MemoryShortage shortage{4, 4, "node01", 12 * gib, cgroup(job, 10 * gib, 15 * gib / 2)};
+  MemoryShortage shortage{4, 4, "node01", 12 * gib, cgroup(whole_job, 10 * gib, 15 * gib / 2)};
   shortage.limit.source = "/sys/fs/cgroup/job/memory.max";
   EXPECT_EQ(
       to_string(shortage),

@@ -2,6 +2,7 @@
 // Invariant 4: the model has the same bits for any number of ranks, threads and devices of one kind.
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
+#include "support/shared_world.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,11 +16,6 @@
 
 namespace tessera::gam {
 namespace {
-
-const mpi::Communicator& world() {
-  static const mpi::Communicator comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  return comm;
-}
 
 struct Case {
   const char* folder;
@@ -60,22 +56,23 @@ TEST_P(Bits, DoNotDependOnRanksOrThreads) {
   const TableFile file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
   std::optional<std::vector<std::uint64_t>> expected;
   for (const int ranks : {1, 2, 3, 5, 8}) {
-    if (ranks > world().size()) continue;
-    const mpi::Communicator some = world().split(world().rank() < ranks ? 0 : 1);
+    if (ranks > testing::shared_world().size()) continue;
+    const mpi::Communicator some =
+        testing::shared_world().split(testing::shared_world().rank() < ranks ? 0 : 1);
     for (const int threads : {1, 2}) {
-      if (world().rank() < ranks) {
+      if (testing::shared_world().rank() < ranks) {
         JobOptions job_options;
         job_options.policy = GetParam().simulate != nullptr ? Policy::gpu : Policy::cpu;
         job_options.threads = threads;
         Job job(some, job_options);
         const FitResult result = fit(job, parse_formula(reference.formula), file, options);
-        if (world().rank() == 0) {
+        if (testing::shared_world().rank() == 0) {
           const auto bits = bits_of(result.model.fitted());
           if (!expected) expected = bits;
           EXPECT_EQ(bits, *expected) << ranks << " ranks, " << threads << " threads";
         }
       }
-      world().barrier();
+      testing::shared_world().barrier();
     }
   }
 }

@@ -98,7 +98,7 @@ std::string refusal(const mpi::Communicator& comm, ErrorCode code, const std::fu
   return message;
 }
 
-struct Log : FitObserver {
+struct Transcript : FitObserver {
   void now(std::string_view what) override { all += std::string(what) + "\n"; }
   void note(std::string_view what) override { all += std::string(what) + "\n"; }
   std::string all;
@@ -113,7 +113,7 @@ TEST(Fit, OfColumnsInMemoryIsThatOfTheirFile) {
   options.weights = "w";
   TableFile in_file = testing::in_blocks(file.path(), block);
   const std::string expected = text_of(comm, fit(job, parsed, in_file, options).model);
-  Log log;
+  Transcript log;
   const FitResult result = fit(job, parsed, in_memory(job), options, &log);
   EXPECT_EQ(text_of(comm, result.model), expected);
   EXPECT_EQ(text_of(comm, fit(job, parsed, read_table(job, in_file, parsed), options).model), expected);

@@ -2,6 +2,7 @@
 // Models with nested smooths and with columns that others determine, from file to prediction, against mgcv's
 // answers in tests/data/nested.
 #include "support/fit_support.hpp"
+#include "support/shared_world.hpp"
 #include "support/table_support.hpp"
 
 #include <gtest/gtest.h>
@@ -18,11 +19,6 @@ namespace tessera::gam {
 namespace {
 
 using nlohmann::json;
-
-const mpi::Communicator& world() {
-  static const mpi::Communicator* comm = new mpi::Communicator(testing::world());
-  return *comm;
-}
 
 const std::string folder = TESSERA_TEST_DATA "/nested/";
 
@@ -48,11 +44,11 @@ TEST(NestedSmooths, HaveMgcvsColumnsTestsAndPredictions) {
   for (const json& expected : cases()) {
     const auto formula = expected["formula"].get<std::string>();
     SCOPED_TRACE(formula);
-    const FittedModel model = fitted(world(), formula);
+    const FittedModel model = fitted(testing::shared_world(), formula);
     EXPECT_TRUE(model.converged);
-    Job job = testing::cpu_job(world());
+    Job job = testing::cpu_job(testing::shared_world());
     const auto predictions = testing::predicted_from_file(job, model, folder + "data.csv");
-    if (world().rank() != 0) continue;
+    if (testing::shared_world().rank() != 0) continue;
     EXPECT_EQ(model.coef.size(), expected["coefficients"].get<std::size_t>());
     EXPECT_NEAR(model.edf_total, expected["total_edf"].get<double>(), 1e-4);
     EXPECT_NEAR(model.scale / expected["scale"].get<double>(), 1, 1e-6);
@@ -85,17 +81,18 @@ TEST(NestedSmooths, HaveMgcvsColumnsTestsAndPredictions) {
 }
 
 TEST(NestedSmooths, SayWhatWasLeftOut) {
-  EXPECT_EQ(fitted(world(), R"(y ~ f * h + s(x, bs="cr"))").design.left_out,
+  EXPECT_EQ(fitted(testing::shared_world(), R"(y ~ f * h + s(x, bs="cr"))").design.left_out,
             std::vector<std::string>{"fC:hv"});
-  EXPECT_EQ(fitted(world(), R"(y ~ z + s(x, by=z, bs="cr"))").design.left_out,
+  EXPECT_EQ(fitted(testing::shared_world(), R"(y ~ z + s(x, by=z, bs="cr"))").design.left_out,
             std::vector<std::string>{"s(x):z"});
-  EXPECT_TRUE(fitted(world(), R"(y ~ s(mon, bs="cp") + te(lat, mon))").design.left_out.empty());
+  EXPECT_TRUE(
+      fitted(testing::shared_world(), R"(y ~ s(mon, bs="cp") + te(lat, mon))").design.left_out.empty());
 }
 
 TEST(NestedSmooths, RefuseWhatCannotBeToldApartInDoublePrecision) {
   const std::string formula = "y ~ x + I(x + 1e-8 * z)";
   try {
-    (void)fitted(world(), formula);
+    (void)fitted(testing::shared_world(), formula);
     FAIL() << "was fitted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::input);
@@ -106,11 +103,11 @@ TEST(NestedSmooths, RefuseWhatCannotBeToldApartInDoublePrecision) {
 
 TEST(NestedSmooths, HaveTheSameBitsOnOneRank) {
   const std::string formula = R"(y ~ s(mon, bs="cp") + te(lat, mon, bs=c("cr","cp")) + f * h)";
-  const FittedModel together = fitted(world(), formula);
-  const mpi::Communicator alone = world().split(world().rank());
+  const FittedModel together = fitted(testing::shared_world(), formula);
+  const mpi::Communicator alone = testing::shared_world().split(testing::shared_world().rank());
   const FittedModel one = fitted(alone, formula);
   EXPECT_EQ(one.coef, together.coef);
-  if (world().rank() == 0) {
+  if (testing::shared_world().rank() == 0) {
     EXPECT_EQ(one.covariance, together.covariance);
   }
 }

@@ -2,6 +2,7 @@
 // The whole of tessera-fit, from file to prediction, against fits that mgcv's bam made.
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
+#include "support/shared_world.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,24 +13,19 @@
 namespace tessera::gam {
 namespace {
 
-const mpi::Communicator& world() {
-  static const mpi::Communicator comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  return comm;
-}
-
 class Reference : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Reference, AgreesWithMgcv) {
   const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
   const std::string& data = reference.data_path;
   const nlohmann::json& bam = reference.reference;
-  Job job = testing::cpu_job(world(), 2);
+  Job job = testing::cpu_job(testing::shared_world(), 2);
   const FitResult result = fit(job, parse_formula(reference.formula), testing::in_blocks(data, 512),
                                testing::options_of(reference));
   const FittedModel& model = result.model.fitted();
   EXPECT_TRUE(model.converged);
   const auto predictions = testing::predicted_from_file(job, model, data);
-  if (world().rank() != 0) return;
+  if (testing::shared_world().rank() != 0) return;
 
   ASSERT_EQ(predictions.fit.size(), reference.linear_predictor.size());
   EXPECT_LE(testing::relative_to_range(predictions.fit, reference.linear_predictor), 1e-6);

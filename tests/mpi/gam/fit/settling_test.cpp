@@ -17,10 +17,7 @@
 namespace tessera::gam {
 namespace {
 
-constexpr std::int64_t rows = 400;
-constexpr const char* formula =
-    "y ~ root + f + s(t, bs=\"cc\", k=10) + te(u, v, by=z, bs=\"cr\", k=c(5,5)) + "
-    "s(z, bs=\"ps\", k=14, m=c(2,1))";
+constexpr std::int64_t drawn_rows = 400;
 
 /// A table that is the same for the same seed.
 Table table(const Plan& plan, Range mine, std::uint64_t seed) {
@@ -28,7 +25,7 @@ Table table(const Plan& plan, Range mine, std::uint64_t seed) {
   const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
   std::array<std::vector<double>, 6> numbers;
   Factor factor{.codes = {}, .levels = {"a", "b", "c", "d"}};
-  for (std::int64_t row = 0; row < rows; ++row) {
+  for (std::int64_t row = 0; row < drawn_rows; ++row) {
     const double t = uniform();
     const double u = uniform();
     const double v = uniform();
@@ -49,14 +46,16 @@ Table table(const Plan& plan, Range mine, std::uint64_t seed) {
 
 FittedModel fitted(std::uint64_t seed, int max_iterations, const std::string& checkpoint = "") {
   Job job = testing::cpu_job(testing::world());
-  const Plan plan = job.plan(rows, 16);
+  const Plan plan = job.plan(drawn_rows, 16);
   FitOptions options;
   options.family = family("gamma");
   options.max_iterations = max_iterations;
   options.residuals = false;
   options.checkpoint = checkpoint;
-  const FitResult result =
-      fit(job, parse_formula(formula), table(plan, job.local_range(plan), seed), options);
+  const Formula formula = parse_formula(
+      "y ~ root + f + s(t, bs=\"cc\", k=10) + te(u, v, by=z, bs=\"cr\", k=c(5,5)) + "
+      "s(z, bs=\"ps\", k=14, m=c(2,1))");
+  const FitResult result = fit(job, formula, table(plan, job.local_range(plan), seed), options);
   if (result.checkpoint && result.model.converged()) result.checkpoint->remove();
   return result.model.fitted();
 }

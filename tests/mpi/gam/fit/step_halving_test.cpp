@@ -16,8 +16,6 @@
 namespace tessera::gam {
 namespace {
 
-constexpr std::int64_t rows = 100;
-
 struct Count {
   std::int64_t row;
   double y;
@@ -40,7 +38,7 @@ Table sparse_counts(const Plan& plan, Range mine, const std::array<Count, 4>& co
 /// The deviance of y ~ s(x, bs = "ps", k = 10), poisson, after so many solutions.
 double deviance_after(int iterations, const std::array<Count, 4>& counts) {
   Job job = testing::cpu_job(testing::world());
-  const Plan plan = job.plan(rows, 16);
+  const Plan plan = job.plan(100, 16);
   FitOptions options;
   options.family = family("poisson");
   options.max_iterations = iterations;

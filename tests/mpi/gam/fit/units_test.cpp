@@ -2,6 +2,7 @@
 // Fits whose columns are far from zero, or in units that are far from 1.
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
+#include "support/shared_world.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,11 +21,6 @@ namespace tessera::gam {
 namespace {
 
 using testing::relative_to_range;
-
-const mpi::Communicator& world() {
-  static const mpi::Communicator comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  return comm;
-}
 
 double largest_relative(const std::vector<double>& a, const std::vector<double>& b) {
   double largest = a.size() == b.size() ? 0 : INFINITY;
@@ -50,13 +46,13 @@ TEST_P(FarFromZero, AgreesWithCentredVariables) {
   FitOptions options;
   options.family = family(expected.at("family").get<std::string>());
   options.weights = expected.value("weights", "");
-  Job job = testing::cpu_job(world(), 2);
+  Job job = testing::cpu_job(testing::shared_world(), 2);
   const FitResult result = fit(job, parse_formula(expected.at("formula").get<std::string>()),
                                testing::in_blocks(data, 64), options);
   const FittedModel& model = result.model.fitted();
   EXPECT_TRUE(model.converged);
   const auto [fit, se] = testing::predicted_from_file(job, model, data, GetParam() == "utm" ? 1 : 512);
-  if (world().rank() != 0) return;
+  if (testing::shared_world().rank() != 0) return;
 
   const std::vector<double> expected_fit = expected.at("fit").get<std::vector<double>>();
   // bam's own iteration ends before ours where it has several steps.
@@ -123,7 +119,7 @@ struct Fitted {
 };
 
 Fitted fit_in(const UnitCase& one, double unit) {
-  Job job = testing::cpu_job(world(), 2);
+  Job job = testing::cpu_job(testing::shared_world(), 2);
   const Plan plan = job.plan(200, 64);
   const Table data = table(one, unit, plan, job.local_range(plan));
   FitOptions options;
@@ -131,7 +127,8 @@ Fitted fit_in(const UnitCase& one, double unit) {
   if (std::string(one.column) == "w") options.weights = "w";
   const Model model = fit(job, parse_formula(one.formula), data, options).model;
   const Predictions predictions = predict(job, model, data);
-  return {model.converged(), model.edf(), world().allgatherv(std::span<const double>(predictions.fit))};
+  return {model.converged(), model.edf(),
+          testing::shared_world().allgatherv(std::span<const double>(predictions.fit))};
 }
 
 class OtherUnits : public ::testing::TestWithParam<UnitCase> {};

@@ -5,6 +5,7 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_pass.hpp"
 #include "support/design_support.hpp"
+#include "support/shared_world.hpp"
 
 #include <tessera/error.hpp>
 
@@ -28,15 +29,10 @@ using testing::block_rows;
 using testing::design_of;
 using testing::fixture;
 using testing::frame_of;
-
-const Communicator& world() {
-  // MPI is finalised before static objects end, so this one never does.
-  static const Communicator* comm = new Communicator(Communicator::duplicate_of(MPI_COMM_WORLD));
-  return *comm;
-}
+using testing::shared_world;
 
 Frame my_frame(const json& columns, bool incomplete_rows = true) {
-  return frame_of(columns, world().rank(), world().size(), incomplete_rows);
+  return frame_of(columns, shared_world().rank(), shared_world().size(), incomplete_rows);
 }
 
 SuppliedKnots knots_of(const json& supplied) {
@@ -86,7 +82,8 @@ TEST(SmoothsAgainstMgcv, BasisPenaltyAndKnotsBeforeTheConstraint) {
     SCOPED_TRACE(expected["call"].get<std::string>());
     const FormulaTerms formula = parse_terms("y ~ " + expected["call"].get<std::string>());
     HostTeam team(2);
-    const DesignDraft draft = draft_design({world(), team}, formula, frame, knots_of(expected["supplied"]));
+    const DesignDraft draft =
+        draft_design({shared_world(), team}, formula, frame, knots_of(expected["supplied"]));
     EXPECT_TRUE(draft.design.blocks.empty());
     ASSERT_EQ(draft.blocks.size(), expected["X"].size() + 1);
     for (std::size_t b = 0; b < expected["X"].size(); ++b) {
@@ -122,7 +119,7 @@ TEST(SmoothsAgainstMgcv, ConstrainedColumnsAndPredictionsBeyondTheData) {
   const Frame fresh = my_frame(smooth_tables()["new"], false);
   for (const json& expected : smooth_cases()) {
     SCOPED_TRACE(expected["call"].get<std::string>());
-    const Design design = design_of(world(), "y ~ " + expected["call"].get<std::string>(), frame,
+    const Design design = design_of(shared_world(), "y ~ " + expected["call"].get<std::string>(), frame,
                                     knots_of(expected["supplied"]));
     const Design moved = reindexed(design, fresh);
     const auto blocks = smooth_blocks(design);
@@ -141,7 +138,7 @@ TEST(Penalty, LogDeterminantFromItsPieces) {
   std::uniform_real_distribution<double> log_lambda(-4, 4);
   for (const json& expected : smooth_cases()) {
     SCOPED_TRACE(expected["call"].get<std::string>());
-    const Design design = design_of(world(), "y ~ " + expected["call"].get<std::string>(), frame,
+    const Design design = design_of(shared_world(), "y ~ " + expected["call"].get<std::string>(), frame,
                                     knots_of(expected["supplied"]));
     for (const CoefBlock& block : smooth_blocks(design)) {
       const Penalty& penalty = *block.penalty;
@@ -182,16 +179,17 @@ TEST(Penalty, LogDeterminantFromItsPieces) {
 TEST(Penalty, RanksMakeTheUnpenalisedSpace) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   // Intercept, slope of s(x), slope of s(z) and the three of te.
-  EXPECT_EQ(design_of(world(), "y ~ s(x, bs=\"ps\", k=6) + s(z, bs=\"cr\", k=5)", frame).null_space(), 3);
-  EXPECT_EQ(design_of(world(), "y ~ te(x, z, bs=\"ps\", k=c(4,5))", frame).null_space(), 4);
-  EXPECT_EQ(design_of(world(), "y ~ s(f, bs=\"re\") + s(x, bs=\"cc\", k=5)", frame).null_space(), 1);
-  EXPECT_EQ(design_of(world(), "y ~ f + s(x, by=f, bs=\"ps\", k=6)", frame).null_space(), 6);
+  EXPECT_EQ(design_of(shared_world(), "y ~ s(x, bs=\"ps\", k=6) + s(z, bs=\"cr\", k=5)", frame).null_space(),
+            3);
+  EXPECT_EQ(design_of(shared_world(), "y ~ te(x, z, bs=\"ps\", k=c(4,5))", frame).null_space(), 4);
+  EXPECT_EQ(design_of(shared_world(), "y ~ s(f, bs=\"re\") + s(x, bs=\"cc\", k=5)", frame).null_space(), 1);
+  EXPECT_EQ(design_of(shared_world(), "y ~ f + s(x, by=f, bs=\"ps\", k=6)", frame).null_space(), 6);
 }
 
 TEST(SmoothNames, AreThoseOfMgcv) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   const Design design =
-      design_of(world(), "y ~ f + s(x, by=f, bs=\"ps\", k=4) + te(x, z, bs=\"cr\", k=3)", frame);
+      design_of(shared_world(), "y ~ f + s(x, by=f, bs=\"ps\", k=4) + te(x, z, bs=\"cr\", k=3)", frame);
   const auto names = design.coef_names();
   EXPECT_EQ(static_cast<int>(names.size()), design.coef_size);
   EXPECT_EQ((std::vector<std::string>(names.begin(), names.begin() + 7)),
@@ -209,7 +207,7 @@ TEST(ParametricAgainstR, ColumnsAndNames) {
   const Frame frame = my_frame(all[0]["table"]);
   for (std::size_t c = 1; c < all.size(); ++c) {
     SCOPED_TRACE(all[c]["formula"].get<std::string>());
-    const Design design = design_of(world(), all[c]["formula"].get<std::string>(), frame, {}, 1000);
+    const Design design = design_of(shared_world(), all[c]["formula"].get<std::string>(), frame, {}, 1000);
     EXPECT_EQ(json(design.coef_names()), all[c]["names"]);
     std::vector<std::vector<double>> rows;
     for (const CoefBlock& block : design.blocks) {
@@ -225,8 +223,9 @@ TEST(ParametricAgainstR, ColumnsAndNames) {
 /// The raw layout and M together are X: what the passes over the rows rely on.
 TEST(Design, MapTakesRawColumnsToCoefficients) {
   const Frame frame = my_frame(smooth_tables()["data"], false);
-  const Design design = design_of(
-      world(), "y ~ f * w + s(x, by=f, bs=\"ps\", k=4) + te(x, v, bs=c(\"cp\",\"cr\"), k=c(3,3))", frame);
+  const Design design =
+      design_of(shared_world(),
+                "y ~ f * w + s(x, by=f, bs=\"ps\", k=4) + te(x, v, bs=c(\"cp\",\"cr\"), k=c(3,3))", frame);
   const Matrix map = design.map();
   ASSERT_EQ(map.rows(), design.raw_size);
   ASSERT_EQ(map.cols(), design.coef_size);
@@ -254,8 +253,8 @@ TEST(Design, RowsOfPredictionsAreThoseOfMgcv) {
   const Frame fresh = my_frame(smooth_tables()["new"], false);
   for (const json& expected : smooth_cases()) {
     SCOPED_TRACE(expected["call"].get<std::string>());
-    const Design design = reindexed(design_of(world(), "y ~ " + expected["call"].get<std::string>(), frame,
-                                              knots_of(expected["supplied"])),
+    const Design design = reindexed(design_of(shared_world(), "y ~ " + expected["call"].get<std::string>(),
+                                              frame, knots_of(expected["supplied"])),
                                     fresh);
     std::vector<double> x(static_cast<std::size_t>(design.coef_size));
     for (std::size_t b = 1; b < design.blocks.size(); ++b) {
@@ -282,8 +281,8 @@ TEST(DesignJson, KeepsEveryBit) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   for (const json& expected : smooth_cases()) {
     SCOPED_TRACE(expected["call"].get<std::string>());
-    const Design design = design_of(world(), "y ~ f + w:f + " + expected["call"].get<std::string>(), frame,
-                                    knots_of(expected["supplied"]), 1000);
+    const Design design = design_of(shared_world(), "y ~ f + w:f + " + expected["call"].get<std::string>(),
+                                    frame, knots_of(expected["supplied"]), 1000);
     const files::JsonFile file = files::JsonFile::parsed(to_json(design).dump(), "design", "a design");
     const Design read = reindexed(design_from_json(file.root(), design.coef_size), frame);
     EXPECT_EQ(read.variables, design.variables);
@@ -332,7 +331,7 @@ TEST(DesignJson, KeepsEveryBit) {
 
 TEST(DesignJson, RefusesWhatIsDamaged) {
   const Frame frame = my_frame(smooth_tables()["data"]);
-  const Design design = design_of(world(), "y ~ f + s(x, bs=\"ps\", k=5)", frame);
+  const Design design = design_of(shared_world(), "y ~ f + s(x, bs=\"ps\", k=5)", frame);
   const json whole = to_json(design);
   const std::vector<std::pair<const char*, json>> damages = {{"/terms/2/0/variable", "nobody"},
                                                              {"/blocks/2/raw_begin", 5},
@@ -364,7 +363,7 @@ TEST(Design, ATermOfManyVariablesDoesNotWrapTheLimitOfCoefficients) {
   for (int i = 0; i < 12; ++i) columns["y"].push_back(i);
   const Frame frame = my_frame(columns, false);
   try {
-    static_cast<void>(design_of(world(), "y ~ te(" + list + ", k=4, np=FALSE)", frame));
+    static_cast<void>(design_of(shared_world(), "y ~ te(" + list + ", k=4, np=FALSE)", frame));
     ADD_FAILURE() << "it was taken";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::input);
@@ -376,7 +375,7 @@ TEST(Design, ATermOfManyVariablesDoesNotWrapTheLimitOfCoefficients) {
 
 TEST(Reindexed, RefusesAnotherKindOrOtherLevels) {
   const json table = smooth_tables()["data"];
-  const Design design = design_of(world(), "y ~ f + s(x, bs=\"ps\", k=5)", my_frame(table));
+  const Design design = design_of(shared_world(), "y ~ f + s(x, bs=\"ps\", k=5)", my_frame(table));
   json numbers = table;
   numbers["f"] = table["w"];
   json text = table;
@@ -393,7 +392,7 @@ TEST(Reindexed, RefusesAnotherKindOrOtherLevels) {
 TEST(KnownLevels, AreThoseOfTheFactorsInUse) {
   json table = smooth_tables()["data"];
   table["unused"] = table["f"];
-  const Design design = design_of(world(), "y ~ s(x, by=f, bs=\"ps\", k=5)", my_frame(table));
+  const Design design = design_of(shared_world(), "y ~ s(x, by=f, bs=\"ps\", k=5)", my_frame(table));
   const auto levels = design.known_levels();
   ASSERT_EQ(levels.size(), 1U);
   EXPECT_EQ(levels[0].first, "f");
@@ -450,7 +449,7 @@ TEST(DraftDesign, RefusesInOneClearLine) {
   };
   for (const Refusal& refusal : refusals) {
     try {
-      static_cast<void>(design_of(world(), refusal.formula, frame, refusal.knots));
+      static_cast<void>(design_of(shared_world(), refusal.formula, frame, refusal.knots));
       ADD_FAILURE() << refusal.formula << " was accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), refusal.code) << error.what();
@@ -464,7 +463,7 @@ TEST(FinishDesign, RefusesAByVariableOfZeros) {
   json table = smooth_tables()["data"];
   for (auto& value : table["one"]) value = 0.0;
   try {
-    static_cast<void>(design_of(world(), "y ~ s(x, by=one, bs=\"ps\", k=5)", my_frame(table)));
+    static_cast<void>(design_of(shared_world(), "y ~ s(x, by=one, bs=\"ps\", k=5)", my_frame(table)));
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::input);

@@ -4,6 +4,7 @@
 #include "gam/design/build_design.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "support/design_support.hpp"
+#include "support/shared_world.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,11 +17,6 @@
 namespace tessera::gam {
 namespace {
 
-const mpi::Communicator& world() {
-  static const mpi::Communicator comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  return comm;
-}
-
 /// 300 rows, of which this rank has its share; one in ten has a missing value.
 Frame far_table() {
   constexpr std::int64_t rows = 300;
@@ -28,7 +24,8 @@ Frame far_table() {
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   Frame frame;
   frame.file_rows = rows;
-  frame.rows = {rows * world().rank() / world().size(), rows * (world().rank() + 1) / world().size()};
+  frame.rows = {rows * testing::shared_world().rank() / testing::shared_world().size(),
+                rows * (testing::shared_world().rank() + 1) / testing::shared_world().size()};
   for (const char* name : {"y", "n", "e", "yr", "I(yr^2)", "I(yr^3)"})
     frame.variables.push_back({name, false, {}, {}, {}});
   frame.variables.push_back({"f", true, {}, {}, {"a", "b", "c"}});
@@ -54,8 +51,8 @@ Frame far_table() {
 Design standardised(const std::string& formula, const Frame& frame) {
   const FormulaTerms parsed = parse_terms(formula);
   HostTeam team(2);
-  const Standards standards = standards_of(world(), parsed, frame, 32, team);
-  const DesignDraft draft = draft_design({world(), team}, parsed, frame, {}, standards);
+  const Standards standards = standards_of(testing::shared_world(), parsed, frame, 32, team);
+  const DesignDraft draft = draft_design({testing::shared_world(), team}, parsed, frame, {}, standards);
   return finish_design(draft, std::vector<double>(static_cast<std::size_t>(draft.design.raw_size)),
                        frame.complete_rows);
 }
@@ -69,7 +66,8 @@ class Columns : public ::testing::TestWithParam<const char*> {};
 /// Every column is the combination of the formula's columns that it says, and its own part a power of two.
 TEST_P(Columns, AreTheCombinationsThatTheySay) {
   const Frame frame = far_table();
-  const Design plain = testing::design_of(world(), GetParam(), frame, {}, frame.complete_rows);
+  const Design plain =
+      testing::design_of(testing::shared_world(), GetParam(), frame, {}, frame.complete_rows);
   const Design design = standardised(GetParam(), frame);
   const std::vector<ColumnCombination> combinations = design.combinations();
   ASSERT_EQ(design.coef_size, plain.coef_size);
@@ -115,7 +113,7 @@ TEST_P(Columns, AreFarFromDependent) {
         gram(i, j) += x[static_cast<std::size_t>(i)] * x[static_cast<std::size_t>(j)];
     }
   }
-  world().allreduce(gram.values(), mpi::Reduction::sum);
+  testing::shared_world().allreduce(gram.values(), mpi::Reduction::sum);
   Matrix correlation = gram;
   for (int j = 0; j < gram.cols(); ++j) {
     for (int i = 0; i < gram.rows(); ++i) correlation(i, j) /= std::sqrt(gram(i, i)) * std::sqrt(gram(j, j));
@@ -147,7 +145,8 @@ TEST(Standards, LeaveAVariableThatOthersDetermineAlone) {
   for (double& value : copy.numbers) value = 2 * value;
   frame.variables.push_back(copy);
   HostTeam team(2);
-  const Standards standards = standards_of(world(), parse_terms("y ~ n + m"), frame, 32, team);
+  const Standards standards =
+      standards_of(testing::shared_world(), parse_terms("y ~ n + m"), frame, 32, team);
   EXPECT_TRUE(standards.back().orthogonal.empty());
 }
 

@@ -7,6 +7,7 @@
 #include "gam/linalg/submatrix.hpp"
 #include "gam/rows/row_pass.hpp"
 #include "support/design_support.hpp"
+#include "support/shared_world.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,11 +21,6 @@
 
 namespace tessera::gam {
 namespace {
-
-const mpi::Communicator& world() {
-  static const mpi::Communicator comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  return comm;
-}
 
 constexpr std::int64_t row_count = 400;
 
@@ -57,11 +53,11 @@ struct Designs {
 Designs designs_of(const std::string& formula, const Frame& frame) {
   const FormulaTerms parsed = parse_terms(formula);
   HostTeam team(1);
-  const Standards standards = standards_of(world(), parsed, frame, 32, team);
-  const DesignDraft draft = draft_design({world(), team}, parsed, frame, {}, standards);
+  const Standards standards = standards_of(testing::shared_world(), parsed, frame, 32, team);
+  const DesignDraft draft = draft_design({testing::shared_world(), team}, parsed, frame, {}, standards);
   Designs designs;
-  designs.formula =
-      finish_design(draft, testing::raw_column_sums(world(), draft.design, frame), frame.complete_rows);
+  designs.formula = finish_design(
+      draft, testing::raw_column_sums(testing::shared_world(), draft.design, frame), frame.complete_rows);
   designs.centred = centre_by(designs.formula, standards);
   return designs;
 }

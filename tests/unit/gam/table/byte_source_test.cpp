@@ -18,7 +18,7 @@
 namespace tessera::gam {
 namespace {
 
-class ByteSourceTest : public testing::Test {
+class ByteSourceTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path() const { return (folder_ / "t.csv.gz").string(); }
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/mpi/communicator.hpp>
+
+namespace tessera::gam::testing {
+
+/// The world, one communicator for all tests of a program.
+[[nodiscard]] inline const mpi::Communicator& shared_world() {
+  // MPI is finalised before static objects end, so this one never does.
+  static const auto* const comm = new mpi::Communicator(mpi::Communicator::duplicate_of(MPI_COMM_WORLD));
+  return *comm;
+}
+
+}  // namespace tessera::gam::testing

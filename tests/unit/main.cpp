@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main function of every test that runs alone.
+#include "support/sources.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  return tessera::testing::choose_sources(argc, argv) ? RUN_ALL_TESTS() : EXIT_FAILURE;
+}

@@ -189,11 +189,30 @@ KernelView kernel_of(void* library, const char* name) {
   return KernelView(kernel);
 }
 
+namespace {
+
+/// More dynamic shared memory than every kernel has is asked for, on each device.
+void allow_shared_bytes(KernelView kernel, std::size_t shared_bytes) {
+  constexpr std::size_t every_kernel_has = 48 * 1024;
+  if (shared_bytes <= every_kernel_has) return;
+  static const auto current = driver_function<CUresult (*)(CUdevice*)>("cuCtxGetDevice");
+  static const auto set =
+      driver_function<CUresult (*)(CUfunction_attribute, int, CUkernel, CUdevice)>("cuKernelSetAttribute");
+  CUdevice device = 0;
+  check(current(&device), "cuCtxGetDevice");
+  check(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(shared_bytes),
+            static_cast<CUkernel>(kernel.native()), device),
+        "cuKernelSetAttribute");
+}
+
+}  // namespace
+
 void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
             void** arguments) {
   static const auto launch_kernel =
       driver_function<CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                    unsigned, CUstream, void**, void**)>("cuLaunchKernel");
+  allow_shared_bytes(kernel, shared_bytes);
   // The driver accepts a library kernel for a function, and resolves it for the current context.
   check(launch_kernel(static_cast<CUfunction>(kernel.native()), grid.x, grid.y, grid.z, block.x, block.y,
                       block.z, static_cast<unsigned>(shared_bytes), static_cast<CUstream>(stream.native()),

@@ -291,6 +291,34 @@ Model make_model(const ModelOptions& options) {
   return model;
 }
 
+Model make_splines(const ModelOptions& options, int count) {
+  Model model = make_model(options);
+  Design& design = model.design;
+  design.terms.clear();
+  design.raw_size = 0;
+  model.raw_coef.clear();
+  Random random(options.seed + 1);
+  add_term(design, {});
+  add_term(design, {numeric(w)});
+  for (int i = 0; i < count; ++i) {
+    // Of different sizes, strides and kinds of breaks; most as those of P-splines, with one cubic for all
+    // cells.
+    const int stride = i % 4 == 3 ? 2 : 1;
+    const int cells = i % 2 == 0 ? 17 : 3 + i % 5;
+    Margin margin = random_margin(random, cells, stride, stride == 1, i % 5 == 4);
+    if (stride == 1) margin.cells.assign(margin.cells.size(), margin.cells.front());
+    const auto variable = static_cast<int>(model.frame.variables.size());
+    Variable& column = model.frame.variables.emplace_back();
+    for (const std::uint8_t complete : model.frame.complete) {
+      const double number = uniform(random, -0.05, 1.05);
+      column.numbers.push_back(complete != 0 ? number : std::numeric_limits<double>::quiet_NaN());
+    }
+    add_term(design, {spline(variable, margin)});
+  }
+  for (int i = 0; i < design.raw_size; ++i) model.raw_coef.push_back(uniform(random, -0.3, 0.3));
+  return model;
+}
+
 Frame part_of(const Frame& whole, tessera::Range range) {
   Frame part = whole;
   // New vectors of the part's size, so that reading a row of another rank is out of bounds.

@@ -38,6 +38,9 @@ struct Model {
 
 [[nodiscard]] Model make_model(const ModelOptions& options);
 
+/// A model of an intercept, a numeric column and so many splines, with a variable each.
+[[nodiscard]] Model make_splines(const ModelOptions& options, int count);
+
 /// Gives the model coefficients: two blocks of five that share the raw columns out at an odd column, with a
 /// map of arbitrary numbers each.
 void add_blocks(Model& model);

@@ -23,11 +23,26 @@ constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
 /// Part of the memory budget for scratch; columns may take the rest.
 constexpr std::int64_t scratch_share = 5;
 constexpr std::int64_t largest_grid_y = 65535;
+constexpr unsigned threads_per_warp = 32;
 
-/// Cuts the products into tasks. Depends on the layout alone.
-std::vector<Task> make_tasks(std::span<const Product> products) {
+/// How a pass of one kind forms its products on one kind of device.
+struct Division {
+  Division(PassKind kind, const RowLayout& layout, const CrossPlan* cross);
+
   std::vector<Task> tasks;
+  std::int64_t values_per_row;  ///< kept for the tasks
+};
+
+/// Cuts the products into tasks, but those that the matrix units form. Depends on the layout alone.
+Division::Division(PassKind kind, const RowLayout& layout, const CrossPlan* cross)
+    : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row) {
+  const std::span<const Product> products = layout.products(kind);
+  const auto values_of = [&](int term) {
+    const auto t = static_cast<std::size_t>(term);
+    return cross != nullptr ? cross->value_begins[t] : layout.terms[t].value_begin;
+  };
   for (std::size_t i = 0; i < products.size(); ++i) {
+    if (cross != nullptr && cross->forms[i]) continue;
     const Product& product = products[i];
     const int lanes = lanes_for(product.row_nonzeros * product.column_nonzeros);
     const std::int64_t size = std::int64_t{product.rows} * product.columns;
@@ -37,31 +52,35 @@ std::vector<Task> make_tasks(std::span<const Product> products) {
       task.begin = begin;
       task.elements = static_cast<int>(std::min<std::int64_t>(task_elements, size - begin));
       task.workers = std::min(threads_per_block / lanes, shared_elements / task.elements);
+      task.row_values = values_of(product.row_term);
+      task.column_values = values_of(product.column_term);
       tasks.push_back(task);
     }
   }
-  return tasks;
 }
 
 /// The kernels of one model on one kind of device.
 struct Kernels {
-  explicit Kernels(const Module& module)
+  Kernels(const Module& module, bool with_crossproduct)
       : evaluate{module.kernel("evaluate_moments"), module.kernel("evaluate_start"),
                  module.kernel("evaluate_step"), module.kernel("evaluate_deviance")},
         form_partials(module.kernel("form_partials")),
         form_scalars(module.kernel("form_scalars")),
-        accumulate(module.kernel("accumulate")) {}
+        accumulate(module.kernel("accumulate")) {
+    if (with_crossproduct) form_crossproduct = module.kernel("form_crossproduct");
+  }
 
-  KernelView evaluate[4];  ///< by kind of pass
+  KernelView evaluate[4];        ///< by kind of pass
+  KernelView form_crossproduct;  ///< on a device that has matrix units for it
   KernelView form_partials;
   KernelView form_scalars;
   KernelView accumulate;
 };
 
 /// The backend of this model on the calling thread's device. Compiles nothing if `Job::compile` has.
-CompiledBackend<Kernels> probe_rows(const ModuleSource& source) {
+CompiledBackend<Kernels> probe_rows(const ModuleSource& source, const CrossPlan& cross) {
   return probe_backend_with_compile(source.name, [&](const BackendContext& context) {
-    return Kernels(context.modules->load(source, context.capability));
+    return Kernels(context.modules->load(source, context.capability), cross.runs_on(context.capability));
   });
 }
 
@@ -70,6 +89,21 @@ CompiledBackend<Kernels> probe_rows(const ModuleSource& source) {
 /// What stays on one device between passes: the layout, and the columns of some rows.
 struct DeviceRows::OnDevice {
   DeviceLayout layout;
+
+  Buffer<CrossTerm> cross_terms;
+  Buffer<CrossTask> cross_tasks;
+  Buffer<CrossGroup> cross_groups;
+
+  void load(const RowLayout& rows, const CrossPlan& plan, const Tile& tile) {
+    layout.load(rows, tile);
+    if (plan.empty() || cross_groups.data() != nullptr) return;
+    cross_terms = kept(plan.terms, tile);
+    cross_tasks = kept(plan.tasks, tile);
+    cross_groups = kept(plan.groups, tile);
+  }
+  [[nodiscard]] CrossView cross_view() const noexcept {
+    return {cross_terms.data(), cross_tasks.data(), cross_groups.data()};
+  }
 
   /// Where the sums of a pass arrive: copies to pageable memory take several times as long.
   struct {
@@ -83,11 +117,13 @@ namespace {
 /// One pass over the rows that are on the device, in scratch memory of the tile.
 class DevicePass {
  public:
-  DevicePass(PassKind kind, const Tile& tile) : kind_(kind), tile_(tile) {}
+  /// `cross` is null where the matrix units form nothing.
+  DevicePass(PassKind kind, const RowLayout& layout, const CrossPlan* cross, const Tile& tile)
+      : kind_(kind), cross_(cross), division_(kind, layout, cross), tile_(tile) {}
 
-  void load(std::span<const double> coef, const RowLayout& layout);
+  void load(std::span<const double> coef, const CrossView& cross);
   /// Gives the waves scratch memory, for as many slices at once as the budget holds. Returns how many.
-  std::int64_t begin(WaveView& wave, const LayoutView& layout, std::int64_t all_slices);
+  std::int64_t begin(WaveView& wave, int placements, std::int64_t all_slices);
   void add(const Kernels& kernels, const WaveView& wave, std::int64_t slices);
   void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
 
@@ -95,7 +131,10 @@ class DevicePass {
 
  private:
   PassKind kind_;
+  const CrossPlan* cross_;
+  Division division_;
   const Tile& tile_;
+  CrossView cross_view_{};
   double* coef_ = nullptr;
   Task* tasks_ = nullptr;
   unsigned task_count_ = 0;
@@ -104,10 +143,11 @@ class DevicePass {
   std::int64_t* bins_ = nullptr;
 };
 
-void DevicePass::load(std::span<const double> coef, const RowLayout& layout) {
+void DevicePass::load(std::span<const double> coef, const CrossView& cross) {
+  cross_view_ = cross;
   coef_ = scratch<double>(std::ssize(coef), tile_);
   upload(coef_, coef.data(), coef.size(), tile_);
-  const std::vector<Task> list = make_tasks(layout.products(kind_));
+  const std::vector<Task>& list = division_.tasks;
   tasks_ = scratch<Task>(std::ssize(list), tile_);
   upload(tasks_, list.data(), list.size(), tile_);
   task_count_ = static_cast<unsigned>(list.size());
@@ -117,20 +157,22 @@ void DevicePass::load(std::span<const double> coef, const RowLayout& layout) {
   }
 }
 
-std::int64_t DevicePass::begin(WaveView& wave, const LayoutView& layout, std::int64_t all_slices) {
+std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t all_slices) {
   constexpr std::int64_t number = sizeof(double);
   constexpr std::int64_t start_bytes = sizeof(int);
-  const std::int64_t numbers_per_row = layout.values_per_row + 1 + RowLayout::scalar_count;
-  const std::int64_t row_bytes = number * numbers_per_row + start_bytes * layout.placement_count;
+  const std::int64_t roots = cross_ != nullptr ? 1 : 0;
+  const std::int64_t numbers_per_row = division_.values_per_row + 1 + roots + RowLayout::scalar_count;
+  const std::int64_t row_bytes = number * numbers_per_row + start_bytes * placements;
   const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
   const std::int64_t scratch_bytes =
       std::min(largest_scratch_bytes, tile_.memory_budget_bytes() / scratch_share);
   const std::int64_t slices =
       std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(all_slices, largest_grid_y));
   wave.capacity = slices * wave.slice_rows;
-  wave.values = scratch<double>(wave.capacity * layout.values_per_row, tile_);
-  wave.starts = scratch<int>(wave.capacity * layout.placement_count, tile_);
+  wave.values = scratch<double>(wave.capacity * division_.values_per_row, tile_);
+  wave.starts = scratch<int>(wave.capacity * placements, tile_);
   wave.weights = scratch<double>(wave.capacity, tile_);
+  if (cross_ != nullptr) wave.roots = scratch<double>(wave.capacity, tile_);
   wave.scalars = scratch<double>(wave.capacity * RowLayout::scalar_count, tile_);
   wave.partials = scratch<double>(slices * wave.width, tile_);
 
@@ -150,6 +192,12 @@ void DevicePass::add(const Kernels& kernels, const WaveView& wave, std::int64_t 
   constexpr tessera::Extent block{threads_per_block};
   launch(kernels.evaluate[static_cast<int>(kind_)], {blocks_for(wave.slice_rows), slices}, block, 0, stream,
          wave);
+  if (cross_ != nullptr) {
+    const auto groups = static_cast<unsigned>(cross_->groups.size());
+    const auto threads = static_cast<unsigned>(cross_->shape.warps) * threads_per_warp;
+    launch(kernels.form_crossproduct, {groups, slices}, {threads}, cross_shared_bytes(cross_->shape), stream,
+           wave, cross_view_);
+  }
   if (task_count_ > 0) {
     launch(kernels.form_partials, {task_count_, slices}, block, task_shared_bytes_, stream, wave,
            static_cast<const Task*>(tasks_));
@@ -177,6 +225,7 @@ DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t b
     : rows_(rows),
       layout_(layout),
       block_rows_(block_rows),
+      cross_(layout),
       source_(kernel_source(rows, layout)),
       table_(std::move(table)) {}
 
@@ -197,13 +246,15 @@ DeviceRows::OnDevice& DeviceRows::on_device(int index) {
 void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile& tile,
                      ReproducibleSum& sum) {
   if (tile.range().empty()) return;
-  const auto backend = probe_rows(source_);
+  const auto backend = probe_rows(source_, cross_);
+  const bool forms_crossproduct =
+      (kind == PassKind::start || kind == PassKind::step) && cross_.runs_on(backend.context.capability);
   OnDevice& on = on_device(tile.device_index());
-  on.layout.load(layout_, tile);
+  on.load(layout_, cross_, tile);
   DeviceColumns& columns = table_->of(tile, *backend.context.device);
   columns.load(rows_, tile);
-  DevicePass pass(kind, tile);
-  pass.load(raw_coef, layout_);
+  DevicePass pass(kind, layout_, forms_crossproduct ? &cross_ : nullptr, tile);
+  pass.load(raw_coef, on.cross_view());
 
   WaveView wave{};
   wave.numbers = on.layout.numbers();
@@ -220,7 +271,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   wave.width = static_cast<std::int64_t>(layout_.width(kind));
   const std::int64_t blocks = (wave.rows - 1) / wave.block_rows + 1;
   const std::int64_t all_slices = blocks * wave.slices_per_block;
-  const std::int64_t at_once = pass.begin(wave, layout_.view(), all_slices);
+  const std::int64_t at_once = pass.begin(wave, layout_.view().placement_count, all_slices);
   for (; wave.first_slice < all_slices; wave.first_slice += at_once) {
     if (tile.stopping()) return;
     pass.add(*backend.built, wave, std::min(at_once, all_slices - wave.first_slice));

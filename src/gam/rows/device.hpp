@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/rows/crossproduct_plan.hpp"
 #include "gam/rows/kernel_source.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_pass.hpp"
@@ -47,6 +48,7 @@ class DeviceRows {
   const Rows& rows_;
   const RowLayout& layout_;
   std::int64_t block_rows_;
+  CrossPlan cross_;
   ModuleSource source_;
   std::shared_ptr<DeviceTable> table_;
   std::mutex mutex_;

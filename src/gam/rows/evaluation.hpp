@@ -41,7 +41,10 @@ inline Located locate(const MarginTable& margin, const double* numbers, double x
 /// The four values of a margin at a located point.
 inline void local_values(const MarginTable& margin, const double* numbers, const Located& at,
                          double* values) {
-  const double* c = numbers + margin.cubics + std::int64_t{16} * at.slot;
+  // Where all cells have the same cubics, they are read from one: lanes of a warp read the same address.
+  const bool inside = at.slot > 0 && at.slot <= margin.cells;
+  const int slot = margin.alike && inside ? 1 : at.slot;
+  const double* c = numbers + margin.cubics + std::int64_t{16} * slot;
   for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/kernel_source.hpp"
 
+#include "gam/rows/crossproduct_plan.hpp"
 #include "gam/rows/prediction_view.hpp"
 #include "gam/rows/wave.hpp"
 
@@ -21,9 +22,9 @@ namespace {
 
 std::string text_of(const MarginTable& margin) {
   // Where it begins and ends is left to the data.
-  return fmt::format("{{{}, {}, {}, {}, 0, 0, 0, {}, {}, {}, {}}}", margin.cells, margin.stride,
-                     margin.uniform, margin.cyclic, margin.breaks, margin.origins, margin.inverse_widths,
-                     margin.cubics);
+  return fmt::format("{{{}, {}, {}, {}, {}, 0, 0, 0, {}, {}, {}, {}}}", margin.cells, margin.stride,
+                     margin.uniform, margin.cyclic, margin.alike, margin.breaks, margin.origins,
+                     margin.inverse_widths, margin.cubics);
 }
 
 std::string text_of(const ComponentTable& component) {
@@ -115,6 +116,27 @@ struct Number {
   return text;
 }
 
+/// What the kernels of a fit know of the products that matrix units form.
+std::string crossproduct_constants(const CrossPlan& plan) {
+  const std::string begins = array("long long", "value_begins", plan.value_begins);
+  if (plan.empty()) return begins;
+  const CrossShape& shape = plan.shape;
+  std::string text = "#define TESSERA_ROWS_CROSSPRODUCT\n}\n#include \"gam/rows/crossproduct.hpp\"\n";
+  text += "namespace tessera::gam::fixed {\n";
+  text += fmt::format("constexpr CrossShape cross = {{{}, {}, {}, {}, {}, {}, {}}};\n", shape.terms,
+                      shape.windows, shape.halves, shape.tiles, shape.warps, shape.tables, shape.rows);
+  text += fmt::format("constexpr int cross_shared_bytes = {};\n", cross_shared_bytes(shape));
+  text += fmt::format("constexpr long long residual_begin = {};\n", plan.value_begins.back());
+  text += begins;
+  text += "template <class Do>\nvoid for_each_dense_term(Do&& work) {\n";
+  for (const int term : plan.dense_terms) text += fmt::format("  work(Number<{}>{{}});\n", term);
+  text += "}\n";
+  text += fmt::format(
+      "static_assert(sizeof(CrossTask) == {} && sizeof(CrossTerm) == {} && sizeof(CrossGroup) == {});\n",
+      sizeof(CrossTask), sizeof(CrossTerm), sizeof(CrossGroup));
+  return text;
+}
+
 /// The kernels of one file for one model.
 ModuleSource source_of(std::string_view file, std::string_view what, std::string constants) {
   ModuleSource source;
@@ -137,6 +159,7 @@ ModuleSource kernel_source(const Rows& rows, const RowLayout& layout) {
   std::string text = constants(rows, layout, layout.all_products, "gam/rows/wave.hpp");
   text += fmt::format("static_assert(sizeof(WaveView) == {} && sizeof(Task) == {});\n", sizeof(WaveView),
                       sizeof(Task));
+  text += crossproduct_constants(CrossPlan(layout));
   return source_of("gam/rows/sum_kernels.cuh", "fit rows", std::move(text));
 }
 

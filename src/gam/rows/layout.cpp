@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <tessera/error.hpp>
 
 namespace tessera::gam {
@@ -61,6 +62,8 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   table.stride = margin.stride;
   table.uniform = margin.uniform;
   table.cyclic = margin.cyclic;
+  table.alike = std::adjacent_find(margin.cells.begin(), margin.cells.end(), std::not_equal_to<>()) ==
+                margin.cells.end();
   table.begin = margin.breaks.front();
   table.end = margin.breaks.back();
   table.inverse_step = table.cells / (table.end - table.begin);

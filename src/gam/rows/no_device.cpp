@@ -23,7 +23,11 @@ std::shared_ptr<DeviceTable> make_device_table(const Job& /*job*/) {
 
 DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
                        std::shared_ptr<DeviceTable> /*table*/)
-    : rows_(rows), layout_(layout), block_rows_(block_rows), source_(kernel_source(rows, layout)) {}
+    : rows_(rows),
+      layout_(layout),
+      block_rows_(block_rows),
+      cross_(layout),
+      source_(kernel_source(rows, layout)) {}
 
 DeviceRows::~DeviceRows() = default;
 

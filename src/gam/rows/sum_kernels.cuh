@@ -4,6 +4,7 @@
 // Rows are cut into slices, blocks of the job or parts of them; a wave of slices is worked on at once:
 //
 //   evaluate_…       one thread a row: values and starts of every term, weight, residual, scalars
+//   form_crossproduct  products of splines, where the device has matrix units for them: see crossproduct.cuh
 //   form_partials    one CUDA block a task (a pair of terms) and slice: their sums over the slice
 //   form_scalars     one CUDA block a slice: the sums of the scalars
 //   accumulate       one thread an element: the wave's partials into the reproducible sum
@@ -33,14 +34,27 @@ Slice slice_of(const WaveView& wave, int in_wave) {
   return {begin, end > begin ? static_cast<int>(end - begin) : 0};
 }
 
+#if defined(TESSERA_ROWS_CROSSPRODUCT) && (__CUDA_ARCH__ / 100 == 9 || __CUDA_ARCH__ / 100 == 10)
+constexpr bool has_crossproduct = true;
+#else
+constexpr bool has_crossproduct = false;
+#endif
+
+/// Where the wave's values of a term begin, for a pass of this kind. -1: its kernels read none.
+template <PassKind kind>
+constexpr std::int64_t value_begin(int term) {
+  if constexpr (kind == PassKind::moments || !has_crossproduct) return fixed::terms[term].value_begin;
+  return fixed::value_begins[term];
+}
+
 /// What term t adds to the predictor of row `row`; its values and starts are kept at index `at` of the wave
 /// where products need them.
 template <PassKind kind, int t>
 double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
   const EvaluatedTerm<t> here = evaluate<t>(wave, row);
-  if constexpr (kind != PassKind::deviance) {
-    double* kept = wave.values + term.value_begin * wave.capacity + at * term.nonzeros;
+  if constexpr (kind != PassKind::deviance && value_begin<kind>(t) >= 0) {
+    double* kept = wave.values + value_begin<kind>(t) * wave.capacity + at * term.nonzeros;
 #pragma unroll
     for (int k = 0; k < term.nonzeros; ++k) kept[k] = here.values[k];
 #pragma unroll
@@ -51,12 +65,20 @@ double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
   return sum_with<t>(here, wave.raw_coef);
 }
 
+template <PassKind kind>
+void keep_weight(const WaveView& wave, std::int64_t at, double weight) {
+  wave.weights[at] = weight;
+  if constexpr (kind != PassKind::moments && has_crossproduct) wave.roots[at] = sqrt(weight);
+}
+
 /// Makes the row at place `at` of the wave give nothing to any product.
+template <PassKind kind>
 void clear_row(const WaveView& wave, std::int64_t at) {
-  wave.weights[at] = 0;
+  keep_weight<kind>(wave, at, 0);
   for (int t = 0; t <= fixed::term_count; ++t) {
+    if (value_begin<kind>(t) < 0) continue;
     const TermTable& term = fixed::terms[t];
-    double* values = wave.values + term.value_begin * wave.capacity + at * term.nonzeros;
+    double* values = wave.values + value_begin<kind>(t) * wave.capacity + at * term.nonzeros;
     for (int k = 0; k < term.nonzeros; ++k) values[k] = 0;
   }
   for (int p = 0; p < fixed::placement_count; ++p) wave.starts[p * wave.capacity + at] = 0;
@@ -72,7 +94,7 @@ void evaluate_row(const WaveView& wave) {
   const std::int64_t row = slice.begin + r;
   const std::int64_t at = static_cast<std::int64_t>(in_wave) * wave.slice_rows + r;
   if (wave.columns.complete[row] == 0) {
-    if constexpr (has_products) clear_row(wave, at);
+    if constexpr (has_products) clear_row<kind>(wave, at);
     for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = 0;
     return;
   }
@@ -87,10 +109,10 @@ void evaluate_row(const WaveView& wave) {
   for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = outcome.scalars[k];
   if constexpr (has_products) {
     constexpr TermTable residual = fixed::terms[fixed::term_count];
-    wave.values[residual.value_begin * wave.capacity + at] = outcome.residual;
+    wave.values[value_begin<kind>(fixed::term_count) * wave.capacity + at] = outcome.residual;
     wave.starts[residual.placement_begin * wave.capacity + at] = 0;
-    wave.weights[at] = outcome.weight;
-    if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row(wave, at);
+    keep_weight<kind>(wave, at, outcome.weight);
+    if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(wave, at);
   }
 }
 
@@ -106,12 +128,12 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
   const int lane = thread % lanes;
   double* own = sums + worker * task.elements;
   const std::int64_t begin = static_cast<std::int64_t>(in_wave) * wave.slice_rows;
-  const auto values_of = [&](int term, int nonzeros) {
-    return wave.values + fixed::terms[term].value_begin * wave.capacity + begin * nonzeros;
+  const auto values_of = [&](std::int64_t first, int nonzeros) {
+    return wave.values + first * wave.capacity + begin * nonzeros;
   };
   const double* weights = wave.weights + begin;
-  const double* a = values_of(product.row_term, row_nonzeros);
-  const double* b = values_of(product.column_term, column_nonzeros);
+  const double* a = values_of(task.row_values, row_nonzeros);
+  const double* b = values_of(task.column_values, column_nonzeros);
   const int* a_starts = wave.starts + product.row_placement * wave.capacity + begin;
   const int* b_starts = wave.starts + product.column_placement * wave.capacity + begin;
   const long long* lines = fixed::lines + product.line_begin;
@@ -212,3 +234,7 @@ extern "C" __global__ void accumulate(const double* partials, std::int64_t width
 }
 
 }  // namespace tessera::gam
+
+#if defined(TESSERA_ROWS_CROSSPRODUCT) && (__CUDA_ARCH__ / 100 == 9 || __CUDA_ARCH__ / 100 == 10)
+#include "gam/rows/crossproduct.cuh"
+#endif

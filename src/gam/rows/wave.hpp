@@ -27,7 +27,9 @@ struct Task {
   int product;
   int elements;
   int workers;
-  std::int64_t begin;  ///< among the product's
+  std::int64_t begin;       ///< among the product's
+  std::int64_t row_values;  ///< where the wave's values of its terms begin, as in TermTable
+  std::int64_t column_values;
 };
 
 /// Slices `first_slice … first_slice + slices - 1` of the rows at hand, and their scratch. Arrays over rows
@@ -45,6 +47,7 @@ struct WaveView : RowsView {
   double* values;    ///< by term, then by row, then by nonzero
   int* starts;       ///< by placement, then by row
   double* weights;   ///< by row
+  double* roots;     ///< of the weights, for the products of splines
   double* scalars;   ///< by scalar, then by row
   double* partials;  ///< by slice, then by element
 };

@@ -131,6 +131,31 @@ TEST_P(GpuRows, PassesAreTheHostsToRounding) {
   rows_test::expect_same_bits(device.step(model.raw_coef), step);
 }
 
+TEST_P(GpuRows, ProductsOfSplinesAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {
+  for (const int count : {2, 4, 7, 10}) {
+    SCOPED_TRACE(count);
+    const Model model = rows_test::make_splines({.family = GetParam(), .rows = row_count, .seed = 27}, count);
+    tessera::Job host_job(comm_, on_cpu());
+    const JobRows mine(*job_, model);
+    const JobRows host_mine(host_job, model);
+    RowPass device(*job_, mine.plan, mine.rows);
+    RowPass host(host_job, host_mine.plan, host_mine.rows);
+    const RawSums step = device.step(model.raw_coef);
+    ASSERT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
+    expect_close(step, host.step(model.raw_coef));
+    expect_close(device.start(), host.start());
+    rows_test::expect_same_bits(device.step(model.raw_coef), step);
+    if (job_->devices().empty()) continue;
+    const std::size_t devices = job_->devices().size();
+    const std::int64_t little = std::int64_t{1} << 22;
+    const auto whole = sum_of_parts(model, PassKind::step, 20'000, {{0, row_count}}, std::int64_t{1} << 30,
+                                    [](std::size_t) { return std::size_t{0}; });
+    const auto halves = sum_of_parts(model, PassKind::step, 20'000, {{0, 20'000}, {20'000, row_count}},
+                                     little, [&](std::size_t part) { return part % devices; });
+    EXPECT_EQ(halves, whole);
+  }
+}
+
 TEST_P(GpuRows, AFamilyOfTheUsersOwnIsTheHostsToRounding) {
   const Model model = rows_test::make_model({.family = Gamma{}, .rows = row_count, .seed = 25});
   tessera::Job host_job(comm_, on_cpu());

@@ -89,6 +89,12 @@ TEST_P(RowsKernels, Compile) {
                   "form_scalars", "accumulate"});
 }
 
+TEST(RowsSource, FormsProductsOfSplinesWhereThereAreMatrixUnits) {
+  expect_kernels(source_of(rows_test::make_splines({}, 10)), "sm_90", {"form_crossproduct", "form_partials"});
+  expect_kernels(source_of(rows_test::make_splines({}, 2)), "sm_100", {"form_crossproduct", "form_partials"});
+  expect_kernels(source_of(rows_test::make_splines({}, 2)), "sm_80", {"form_partials"});
+}
+
 TEST_P(RowsKernels, ThatPredictCompile) {
   const Model model = make_model(GetParam().options);
   Rows rows = model.rows_of(model.frame);

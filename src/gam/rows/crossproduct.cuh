@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of splines on the matrix units, without writing the model matrix to memory.
+//
+// A block goes over a slice in chunks, whose rows it keeps in shared memory: of each spline the four values,
+// times the root of the weight. Column c's value lies at place c modulo 4, with the number of its quad, c /
+// 4, in the lowest bits of its mantissa. A warp has one term, the centre, and sums in its registers, for each
+// of the centre's windows apart. It takes the rows of one window after the other, four at once: the centre's
+// 8 columns are the operand B (k = row, n = column), and those of two other terms A (m = column, k = row),
+// a tile for each four of their quads, in which a value that belongs to another quad is masked. So 4 x 4 of
+// the 16 x 8 products of a tile and row are not zero if it has one term's quads, and twice as many with two.
+//
+// Chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 arrives. The order of
+// additions follows from the slice's rows alone.
+#pragma once
+
+#include "gam/rows/crossproduct.hpp"
+#include "gam/rows/evaluation.hpp"
+#include "gam/rows/terms.cuh"
+#include "gam/rows/wave.hpp"
+
+#include <cstdint>
+
+namespace tessera::gam {
+
+constexpr unsigned whole_warp = 0xffffffff;
+constexpr int warp_threads = 32;
+constexpr int cross_threads = fixed::cross.warps * warp_threads;
+/// In bytes, of a row's values of one term.
+constexpr int cross_row_stride = quad_columns * sizeof(double);
+constexpr int order_length = cross_order_length(fixed::cross.rows, fixed::cross.windows);
+/// Runs of rows that a warp evaluates at once.
+constexpr int runs_of_chunk = fixed::cross.rows / warp_threads;
+/// Of a value's low word: the number of its quad.
+constexpr int quad_mask = 7;
+static_assert(cross_quads_limit <= quad_mask);
+
+/// What a block keeps of two chunks. Row `cross.rows` is zero: places of an order that no row fills lead to
+/// it.
+struct CrossShared {
+  double values[2][fixed::cross.terms][fixed::cross.rows + 1][quad_columns];
+  double dense[2][fixed::cross.rows + 1][cross_dense_columns];
+  double staged[2][fixed::cross.terms + 2][fixed::cross.rows];  // the columns, root of the weight, residual
+  double tables[fixed::cross.tables];
+  MarginTable margins[fixed::cross.terms];  // whose numbers are `tables`
+  int windows[fixed::cross.terms];
+  alignas(16) std::uint16_t order[2][fixed::cross.terms][order_length];  // of rows, as offsets in bytes
+  int start[2][fixed::cross.terms][fixed::cross.windows + 1];            // in fours of places
+};
+static_assert(sizeof(CrossShared) <= fixed::cross_shared_bytes);
+
+/// A lane's share of the tiles of its warp, by window: rows lane / 4 and eight more, columns 2 (lane % 4) and
+/// the next.
+using Sums = double[fixed::cross.windows][fixed::cross.tiles][4];
+/// All of them, in shared memory.
+using CrossTiles = double[fixed::cross.windows][fixed::cross.tiles][16][8];
+static_assert(fixed::cross.warps * sizeof(CrossTiles) <= fixed::cross_shared_bytes);
+
+/// c += a b for 16 x 4 and 4 x 8.
+inline void multiply_tile(double (&c)[4], double a0, double a1, double b) {
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a0), "d"(a1), "d"(b));
+}
+
+/// The value if it is of that quad. Otherwise its low word stays: a number below 1e-313, which is as good as
+/// zero and costs one select less.
+inline double masked(double value, int quad, int wanted) {
+  const int high = quad == wanted ? __double2hiint(value) : 0;
+  return __hiloint2double(high, __double2loint(value));
+}
+
+inline int quad_of(double value) {
+  return __double2loint(value) & quad_mask;
+}
+
+inline double with_quad(double value, int quad) {
+  return __hiloint2double(__double2hiint(value), (__double2loint(value) & ~quad_mask) | quad);
+}
+
+/// One group of tasks of one slice.
+class CrossBlock {
+ public:
+  CrossBlock(CrossShared& shared, const WaveView& wave, const CrossView& cross)
+      : shared_(shared),
+        wave_(wave),
+        group_(cross.groups[blockIdx.x]),
+        terms_(cross.terms + group_.term_begin),
+        slice_(slice_of(wave, static_cast<int>(blockIdx.y))),
+        kept_(static_cast<std::int64_t>(blockIdx.y) * wave.slice_rows),
+        // Of another lane, so that the compiler sees that it is the same for all.
+        warp_(static_cast<int>(__shfl_sync(whole_warp, threadIdx.x / warp_threads, 0))),
+        lane_(static_cast<int>(threadIdx.x % warp_threads)) {}
+
+  void prepare();
+  /// Begins to copy the columns of the chunk at `first` to `staged[buffer]`.
+  void fetch(int buffer, int first) const;
+  /// From `staged[buffer]` to values, dense columns and orders.
+  void evaluate_chunk(int buffer, int first);
+  void multiply(int buffer, const CrossTask& task, Sums& sums) const;
+  void keep(const Sums& sums, CrossTiles& tiles) const;
+  /// What the warp has kept, to where it lies among the sums of the slice.
+  void write(const CrossTask& task, const CrossTiles& tiles) const;
+
+  [[nodiscard]] int rows() const { return slice_.rows; }
+  [[nodiscard]] int warp() const { return warp_; }
+  [[nodiscard]] int task() const { return group_.task_begin + warp_; }
+
+ private:
+  struct Place {
+    Located at;
+    int quad() const { return at.first / quad_columns; }
+  };
+
+  [[nodiscard]] Place place_of(int buffer, int term, int row) const;
+  struct Four {
+    double values[4];
+    int begin;  // place of the first
+  };
+  [[nodiscard]] Four four_of(int buffer, int term, int row) const;
+  void evaluate_dense(int buffer, int first) const;
+  void sort(int buffer, int term) const;
+
+  template <bool with_leaves, bool with_own, bool with_dense>
+  void multiply_as(int buffer, const CrossTask& task, Sums& sums) const;
+  [[nodiscard]] static double sum_of(const CrossTiles& tiles, int half, int row, int column);
+  [[nodiscard]] static double own_sum(const CrossTiles& tiles, int half, int p, int q);
+
+  CrossShared& shared_;
+  const WaveView& wave_;
+  CrossGroup group_;
+  const CrossTerm* terms_;
+  Slice slice_;
+  std::int64_t kept_;  // where the wave keeps what it has of the slice's rows
+  int warp_;
+  int lane_;
+};
+
+inline void CrossBlock::prepare() {
+  for (unsigned i = threadIdx.x; i < 2 * fixed::cross.terms * quad_columns; i += cross_threads) {
+    const unsigned term = i / quad_columns % fixed::cross.terms;
+    shared_.values[i / quad_columns / fixed::cross.terms][term][fixed::cross.rows][i % quad_columns] = 0;
+  }
+  for (unsigned i = threadIdx.x; i < sizeof(shared_.dense) / sizeof(double); i += cross_threads)
+    (&shared_.dense[0][0][0])[i] = 0;
+  std::int64_t next = 0;
+  for (int t = 0; t < group_.term_count; ++t) {
+    const MarginTable& from = wave_.components[terms_[t].component].margin;
+    MarginTable to = from;
+    const int slots = from.cells + 2;
+    const auto copy = [&](std::int64_t& offset, int count) {
+      for (int i = static_cast<int>(threadIdx.x); i < count; i += cross_threads)
+        shared_.tables[next + i] = wave_.numbers[offset + i];
+      offset = next;
+      next += (from.cells + 3) / 2 * 2;
+    };
+    copy(to.origins, slots);
+    copy(to.inverse_widths, slots);
+    if (!from.uniform) copy(to.breaks, from.cells + 1);
+    // By power, by two of the four values, by slot: lanes with different slots read different banks.
+    const int kept = cross_cubic_slots(from);
+    for (int i = static_cast<int>(threadIdx.x); i < 16 * kept; i += cross_threads) {
+      const int slot = i / 2 % kept;
+      const int whole = from.alike && slot == 2 ? slots - 1 : slot;
+      shared_.tables[next + i] = wave_.numbers[from.cubics + 16 * whole + i / (2 * kept) * 2 + i % 2];
+    }
+    to.cubics = next;
+    next += 16 * kept;
+    if (threadIdx.x == 0) {
+      shared_.margins[t] = to;
+      shared_.windows[t] = terms_[t].windows;
+    }
+  }
+}
+
+inline void CrossBlock::fetch(int buffer, int first) const {
+  for (int column = warp_; column < group_.term_count + 2; column += fixed::cross.warps) {
+    const double* from = nullptr;
+    int to = column;
+    if (column < group_.term_count) {
+      from = wave_.columns.numbers[wave_.components[terms_[column].component].variable] + slice_.begin;
+    } else {
+      const bool weights = column == group_.term_count;
+      from = (weights ? wave_.roots : wave_.values + fixed::residual_begin * wave_.capacity) + kept_;
+      to = fixed::cross.terms + (weights ? 0 : 1);
+    }
+    const auto place = static_cast<unsigned>(__cvta_generic_to_shared(&shared_.staged[buffer][to][lane_]));
+#pragma unroll
+    for (int i = 0; i < fixed::cross.rows; i += warp_threads) {
+      // What is beyond the slice arrives as zero.
+      const int row = first + i + lane_;
+      const bool there = row < slice_.rows;
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
+                       static_cast<unsigned>(place + i * sizeof(double))),
+                   "l"(from + (there ? row : 0)), "r"(there ? 8 : 0)
+                   : "memory");
+    }
+  }
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+inline CrossBlock::Place CrossBlock::place_of(int buffer, int term, int row) const {
+  const MarginTable& margin = shared_.margins[term];
+  // A row without weight may have no number here.
+  const bool counts = shared_.staged[buffer][fixed::cross.terms][row] != 0;
+  return {locate(margin, shared_.tables, counts ? shared_.staged[buffer][term][row] : margin.begin)};
+}
+
+inline CrossBlock::Four CrossBlock::four_of(int buffer, int term, int row) const {
+  const MarginTable& margin = shared_.margins[term];
+  const double root = shared_.staged[buffer][fixed::cross.terms][row];
+  const Place place = place_of(buffer, term, row);
+  const int slots = cross_cubic_slots(margin);
+  int slot = place.at.slot;
+  if (margin.alike) slot = slot == 0 ? 0 : slot > margin.cells ? 2 : 1;
+  const double2* cubics = reinterpret_cast<const double2*>(shared_.tables + margin.cubics) + slot;
+  double2 powers[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) powers[i] = cubics[i * slots];
+  Four four;
+  four.begin = place.at.first % quad_columns;
+#pragma unroll
+  for (int a = 0; a < 4; ++a) {
+    const auto of = [&](int power) {
+      return a % 2 ? powers[2 * power + a / 2].y : powers[2 * power + a / 2].x;
+    };
+    const double value = cubic(of(0), of(1), of(2), of(3), place.at.t) * root;
+    four.values[a] = with_quad(value, (place.at.first + a) / quad_columns);
+  }
+  return four;
+}
+
+inline void CrossBlock::evaluate_chunk(int buffer, int first) {
+  const int runs = group_.term_count * runs_of_chunk;
+  constexpr int at_once = 2;  // independent of each other: what hides the latency of one is the other
+  for (int run = warp_; run < runs; run += fixed::cross.warps * at_once) {
+    Four fours[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int mine = run + i * fixed::cross.warps < runs ? run + i * fixed::cross.warps : run;
+      fours[i] = four_of(buffer, mine / runs_of_chunk, mine % runs_of_chunk * warp_threads + lane_);
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int mine = run + i * fixed::cross.warps;
+      if (mine >= runs) break;
+      double* to = shared_.values[buffer][mine / runs_of_chunk][mine % runs_of_chunk * warp_threads + lane_];
+#pragma unroll
+      for (int a = 0; a < 4; ++a) to[(fours[i].begin + a) % quad_columns] = fours[i].values[a];
+    }
+  }
+  evaluate_dense(buffer, first);
+  for (int term = warp_; term < group_.term_count; term += fixed::cross.warps) {
+    if (terms_[term].centre) sort(buffer, term);
+  }
+}
+
+inline void CrossBlock::evaluate_dense(int buffer, int first) const {
+  for (int run = warp_; run < runs_of_chunk; run += fixed::cross.warps) {
+    const int row = run * warp_threads + lane_;
+    const double root = shared_.staged[buffer][fixed::cross.terms][row];
+    double* to = shared_.dense[buffer][row];
+    int column = 0;
+    fixed::for_each_dense_term([&](auto term) {
+      // No number is read of a row without weight: it may be none.
+      to[column++] =
+          root != 0 ? root * evaluate<decltype(term)::value>(wave_, slice_.begin + first + row).values[0] : 0;
+    });
+    to[column] = root * shared_.staged[buffer][fixed::cross.terms + 1][row];
+  }
+}
+
+/// A counting sort of the chunk's rows by the term's windows. Rows of one window come by lane, then by row.
+inline void CrossBlock::sort(int buffer, int term) const {
+  using Counts = std::uint64_t;  // of each window 8 bits
+  static_assert(fixed::cross.windows <= 8 && fixed::cross.rows < 256);
+  const int last = shared_.windows[term] - 1;
+  int shift[runs_of_chunk];
+  Counts own = 0;
+#pragma unroll
+  for (int i = 0; i < runs_of_chunk; ++i) {
+    const int quad = place_of(buffer, term, i * warp_threads + lane_).quad();
+    shift[i] = 8 * (quad < last ? quad : last);
+    own += Counts{1} << shift[i];
+  }
+  Counts up_to = own;
+#pragma unroll
+  for (int distance = 1; distance < warp_threads; distance *= 2) {
+    const Counts before = __shfl_up_sync(whole_warp, up_to, distance);
+    if (lane_ >= distance) up_to += before;
+  }
+  const Counts total = __shfl_sync(whole_warp, up_to, warp_threads - 1);
+  Counts rank = up_to - own;
+
+  constexpr std::uint16_t no_row = fixed::cross.rows * cross_row_stride;
+  std::uint16_t* order = shared_.order[buffer][term];
+  int* start = shared_.start[buffer][term];
+  int begin[fixed::cross.windows];
+  int fours = 0;
+#pragma unroll
+  for (int w = 0; w < fixed::cross.windows; ++w) {
+    begin[w] = 4 * fours;
+    if (lane_ == 0) start[w] = fours;
+    const int count = static_cast<int>(total >> 8 * w & 255);
+    const int more = (count + 3) / 4;
+    if (lane_ < 4 * more - count) order[begin[w] + count + lane_] = no_row;
+    fours += more;
+  }
+  if (lane_ == 0) start[fixed::cross.windows] = fours;
+  if (lane_ < 16) order[4 * fours + lane_] = no_row;
+#pragma unroll
+  for (int i = 0; i < runs_of_chunk; ++i) {
+    int at = begin[0];
+#pragma unroll
+    for (int w = 1; w < fixed::cross.windows; ++w) at = shift[i] == 8 * w ? begin[w] : at;
+    order[at + static_cast<int>(rank >> shift[i] & 255)] =
+        static_cast<std::uint16_t>((i * warp_threads + lane_) * cross_row_stride);
+    rank += Counts{1} << shift[i];
+  }
+}
+
+template <bool with_leaves, bool with_own, bool with_dense>
+void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) const {
+  constexpr int pair_halves = with_leaves ? fixed::cross.halves : 0;
+  constexpr int halves = pair_halves + with_own + with_dense;
+  constexpr int tiles = (halves + 1) / 2;
+  const int k = lane_ % 4;
+  const int n = lane_ / 4;
+  const int side = n / 4;
+  const char* lanes = reinterpret_cast<const char*>(shared_.values[buffer]) + n % 4 * sizeof(double);
+  constexpr int term_stride = sizeof(shared_.values[0][0]);
+  const int centre = task.centre * term_stride;
+  const int leaf = task.leaves[side] * term_stride;
+  const int columns = static_cast<int>(reinterpret_cast<const char*>(shared_.dense[buffer]) -
+                                       reinterpret_cast<const char*>(shared_.values[buffer]));
+  const int first_quad = task.first_quad[side];
+  struct Row {
+    double centre, leaf, dense;
+  };
+  const auto load = [&](int offset) {
+    const auto at = [&](int which) { return *reinterpret_cast<const double*>(lanes + offset + which); };
+    return Row{at(centre), with_leaves ? at(leaf) : 0.0, with_dense ? at(columns) : 0.0};
+  };
+  const std::uint16_t* order = shared_.order[buffer][task.centre] + k;
+  const int* start = shared_.start[buffer][task.centre];
+  // One four is multiplied while the next is loaded, and the order of the one after it.
+  Row next = load(order[0]);
+  int offset = order[4];
+  const std::uint16_t* at = order + 8;
+#pragma unroll
+  for (int w = 0; w < fixed::cross.windows; ++w) {
+    const std::uint16_t* end = order + 8 + __shfl_sync(whole_warp, start[w + 1], 0) * 4;
+#pragma unroll 2
+    for (; at < end; at += 4) {
+      const Row row = next;
+      next = load(offset);
+      offset = *at;
+      const double b = masked(row.centre, quad_of(row.centre), w + side);
+      const int quad = quad_of(row.leaf) - first_quad;
+      double half[2 * tiles];
+#pragma unroll
+      for (int h = 0; h < pair_halves; ++h) half[h] = masked(row.leaf, quad, h);
+      if constexpr (with_own) half[pair_halves] = b;
+      if constexpr (with_dense) half[pair_halves + with_own] = row.dense;
+      if constexpr (halves % 2 != 0) half[halves] = half[0];  // whose sums nobody reads
+#pragma unroll
+      for (int t = 0; t < tiles; ++t) multiply_tile(sums[w][t], half[2 * t], half[2 * t + 1], b);
+    }
+  }
+}
+
+inline void CrossBlock::multiply(int buffer, const CrossTask& task, Sums& sums) const {
+  using Kind = CrossTask::Kind;
+  switch (task.kind) {
+    case Kind::pair: return multiply_as<true, false, false>(buffer, task, sums);
+    case Kind::pair_own: return multiply_as<true, true, false>(buffer, task, sums);
+    case Kind::pair_dense: return multiply_as<true, false, true>(buffer, task, sums);
+    case Kind::own_dense: return multiply_as<false, true, true>(buffer, task, sums);
+    case Kind::dense: return multiply_as<false, false, true>(buffer, task, sums);
+    case Kind::none: return;
+  }
+}
+
+inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
+  const int row = lane_ / 4;
+  const int column = lane_ % 4 * 2;
+#pragma unroll
+  for (int w = 0; w < fixed::cross.windows; ++w) {
+#pragma unroll
+    for (int t = 0; t < fixed::cross.tiles; ++t) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) tiles[w][t][row + i / 2 * 8][column + i % 2] = sums[w][t][i];
+    }
+  }
+  __syncwarp();
+}
+
+/// With column `column` of the centre, which is in the first quad of one window and the second of that
+/// before.
+inline double CrossBlock::sum_of(const CrossTiles& tiles, int half, int row, int column) {
+  const int w = column / quad_columns;
+  const int place = column % quad_columns;
+  const auto at = [&](int window, int n) { return tiles[window][half / 2][half % 2 * 8 + row][n]; };
+  return (w < fixed::cross.windows ? at(w, place) : 0) + (w > 0 ? at(w - 1, quad_columns + place) : 0);
+}
+
+/// Of columns p and q >= p of the centre.
+inline double CrossBlock::own_sum(const CrossTiles& tiles, int half, int p, int q) {
+  const int w = p / quad_columns;
+  const int row = p % quad_columns;
+  if (q / quad_columns == w) {
+    const double first =
+        w < fixed::cross.windows ? tiles[w][half / 2][half % 2 * 8 + row][q % quad_columns] : 0;
+    const int other = quad_columns + row;
+    return first +
+           (w > 0 ? tiles[w - 1][half / 2][half % 2 * 8 + other][quad_columns + q % quad_columns] : 0);
+  }
+  return tiles[w][half / 2][half % 2 * 8 + row][quad_columns + q % quad_columns];
+}
+
+inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) const {
+  using Kind = CrossTask::Kind;
+  double* partial = wave_.partials + static_cast<std::int64_t>(blockIdx.y) * wave_.width;
+  const int columns = terms_[task.centre].columns;
+  const bool pair = task.kind == Kind::pair || task.kind == Kind::pair_own || task.kind == Kind::pair_dense;
+  for (int side = 0; pair && side < 2; ++side) {
+    const CrossSums& to = task.pairs[side];
+    const int first = task.first_quad[side] * quad_columns;
+    int width = task.end_quad[side] * quad_columns;
+    if (width > terms_[task.leaves[side]].columns) width = terms_[task.leaves[side]].columns;
+    width -= first;
+    for (int i = lane_; i < columns * width; i += warp_threads) {
+      const int column = i / width;
+      const int other = i % width;
+      partial[to.begin + column * to.centre_step + (first + other) * to.other_step] =
+          sum_of(tiles, other / quad_columns, side * quad_columns + other % quad_columns, column);
+    }
+  }
+  const int next = pair ? fixed::cross.halves : 0;
+  const bool own = task.kind == Kind::pair_own || task.kind == Kind::own_dense;
+  if (own) {
+    constexpr int farthest = 3;  // of two nonzeros of a row
+    for (int i = lane_; i < columns * task.own.centre_step; i += warp_threads) {
+      const int p = i / task.own.centre_step;
+      const int q = p + i % task.own.centre_step - farthest;
+      partial[task.own.begin + i - farthest] = q >= p && q < columns ? own_sum(tiles, next, p, q) : 0;
+    }
+  }
+  if (task.kind == Kind::pair_dense || task.kind == Kind::own_dense || task.kind == Kind::dense) {
+    for (int i = lane_; i < columns * cross_dense_columns; i += warp_threads) {
+      const CrossSums& to = task.dense[i % cross_dense_columns];
+      const int column = i / cross_dense_columns;
+      if (to.begin >= 0)
+        partial[to.begin + column * to.centre_step] =
+            sum_of(tiles, next + own, i % cross_dense_columns, column);
+    }
+  }
+}
+
+/// Grid: groups by slices. Dynamic shared memory: a CrossShared.
+extern "C" __global__ void __launch_bounds__(cross_threads)
+    form_crossproduct(WaveView wave, CrossView cross) {
+  extern __shared__ __align__(16) char memory[];
+  CrossBlock block(*reinterpret_cast<CrossShared*>(memory), wave, cross);
+  const CrossTask task = cross.tasks[block.task()];
+  Sums sums = {};
+  constexpr int rows = fixed::cross.rows;
+  block.prepare();
+  block.fetch(0, 0);
+  int buffer = 1;
+  for (int first = -rows; first < block.rows(); first += rows) {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    block.fetch(buffer, first + 2 * rows);
+    if (first + rows < block.rows()) block.evaluate_chunk(buffer ^ 1, first + rows);
+    if (first >= 0) block.multiply(buffer, task, sums);
+    buffer ^= 1;
+  }
+  __syncthreads();
+  CrossTiles& tiles = reinterpret_cast<CrossTiles*>(memory)[block.warp()];
+  block.keep(sums, tiles);
+  block.write(task, tiles);
+}
+
+}  // namespace tessera::gam

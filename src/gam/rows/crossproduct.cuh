@@ -84,6 +84,7 @@ class CrossBlock {
       : shared_(shared),
         wave_(wave),
         group_(cross.groups[blockIdx.x]),
+        residual_begin_(cross.residual_begin),
         terms_(cross.terms + group_.term_begin),
         slice_(slice_of(wave, static_cast<int>(blockIdx.y))),
         kept_(static_cast<std::int64_t>(blockIdx.y) * wave.slice_rows),
@@ -128,6 +129,7 @@ class CrossBlock {
   CrossShared& shared_;
   const WaveView& wave_;
   CrossGroup group_;
+  std::int64_t residual_begin_;
   const CrossTerm* terms_;
   Slice slice_;
   std::int64_t kept_;  // where the wave keeps what it has of the slice's rows
@@ -180,7 +182,7 @@ inline void CrossBlock::fetch(int buffer, int first) const {
       from = wave_.columns.numbers[wave_.components[terms_[column].component].variable] + slice_.begin;
     } else {
       const bool weights = column == group_.term_count;
-      from = (weights ? wave_.roots : wave_.values + fixed::residual_begin * wave_.capacity) + kept_;
+      from = (weights ? wave_.roots : wave_.values + residual_begin_ * wave_.capacity) + kept_;
       to = fixed::cross.terms + (weights ? 0 : 1);
     }
     const auto place = static_cast<unsigned>(__cvta_generic_to_shared(&shared_.staged[buffer][to][lane_]));

@@ -70,6 +70,7 @@ struct CrossView {
   const CrossTerm* terms;
   const CrossTask* tasks;
   const CrossGroup* groups;
+  std::int64_t residual_begin;  ///< of the wave's values, as in TermTable
 };
 
 /// Places of the rows of a chunk in the order of a term's windows, each filled up to fours, and then some

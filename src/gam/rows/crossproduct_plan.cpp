@@ -11,34 +11,6 @@
 
 namespace tessera::gam {
 
-/// The products of a layout by their terms.
-class CrossProducts {
- public:
-  explicit CrossProducts(const RowLayout& layout) : layout_(layout) {
-    for (std::size_t i = 0; i < layout.all_products.size(); ++i)
-      indices_[{layout.all_products[i].row_term, layout.all_products[i].column_term}] = i;
-  }
-
-  /// Where the product of two terms has its sums.
-  [[nodiscard]] CrossSums sums(int centre, int other) const {
-    if (const auto found = indices_.find({centre, other}); found != indices_.end()) {
-      const Product& product = layout_.all_products[found->second];
-      if (product.symmetric) return {product.begin + product.columns / 2, product.columns, 1};
-      return {product.begin, product.columns, 1};
-    }
-    const Product& product = layout_.all_products[indices_.at({other, centre})];
-    return {product.begin, 1, product.columns};
-  }
-  [[nodiscard]] std::size_t index(int one, int other) const {
-    const auto found = indices_.find({one, other});
-    return found != indices_.end() ? found->second : indices_.at({other, one});
-  }
-
- private:
-  const RowLayout& layout_;
-  std::map<std::pair<int, int>, std::size_t> indices_;
-};
-
 namespace {
 
 using base::at;
@@ -72,6 +44,34 @@ std::vector<std::vector<int>> edges_by_centre(int count) {
   }
   return leaves;
 }
+
+/// The products of a layout by their terms.
+class CrossProducts {
+ public:
+  explicit CrossProducts(const RowLayout& layout) : layout_(layout) {
+    for (std::size_t i = 0; i < layout.all_products.size(); ++i)
+      indices_[{layout.all_products[i].row_term, layout.all_products[i].column_term}] = i;
+  }
+
+  /// Where the product of two terms has its sums.
+  [[nodiscard]] CrossSums sums(int centre, int other) const {
+    if (const auto found = indices_.find({centre, other}); found != indices_.end()) {
+      const Product& product = layout_.all_products[found->second];
+      if (product.symmetric) return {product.begin + product.columns / 2, product.columns, 1};
+      return {product.begin, product.columns, 1};
+    }
+    const Product& product = layout_.all_products[indices_.at({other, centre})];
+    return {product.begin, 1, product.columns};
+  }
+  [[nodiscard]] std::size_t index(int one, int other) const {
+    const auto found = indices_.find({one, other});
+    return found != indices_.end() ? found->second : indices_.at({other, one});
+  }
+
+ private:
+  const RowLayout& layout_;
+  std::map<std::pair<int, int>, std::size_t> indices_;
+};
 
 /// Tasks for one centre and one or two leaves, as many as their quads need.
 std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int centre, int first, int second,
@@ -123,154 +123,200 @@ std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossShape&
   return warps;
 }
 
-}  // namespace
+/// Makes a plan, step by step.
+class Planner {
+ public:
+  Planner(const RowLayout& layout, CrossPlan& plan)
+      : layout_(layout), plan_(plan), shape_(plan.shape), products_(layout) {}
 
-CrossPlan::CrossPlan(const RowLayout& layout) : forms(layout.all_products.size(), false) {
-  choose_terms(layout);
-  if (all_terms_.size() > 1) {
-    make_tasks(layout);
-    make_groups(layout);
-    choose_rows();
-  }
-  keep_values(layout);
-}
+  /// Whether there is anything to plan.
+  bool choose_terms();
+  void make_tasks();
+  /// Puts tasks into groups of one block each.
+  void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
+  void choose_rows();
+  /// Finds what the other products read, of the `products` first of the layout.
+  void keep_values(CrossShare& share, std::size_t products) const;
 
-void CrossPlan::choose_terms(const RowLayout& layout) {
-  for (int t = 0; t + 1 < static_cast<int>(layout.terms.size()); ++t) {
-    const TermTable& term = layout.terms[at(t)];
-    const int columns = layout.placements[at(term.placement_begin)].size;
-    const int components = term.component_end - term.component_begin;
+  [[nodiscard]] const std::vector<CrossTask>& sums() const noexcept { return sums_; }
+  [[nodiscard]] const std::vector<CrossTask>& moments() const noexcept { return moments_; }
+
+ private:
+  void add_tasks(int centre, std::span<const int> leaves);
+  void add_dense(CrossTask& task, std::size_t place, int term, CrossShare& share);
+
+  const RowLayout& layout_;
+  CrossPlan& plan_;
+  CrossShape& shape_;
+  CrossProducts products_;
+  std::vector<CrossTerm> terms_;
+  std::vector<int> indices_;  // of those, in the layout
+  std::vector<CrossTask> sums_;
+  std::vector<CrossTask> moments_;
+};
+
+bool Planner::choose_terms() {
+  for (int t = 0; t + 1 < static_cast<int>(layout_.terms.size()); ++t) {
+    const TermTable& term = layout_.terms[at(t)];
     const auto has = [&](ComponentKind kind) {
-      return std::any_of(layout.components.begin() + term.component_begin,
-                         layout.components.begin() + term.component_end,
+      return std::any_of(layout_.components.begin() + term.component_begin,
+                         layout_.components.begin() + term.component_end,
                          [&](const ComponentTable& component) { return component.kind == kind; });
     };
-    if (components == 1 && has(ComponentKind::spline)) {
-      const CrossTerm chosen{term.component_begin, columns, 0, false};
+    if (has(ComponentKind::spline) && term.component_end - term.component_begin == 1) {
+      CrossTerm chosen{term.component_begin, layout_.placements[at(term.placement_begin)].size, 0, false};
       const int quads = quads_of(chosen);
       if (quads > cross_quads_limit) continue;
-      all_terms_.push_back(chosen);
-      all_terms_.back().windows = std::max(1, quads - 1);
-      term_indices_.push_back(t);
+      chosen.windows = std::max(1, quads - 1);
+      terms_.push_back(chosen);
+      indices_.push_back(t);
     } else if (!has(ComponentKind::spline) && !has(ComponentKind::factor) &&
-               dense_terms.size() + 1 < cross_dense_columns) {
-      dense_terms.push_back(t);
+               plan_.dense_terms.size() + 1 < cross_dense_columns) {
+      plan_.dense_terms.push_back(t);
     }
   }
+  return terms_.size() > 1;
 }
 
-void CrossPlan::make_tasks(const RowLayout& layout) {
+void Planner::make_tasks() {
   int quads = 1;
-  for (const CrossTerm& term : all_terms_) {
-    shape.windows = std::max(shape.windows, term.windows);
+  for (const CrossTerm& term : terms_) {
+    shape_.windows = std::max(shape_.windows, term.windows);
     quads = std::max(quads, quads_of(term));
   }
   // One half of a tile is for another product than that of the leaves.
-  shape.halves = std::min(quads, 2 * (tiles_of_windows / shape.windows) - 1);
-  shape.tiles = (shape.halves + 2) / 2;
-
-  const CrossProducts products(layout);
-  const auto edges = edges_by_centre(static_cast<int>(all_terms_.size()));
-  for (int centre = 0; centre < static_cast<int>(all_terms_.size()); ++centre)
-    add_tasks(layout, products, centre, edges[at(centre)]);
+  shape_.halves = std::min(quads, 2 * (tiles_of_windows / shape_.windows) - 1);
+  shape_.tiles = (shape_.halves + 2) / 2;
+  const auto edges = edges_by_centre(static_cast<int>(terms_.size()));
+  for (int centre = 0; centre < static_cast<int>(terms_.size()); ++centre)
+    add_tasks(centre, edges[at(centre)]);
 }
 
-void CrossPlan::add_tasks(const RowLayout& layout, const CrossProducts& products, int centre,
-                          std::span<const int> leaves) {
-  const int centre_term = term_indices_[at(centre)];
-  const std::size_t first = all_tasks_.size();
+void Planner::add_dense(CrossTask& task, std::size_t place, int term, CrossShare& share) {
+  const int centre_term = indices_[at(task.centre)];
+  task.dense[place] = products_.sums(centre_term, term);
+  task.dense[place].other_step = 0;
+  share.forms[products_.index(centre_term, term)] = true;
+}
+
+void Planner::add_tasks(int centre, std::span<const int> leaves) {
+  const int centre_term = indices_[at(centre)];
+  const std::size_t first = sums_.size();
   for (std::size_t i = 0; i < leaves.size(); i += 2) {
     const int second = i + 1 < leaves.size() ? leaves[i + 1] : leaves[i];
-    for (CrossTask& task : tasks_of_pair(all_terms_, centre, leaves[i], second, shape.halves)) {
+    for (CrossTask& task : tasks_of_pair(terms_, centre, leaves[i], second, shape_.halves)) {
       for (std::size_t side = 0; side < 2; ++side) {
-        const int leaf_term = term_indices_[at(task.leaves[side])];
-        task.pairs[side] = products.sums(centre_term, leaf_term);
-        forms[products.index(centre_term, leaf_term)] = true;
+        const int leaf_term = indices_[at(task.leaves[side])];
+        task.pairs[side] = products_.sums(centre_term, leaf_term);
+        plan_.sums.forms[products_.index(centre_term, leaf_term)] = true;
       }
-      all_tasks_.push_back(task);
+      sums_.push_back(task);
     }
   }
 
   // The centre with itself and with the dense columns: what its first tasks have room for.
   CrossTask alone;
   alone.centre = centre;
-  const std::size_t pairs = all_tasks_.size() - first;
-  if (pairs < 2) all_tasks_.push_back(alone);
-  CrossTask& with_own = all_tasks_[first];
-  CrossTask& with_dense = all_tasks_[pairs > 0 ? first + 1 : first];
+  const std::size_t pairs = sums_.size() - first;
+  if (pairs < 2) sums_.push_back(alone);
+  CrossTask& with_own = sums_[first];
+  CrossTask& with_dense = sums_[pairs > 0 ? first + 1 : first];
   with_own.kind = pairs > 0 ? Kind::pair_own : Kind::own_dense;
   if (pairs > 0) with_dense.kind = pairs > 1 ? Kind::pair_dense : Kind::dense;
-  with_own.own = products.sums(centre_term, centre_term);
-  forms[products.index(centre_term, centre_term)] = true;
-  std::vector<int> columns = dense_terms;
-  columns.push_back(static_cast<int>(layout.terms.size()) - 1);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    with_dense.dense[i] = products.sums(centre_term, columns[i]);
-    with_dense.dense[i].other_step = 0;
-    forms[products.index(centre_term, columns[i])] = true;
-  }
+  with_own.own = products_.sums(centre_term, centre_term);
+  plan_.sums.forms[products_.index(centre_term, centre_term)] = true;
+  const std::size_t residual_place = plan_.dense_terms.size();
+  for (std::size_t i = 0; i < residual_place; ++i) add_dense(with_dense, i, plan_.dense_terms[i], plan_.sums);
+  const int residual = static_cast<int>(layout_.terms.size()) - 1;
+  add_dense(with_dense, residual_place, residual, plan_.sums);
+
+  // Moments are products with a residual of one.
+  alone.kind = Kind::dense;
+  add_dense(alone, residual_place, residual, plan_.moments);
+  moments_.push_back(alone);
 }
 
-void CrossPlan::make_groups(const RowLayout& layout) {
-  const std::size_t count = (all_tasks_.size() + warps_limit - 1) / warps_limit;
-  const auto begin_of = [&](std::size_t group) { return group * all_tasks_.size() / count; };
+void Planner::group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share) {
+  const std::size_t count = (all.size() + tasks_of_group - 1) / tasks_of_group;
+  const auto begin_of = [&](std::size_t group) {
+    return all.begin() + static_cast<std::ptrdiff_t>(group * all.size() / count);
+  };
   for (std::size_t g = 0; g < count; ++g) {
-    const int most = static_cast<int>(begin_of(g + 1) - begin_of(g));
-    shape.warps = std::max(shape.warps, (most + quarters - 1) / quarters * quarters);
+    const auto most = static_cast<int>(begin_of(g + 1) - begin_of(g));
+    shape_.warps = std::max(shape_.warps, (most + quarters - 1) / quarters * quarters);
   }
   for (std::size_t g = 0; g < count; ++g) {
     CrossGroup group;
-    group.term_begin = static_cast<int>(terms.size());
-    group.task_begin = static_cast<int>(tasks.size());
+    group.term_begin = static_cast<int>(share.terms.size());
+    group.task_begin = static_cast<int>(share.tasks.size());
     std::map<int, int> places;
     const auto place_of = [&](int term) {
       const auto [found, added] = places.try_emplace(term, static_cast<int>(places.size()));
-      if (added) terms.push_back(all_terms_[at(term)]);
+      if (added) share.terms.push_back(terms_[at(term)]);
       return found->second;
     };
-    std::vector<CrossTask> own(all_tasks_.begin() + static_cast<std::ptrdiff_t>(begin_of(g)),
-                               all_tasks_.begin() + static_cast<std::ptrdiff_t>(begin_of(g + 1)));
+    std::vector<CrossTask> own(begin_of(g), begin_of(g + 1));
     for (CrossTask& task : own) {
       const bool pair = task.kind != Kind::own_dense && task.kind != Kind::dense;
       task.centre = place_of(task.centre);
       for (int& leaf : task.leaves) leaf = pair ? place_of(leaf) : task.centre;
-      terms[at(group.term_begin + task.centre)].centre = true;
+      share.terms[at(group.term_begin + task.centre)].centre = true;
     }
     group.term_count = static_cast<int>(places.size());
-    for (const CrossTask& task : dealt(own, shape)) tasks.push_back(task);
-    groups.push_back(group);
+    for (const CrossTask& task : dealt(own, shape_)) share.tasks.push_back(task);
+    share.groups.push_back(group);
 
-    shape.terms = std::max(shape.terms, group.term_count);
+    shape_.terms = std::max(shape_.terms, group.term_count);
     int tables = 0;
     for (int t = group.term_begin; t < group.term_begin + group.term_count; ++t)
-      tables += cross_table_numbers(layout.components[at(terms[at(t)].component)].margin);
-    shape.tables = std::max(shape.tables, tables);
+      tables += cross_table_numbers(layout_.components[at(share.terms[at(t)].component)].margin);
+    shape_.tables = std::max(shape_.tables, tables);
   }
 }
 
-void CrossPlan::choose_rows() {
-  const int blocks = std::max(1, warps_limit / shape.warps);
-  const std::size_t limit = shared_memory_bytes / blocks - reserved_bytes;
-  shape.rows = cross_rows_limit;
-  while (shape.rows > 0 && cross_shared_bytes(shape) > limit) shape.rows -= 32;
-  if (shape.rows > 0) return;
+void Planner::choose_rows() {
+  const int blocks = std::max(1, warps_limit / shape_.warps);
+  const std::size_t limit = shared_memory_bytes / at(blocks) - reserved_bytes;
+  shape_.rows = cross_rows_limit;
+  while (shape_.rows > 0 && cross_shared_bytes(shape_) > limit) shape_.rows -= 32;
+  if (shape_.rows > 0) return;
   // So many terms meet in a group that not even few rows fit.
-  groups.clear();
-  forms.assign(forms.size(), false);
+  for (CrossShare* share : {&plan_.sums, &plan_.moments}) {
+    share->groups.clear();
+    share->forms.assign(share->forms.size(), false);
+  }
 }
 
-void CrossPlan::keep_values(const RowLayout& layout) {
-  std::vector<bool> read(layout.terms.size(), false);
+void Planner::keep_values(CrossShare& share, std::size_t products) const {
+  std::vector<bool> read(layout_.terms.size(), false);
   read.back() = true;  // the residual
-  for (std::size_t i = 0; i < forms.size(); ++i) {
-    if (forms[i]) continue;
-    read[at(layout.all_products[i].row_term)] = true;
-    read[at(layout.all_products[i].column_term)] = true;
+  for (std::size_t i = 0; i < products; ++i) {
+    if (share.forms[i]) continue;
+    read[at(layout_.all_products[i].row_term)] = true;
+    read[at(layout_.all_products[i].column_term)] = true;
   }
   for (std::size_t t = 0; t < read.size(); ++t) {
-    value_begins.push_back(read[t] ? values_per_row : -1);
-    if (read[t]) values_per_row += layout.terms[t].nonzeros;
+    share.value_begins.push_back(read[t] ? share.values_per_row : -1);
+    if (read[t]) share.values_per_row += layout_.terms[t].nonzeros;
   }
+}
+
+}  // namespace
+
+CrossPlan::CrossPlan(const RowLayout& layout) {
+  const std::size_t products = layout.all_products.size();
+  sums.forms.assign(products, false);
+  moments.forms.assign(products, false);
+  Planner planner(layout, *this);
+  if (planner.choose_terms()) {
+    planner.make_tasks();
+    planner.group(planner.sums(), warps_limit, sums);
+    // As many terms as the kernel has room for.
+    planner.group(planner.moments(), at(std::min(shape.warps, shape.terms)), moments);
+    planner.choose_rows();
+  }
+  planner.keep_values(sums, products);
+  planner.keep_values(moments, layout.products(PassKind::moments).size());
 }
 
 std::size_t cross_shared_bytes(const CrossShape& shape) {

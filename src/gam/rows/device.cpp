@@ -11,6 +11,8 @@
 #include <tessera/partition/plan.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -27,14 +29,15 @@ constexpr unsigned threads_per_warp = 32;
 
 /// How a pass of one kind forms its products on one kind of device.
 struct Division {
-  Division(PassKind kind, const RowLayout& layout, const CrossPlan* cross);
+  /// `cross` is null where the matrix units form nothing.
+  Division(PassKind kind, const RowLayout& layout, const CrossShare* cross);
 
   std::vector<Task> tasks;
   std::int64_t values_per_row;  ///< kept for the tasks
 };
 
 /// Cuts the products into tasks, but those that the matrix units form. Depends on the layout alone.
-Division::Division(PassKind kind, const RowLayout& layout, const CrossPlan* cross)
+Division::Division(PassKind kind, const RowLayout& layout, const CrossShare* cross)
     : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row) {
   const std::span<const Product> products = layout.products(kind);
   const auto values_of = [&](int term) {
@@ -84,26 +87,32 @@ CompiledBackend<Kernels> probe_rows(const ModuleSource& source, const CrossPlan&
   });
 }
 
+/// A share of the matrix units on one device, where it stays.
+class ShareOnDevice {
+ public:
+  [[nodiscard]] CrossView load(const CrossShare& share, const Tile& tile) {
+    if (groups_.data() == nullptr) {
+      terms_ = kept(share.terms, tile);
+      tasks_ = kept(share.tasks, tile);
+      groups_ = kept(share.groups, tile);
+    }
+    return {terms_.data(), tasks_.data(), groups_.data(), share.value_begins.back()};
+  }
+
+ private:
+  Buffer<CrossTerm> terms_;
+  Buffer<CrossTask> tasks_;
+  Buffer<CrossGroup> groups_;
+};
+
 }  // namespace
 
 /// What stays on one device between passes: the layout, and the columns of some rows.
 struct DeviceRows::OnDevice {
   DeviceLayout layout;
 
-  Buffer<CrossTerm> cross_terms;
-  Buffer<CrossTask> cross_tasks;
-  Buffer<CrossGroup> cross_groups;
-
-  void load(const RowLayout& rows, const CrossPlan& plan, const Tile& tile) {
-    layout.load(rows, tile);
-    if (plan.empty() || cross_groups.data() != nullptr) return;
-    cross_terms = kept(plan.terms, tile);
-    cross_tasks = kept(plan.tasks, tile);
-    cross_groups = kept(plan.groups, tile);
-  }
-  [[nodiscard]] CrossView cross_view() const noexcept {
-    return {cross_terms.data(), cross_tasks.data(), cross_groups.data()};
-  }
+  ShareOnDevice sums;
+  ShareOnDevice moments;
 
   /// Where the sums of a pass arrive: copies to pageable memory take several times as long.
   struct {
@@ -117,11 +126,15 @@ namespace {
 /// One pass over the rows that are on the device, in scratch memory of the tile.
 class DevicePass {
  public:
-  /// `cross` is null where the matrix units form nothing.
-  DevicePass(PassKind kind, const RowLayout& layout, const CrossPlan* cross, const Tile& tile)
-      : kind_(kind), cross_(cross), division_(kind, layout, cross), tile_(tile) {}
+  DevicePass(PassKind kind, Division division, const Tile& tile)
+      : kind_(kind), division_(std::move(division)), tile_(tile) {}
 
-  void load(std::span<const double> coef, const CrossView& cross);
+  void load(std::span<const double> coef);
+  /// Has the matrix units form their share.
+  void load(const CrossShape& shape, std::size_t groups, const CrossView& view) {
+    cross_ = Crossproduct{static_cast<unsigned>(shape.warps) * threads_per_warp, cross_shared_bytes(shape),
+                          static_cast<unsigned>(groups), view};
+  }
   /// Gives the waves scratch memory, for as many slices at once as the budget holds. Returns how many.
   std::int64_t begin(WaveView& wave, int placements, std::int64_t all_slices);
   void add(const Kernels& kernels, const WaveView& wave, std::int64_t slices);
@@ -131,10 +144,15 @@ class DevicePass {
 
  private:
   PassKind kind_;
-  const CrossPlan* cross_;
   Division division_;
   const Tile& tile_;
-  CrossView cross_view_{};
+  struct Crossproduct {
+    unsigned threads;
+    std::size_t shared_bytes;
+    unsigned groups;
+    CrossView view;
+  };
+  std::optional<Crossproduct> cross_;
   double* coef_ = nullptr;
   Task* tasks_ = nullptr;
   unsigned task_count_ = 0;
@@ -143,8 +161,7 @@ class DevicePass {
   std::int64_t* bins_ = nullptr;
 };
 
-void DevicePass::load(std::span<const double> coef, const CrossView& cross) {
-  cross_view_ = cross;
+void DevicePass::load(std::span<const double> coef) {
   coef_ = scratch<double>(std::ssize(coef), tile_);
   upload(coef_, coef.data(), coef.size(), tile_);
   const std::vector<Task>& list = division_.tasks;
@@ -160,7 +177,7 @@ void DevicePass::load(std::span<const double> coef, const CrossView& cross) {
 std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t all_slices) {
   constexpr std::int64_t number = sizeof(double);
   constexpr std::int64_t start_bytes = sizeof(int);
-  const std::int64_t roots = cross_ != nullptr ? 1 : 0;
+  const std::int64_t roots = cross_ ? 1 : 0;
   const std::int64_t numbers_per_row = division_.values_per_row + 1 + roots + RowLayout::scalar_count;
   const std::int64_t row_bytes = number * numbers_per_row + start_bytes * placements;
   const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
@@ -172,7 +189,7 @@ std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t all_
   wave.values = scratch<double>(wave.capacity * division_.values_per_row, tile_);
   wave.starts = scratch<int>(wave.capacity * placements, tile_);
   wave.weights = scratch<double>(wave.capacity, tile_);
-  if (cross_ != nullptr) wave.roots = scratch<double>(wave.capacity, tile_);
+  if (cross_) wave.roots = scratch<double>(wave.capacity, tile_);
   wave.scalars = scratch<double>(wave.capacity * RowLayout::scalar_count, tile_);
   wave.partials = scratch<double>(slices * wave.width, tile_);
 
@@ -192,11 +209,9 @@ void DevicePass::add(const Kernels& kernels, const WaveView& wave, std::int64_t 
   constexpr tessera::Extent block{threads_per_block};
   launch(kernels.evaluate[static_cast<int>(kind_)], {blocks_for(wave.slice_rows), slices}, block, 0, stream,
          wave);
-  if (cross_ != nullptr) {
-    const auto groups = static_cast<unsigned>(cross_->groups.size());
-    const auto threads = static_cast<unsigned>(cross_->shape.warps) * threads_per_warp;
-    launch(kernels.form_crossproduct, {groups, slices}, {threads}, cross_shared_bytes(cross_->shape), stream,
-           wave, cross_view_);
+  if (cross_) {
+    launch(kernels.form_crossproduct, {cross_->groups, slices}, {cross_->threads}, cross_->shared_bytes,
+           stream, wave, cross_->view);
   }
   if (task_count_ > 0) {
     launch(kernels.form_partials, {task_count_, slices}, block, task_shared_bytes_, stream, wave,
@@ -247,14 +262,18 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
                      ReproducibleSum& sum) {
   if (tile.range().empty()) return;
   const auto backend = probe_rows(source_, cross_);
-  const bool forms_crossproduct =
-      (kind == PassKind::start || kind == PassKind::step) && cross_.runs_on(backend.context.capability);
+  const bool on_matrix_units = kind != PassKind::deviance && cross_.runs_on(backend.context.capability);
+  const CrossShare& share = kind == PassKind::moments ? cross_.moments : cross_.sums;
   OnDevice& on = on_device(tile.device_index());
-  on.load(layout_, cross_, tile);
+  on.layout.load(layout_, tile);
   DeviceColumns& columns = table_->of(tile, *backend.context.device);
   columns.load(rows_, tile);
-  DevicePass pass(kind, layout_, forms_crossproduct ? &cross_ : nullptr, tile);
-  pass.load(raw_coef, on.cross_view());
+  DevicePass pass(kind, Division(kind, layout_, on_matrix_units ? &share : nullptr), tile);
+  pass.load(raw_coef);
+  if (on_matrix_units) {
+    ShareOnDevice& loaded = kind == PassKind::moments ? on.moments : on.sums;
+    pass.load(cross_.shape, share.groups.size(), loaded.load(share, tile));
+  }
 
   WaveView wave{};
   wave.numbers = on.layout.numbers();

@@ -118,7 +118,8 @@ struct Number {
 
 /// What the kernels of a fit know of the products that matrix units form.
 std::string crossproduct_constants(const CrossPlan& plan) {
-  const std::string begins = array("long long", "value_begins", plan.value_begins);
+  const std::string begins = array("long long", "sum_value_begins", plan.sums.value_begins) +
+                             array("long long", "moment_value_begins", plan.moments.value_begins);
   if (plan.empty()) return begins;
   const CrossShape& shape = plan.shape;
   std::string text = "#define TESSERA_ROWS_CROSSPRODUCT\n}\n#include \"gam/rows/crossproduct.hpp\"\n";
@@ -126,7 +127,6 @@ std::string crossproduct_constants(const CrossPlan& plan) {
   text += fmt::format("constexpr CrossShape cross = {{{}, {}, {}, {}, {}, {}, {}}};\n", shape.terms,
                       shape.windows, shape.halves, shape.tiles, shape.warps, shape.tables, shape.rows);
   text += fmt::format("constexpr int cross_shared_bytes = {};\n", cross_shared_bytes(shape));
-  text += fmt::format("constexpr long long residual_begin = {};\n", plan.value_begins.back());
   text += begins;
   text += "template <class Do>\nvoid for_each_dense_term(Do&& work) {\n";
   for (const int term : plan.dense_terms) text += fmt::format("  work(Number<{}>{{}});\n", term);

@@ -43,8 +43,8 @@ constexpr bool has_crossproduct = false;
 /// Where the wave's values of a term begin, for a pass of this kind. -1: its kernels read none.
 template <PassKind kind>
 constexpr std::int64_t value_begin(int term) {
-  if constexpr (kind == PassKind::moments || !has_crossproduct) return fixed::terms[term].value_begin;
-  return fixed::value_begins[term];
+  if constexpr (!has_crossproduct) return fixed::terms[term].value_begin;
+  return kind == PassKind::moments ? fixed::moment_value_begins[term] : fixed::sum_value_begins[term];
 }
 
 /// What term t adds to the predictor of row `row`; its values and starts are kept at index `at` of the wave
@@ -65,16 +65,15 @@ double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
   return sum_with<t>(here, wave.raw_coef);
 }
 
-template <PassKind kind>
-void keep_weight(const WaveView& wave, std::int64_t at, double weight) {
+inline void keep_weight(const WaveView& wave, std::int64_t at, double weight) {
   wave.weights[at] = weight;
-  if constexpr (kind != PassKind::moments && has_crossproduct) wave.roots[at] = sqrt(weight);
+  if constexpr (has_crossproduct) wave.roots[at] = sqrt(weight);
 }
 
 /// Makes the row at place `at` of the wave give nothing to any product.
 template <PassKind kind>
 void clear_row(const WaveView& wave, std::int64_t at) {
-  keep_weight<kind>(wave, at, 0);
+  keep_weight(wave, at, 0);
   for (int t = 0; t <= fixed::term_count; ++t) {
     if (value_begin<kind>(t) < 0) continue;
     const TermTable& term = fixed::terms[t];
@@ -111,7 +110,7 @@ void evaluate_row(const WaveView& wave) {
     constexpr TermTable residual = fixed::terms[fixed::term_count];
     wave.values[value_begin<kind>(fixed::term_count) * wave.capacity + at] = outcome.residual;
     wave.starts[residual.placement_begin * wave.capacity + at] = 0;
-    keep_weight<kind>(wave, at, outcome.weight);
+    keep_weight(wave, at, outcome.weight);
     if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(wave, at);
   }
 }
@@ -228,7 +227,17 @@ extern "C" __global__ void accumulate(const double* partials, std::int64_t width
   SumElement sum;
   sum.top = tops[e];
   for (int i = 0; i < sum_bin_count; ++i) sum.bins[i] = bins[i * width + e];
-  for (int s = 0; s < slices; ++s) add_to(sum, partials[s * width + e]);
+  // Several are read at once, since a thread that waits for each by itself does little else.
+  constexpr int at_once = 8;
+  for (int s = 0; s < slices; s += at_once) {
+    double next[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) next[i] = s + i < slices ? partials[(s + i) * width + e] : 0;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      if (s + i < slices) add_to(sum, next[i]);
+    }
+  }
   tops[e] = sum.top;
   for (int i = 0; i < sum_bin_count; ++i) bins[i * width + e] = sum.bins[i];
 }

@@ -10,14 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <vector>
 
 namespace {
 
 using namespace tessera::gam;
-using Kind = CrossTask::Kind;
 
-Component spline(int variable, int cells, int stride) {
+Component spline_of(int variable, int cells, int stride) {
   Component component;
   component.kind = Component::Kind::spline;
   component.variable = variable;
@@ -29,7 +29,7 @@ Component spline(int variable, int cells, int stride) {
 }
 
 /// An intercept and terms of one spline each.
-Design splines(const std::vector<Component>& components) {
+Design terms_of(const std::vector<Component>& components) {
   Design design;
   const auto add = [&](RawTerm term, int columns) {
     term.raw_begin = design.raw_size;
@@ -49,13 +49,15 @@ Design splines(const std::vector<Component>& components) {
 
 /// Calls `use(sum)` for every sum that a task is to write.
 template <class Use>
-void for_each_sum(const CrossPlan& plan, const CrossGroup& group, const CrossTask& task, const Use& use) {
-  if (task.kind == Kind::none) return;
-  const CrossTerm* terms = plan.terms.data() + group.term_begin;
+void for_each_sum_of(const CrossPlan& plan, const CrossShare& share, const CrossGroup& group,
+                     const CrossTask& task, const Use& use) {
+  if (task.kind == CrossTask::Kind::none) return;
+  const CrossTerm* terms = share.terms.data() + group.term_begin;
   const CrossTerm& centre = terms[task.centre];
   EXPECT_TRUE(centre.centre);
   EXPECT_LE(centre.windows, plan.shape.windows);
-  if (task.kind == Kind::pair || task.kind == Kind::pair_own || task.kind == Kind::pair_dense) {
+  if (task.kind == CrossTask::Kind::pair || task.kind == CrossTask::Kind::pair_own ||
+      task.kind == CrossTask::Kind::pair_dense) {
     for (int side = 0; side < 2; ++side) {
       const CrossTerm& leaf = terms[task.leaves[side]];
       EXPECT_LE(task.end_quad[side] - task.first_quad[side], plan.shape.halves);
@@ -67,16 +69,45 @@ void for_each_sum(const CrossPlan& plan, const CrossGroup& group, const CrossTas
       }
     }
   }
-  if (task.kind == Kind::pair_own || task.kind == Kind::own_dense) {
+  if (task.kind == CrossTask::Kind::pair_own || task.kind == CrossTask::Kind::own_dense) {
     for (int p = 0; p < centre.columns; ++p) {
       for (int q = p; q < std::min(p + 4, centre.columns); ++q)
         use(task.own.begin + p * task.own.centre_step + (q - p));
     }
   }
-  if (task.kind == Kind::pair_dense || task.kind == Kind::own_dense || task.kind == Kind::dense) {
+  if (task.kind == CrossTask::Kind::pair_dense || task.kind == CrossTask::Kind::own_dense ||
+      task.kind == CrossTask::Kind::dense) {
     for (const CrossSums& sums : task.dense) {
       for (int column = 0; sums.begin >= 0 && column < centre.columns; ++column)
         use(sums.begin + column * sums.centre_step);
+    }
+  }
+}
+
+void expect_each_sum_once(const RowLayout& layout, const CrossPlan& plan, const CrossShare& share,
+                          PassKind kind) {
+  std::vector<int> written(layout.width(kind), 0);
+  for (const CrossGroup& group : share.groups) {
+    EXPECT_LE(group.term_count, plan.shape.terms);
+    for (int warp = 0; warp < plan.shape.warps; ++warp) {
+      const CrossTask& task = share.tasks[static_cast<std::size_t>(group.task_begin + warp)];
+      for_each_sum_of(plan, share, group, task,
+                      [&](std::int64_t sum) { ++written.at(static_cast<std::size_t>(sum)); });
+    }
+  }
+  const std::span<const Product> products = layout.products(kind);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    const Product& product = products[i];
+    for (int row = 0; row < product.rows; ++row) {
+      for (int column = 0; column < product.columns; ++column) {
+        // Of a term with itself, what is above the diagonal.
+        const int other = row + column - product.columns / 2;
+        const bool read = !product.symmetric || (other >= row && other < product.rows);
+        const std::int64_t sum = product.begin + row * std::int64_t{product.columns} + column;
+        EXPECT_EQ(written[static_cast<std::size_t>(sum)], share.forms[i] && read ? 1 : 0)
+            << "product " << i << " of terms " << product.row_term << " and " << product.column_term
+            << ", row " << row << ", column " << column;
+      }
     }
   }
 }
@@ -85,36 +116,16 @@ void expect_each_sum_once(const Design& design) {
   const RowLayout layout(design);
   const CrossPlan plan(layout);
   ASSERT_FALSE(plan.empty());
-  std::vector<int> written(layout.width(PassKind::step), 0);
-  for (const CrossGroup& group : plan.groups) {
-    EXPECT_LE(group.term_count, plan.shape.terms);
-    for (int warp = 0; warp < plan.shape.warps; ++warp) {
-      const CrossTask& task = plan.tasks[static_cast<std::size_t>(group.task_begin + warp)];
-      for_each_sum(plan, group, task, [&](std::int64_t sum) { ++written.at(static_cast<std::size_t>(sum)); });
-    }
-  }
-  for (std::size_t i = 0; i < layout.all_products.size(); ++i) {
-    const Product& product = layout.all_products[i];
-    for (int row = 0; row < product.rows; ++row) {
-      for (int column = 0; column < product.columns; ++column) {
-        // Of a term with itself, what is above the diagonal.
-        const int other = row + column - product.columns / 2;
-        const bool read = !product.symmetric || (other >= row && other < product.rows);
-        const std::int64_t sum = product.begin + row * std::int64_t{product.columns} + column;
-        EXPECT_EQ(written[static_cast<std::size_t>(sum)], plan.forms[i] && read ? 1 : 0)
-            << "product " << i << " of terms " << product.row_term << " and " << product.column_term
-            << ", row " << row << ", column " << column;
-      }
-    }
-  }
+  expect_each_sum_once(layout, plan, plan.sums, PassKind::step);
+  expect_each_sum_once(layout, plan, plan.moments, PassKind::moments);
 }
 
 TEST(CrossPlan, FormsEachSumOnceForAnyNumberOfSplines) {
   for (int count = 2; count <= 26; ++count) {
     SCOPED_TRACE(count);
     std::vector<Component> components;
-    for (int i = 0; i < count; ++i) components.push_back(spline(i, 17, 1));
-    expect_each_sum_once(splines(components));
+    for (int i = 0; i < count; ++i) components.push_back(spline_of(i, 17, 1));
+    expect_each_sum_once(terms_of(components));
     if (HasFailure()) return;
   }
 }
@@ -129,38 +140,44 @@ TEST(CrossPlan, FormsEachSumOnceForSplinesOfAnySize) {
     const int count = 1 + up_to(12);
     const int most = up_to(25);
     for (int j = 0; j < count; ++j)
-      components.push_back(j % 3 == 2 ? spline(j, up_to((most + 1) / 2), 2) : spline(j, up_to(most), 1));
-    expect_each_sum_once(splines(components));
+      components.push_back(j % 3 == 2 ? spline_of(j, up_to((most + 1) / 2), 2)
+                                      : spline_of(j, up_to(most), 1));
+    expect_each_sum_once(terms_of(components));
     if (HasFailure()) return;
   }
 }
 
+void expect_values_kept(const RowLayout& layout, const CrossShare& share, PassKind kind) {
+  const std::span<const Product> products = layout.products(kind);
+  std::int64_t next = 0;
+  for (std::size_t t = 0; t < layout.terms.size(); ++t) {
+    bool read = t + 1 == layout.terms.size();
+    for (std::size_t i = 0; i < products.size(); ++i) {
+      const auto index = static_cast<int>(t);
+      read = read || (!share.forms[i] && (products[i].row_term == index || products[i].column_term == index));
+    }
+    EXPECT_EQ(share.value_begins[t], read ? next : -1) << t;
+    if (read) next += layout.terms[t].nonzeros;
+  }
+  EXPECT_EQ(share.values_per_row, next);
+}
+
 TEST(CrossPlan, KeepsTheValuesThatOtherProductsRead) {
-  const RowLayout alone(splines({spline(0, 17, 1), spline(1, 17, 1)}));
-  EXPECT_EQ(CrossPlan(alone).values_per_row, 2);  // the intercept and the residual
+  const RowLayout alone(terms_of({spline_of(0, 17, 1), spline_of(1, 17, 1)}));
+  EXPECT_EQ(CrossPlan(alone).sums.values_per_row, 2);  // the intercept and the residual
   const rows_test::Model model = rows_test::make_model({});
   const RowLayout layout(model.design);
   const CrossPlan plan(layout);
   ASSERT_FALSE(plan.empty());
-  std::int64_t next = 0;
-  for (std::size_t t = 0; t < layout.terms.size(); ++t) {
-    bool read = t + 1 == layout.terms.size();
-    for (std::size_t i = 0; i < layout.all_products.size(); ++i) {
-      const Product& product = layout.all_products[i];
-      const auto index = static_cast<int>(t);
-      read = read || (!plan.forms[i] && (product.row_term == index || product.column_term == index));
-    }
-    EXPECT_EQ(plan.value_begins[t], read ? next : -1) << t;
-    if (read) next += layout.terms[t].nonzeros;
-  }
-  EXPECT_EQ(plan.values_per_row, next);
+  expect_values_kept(layout, plan.sums, PassKind::step);
+  expect_values_kept(layout, plan.moments, PassKind::moments);
 }
 
 TEST(CrossPlan, FitsIntoTheSharedMemoryOfItsDevices) {
   for (const int count : {2, 4, 10, 30, 80}) {
     std::vector<Component> components;
-    for (int i = 0; i < count; ++i) components.push_back(spline(i, 17, 1));
-    const CrossPlan plan(RowLayout(splines(components)));
+    for (int i = 0; i < count; ++i) components.push_back(spline_of(i, 17, 1));
+    const CrossPlan plan(RowLayout(terms_of(components)));
     ASSERT_FALSE(plan.empty()) << count;
     EXPECT_LE(cross_shared_bytes(plan.shape), 227u * 1024) << count;
     EXPECT_GE(plan.shape.rows, 32) << count;
@@ -169,19 +186,20 @@ TEST(CrossPlan, FitsIntoTheSharedMemoryOfItsDevices) {
 }
 
 TEST(CrossPlan, LeavesOneSplineAndWideOnesToTheOtherKernel) {
-  EXPECT_TRUE(CrossPlan(RowLayout(splines({spline(0, 17, 1)}))).empty());
-  EXPECT_TRUE(CrossPlan(RowLayout(splines({spline(0, 40, 1), spline(1, 40, 1), spline(2, 17, 1)}))).empty());
-  const CrossPlan plan(RowLayout(splines({spline(0, 17, 1), spline(1, 40, 1), spline(2, 17, 1)})));
-  EXPECT_EQ(plan.terms.size(), 2u);
+  EXPECT_TRUE(CrossPlan(RowLayout(terms_of({spline_of(0, 17, 1)}))).empty());
+  EXPECT_TRUE(CrossPlan(RowLayout(terms_of({spline_of(0, 40, 1), spline_of(1, 40, 1), spline_of(2, 17, 1)})))
+                  .empty());
+  const CrossPlan plan(RowLayout(terms_of({spline_of(0, 17, 1), spline_of(1, 40, 1), spline_of(2, 17, 1)})));
+  EXPECT_EQ(plan.sums.terms.size(), 2u);
 }
 
 TEST(CrossPlan, RunsWhereSixteenRowsOfDoublesAreMultiplied) {
-  const CrossPlan plan(RowLayout(splines({spline(0, 17, 1), spline(1, 17, 1)})));
+  const CrossPlan plan(RowLayout(terms_of({spline_of(0, 17, 1), spline_of(1, 17, 1)})));
   EXPECT_TRUE(plan.runs_on({9, 0}));
   EXPECT_TRUE(plan.runs_on({10, 0}));
   EXPECT_FALSE(plan.runs_on({8, 0}));
   EXPECT_FALSE(plan.runs_on({12, 0}));
-  EXPECT_FALSE(CrossPlan(RowLayout(splines({spline(0, 17, 1)}))).runs_on({9, 0}));
+  EXPECT_FALSE(CrossPlan(RowLayout(terms_of({spline_of(0, 17, 1)}))).runs_on({9, 0}));
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     parts.cuts = {bytes * (first % 97) / 97, bytes * (second % 97) / 97};
     std::sort(parts.cuts.begin(), parts.cuts.end());
     require(read_csv(source, bytes, parts) == reading, "three parts are read as one:", reading.fault);
+    parts.threads = 3;
+    require(read_csv(source, bytes, parts) == reading, "threads read what one does:", reading.fault);
     parts.cuts.pop_back();
     parts.buffer_bytes = 4096;
     require(read_csv(source, bytes, parts) == reading, "two parts are read as one:", reading.fault);

@@ -17,7 +17,9 @@ using namespace tessera::gam;
 constexpr const char* name = "a.csv";
 constexpr std::size_t used_columns = 4;
 
-HostTeam team(1);
+/// Both are started when they first have work.
+HostTeam one_thread(1);
+HostTeam three_threads(3);
 
 CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file_bytes,
                   const CsvDivision& division) {
@@ -45,7 +47,7 @@ CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file
   }
   CsvIndex index;
   for (std::size_t i = 0; i < scanners.size(); ++i) {
-    CsvStarts starts = located(scanners[i], summaries, i, header.data_line);
+    CsvStarts starts = located({&scanners[i], 1}, summaries, i, header.data_line);
     index.rows = starts.rows;
     index.landmarks.insert(index.landmarks.end(), starts.landmarks.begin(), starts.landmarks.end());
   }
@@ -65,7 +67,7 @@ void check_index(const CsvIndex& index, std::int64_t file_bytes) {
 /// The rows of a range, each with its line and its fields.
 void read_fields(ByteSource& source, const CsvIndex& index, Range rows, std::size_t buffer_bytes,
                  CsvReading& reading) {
-  const CsvLandmark& start = index.before(rows.begin);
+  const CsvLandmark& start = index.landmarks[index.before(rows.begin)];
   CsvRowReader reader(source, name, buffer_bytes, start.offset, start.line);
   std::string scratch;
   for (std::int64_t row = start.row; row < rows.end; ++row) {
@@ -73,7 +75,7 @@ void read_fields(ByteSource& source, const CsvIndex& index, Range rows, std::siz
     if (row < rows.begin) continue;
     std::string fields = std::to_string(reader.line());
     try {
-      for (CsvFields all(reader.row(), reader.has_quotes()); all.more();) {
+      for (CsvFields all(reader); all.more();) {
         const CsvField field = all.field(scratch);
         fields += field.quoted ? "\n\"" : "\n";
         fields += field.text;
@@ -102,13 +104,14 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
   for (std::size_t i = 0; i < plan.columns().size(); ++i) plan.set_text(i, division.text);
   reading.counts.assign(4 * plan.columns().size(), 0);
 
+  const std::string path = name;
   const auto ranks = static_cast<int>(division.cuts.size()) + 1;
   const Plan ranges = Plan::over_hosts(index.rows, ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     const Range rows = ranges.range_of(rank);
     if (rows.empty()) continue;
-    FrameBuilder builder(plan, rows, "line", team);
-    scan_csv(source, name, division.buffer_bytes, header.columns.size(), index, rows, builder);
+    FrameBuilder builder(plan, rows, "line", division.threads > 1 ? three_threads : one_thread);
+    scan_csv({source, path, header.columns.size(), index, division.buffer_bytes, {}}, rows, builder);
     const std::vector<FieldCounts> met = builder.counts();
     for (std::size_t i = 0; i < met.size(); ++i) {
       const std::int64_t all[] = {met[i].numbers, met[i].texts, met[i].missing, met[i].blank};

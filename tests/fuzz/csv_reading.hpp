@@ -25,6 +25,7 @@ struct CsvDivision {
   std::vector<std::int64_t> cuts;  ///< ascending places in the file; the last part goes to its end
   std::size_t buffer_bytes = 64;
   std::int64_t landmark_bytes = 16;
+  int threads = 1;    ///< of each rank: 1 or 3
   bool text = false;  ///< columns are taken for factors, else for numbers
 };
 [[nodiscard]] CsvReading read_csv(gam::ByteSource& source, std::int64_t file_bytes,

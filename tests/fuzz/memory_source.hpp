@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -23,6 +24,9 @@ class MemorySource final : public gam::ByteSource {
     return got;
   }
   void seek(std::int64_t offset) override { at_ = static_cast<std::size_t>(offset); }
+  [[nodiscard]] std::unique_ptr<gam::ByteSource> for_another_thread() override {
+    return std::make_unique<MemorySource>(bytes_);
+  }
   [[nodiscard]] std::int64_t bytes_read() const override { return 0; }
   [[nodiscard]] const files::InputFile& file() const override {
     require(false, "bytes in memory have no file");

@@ -25,6 +25,10 @@ class ByteSource {
   /// Goes to an offset of the unpacked bytes. Of a gzip stream everything before it is unpacked, from the
   /// beginning if the offset lies behind: cost O(offset).
   virtual void seek(std::int64_t offset) = 0;
+  /// The same bytes for another thread, whose reads count in `bytes_read` of this source and are not
+  /// announced by `between`; null where they can be had in their order alone, as those of a gzip stream. The
+  /// source must stay.
+  [[nodiscard]] virtual std::unique_ptr<ByteSource> for_another_thread() = 0;
   /// Bytes taken from the file so far, packed if it is packed.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
   /// The file that the bytes come from.

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 namespace tessera::gam {
@@ -31,6 +34,75 @@ struct PartStart {
     inside = inside != (part.odd_quotes != 0);
   }
 };
+
+/// Appends the landmarks of a part that begins there, with their true rows and lines.
+void add_landmarks(const CsvPartScanner& scanner, const PartStart& here,
+                   std::vector<CsvLandmark>& landmarks) {
+  const bool continues = here.continues(scanner.leading_content());
+  for (CsvLandmark mark : scanner.count(here.inside ? 1 : 0).landmarks) {
+    // Where the part's first row is not one, all others move up by one place.
+    if (continues && mark.row == 0) continue;
+    mark.row += here.row - (continues ? 1 : 0);
+    mark.line += here.line;
+    landmarks.push_back(mark);
+  }
+}
+
+// Buffers in a piece: enough that waking threads costs nothing, and few enough to share them out evenly.
+constexpr std::int64_t buffers_of_piece = 16;
+// Pieces of a rank at most: every rank hears of all pieces of the job.
+constexpr std::int64_t max_pieces = 4096;
+// Pieces for each thread between two looks at whether the job is to stop.
+constexpr std::int64_t pieces_between = 4;
+
+/// At least one, which may be empty.
+std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order) {
+  const std::int64_t size = in_order ? part.size()
+                                     : std::max(buffers_of_piece * static_cast<std::int64_t>(buffer_bytes),
+                                                part.size() / max_pieces + 1);
+  std::vector<Range> pieces{{part.begin, part.begin + std::min(part.size(), size)}};
+  while (pieces.back().end < part.end)
+    pieces.push_back({pieces.back().end, std::min(part.end, pieces.back().end + size)});
+  return pieces;
+}
+
+/// What one thread reads a file through.
+class PieceReader {
+ public:
+  PieceReader(ByteSource& source, std::size_t buffer_bytes) : source_(source), buffer_(buffer_bytes) {}
+
+  void read(Range piece, CsvPartScanner& scanner) {
+    source_.seek(piece.begin);
+    for (std::int64_t at = piece.begin; at < piece.end;) {
+      const auto wanted = std::min(std::ssize(buffer_), piece.end - at);
+      const std::size_t got = source_.read(std::span(buffer_).first(static_cast<std::size_t>(wanted)));
+      if (got == 0) break;
+      scanner.feed({buffer_.data(), got});
+      at += static_cast<std::int64_t>(got);
+    }
+  }
+
+ private:
+  ByteSource& source_;
+  std::vector<char> buffer_;
+};
+
+void scan_pieces(HostTeam& team, ByteSource& source, std::size_t buffer_bytes, std::span<const Range> pieces,
+                 const BetweenReads& between, std::span<CsvPartScanner> scanners) {
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  for (int thread = 0; thread < team.size(); ++thread) sources.push_back(source.for_another_thread());
+  std::vector<std::optional<PieceReader>> readers(sources.size());
+  const std::int64_t step = pieces_between * team.size();
+  for (std::int64_t begin = 0; begin < std::ssize(pieces); begin += step) {
+    if (between) between();
+    team.for_each_block({begin, std::min(std::ssize(pieces), begin + step)}, 1, [&](int thread, Range one) {
+      const auto own = static_cast<std::size_t>(thread);
+      if (!readers[own]) readers[own].emplace(*sources[own], buffer_bytes);
+      const auto i = static_cast<std::size_t>(one.begin);
+      readers[own]->read(pieces[i], scanners[i]);
+    });
+  }
+}
 
 }  // namespace
 
@@ -57,7 +129,7 @@ void CsvPartScanner::fragment(std::string_view text, std::int64_t offset, bool w
     }
     ++count.rows;
   }
-  if (with_quotes && std::count(text.begin(), text.end(), '"') % 2 != 0) odd_quotes_ = !odd_quotes_;
+  if (with_quotes && has_odd_quotes(text)) odd_quotes_ = !odd_quotes_;
 }
 
 void CsvPartScanner::newline(std::int64_t next_line) {
@@ -89,10 +161,10 @@ void CsvPartScanner::feed(std::string_view bytes) {
   position_ += static_cast<std::int64_t>(bytes.size());
 }
 
-const CsvLandmark& CsvIndex::before(std::int64_t row) const {
+std::size_t CsvIndex::before(std::int64_t row) const {
   const auto after = std::upper_bound(landmarks.begin(), landmarks.end(), row,
                                       [](std::int64_t r, const CsvLandmark& mark) { return r < mark.row; });
-  return *std::prev(after);
+  return static_cast<std::size_t>(after - landmarks.begin()) - 1;
 }
 
 CsvPartSummary summary_of(const CsvPartScanner& scanner) {
@@ -109,51 +181,45 @@ CsvPartSummary summary_of(const CsvPartScanner& scanner) {
   return summary;
 }
 
-CsvStarts located(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts, std::size_t position,
-                  std::int64_t first_line) {
+CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvPartSummary> parts,
+                  std::size_t position, std::int64_t first_line) {
   PartStart at{.line = first_line};
-  PartStart here;
+  std::vector<CsvLandmark> landmarks;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i == position) here = at;
+    if (i >= position && i - position < scanners.size()) add_landmarks(scanners[i - position], at, landmarks);
     at.pass(parts[i]);
-  }
-  std::vector<CsvLandmark> landmarks = scanner.count(here.inside ? 1 : 0).landmarks;
-  if (here.continues(scanner.leading_content())) {
-    // The part's first row is not one: all others move up by one place.
-    std::erase_if(landmarks, [](const CsvLandmark& mark) { return mark.row == 0; });
-    for (CsvLandmark& mark : landmarks) --mark.row;
-  }
-  for (CsvLandmark& mark : landmarks) {
-    mark.row += here.row;
-    mark.line += here.line;
   }
   // A part that begins at a line's first byte does not know that it does: where the parts before have blank
   // lines alone, the first row is found from the beginning.
   if (position == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
-    landmarks.insert(landmarks.begin(), {0, scanner.begin(), first_line});
+    landmarks.insert(landmarks.begin(), {0, scanners.front().begin(), first_line});
   return {at.row, std::move(landmarks)};
 }
 
-CsvIndex index_csv(const tessera::mpi::Communicator& comm, ByteSource& source, CsvPart part,
-                   std::size_t buffer_bytes, std::int64_t spacing_bytes) {
+CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std::size_t buffer_bytes,
+                   std::int64_t spacing_bytes, const BetweenReads& between) {
+  const mpi::Communicator& comm = workers.comm;
   const bool first_part = part.begin == comm.allgather(part.begin)[0];
-  CsvPartScanner scanner(part.begin, spacing_bytes, first_part);
+  std::vector<CsvPartScanner> scanners;
   together(comm, [&] {
-    std::vector<char> buffer(buffer_bytes);
-    source.seek(part.begin);
-    for (std::int64_t at = part.begin; at < part.end;) {
-      const auto wanted = std::min(static_cast<std::int64_t>(buffer.size()), part.end - at);
-      const std::size_t got = source.read(std::span(buffer).first(static_cast<std::size_t>(wanted)));
-      if (got == 0) break;
-      scanner.feed({buffer.data(), got});
-      at += static_cast<std::int64_t>(got);
-    }
+    const bool in_order = source.for_another_thread() == nullptr;
+    const std::vector<Range> pieces = pieces_of({part.begin, part.end}, buffer_bytes, in_order);
+    for (const Range piece : pieces)
+      scanners.emplace_back(piece.begin, spacing_bytes, first_part && piece.begin == part.begin);
+    if (in_order)
+      PieceReader(source, buffer_bytes).read(pieces[0], scanners[0]);
+    else
+      scan_pieces(workers.team, source, buffer_bytes, pieces, between, scanners);
   });
 
-  const std::vector<CsvPartSummary> parts = comm.allgather(summary_of(scanner));
+  std::vector<CsvPartSummary> mine;
+  for (const CsvPartScanner& scanner : scanners) mine.push_back(summary_of(scanner));
+  const std::vector<std::size_t> counts = comm.allgather(mine.size());
+  const std::size_t position = std::accumulate(counts.begin(), counts.begin() + comm.rank(), std::size_t{0});
+  const std::vector<CsvPartSummary> parts = comm.allgatherv(std::span<const CsvPartSummary>(mine));
   const std::int64_t first_line = comm.allgather(part.first_line)[0];
-  CsvStarts mine = located(scanner, parts, static_cast<std::size_t>(comm.rank()), first_line);
-  return {mine.rows, comm.allgatherv(std::span<const CsvLandmark>(mine.landmarks))};
+  CsvStarts starts = located(scanners, parts, position, first_line);
+  return {starts.rows, comm.allgatherv(std::span<const CsvLandmark>(starts.landmarks))};
 }
 
 }  // namespace tessera::gam

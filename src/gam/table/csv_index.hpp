@@ -2,8 +2,7 @@
 #pragma once
 
 #include "gam/table/byte_source.hpp"
-
-#include <tessera/mpi/communicator.hpp>
+#include "gam/table/workers.hpp"
 
 #include <array>
 #include <cstddef>
@@ -13,11 +12,11 @@
 #include <vector>
 
 /// Where the rows of a CSV file begin, found by all ranks together: each looks at an equal part of the
-/// bytes, once.
+/// bytes, once, and its threads at pieces of that.
 ///
-/// Whether a byte lies inside quotes depends on every byte before it. A rank does not wait to be told: it
-/// counts its rows twice, as if its part began outside quotes and as if it began inside, and keeps the
-/// count that turns out to be true when the quotes of the parts before it are known.
+/// Whether a byte lies inside quotes depends on every byte before it. Who reads a piece does not wait to be
+/// told: it counts the rows twice, as if its part began outside quotes and as if it began inside, and keeps
+/// the count that turns out to be true when the quotes of the parts before it are known.
 namespace tessera::gam {
 
 /// A place from which rows can be read.
@@ -78,22 +77,23 @@ struct CsvPartSummary {
 };
 [[nodiscard]] CsvPartSummary summary_of(const CsvPartScanner& scanner);
 
-/// Rows of the whole file, and the landmarks of one part with its true rows and lines.
+/// Rows of the whole file, and the landmarks of some parts with their true rows and lines.
 struct CsvStarts {
   std::int64_t rows = 0;
   std::vector<CsvLandmark> landmarks;
 };
-/// Of the part that `scanner` has seen, the one at `position` of all `parts` in the order of the file, whose
-/// first begins at `first_line`. Pure.
-[[nodiscard]] CsvStarts located(const CsvPartScanner& scanner, std::span<const CsvPartSummary> parts,
-                                std::size_t position, std::int64_t first_line);
+/// Of the parts that `scanners` have seen, those from `position` on of all `parts` in the order of the file,
+/// whose first begins at `first_line`. Pure.
+[[nodiscard]] CsvStarts located(std::span<const CsvPartScanner> scanners,
+                                std::span<const CsvPartSummary> parts, std::size_t position,
+                                std::int64_t first_line);
 
 struct CsvIndex {
   std::int64_t rows = 0;
   std::vector<CsvLandmark> landmarks;  ///< in order; the first is row 0
 
-  /// The last landmark at or before a row.
-  [[nodiscard]] const CsvLandmark& before(std::int64_t row) const;
+  /// The place of the last landmark at or before a row.
+  [[nodiscard]] std::size_t before(std::int64_t row) const;
 };
 
 /// The part of a file that this rank scans: `[begin, end)` of the bytes. Parts of the ranks follow one
@@ -105,8 +105,10 @@ struct CsvPart {
 };
 
 /// *Collective.* Throws the same `Error(input)` on every rank if one cannot read. At most `buffer_bytes`
-/// are held; the landmarks of the whole job are on every rank.
-[[nodiscard]] CsvIndex index_csv(const tessera::mpi::Communicator& comm, ByteSource& source, CsvPart part,
-                                 std::size_t buffer_bytes, std::int64_t spacing_bytes);
+/// are held by a thread; the landmarks of the whole job are on every rank. `between` is called on the calling
+/// thread again and again.
+[[nodiscard]] CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part,
+                                 std::size_t buffer_bytes, std::int64_t spacing_bytes,
+                                 const BetweenReads& between = {});
 
 }  // namespace tessera::gam

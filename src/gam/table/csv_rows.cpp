@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv_rows.hpp"
 
-#include "base/number.hpp"
 #include "base/text.hpp"
 
 #include <tessera/error.hpp>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -28,14 +28,43 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
 
 }  // namespace
 
+void append_commas(std::string_view text, std::vector<std::size_t>& places) {
+  constexpr std::uint64_t low_bits = 0x7F7F7F7F7F7F7F7F;
+  for (std::size_t begin = 0; begin < text.size(); begin += 8) {
+    const std::uint64_t others = eight_bytes(text.data() + begin) ^ 0x2C2C2C2C2C2C2C2C;
+    // The highest bit of each byte that is nothing in `others`.
+    std::uint64_t commas = ~(((others & low_bits) + low_bits) | others | low_bits);
+    for (; commas != 0; commas &= commas - 1) {
+      const std::size_t place = begin + static_cast<std::size_t>(std::countr_zero(commas)) / 8;
+      if (place >= text.size()) return;
+      places.push_back(place);
+    }
+  }
+}
+
+bool has_odd_quotes(std::string_view text) noexcept {
+  unsigned char odd = 0;
+  for (const char c : text) odd ^= static_cast<unsigned char>(c == '"' ? 1 : 0);
+  return odd != 0;
+}
+
 std::string_view trimmed(std::string_view text) noexcept {
   return base::trimmed(text, " \t\r");
 }
 
 CsvRowReader::CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes,
                            std::int64_t offset, std::int64_t line)
-    : source_(source), path_(std::move(path)), buffer_(buffer_bytes), offset_(offset), line_(line) {
+    : source_(source), path_(std::move(path)), buffer_(buffer_bytes + decimal_padding) {
+  go_to(offset, line, std::numeric_limits<std::int64_t>::max());
+}
+
+void CsvRowReader::go_to(std::int64_t offset, std::int64_t line, std::int64_t end) {
   source_.seek(offset);
+  filled_ = at_ = 0;
+  offset_ = offset;
+  line_ = line;
+  end_ = end;
+  end_of_file_ = false;
 }
 
 // Makes room behind what is not used up yet, and fills it; false at the end of the file.
@@ -45,16 +74,21 @@ bool CsvRowReader::refill() {
   filled_ -= at_;
   offset_ += static_cast<std::int64_t>(at_);
   at_ = 0;
-  if (filled_ == buffer_.size()) {
+  std::size_t capacity = buffer_.size() - decimal_padding;
+  if (filled_ == capacity) {
     if (filled_ >= max_row_bytes)
       throw Error(
           ErrorCode::input,
           fmt::format(
               "{}, line {}: a row of more than {} MiB; is a quote not closed, or are there no newlines?",
               path_, row_line_, max_row_bytes >> 20));
-    buffer_.resize(2 * buffer_.size());
+    capacity *= 2;
+    buffer_.resize(capacity + decimal_padding);
   }
-  const std::size_t got = source_.read(std::span(buffer_).subspan(filled_));
+  const auto wanted =
+      std::min(static_cast<std::int64_t>(capacity), end_ - offset_) - static_cast<std::int64_t>(filled_);
+  const std::size_t got =
+      wanted <= 0 ? 0 : source_.read(std::span(buffer_).subspan(filled_, static_cast<std::size_t>(wanted)));
   filled_ += got;
   end_of_file_ = got == 0;
   return !end_of_file_;
@@ -80,8 +114,7 @@ bool CsvRowReader::cut() {
     const std::string_view line = rest.substr(0, size);
     if (const std::size_t quote = line.find('"'); quote != std::string_view::npos) {
       has_quotes_ = true;
-      inside =
-          inside != (std::count(line.begin() + static_cast<std::ptrdiff_t>(quote), line.end(), '"') % 2 != 0);
+      inside = inside != has_odd_quotes(line.substr(quote));
     }
     scanned += size;
     const bool ended = size < rest.size();
@@ -106,15 +139,6 @@ bool CsvRowReader::cut() {
 void CsvFields::take(std::size_t size) noexcept {
   more_ = size < rest_.size();  // there is a comma
   rest_.remove_prefix(more_ ? size + 1 : size);
-}
-
-std::optional<double> CsvFields::number() noexcept {
-  std::string_view rest = rest_;
-  while (rest.starts_with(' ')) rest.remove_prefix(1);
-  const auto value = base::take_number<double>(rest);
-  if (!value || !(rest.empty() || rest.front() == ',')) return std::nullopt;
-  take(rest_.size() - rest.size());
-  return value;
 }
 
 CsvField CsvFields::field(std::string& scratch) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/table/byte_source.hpp"
+#include "gam/table/decimal.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,10 +28,14 @@ class CsvRowReader {
   CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes, std::int64_t offset,
                std::int64_t line);
 
+  /// Reads on from another place, to the byte `end`, at which a row begins, or else to the file's end.
+  void go_to(std::int64_t offset, std::int64_t line, std::int64_t end);
+
   /// The next row without its end; false after the last one. Throws `Error(input)` for a quote that is
   /// never closed.
   [[nodiscard]] bool next();
 
+  /// `decimal_padding` bytes behind it can be read.
   [[nodiscard]] std::string_view row() const noexcept { return {buffer_.data() + row_begin_, row_size_}; }
   [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
   /// The line that the row begins on, counted from 1.
@@ -45,11 +50,12 @@ class CsvRowReader {
 
   ByteSource& source_;
   std::string path_;
-  std::vector<char> buffer_;
+  std::vector<char> buffer_;  // and the padding
   std::size_t filled_ = 0;
   std::size_t at_ = 0;   // where the next row begins
   std::int64_t offset_;  // of the buffer's first byte in the file
   std::int64_t line_;    // at at_
+  std::int64_t end_;     // of what is read
   bool end_of_file_ = false;
   std::size_t row_begin_ = 0;
   std::size_t row_size_ = 0;
@@ -63,15 +69,14 @@ struct CsvField {
   bool quoted = false;
 };
 
-/// Takes a row apart, field after field.
+/// Takes the row of a reader apart, field after field.
 class CsvFields {
  public:
-  CsvFields(std::string_view row, bool has_quotes) noexcept : rest_(row), has_quotes_(has_quotes) {}
+  explicit CsvFields(const CsvRowReader& reader) noexcept
+      : rest_(reader.row()), has_quotes_(reader.has_quotes()) {}
 
   /// True if there is another field; an empty row has one.
   [[nodiscard]] bool more() const noexcept { return more_; }
-  /// The next field as a number, if it is an unquoted one in plain notation; it is taken then.
-  [[nodiscard]] std::optional<double> number() noexcept;
   /// The next field. A text with doubled quotes, or with blanks outside its quotes, is made whole in
   /// `scratch`. Throws what is wrong with the quotes, as text for an Error.
   [[nodiscard]] CsvField field(std::string& scratch);
@@ -86,6 +91,20 @@ class CsvFields {
   bool has_quotes_;
   bool more_ = true;
 };
+
+/// Appends the places of the commas in a text behind which `decimal_padding` bytes can be read.
+void append_commas(std::string_view text, std::vector<std::size_t>& places);
+
+/// True for a number as most are written, which is then `value`; `decimal_padding` bytes behind the text can
+/// be read.
+[[nodiscard]] inline bool is_plain_number(std::string_view text, double& value) noexcept {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  return take_decimal(at, end, value) && at == end;
+}
+
+/// True if there is an odd number of quotes.
+[[nodiscard]] bool has_odd_quotes(std::string_view text) noexcept;
 
 /// A text without the blanks (and tabs) around it.
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;

@@ -27,9 +27,18 @@ struct CsvHeader {
 [[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path,
                                         std::size_t buffer_bytes);
 
-/// Hands rows of a file of `columns` columns to the builder. Throws `Error(input)`, with the line, for one
-/// that is not as the header has it, and whatever the builder throws.
-void scan_csv(ByteSource& source, const std::string& path, std::size_t buffer_bytes, std::size_t columns,
-              const CsvIndex& index, Range rows, FrameBuilder& builder);
+/// A file whose rows were counted.
+struct CsvRows {
+  ByteSource& source;
+  const std::string& path;
+  std::size_t columns;  ///< that its header names
+  const CsvIndex& index;
+  std::size_t buffer_bytes;  ///< of each thread
+  const BetweenReads& between;
+};
+
+/// Hands rows to the builder, on all threads of its team where the source can be read at any place. Throws
+/// `Error(input)`, with the line, for one that is not as the header has it, and whatever the builder throws.
+void scan_csv(const CsvRows& file, Range rows, FrameBuilder& builder);
 
 }  // namespace tessera::gam

@@ -41,8 +41,13 @@ class CsvTable final : public TableReader {
     return shared_.read(workers.comm, [&] {
       return read_frame(workers, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
                         [this](Range part, FrameBuilder& builder) {
-                          scan_csv(*source_, path_, options_.buffer_bytes, columns_.size(), index_, part,
-                                   builder);
+                          scan_csv({.source = *source_,
+                                    .path = path_,
+                                    .columns = columns_.size(),
+                                    .index = index_,
+                                    .buffer_bytes = options_.buffer_bytes,
+                                    .between = options_.between},
+                                   part, builder);
                         });
     });
   }
@@ -63,8 +68,9 @@ struct Outline {
 };
 
 /// *Collective.* Counts the rows.
-Outline read_outline(const tessera::mpi::Communicator& comm, ByteSource& source, const std::string& path,
+Outline read_outline(const Workers& workers, ByteSource& source, const std::string& path,
                      const CsvOptions& options) {
+  const mpi::Communicator& comm = workers.comm;
   CsvHeader header;
   std::int64_t size = 0;
   together(comm, [&] {
@@ -93,7 +99,7 @@ Outline read_outline(const tessera::mpi::Communicator& comm, ByteSource& source,
     part.begin = data + mine.begin;
     part.end = data + mine.end;
   }
-  CsvIndex index = index_csv(comm, source, part, options.buffer_bytes, spacing);
+  CsvIndex index = index_csv(workers, source, part, options.buffer_bytes, spacing, options.between);
   if (index.rows == 0)
     throw Error(ErrorCode::input, fmt::format("{}: there is a header, but no row of data", path));
   return {std::move(header.columns), std::move(index)};
@@ -109,7 +115,7 @@ std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string&
     source = options.gzip ? open_gzip(path, options.between) : open_plain(path, options.between);
   });
   const SharedTable shared(comm, source->file(), options.between);
-  Outline outline = shared.read(comm, [&] { return read_outline(comm, *source, path, options); });
+  Outline outline = shared.read(comm, [&] { return read_outline(workers, *source, path, options); });
   return std::make_unique<CsvTable>(path, options, std::move(source), shared, std::move(outline.columns),
                                     std::move(outline.index));
 }

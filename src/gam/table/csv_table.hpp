@@ -15,7 +15,7 @@ namespace tessera::gam {
 
 struct CsvOptions {
   bool gzip = false;
-  std::size_t buffer_bytes = std::size_t{4} << 20;
+  std::size_t buffer_bytes = std::size_t{1} << 18;  ///< of each thread: they stay in its cache
   /// Between the places of the file from which rows can be found again; 0: chosen by the file's size.
   std::int64_t landmark_bytes = 0;
   BetweenReads between{};
@@ -27,9 +27,9 @@ struct CsvOptions {
 /// newlines inside; lines end in LF or CRLF; a byte order mark is passed over; blank lines are no rows.
 /// Every character of a field belongs to it, blanks too. What a field means is for frame_builder.hpp to say.
 ///
-/// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows. A gzip
-/// stream can be unpacked only from its beginning: rank 0 alone counts the rows, and then every rank
-/// unpacks all that precedes the end of its own rows.
+/// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows, both on
+/// all threads of its team. A gzip stream can be unpacked only from its beginning: rank 0 alone counts the
+/// rows, and then every rank unpacks all that precedes the end of its own rows, on one thread.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no header, no row, two columns
 /// of one name.

@@ -53,6 +53,7 @@ class GzipSource final : public ByteSource {
       if (read(std::span(passed).first(std::min(passed.size(), left))) == 0) return;
     }
   }
+  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override { return nullptr; }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
   [[nodiscard]] const files::InputFile& file() const override { return file_; }
 

@@ -300,13 +300,14 @@ Model make_splines(const ModelOptions& options, int count) {
   Random random(options.seed + 1);
   add_term(design, {});
   add_term(design, {numeric(w)});
+  const auto same = random_margin(random, 1, 1, true, false).cells.front();
   for (int i = 0; i < count; ++i) {
     // Of different sizes, strides and kinds of breaks; most as those of P-splines, with one cubic for all
     // cells.
     const int stride = i % 4 == 3 ? 2 : 1;
     const int cells = i % 2 == 0 ? 17 : 3 + i % 5;
     Margin margin = random_margin(random, cells, stride, stride == 1, i % 5 == 4);
-    if (stride == 1) margin.cells.assign(margin.cells.size(), margin.cells.front());
+    if (stride == 1) margin.cells.assign(margin.cells.size(), same);
     const auto variable = static_cast<int>(model.frame.variables.size());
     Variable& column = model.frame.variables.emplace_back();
     for (const std::uint8_t complete : model.frame.complete) {

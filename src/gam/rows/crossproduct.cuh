@@ -211,6 +211,19 @@ inline CrossBlock::Four CrossBlock::four_of(int buffer, int term, int row) const
   const MarginTable& margin = shared_.margins[term];
   const double root = shared_.staged[buffer][fixed::cross.terms][row];
   const Place place = place_of(buffer, term, row);
+  Four four;
+  four.begin = place.at.first % quad_columns;
+  const auto keep = [&](int a, double value) {
+    four.values[a] = with_quad(value * root, (place.at.first + a) / quad_columns);
+  };
+  if (fixed::same_cubics && place.at.slot > 0 && place.at.slot <= margin.cells) {
+#pragma unroll
+    for (int a = 0; a < 4; ++a) {
+      const double* c = fixed::cubics + a;
+      keep(a, cubic(c[0], c[4], c[8], c[12], place.at.t));
+    }
+    return four;
+  }
   const int slots = cross_cubic_slots(margin);
   int slot = place.at.slot;
   if (margin.alike) slot = slot == 0 ? 0 : slot > margin.cells ? 2 : 1;
@@ -218,15 +231,12 @@ inline CrossBlock::Four CrossBlock::four_of(int buffer, int term, int row) const
   double2 powers[8];
 #pragma unroll
   for (int i = 0; i < 8; ++i) powers[i] = cubics[i * slots];
-  Four four;
-  four.begin = place.at.first % quad_columns;
 #pragma unroll
   for (int a = 0; a < 4; ++a) {
     const auto of = [&](int power) {
       return a % 2 ? powers[2 * power + a / 2].y : powers[2 * power + a / 2].x;
     };
-    const double value = cubic(of(0), of(1), of(2), of(3), place.at.t) * root;
-    four.values[a] = with_quad(value, (place.at.first + a) / quad_columns);
+    keep(a, cubic(of(0), of(1), of(2), of(3), place.at.t));
   }
   return four;
 }

@@ -142,6 +142,7 @@ class Planner {
   [[nodiscard]] const std::vector<CrossTask>& moments() const noexcept { return moments_; }
 
  private:
+  void find_cubics();
   void add_tasks(int centre, std::span<const int> leaves);
   void add_dense(CrossTask& task, std::size_t place, int term, CrossShare& share);
 
@@ -175,7 +176,23 @@ bool Planner::choose_terms() {
       plan_.dense_terms.push_back(t);
     }
   }
-  return terms_.size() > 1;
+  if (terms_.size() < 2) return false;
+  find_cubics();
+  return true;
+}
+
+void Planner::find_cubics() {
+  for (const CrossTerm& term : terms_) {
+    const MarginTable& margin = layout_.components[at(term.component)].margin;
+    std::array<double, 16> cubics{};
+    // Slot 0 is a continuation.
+    std::copy_n(layout_.numbers.begin() + margin.cubics + 16, cubics.size(), cubics.begin());
+    if (!margin.alike || (plan_.cubics && *plan_.cubics != cubics)) {
+      plan_.cubics.reset();
+      return;
+    }
+    plan_.cubics = cubics;
+  }
 }
 
 void Planner::make_tasks() {

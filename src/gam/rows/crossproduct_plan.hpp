@@ -6,8 +6,10 @@
 
 #include <tessera/topology/device_info.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tessera::gam {
@@ -41,6 +43,9 @@ class CrossPlan {
   }
 
   CrossShape shape;
+  /// The cubics of every cell of every term that takes part, as a cell of Margin by powers, if they all have
+  /// the same: P-splines do. The kernel has them as constants then.
+  std::optional<std::array<double, 16>> cubics;
   std::vector<int> dense_terms;  ///< of the layout, without the residual, whose column is the last
   CrossShare sums;               ///< of a start or a step
   CrossShare moments;

@@ -128,6 +128,12 @@ std::string crossproduct_constants(const CrossPlan& plan) {
                       shape.windows, shape.halves, shape.tiles, shape.warps, shape.tables, shape.rows);
   text += fmt::format("constexpr int cross_shared_bytes = {};\n", cross_shared_bytes(shape));
   text += begins;
+  // A compiler reads no number more exactly than in this form.
+  std::vector<std::string> cubics;
+  for (const double value : plan.cubics.value_or(std::array<double, 16>{}))
+    cubics.push_back(fmt::format("{:a}", value));
+  text += fmt::format("constexpr bool same_cubics = {};\n", plan.cubics.has_value());
+  text += fmt::format("__device__ constexpr double cubics[] = {{{}}};\n", fmt::join(cubics, ", "));
   text += "template <class Do>\nvoid for_each_dense_term(Do&& work) {\n";
   for (const int term : plan.dense_terms) text += fmt::format("  work(Number<{}>{{}});\n", term);
   text += "}\n";

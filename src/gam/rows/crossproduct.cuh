@@ -107,19 +107,20 @@ class CrossBlock {
   [[nodiscard]] int task() const { return group_.task_begin + warp_; }
 
  private:
-  struct Place {
-    Located at;
-    int quad() const { return at.first / quad_columns; }
-  };
-
-  [[nodiscard]] Place place_of(int buffer, int term, int row) const;
+  /// The windows of a lane's rows, a run each.
+  using Windows = unsigned;
+  static constexpr int window_bits = 3;
+  static_assert(window_bits * runs_of_chunk <= 32 && fixed::cross.windows <= 1 << window_bits);
   struct Four {
     double values[4];
-    int begin;  // place of the first
+    unsigned first;  ///< column of the first
   };
-  [[nodiscard]] Four four_of(int buffer, int term, int row) const;
+
+  [[nodiscard]] MarginTable margin_of(int term) const;
+  [[nodiscard]] Four four_of(const MarginTable& margin, double x, double root) const;
+  void evaluate_term(int buffer, int term) const;
   void evaluate_dense(int buffer, int first) const;
-  void sort(int buffer, int term) const;
+  void sort(int buffer, int term, Windows windows) const;
 
   template <bool with_leaves, bool with_own, bool with_dense>
   void multiply_as(int buffer, const CrossTask& task, Sums& sums) const;
@@ -200,70 +201,80 @@ inline void CrossBlock::fetch(int buffer, int first) const {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-inline CrossBlock::Place CrossBlock::place_of(int buffer, int term, int row) const {
-  const MarginTable& margin = shared_.margins[term];
-  // A row without weight may have no number here.
-  const bool counts = shared_.staged[buffer][fixed::cross.terms][row] != 0;
-  return {locate(margin, shared_.tables, counts ? shared_.staged[buffer][term][row] : margin.begin)};
+inline MarginTable CrossBlock::margin_of(int term) const {
+  MarginTable margin = shared_.margins[term];
+  // What all terms have in common is known here: the rest of `locate` goes.
+  if (fixed::all_uniform) margin.uniform = true;
+  if (fixed::none_cyclic) margin.cyclic = false;
+  if (fixed::same_cubics) margin.alike = true;
+  return margin;
 }
 
-inline CrossBlock::Four CrossBlock::four_of(int buffer, int term, int row) const {
-  const MarginTable& margin = shared_.margins[term];
-  const double root = shared_.staged[buffer][fixed::cross.terms][row];
-  const Place place = place_of(buffer, term, row);
+inline CrossBlock::Four CrossBlock::four_of(const MarginTable& margin, double x, double root) const {
+  // A row without weight may have no number here.
+  const Located at = locate(margin, shared_.tables, root != 0 ? x : margin.begin);
   Four four;
-  four.begin = place.at.first % quad_columns;
-  const auto keep = [&](int a, double value) {
-    four.values[a] = with_quad(value * root, (place.at.first + a) / quad_columns);
+  four.first = static_cast<unsigned>(at.first);
+  const auto keep = [&](unsigned a, double value) {
+    four.values[a] = with_quad(value * root, static_cast<int>((four.first + a) / quad_columns));
   };
-  if (fixed::same_cubics && place.at.slot > 0 && place.at.slot <= margin.cells) {
+  if (fixed::same_cubics && at.slot > 0 && at.slot <= margin.cells) {
 #pragma unroll
-    for (int a = 0; a < 4; ++a) {
+    for (unsigned a = 0; a < 4; ++a) {
       const double* c = fixed::cubics + a;
-      keep(a, cubic(c[0], c[4], c[8], c[12], place.at.t));
+      keep(a, cubic(c[0], c[4], c[8], c[12], at.t));
     }
     return four;
   }
   const int slots = cross_cubic_slots(margin);
-  int slot = place.at.slot;
+  int slot = at.slot;
   if (margin.alike) slot = slot == 0 ? 0 : slot > margin.cells ? 2 : 1;
   const double2* cubics = reinterpret_cast<const double2*>(shared_.tables + margin.cubics) + slot;
   double2 powers[8];
 #pragma unroll
   for (int i = 0; i < 8; ++i) powers[i] = cubics[i * slots];
 #pragma unroll
-  for (int a = 0; a < 4; ++a) {
-    const auto of = [&](int power) {
+  for (unsigned a = 0; a < 4; ++a) {
+    const auto of = [&](unsigned power) {
       return a % 2 ? powers[2 * power + a / 2].y : powers[2 * power + a / 2].x;
     };
-    keep(a, cubic(of(0), of(1), of(2), of(3), place.at.t));
+    keep(a, cubic(of(0), of(1), of(2), of(3), at.t));
   }
   return four;
 }
 
 inline void CrossBlock::evaluate_chunk(int buffer, int first) {
-  const int runs = group_.term_count * runs_of_chunk;
+  for (int term = warp_; term < group_.term_count; term += fixed::cross.warps) evaluate_term(buffer, term);
+  evaluate_dense(buffer, first);
+}
+
+inline void CrossBlock::evaluate_term(int buffer, int term) const {
+  const MarginTable margin = margin_of(term);
+  const unsigned last = shared_.windows[term] - 1;
+  const double* x = shared_.staged[buffer][term] + lane_;
+  const double* roots = shared_.staged[buffer][fixed::cross.terms] + lane_;
+  double(*values)[quad_columns] = shared_.values[buffer][term] + lane_;
+  Windows windows = 0;
   constexpr int at_once = 2;  // independent of each other: what hides the latency of one is the other
-  for (int run = warp_; run < runs; run += fixed::cross.warps * at_once) {
+  static_assert(runs_of_chunk % at_once == 0);
+#pragma unroll 1
+  for (int run = 0; run < runs_of_chunk; run += at_once) {
     Four fours[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int mine = run + i * fixed::cross.warps < runs ? run + i * fixed::cross.warps : run;
-      fours[i] = four_of(buffer, mine / runs_of_chunk, mine % runs_of_chunk * warp_threads + lane_);
+      const int row = (run + i) * warp_threads;
+      fours[i] = four_of(margin, x[row], roots[row]);
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const int mine = run + i * fixed::cross.warps;
-      if (mine >= runs) break;
-      double* to = shared_.values[buffer][mine / runs_of_chunk][mine % runs_of_chunk * warp_threads + lane_];
+      double* to = values[(run + i) * warp_threads];
 #pragma unroll
-      for (int a = 0; a < 4; ++a) to[(fours[i].begin + a) % quad_columns] = fours[i].values[a];
+      for (unsigned a = 0; a < 4; ++a) to[(fours[i].first + a) % quad_columns] = fours[i].values[a];
+      const unsigned quad = fours[i].first / quad_columns;
+      windows |= static_cast<Windows>(quad < last ? quad : last) << window_bits * (run + i);
     }
   }
-  evaluate_dense(buffer, first);
-  for (int term = warp_; term < group_.term_count; term += fixed::cross.warps) {
-    if (terms_[term].centre) sort(buffer, term);
-  }
+  if (terms_[term].centre) sort(buffer, term, windows);
 }
 
 inline void CrossBlock::evaluate_dense(int buffer, int first) const {
@@ -282,18 +293,15 @@ inline void CrossBlock::evaluate_dense(int buffer, int first) const {
 }
 
 /// A counting sort of the chunk's rows by the term's windows. Rows of one window come by lane, then by row.
-inline void CrossBlock::sort(int buffer, int term) const {
+inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
   using Counts = std::uint64_t;  // of each window 8 bits
   static_assert(fixed::cross.windows <= 8 && fixed::cross.rows < 256);
-  const int last = shared_.windows[term] - 1;
-  int shift[runs_of_chunk];
+  const auto shift_of = [&](int run) {
+    return static_cast<int>(windows >> window_bits * run & ((1u << window_bits) - 1)) * 8;
+  };
   Counts own = 0;
 #pragma unroll
-  for (int i = 0; i < runs_of_chunk; ++i) {
-    const int quad = place_of(buffer, term, i * warp_threads + lane_).quad();
-    shift[i] = 8 * (quad < last ? quad : last);
-    own += Counts{1} << shift[i];
-  }
+  for (int i = 0; i < runs_of_chunk; ++i) own += Counts{1} << shift_of(i);
   Counts up_to = own;
 #pragma unroll
   for (int distance = 1; distance < warp_threads; distance *= 2) {
@@ -321,12 +329,13 @@ inline void CrossBlock::sort(int buffer, int term) const {
   if (lane_ < 16) order[4 * fours + lane_] = no_row;
 #pragma unroll
   for (int i = 0; i < runs_of_chunk; ++i) {
+    const int shift = shift_of(i);
     int at = begin[0];
 #pragma unroll
-    for (int w = 1; w < fixed::cross.windows; ++w) at = shift[i] == 8 * w ? begin[w] : at;
-    order[at + static_cast<int>(rank >> shift[i] & 255)] =
+    for (int w = 1; w < fixed::cross.windows; ++w) at = shift == 8 * w ? begin[w] : at;
+    order[at + static_cast<int>(rank >> shift & 255)] =
         static_cast<std::uint16_t>((i * warp_threads + lane_) * cross_row_stride);
-    rank += Counts{1} << shift[i];
+    rank += Counts{1} << shift;
   }
 }
 

@@ -14,8 +14,9 @@ namespace tessera::gam {
 inline constexpr int quad_columns = 4;
 /// Columns without a spline, the residual among them, that a group multiplies its splines by.
 inline constexpr int cross_dense_columns = 4;
-/// Of a row's offsets in shared memory, and of the counts of a sort, 8 bits each.
-inline constexpr int cross_rows_limit = 224;
+/// Rows of a chunk: what a sort counts in 8 bits, in steps of two for each lane of a warp.
+inline constexpr int cross_rows_step = 64;
+inline constexpr int cross_rows_limit = 192;
 /// The number of a value's quad is kept in the lowest bits of its mantissa.
 inline constexpr int cross_quads_limit = 7;
 

@@ -142,7 +142,7 @@ class Planner {
   [[nodiscard]] const std::vector<CrossTask>& moments() const noexcept { return moments_; }
 
  private:
-  void find_cubics();
+  void find_common();
   void add_tasks(int centre, std::span<const int> leaves);
   void add_dense(CrossTask& task, std::size_t place, int term, CrossShare& share);
 
@@ -177,11 +177,18 @@ bool Planner::choose_terms() {
     }
   }
   if (terms_.size() < 2) return false;
-  find_cubics();
+  find_common();
   return true;
 }
 
-void Planner::find_cubics() {
+void Planner::find_common() {
+  const auto all = [&](const auto& holds) {
+    return std::all_of(terms_.begin(), terms_.end(), [&](const CrossTerm& term) {
+      return holds(layout_.components[at(term.component)].margin);
+    });
+  };
+  plan_.all_uniform = all([](const MarginTable& margin) { return margin.uniform; });
+  plan_.none_cyclic = all([](const MarginTable& margin) { return !margin.cyclic; });
   for (const CrossTerm& term : terms_) {
     const MarginTable& margin = layout_.components[at(term.component)].margin;
     std::array<double, 16> cubics{};
@@ -295,7 +302,7 @@ void Planner::choose_rows() {
   const int blocks = std::max(1, warps_limit / shape_.warps);
   const std::size_t limit = shared_memory_bytes / at(blocks) - reserved_bytes;
   shape_.rows = cross_rows_limit;
-  while (shape_.rows > 0 && cross_shared_bytes(shape_) > limit) shape_.rows -= 32;
+  while (shape_.rows > 0 && cross_shared_bytes(shape_) > limit) shape_.rows -= cross_rows_step;
   if (shape_.rows > 0) return;
   // So many terms meet in a group that not even few rows fit.
   for (CrossShare* share : {&plan_.sums, &plan_.moments}) {

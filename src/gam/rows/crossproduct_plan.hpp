@@ -43,6 +43,8 @@ class CrossPlan {
   }
 
   CrossShape shape;
+  bool all_uniform = false;  ///< the margins of the terms that take part
+  bool none_cyclic = false;
   /// The cubics of every cell of every term that takes part, as a cell of Margin by powers, if they all have
   /// the same: P-splines do. The kernel has them as constants then.
   std::optional<std::array<double, 16>> cubics;

@@ -132,7 +132,8 @@ std::string crossproduct_constants(const CrossPlan& plan) {
   std::vector<std::string> cubics;
   for (const double value : plan.cubics.value_or(std::array<double, 16>{}))
     cubics.push_back(fmt::format("{:a}", value));
-  text += fmt::format("constexpr bool same_cubics = {};\n", plan.cubics.has_value());
+  text += fmt::format("constexpr bool all_uniform = {}, none_cyclic = {}, same_cubics = {};\n",
+                      plan.all_uniform, plan.none_cyclic, plan.cubics.has_value());
   text += fmt::format("__device__ constexpr double cubics[] = {{{}}};\n", fmt::join(cubics, ", "));
   text += "template <class Do>\nvoid for_each_dense_term(Do&& work) {\n";
   for (const int term : plan.dense_terms) text += fmt::format("  work(Number<{}>{{}});\n", term);

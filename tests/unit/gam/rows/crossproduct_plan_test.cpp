@@ -180,7 +180,7 @@ TEST(CrossPlan, FitsIntoTheSharedMemoryOfItsDevices) {
     const CrossPlan plan(RowLayout(terms_of(components)));
     ASSERT_FALSE(plan.empty()) << count;
     EXPECT_LE(cross_shared_bytes(plan.shape), 227u * 1024) << count;
-    EXPECT_GE(plan.shape.rows, 32) << count;
+    EXPECT_GE(plan.shape.rows, 64) << count;
     EXPECT_LE(plan.shape.warps, 12) << count;
   }
 }

@@ -13,15 +13,15 @@ if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 
-# One job for each core this process may use, as long as each has 1 GiB of memory.
+# One job for each core this process may use, as long as each has 1.5 GiB of memory.
 jobs=$(nproc)
-memory_gib=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo "$jobs")
-((jobs <= memory_gib)) || jobs=$((memory_gib > 0 ? memory_gib : 1))
+memory_jobs=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo 2>/dev/null || echo "$jobs")
+((jobs <= memory_jobs)) || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
 
 # Sources of a library or program are compiled several as one, which takes less time where all of them are.
 configure() {
   say "Configuring build/default"
-  cmake --preset default -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=16
+  cmake --preset default -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=24
 }
 
 build() {

@@ -10,11 +10,9 @@
 #include <utility>
 
 namespace tessera::gam {
-
 namespace {
 
 using base::at;
-using Kind = CrossTask::Kind;
 
 /// Warps of a block at most: their sums fill the registers.
 constexpr int warps_limit = 12;
@@ -81,7 +79,7 @@ std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int ce
   const int quads = std::max(quads_of(terms[at(first)]), quads_of(terms[at(second)]));
   for (int quad = 0; quad < quads; quad += single ? 2 * halves : halves) {
     CrossTask task;
-    task.kind = Kind::pair;
+    task.kind = CrossTask::Kind::pair;
     task.centre = centre;
     task.leaves[0] = first;
     task.leaves[1] = second;
@@ -97,7 +95,7 @@ std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int ce
 
 /// How long a task takes, in tiles.
 int work_of(const CrossTask& task, const CrossShape& shape) {
-  return task.kind == Kind::own_dense || task.kind == Kind::dense ? 1 : shape.tiles;
+  return task.kind == CrossTask::Kind::own_dense || task.kind == CrossTask::Kind::dense ? 1 : shape.tiles;
 }
 
 /// The tasks of a group in the order of their warps, so that the quarters of a multiprocessor, which warps
@@ -245,8 +243,8 @@ void Planner::add_tasks(int centre, std::span<const int> leaves) {
   if (pairs < 2) sums_.push_back(alone);
   CrossTask& with_own = sums_[first];
   CrossTask& with_dense = sums_[pairs > 0 ? first + 1 : first];
-  with_own.kind = pairs > 0 ? Kind::pair_own : Kind::own_dense;
-  if (pairs > 0) with_dense.kind = pairs > 1 ? Kind::pair_dense : Kind::dense;
+  with_own.kind = pairs > 0 ? CrossTask::Kind::pair_own : CrossTask::Kind::own_dense;
+  if (pairs > 0) with_dense.kind = pairs > 1 ? CrossTask::Kind::pair_dense : CrossTask::Kind::dense;
   with_own.own = products_.sums(centre_term, centre_term);
   plan_.sums.forms[products_.index(centre_term, centre_term)] = true;
   const std::size_t residual_place = plan_.dense_terms.size();
@@ -255,7 +253,7 @@ void Planner::add_tasks(int centre, std::span<const int> leaves) {
   add_dense(with_dense, residual_place, residual, plan_.sums);
 
   // Moments are products with a residual of one.
-  alone.kind = Kind::dense;
+  alone.kind = CrossTask::Kind::dense;
   add_dense(alone, residual_place, residual, plan_.moments);
   moments_.push_back(alone);
 }
@@ -281,7 +279,7 @@ void Planner::group(const std::vector<CrossTask>& all, std::size_t tasks_of_grou
     };
     std::vector<CrossTask> own(begin_of(g), begin_of(g + 1));
     for (CrossTask& task : own) {
-      const bool pair = task.kind != Kind::own_dense && task.kind != Kind::dense;
+      const bool pair = task.kind != CrossTask::Kind::own_dense && task.kind != CrossTask::Kind::dense;
       task.centre = place_of(task.centre);
       for (int& leaf : task.leaves) leaf = pair ? place_of(leaf) : task.centre;
       share.terms[at(group.term_begin + task.centre)].centre = true;

@@ -352,7 +352,7 @@ std::size_t cross_shared_bytes(const CrossShape& shape) {
   const std::size_t starts = 2 * terms * at(shape.windows + 1) * sizeof(int);
   constexpr std::size_t alignment = 64;  // at most, of all the members
   // Where the rows were, the warps keep their sums in the end.
-  const std::size_t tiles = at(shape.warps * shape.windows * shape.tiles) * 16 * 8 * sizeof(double);
+  const std::size_t tiles = at(shape.warps) * at(shape.windows) * at(shape.tiles) * 16 * 8 * sizeof(double);
   return std::max(
       tiles, values + staged + at(shape.tables) * sizeof(double) + margins + orders + starts + alignment);
 }

@@ -118,8 +118,8 @@ struct Number {
 
 /// What the kernels of a fit know of the products that matrix units form.
 std::string crossproduct_constants(const CrossPlan& plan) {
-  const std::string begins = array("long long", "sum_value_begins", plan.sums.value_begins) +
-                             array("long long", "moment_value_begins", plan.moments.value_begins);
+  std::string begins = array("long long", "sum_value_begins", plan.sums.value_begins) +
+                       array("long long", "moment_value_begins", plan.moments.value_begins);
   if (plan.empty()) return begins;
   const CrossShape& shape = plan.shape;
   std::string text = "#define TESSERA_ROWS_CROSSPRODUCT\n}\n#include \"gam/rows/crossproduct.hpp\"\n";

@@ -477,6 +477,12 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
   }
 }
 
+/// All threads have what each of them fetched.
+inline void wait_for_fetched() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+}
+
 /// Grid: groups by slices. Dynamic shared memory: a CrossShared.
 extern "C" __global__ void __launch_bounds__(cross_threads)
     form_crossproduct(WaveView wave, CrossView cross) {
@@ -489,14 +495,14 @@ extern "C" __global__ void __launch_bounds__(cross_threads)
   block.fetch(0, 0);
   int buffer = 1;
   for (int first = -rows; first < block.rows(); first += rows) {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
+    wait_for_fetched();
     block.fetch(buffer, first + 2 * rows);
     if (first + rows < block.rows()) block.evaluate_chunk(buffer ^ 1, first + rows);
     if (first >= 0) block.multiply(buffer, task, sums);
     buffer ^= 1;
   }
-  __syncthreads();
+  // What was fetched beyond the slice arrives, as zeros, where the tiles go.
+  wait_for_fetched();
   CrossTiles& tiles = reinterpret_cast<CrossTiles*>(memory)[block.warp()];
   block.keep(sums, tiles);
   block.write(task, tiles);

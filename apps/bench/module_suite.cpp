@@ -32,7 +32,8 @@ ModuleSource kernels_of(const mpi::Communicator& comm, const std::string& name) 
   rows.frame = &frame;
   rows.design = &draft.design;
   rows.family = model.family;
-  return gam::kernel_source(rows, gam::RowLayout(draft.design));
+  const gam::RowLayout layout(draft.design);
+  return gam::kernel_source(rows, layout, gam::CrossPlan(layout));
 }
 
 /// A folder for the length of the suite, of one name on every rank. *Collective.*

@@ -124,6 +124,8 @@ class CrossBlock {
 
   template <bool with_leaves, bool with_own, bool with_dense>
   void multiply_as(int buffer, const CrossTask& task, Sums& sums) const;
+  template <class At>
+  [[nodiscard]] static double of_both_windows(int quad, const At& at);
   [[nodiscard]] static double sum_of(const CrossTiles& tiles, int half, int row, int column);
   [[nodiscard]] static double own_sum(const CrossTiles& tiles, int half, int p, int q);
 
@@ -415,35 +417,33 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   __syncwarp();
 }
 
-/// With column `column` of the centre, which is in the first quad of one window and the second of that
-/// before.
+/// A quad of the centre is the first of one window and the second of that before: what both have of it.
+template <class At>
+double CrossBlock::of_both_windows(int quad, const At& at) {
+  return (quad < fixed::cross.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);
+}
+
+/// With column `column` of the centre.
 inline double CrossBlock::sum_of(const CrossTiles& tiles, int half, int row, int column) {
-  const int w = column / quad_columns;
-  const int place = column % quad_columns;
-  const auto at = [&](int window, int n) { return tiles[window][half / 2][half % 2 * 8 + row][n]; };
-  return (w < fixed::cross.windows ? at(w, place) : 0) + (w > 0 ? at(w - 1, quad_columns + place) : 0);
+  return of_both_windows(column / quad_columns, [&](int window, int begin) {
+    return tiles[window][half / 2][half % 2 * 8 + row][begin + column % quad_columns];
+  });
 }
 
 /// Of columns p and q >= p of the centre.
 inline double CrossBlock::own_sum(const CrossTiles& tiles, int half, int p, int q) {
-  const int w = p / quad_columns;
-  const int row = p % quad_columns;
-  if (q / quad_columns == w) {
-    const double first =
-        w < fixed::cross.windows ? tiles[w][half / 2][half % 2 * 8 + row][q % quad_columns] : 0;
-    const int other = quad_columns + row;
-    return first +
-           (w > 0 ? tiles[w - 1][half / 2][half % 2 * 8 + other][quad_columns + q % quad_columns] : 0);
-  }
-  return tiles[w][half / 2][half % 2 * 8 + row][quad_columns + q % quad_columns];
+  const auto at = [&](int window, int p_begin, int q_begin) {
+    return tiles[window][half / 2][half % 2 * 8 + p_begin + p % quad_columns][q_begin + q % quad_columns];
+  };
+  const int quad = p / quad_columns;
+  if (q / quad_columns != quad) return at(quad, 0, quad_columns);
+  return of_both_windows(quad, [&](int window, int begin) { return at(window, begin, begin); });
 }
 
 inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) const {
-  using Kind = CrossTask::Kind;
   double* partial = wave_.partials + static_cast<std::int64_t>(blockIdx.y) * wave_.width;
   const int columns = terms_[task.centre].columns;
-  const bool pair = task.kind == Kind::pair || task.kind == Kind::pair_own || task.kind == Kind::pair_dense;
-  for (int side = 0; pair && side < 2; ++side) {
+  for (int side = 0; task.has_leaves() && side < 2; ++side) {
     const CrossSums& to = task.pairs[side];
     const int first = task.first_quad[side] * quad_columns;
     int width = task.end_quad[side] * quad_columns;
@@ -456,9 +456,8 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
           sum_of(tiles, other / quad_columns, side * quad_columns + other % quad_columns, column);
     }
   }
-  const int next = pair ? fixed::cross.halves : 0;
-  const bool own = task.kind == Kind::pair_own || task.kind == Kind::own_dense;
-  if (own) {
+  const int next = task.has_leaves() ? fixed::cross.halves : 0;
+  if (task.has_own()) {
     constexpr int farthest = 3;  // of two nonzeros of a row
     for (int i = lane_; i < columns * task.own.centre_step; i += warp_threads) {
       const int p = i / task.own.centre_step;
@@ -466,13 +465,13 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
       partial[task.own.begin + i - farthest] = q >= p && q < columns ? own_sum(tiles, next, p, q) : 0;
     }
   }
-  if (task.kind == Kind::pair_dense || task.kind == Kind::own_dense || task.kind == Kind::dense) {
+  if (task.has_dense()) {
+    const int half = next + (task.has_own() ? 1 : 0);
     for (int i = lane_; i < columns * cross_dense_columns; i += warp_threads) {
       const CrossSums& to = task.dense[i % cross_dense_columns];
       const int column = i / cross_dense_columns;
       if (to.begin >= 0)
-        partial[to.begin + column * to.centre_step] =
-            sum_of(tiles, next + own, i % cross_dense_columns, column);
+        partial[to.begin + column * to.centre_step] = sum_of(tiles, half, i % cross_dense_columns, column);
     }
   }
 }

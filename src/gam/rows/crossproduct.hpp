@@ -9,12 +9,12 @@
 /// same on both sides. crossproduct.cuh has the algorithm.
 namespace tessera::gam {
 
-/// Columns of a spline come in quads: a row's four nonzeros lie in one quad, or in two neighbours, which are
-/// a window.
+/// Columns of a spline come in quads. A row's four nonzeros lie in one quad or in two neighbours: a window.
 inline constexpr int quad_columns = 4;
 /// Columns without a spline, the residual among them, that a group multiplies its splines by.
 inline constexpr int cross_dense_columns = 4;
-/// Rows of a chunk: what a sort counts in 8 bits, in steps of two for each lane of a warp.
+/// Rows of a chunk: a multiple of the step, two for each lane of a warp; at most the limit, since a sort
+/// counts in 8 bits.
 inline constexpr int cross_rows_step = 64;
 inline constexpr int cross_rows_limit = 192;
 /// The number of a value's quad is kept in the lowest bits of its mantissa.
@@ -58,6 +58,14 @@ struct CrossTask {
   CrossSums pairs[2];      ///< with the leaves
   CrossSums own;           ///< other_step counts from the centre's column
   CrossSums dense[cross_dense_columns];
+
+  [[nodiscard]] constexpr bool has_leaves() const {
+    return kind == Kind::pair || kind == Kind::pair_own || kind == Kind::pair_dense;
+  }
+  [[nodiscard]] constexpr bool has_own() const { return kind == Kind::pair_own || kind == Kind::own_dense; }
+  [[nodiscard]] constexpr bool has_dense() const {
+    return kind == Kind::pair_dense || kind == Kind::own_dense || kind == Kind::dense;
+  }
 };
 
 /// Tasks that one CUDA block does together, a warp each, and the terms that they need.

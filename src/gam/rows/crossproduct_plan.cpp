@@ -95,7 +95,7 @@ std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int ce
 
 /// How long a task takes, in tiles.
 int work_of(const CrossTask& task, const CrossShape& shape) {
-  return task.kind == CrossTask::Kind::own_dense || task.kind == CrossTask::Kind::dense ? 1 : shape.tiles;
+  return task.has_leaves() ? shape.tiles : 1;
 }
 
 /// The tasks of a group in the order of their warps, so that the quarters of a multiprocessor, which warps
@@ -279,9 +279,8 @@ void Planner::group(const std::vector<CrossTask>& all, std::size_t tasks_of_grou
     };
     std::vector<CrossTask> own(begin_of(g), begin_of(g + 1));
     for (CrossTask& task : own) {
-      const bool pair = task.kind != CrossTask::Kind::own_dense && task.kind != CrossTask::Kind::dense;
       task.centre = place_of(task.centre);
-      for (int& leaf : task.leaves) leaf = pair ? place_of(leaf) : task.centre;
+      for (int& leaf : task.leaves) leaf = task.has_leaves() ? place_of(leaf) : task.centre;
       share.terms[at(group.term_begin + task.centre)].centre = true;
     }
     group.term_count = static_cast<int>(places.size());

@@ -162,11 +162,11 @@ ModuleSource source_of(std::string_view file, std::string_view what, std::string
 
 }  // namespace
 
-ModuleSource kernel_source(const Rows& rows, const RowLayout& layout) {
+ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross) {
   std::string text = constants(rows, layout, layout.all_products, "gam/rows/wave.hpp");
   text += fmt::format("static_assert(sizeof(WaveView) == {} && sizeof(Task) == {});\n", sizeof(WaveView),
                       sizeof(Task));
-  text += crossproduct_constants(CrossPlan(layout));
+  text += crossproduct_constants(cross);
   return source_of("gam/rows/sum_kernels.cuh", "fit rows", std::move(text));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/rows/crossproduct_plan.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_pass.hpp"
 
@@ -13,8 +14,8 @@ namespace tessera::gam {
 /// The kernels of the device pass (sum_kernels.cuh) for one model: its family, the kinds, sizes and places
 /// of its terms and the variables they read are constants in them. What depends on the data alone, knots
 /// and coefficients, is not, so that a model of another table has the same source. The same on every rank.
-/// The name tells one such source from another.
-[[nodiscard]] ModuleSource kernel_source(const Rows& rows, const RowLayout& layout);
+/// The name tells one such source from another. `cross` is the layout's.
+[[nodiscard]] ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross);
 
 /// As `kernel_source`, the kernel that predicts rows (prediction_kernels.cuh): with standard errors or
 /// without, of the response's mean or of the linear predictor.

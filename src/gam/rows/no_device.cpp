@@ -27,7 +27,7 @@ DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t b
       layout_(layout),
       block_rows_(block_rows),
       cross_(layout),
-      source_(kernel_source(rows, layout)) {}
+      source_(kernel_source(rows, layout, cross_)) {}
 
 DeviceRows::~DeviceRows() = default;
 

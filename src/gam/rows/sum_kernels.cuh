@@ -34,7 +34,11 @@ Slice slice_of(const WaveView& wave, int in_wave) {
   return {begin, end > begin ? static_cast<int>(end - begin) : 0};
 }
 
-#if defined(TESSERA_ROWS_CROSSPRODUCT) && (__CUDA_ARCH__ / 100 == 9 || __CUDA_ARCH__ / 100 == 10)
+// As `CrossPlan::runs_on`.
+#if __CUDA_ARCH__ / 100 != 9 && __CUDA_ARCH__ / 100 != 10
+#undef TESSERA_ROWS_CROSSPRODUCT
+#endif
+#ifdef TESSERA_ROWS_CROSSPRODUCT
 constexpr bool has_crossproduct = true;
 #else
 constexpr bool has_crossproduct = false;
@@ -244,6 +248,6 @@ extern "C" __global__ void accumulate(const double* partials, std::int64_t width
 
 }  // namespace tessera::gam
 
-#if defined(TESSERA_ROWS_CROSSPRODUCT) && (__CUDA_ARCH__ / 100 == 9 || __CUDA_ARCH__ / 100 == 10)
+#ifdef TESSERA_ROWS_CROSSPRODUCT
 #include "gam/rows/crossproduct.cuh"
 #endif

@@ -108,13 +108,27 @@ struct JobRows {
   tessera::gam::Rows rows;
 };
 
+/// The passes of a model by the job's devices, and by a job of CPUs.
+struct BothPasses {
+  BothPasses(const tessera::mpi::Communicator& comm, tessera::Job& job, const Model& model)
+      : host_job(comm, on_cpu()),
+        device_rows(job, model),
+        host_rows(host_job, model),
+        device(job, device_rows.plan, device_rows.rows),
+        host(host_job, host_rows.plan, host_rows.rows) {}
+
+  tessera::Job host_job;
+  JobRows device_rows;
+  JobRows host_rows;
+  RowPass device;
+  RowPass host;
+};
+
 TEST_P(GpuRows, PassesAreTheHostsToRounding) {
   const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 21});
-  tessera::Job host_job(comm_, on_cpu());
-  const JobRows mine(*job_, model);
-  const JobRows host_mine(host_job, model);
-  RowPass device(*job_, mine.plan, mine.rows);
-  RowPass host(host_job, host_mine.plan, host_mine.rows);
+  BothPasses passes(comm_, *job_, model);
+  RowPass& device = passes.device;
+  RowPass& host = passes.host;
 
   const RawSums step = device.step(model.raw_coef);
   ASSERT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
@@ -135,16 +149,12 @@ TEST_P(GpuRows, ProductsOfSplinesAreTheHostsToRoundingAndTheSameBitsOnEveryDevic
   for (const int count : {2, 4, 7, 10}) {
     SCOPED_TRACE(count);
     const Model model = rows_test::make_splines({.family = GetParam(), .rows = row_count, .seed = 27}, count);
-    tessera::Job host_job(comm_, on_cpu());
-    const JobRows mine(*job_, model);
-    const JobRows host_mine(host_job, model);
-    RowPass device(*job_, mine.plan, mine.rows);
-    RowPass host(host_job, host_mine.plan, host_mine.rows);
-    const RawSums step = device.step(model.raw_coef);
+    BothPasses passes(comm_, *job_, model);
+    const RawSums step = passes.device.step(model.raw_coef);
     ASSERT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
-    expect_close(step, host.step(model.raw_coef));
-    expect_close(device.start(), host.start());
-    rows_test::expect_same_bits(device.step(model.raw_coef), step);
+    expect_close(step, passes.host.step(model.raw_coef));
+    expect_close(passes.device.start(), passes.host.start());
+    rows_test::expect_same_bits(passes.device.step(model.raw_coef), step);
     if (job_->devices().empty()) continue;
     const std::size_t devices = job_->devices().size();
     const std::int64_t little = std::int64_t{1} << 22;

@@ -56,8 +56,7 @@ void for_each_sum_of(const CrossPlan& plan, const CrossShare& share, const Cross
   const CrossTerm& centre = terms[task.centre];
   EXPECT_TRUE(centre.centre);
   EXPECT_LE(centre.windows, plan.shape.windows);
-  if (task.kind == CrossTask::Kind::pair || task.kind == CrossTask::Kind::pair_own ||
-      task.kind == CrossTask::Kind::pair_dense) {
+  if (task.has_leaves()) {
     for (int side = 0; side < 2; ++side) {
       const CrossTerm& leaf = terms[task.leaves[side]];
       EXPECT_LE(task.end_quad[side] - task.first_quad[side], plan.shape.halves);
@@ -69,14 +68,13 @@ void for_each_sum_of(const CrossPlan& plan, const CrossShare& share, const Cross
       }
     }
   }
-  if (task.kind == CrossTask::Kind::pair_own || task.kind == CrossTask::Kind::own_dense) {
+  if (task.has_own()) {
     for (int p = 0; p < centre.columns; ++p) {
       for (int q = p; q < std::min(p + 4, centre.columns); ++q)
         use(task.own.begin + p * task.own.centre_step + (q - p));
     }
   }
-  if (task.kind == CrossTask::Kind::pair_dense || task.kind == CrossTask::Kind::own_dense ||
-      task.kind == CrossTask::Kind::dense) {
+  if (task.has_dense()) {
     for (const CrossSums& sums : task.dense) {
       for (int column = 0; sums.begin >= 0 && column < centre.columns; ++column)
         use(sums.begin + column * sums.centre_step);

@@ -22,8 +22,13 @@ using tessera::CompileFailure;
 using tessera::CompileOutcome;
 using tessera::ModuleSource;
 
+ModuleSource source_of(const tessera::gam::Rows& rows, const Model& model) {
+  const RowLayout layout(model.design);
+  return kernel_source(rows, layout, CrossPlan(layout));
+}
+
 ModuleSource source_of(const Model& model) {
-  return kernel_source(model.rows_of(model.frame), RowLayout(model.design));
+  return source_of(model.rows_of(model.frame), model);
 }
 
 const std::string& constants_of(const ModuleSource& source) {
@@ -53,7 +58,7 @@ TEST(RowsSource, CompilesEveryFunctionOfAFamilyOfTheUsersOwn) {
       "name = 'all'\ninverse_link = 'exp(pnorm(eta) - dnorm(-eta))'\nderivative = 'sqrt(abs(eta))^-1.5'\n"
       "variance = 'log1p(expm1(mu))'\ndeviance = 'pmin(y, 1e-300) + pmax(mu, 2) * log(y)^2'\n",
       "test"));
-  const ModuleSource source = kernel_source(rows, RowLayout(model.design));
+  const ModuleSource source = source_of(rows, model);
   EXPECT_NE(source.name, source_of(model).name);
   const auto compiler = tessera::nvrtc_compiler();
   const CompileOutcome outcome = compiler->compile(source, "sm_90");

@@ -112,6 +112,37 @@ bool Family::likelihood_rounds(double y, double weight) const {
   return visit(*this, [&](const auto& family) { return family.likelihood_rounds(y, weight); });
 }
 
+std::size_t Family::first_fault(std::span<const double> responses) const {
+  return visit(*this, [&](const auto& family) {
+    const auto fault = std::ranges::find_if(
+        responses, [&](double y) { return !std::isfinite(y) || family.response_fault(y) != nullptr; });
+    return static_cast<std::size_t>(fault - responses.begin());
+  });
+}
+
+double Family::add_saturated(double sum, std::span<const double> responses, std::span<const double> weights,
+                             double scale, const std::function<double(std::size_t)>& predictor) const {
+  return visit(*this, [&](const auto& family) {
+    const auto add = [&](const auto& weight_of) {
+      for (std::size_t i = 0; i < responses.size(); ++i) {
+        const double y = responses[i];
+        const double weight = weight_of(i);
+        if (!(weight > 0)) continue;
+        if (!family.likelihood_rounds(y, weight)) {
+          sum += family.minus_two_log_likelihood(y, y, weight, scale);
+          continue;
+        }
+        const double mu = family.mean(predictor(i));
+        sum += family.minus_two_log_likelihood(y, mu, weight, scale) - family.deviance(y, mu, weight) / scale;
+      }
+      return sum;
+    };
+    // With one weight for all, what depends on it alone is computed once.
+    return weights.empty() ? add([](std::size_t) { return 1.0; })
+                           : add([&](std::size_t i) { return weights[i]; });
+  });
+}
+
 double Family::aic_scale(double deviance, double rows, double scale) const {
   return visit(*this, [&](const auto& family) { return family.aic_scale(deviance, rows, scale); });
 }

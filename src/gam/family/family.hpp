@@ -3,8 +3,11 @@
 
 #include "gam/family/custom_family.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +54,17 @@ class Family {
   /// rounds, so that its likelihood is not the saturated model's less its deviance.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
+
+  // Of many rows, in a loop of the family's own.
+
+  /// The first of these that cannot be a response; their number if all can.
+  [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
+  /// Adds to `sum`, row by row, what is left of minus twice the log likelihood without the deviance over the
+  /// scale: that of the saturated model. It depends on the mean only of rows whose likelihood rounds:
+  /// `predictor(i)` is asked for theirs. Without `weights` all are 1.
+  [[nodiscard]] double add_saturated(double sum, std::span<const double> responses,
+                                     std::span<const double> weights, double scale,
+                                     const std::function<double(std::size_t)>& predictor) const;
 
   /// CUDA C++ that defines `family`, an object with the parts of a `RowFamily`. It includes list.hpp.
   [[nodiscard]] std::string device_source() const;

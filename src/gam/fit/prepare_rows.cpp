@@ -35,21 +35,35 @@ void make_numeric_response(Variable& response, const Family& family) {
         fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}", response.name,
                     response.levels.size(), family.name(), family.two_levels() ? " or have two levels" : ""));
   }
-  response.numbers.assign(response.codes.begin(), response.codes.end());
+  response.numbers = std::vector<double>(response.codes.begin(), response.codes.end());
   response.codes.clear();
   response.factor = false;
 }
 
+/// `first_fault(numbers)` is the place of the first bad one, or their number. Calls `refuse(number, row)` for
+/// that of the complete rows.
+template <class FirstFault, class Refuse>
+void check_numbers(const Workers& workers, const Frame& frame, const Variable& variable,
+                   const FirstFault& first_fault, const Refuse& refuse) {
+  const std::span<const double> numbers = variable.numbers;
+  for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      const std::size_t fault = first + first_fault(numbers.subspan(first, last - first));
+      if (fault < last) refuse(numbers[fault], frame.rows.begin + static_cast<std::int64_t>(fault) + 1);
+    });
+  });
+}
+
 void check_response(const Workers& workers, const Frame& frame, const Variable& response,
                     const Family& family) {
-  for_each_complete_row(workers, frame, [&](int /*thread*/, std::size_t i) {
-    if (const auto fault = family.response_fault(response.numbers[i])) {
-      throw Error(ErrorCode::input,
-                  fmt::format("response '{}' is {} in data row {}: for the {} family it {}", response.name,
-                              response.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1,
-                              family.name(), *fault));
-    }
-  });
+  const auto refuse = [&](double number, std::int64_t row) {
+    throw Error(ErrorCode::input,
+                fmt::format("response '{}' is {} in data row {}: for the {} family it {}", response.name,
+                            number, row, family.name(), family.response_fault(number).value()));
+  };
+  check_numbers(
+      workers, frame, response, [&](std::span<const double> numbers) { return family.first_fault(numbers); },
+      refuse);
 }
 
 void check_offset(const Variable& offset) {
@@ -61,13 +75,17 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
   if (weights.factor) {
     throw Error(ErrorCode::input, fmt::format("weights '{}' are text: they must be numbers", weights.name));
   }
-  for_each_complete_row(workers, frame, [&](int /*thread*/, std::size_t i) {
-    if (!(weights.numbers[i] >= 0)) {
-      throw Error(ErrorCode::input,
-                  fmt::format("weights '{}' are {} in data row {}: they must not be negative", weights.name,
-                              weights.numbers[i], frame.rows.begin + static_cast<std::int64_t>(i) + 1));
-    }
-  });
+  check_numbers(
+      workers, frame, weights,
+      [](std::span<const double> numbers) {
+        const auto fault = std::ranges::find_if_not(numbers, [](double weight) { return weight >= 0; });
+        return static_cast<std::size_t>(fault - numbers.begin());
+      },
+      [&](double number, std::int64_t row) {
+        throw Error(ErrorCode::input,
+                    fmt::format("weights '{}' are {} in data row {}: they must not be negative", weights.name,
+                                number, row));
+      });
 }
 
 /// Powers of two that bring the response to about 1 where it has a unit that the fit may choose, and the
@@ -78,14 +96,18 @@ void choose_units(const Workers& workers, Rows& rows) {
   const auto number = [&](int variable, std::size_t row) {
     return frame.variables[static_cast<std::size_t>(variable)].numbers[row];
   };
-  const auto extents = extents_of(workers, frame, 2, [&](std::size_t row, std::span<Extent> here) {
-    double level = number(rows.response, row);
-    for (const int offset : rows.offsets) level -= number(offset, row);
-    here[0].add(std::abs(level));
-    here[1].add(rows.prior_weight >= 0 ? number(rows.prior_weight, row) : 1);
-  });
-  if (rows.family.linear()) rows.response_factor = power_of_two_for(extents[0].max);
-  if (rows.prior_weight >= 0) rows.prior_factor = power_of_two_for(extents[1].max);
+  if (rows.family.linear()) {
+    const auto level = [&](std::size_t row, std::span<Extent> here) {
+      double difference = number(rows.response, row);
+      for (const int offset : rows.offsets) difference -= number(offset, row);
+      here[0].add(difference);
+    };
+    const Extent levels = rows.offsets.empty() ? extent_of(workers, frame, rows.response)
+                                               : extents_of(workers, frame, 1, level).front();
+    rows.response_factor = power_of_two_for(levels.size());
+  }
+  if (rows.prior_weight >= 0)
+    rows.prior_factor = power_of_two_for(extent_of(workers, frame, rows.prior_weight).max);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -37,12 +38,12 @@ struct Extent {
   [[nodiscard]] double size() const { return std::max(std::abs(min), std::abs(max)); }
 };
 
-/// *Collective.* Makes each the extent of the values of all ranks.
+/// *Collective.* Makes each the extent of the values of all ranks. A zero has no sign, whichever came first.
 inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
   std::vector<double> ends;
   for (const Extent& one : extents) ends.insert(ends.end(), {-one.min, one.max});
   comm.allreduce(std::span<double>(ends), mpi::Reduction::max);
-  for (std::size_t i = 0; i < extents.size(); ++i) extents[i] = {-ends[2 * i], ends[2 * i + 1]};
+  for (std::size_t i = 0; i < extents.size(); ++i) extents[i] = {0.0 - ends[2 * i], ends[2 * i + 1] + 0.0};
 }
 
 /// *Collective.* Of `count` quantities of the complete rows of the job: `measure(row, extents)` adds those of
@@ -53,9 +54,9 @@ template <class Measure>
   std::vector<std::vector<Extent>> of_threads(base::at(workers.team.size()), std::vector<Extent>(count));
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
     std::vector<Extent> here(count);
-    for (std::size_t row = begin; row < end; ++row) {
-      if (frame.complete[row] != 0) measure(row, std::span(here));
-    }
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      for (std::size_t row = first; row < last; ++row) measure(row, std::span(here));
+    });
     for (std::size_t i = 0; i < count; ++i) of_threads[base::at(thread)][i].add(here[i]);
   });
   std::vector<Extent> extents(count);
@@ -66,12 +67,33 @@ template <class Measure>
   return extents;
 }
 
+/// Of all of these. A comparison waits for the one before it with the same least value, so there are several.
+[[nodiscard]] inline Extent extent_of(std::span<const double> values) {
+  std::array<Extent, 4> lanes;
+  std::size_t i = 0;
+  for (; i + lanes.size() <= values.size(); i += lanes.size()) {
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane].add(values[i + lane]);
+  }
+  for (; i < values.size(); ++i) lanes[0].add(values[i]);
+  for (std::size_t lane = 1; lane < lanes.size(); ++lane) lanes[0].add(lanes[lane]);
+  return lanes[0];
+}
+
 /// *Collective.* Of a numeric variable.
 [[nodiscard]] inline Extent extent_of(const Workers& workers, const Frame& frame, int variable) {
-  const double* numbers = frame.variables[base::at(variable)].numbers.data();
-  return extents_of(workers, frame, 1,
-                    [numbers](std::size_t row, std::span<Extent> one) { one[0].add(numbers[row]); })
-      .front();
+  const std::span<const double> numbers = frame.variables[base::at(variable)].numbers;
+  std::vector<Extent> of_threads(base::at(workers.team.size()));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    Extent here;
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      here.add(extent_of(numbers.subspan(first, last - first)));
+    });
+    of_threads[base::at(thread)].add(here);
+  });
+  Extent extent;
+  for (const Extent& one : of_threads) extent.add(one);
+  unite(workers.comm, std::span(&extent, 1));
+  return extent;
 }
 
 }  // namespace tessera::gam

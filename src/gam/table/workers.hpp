@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tessera::gam {
 
@@ -27,14 +28,17 @@ void for_each_run(const Workers& workers, const Frame& frame, const Work& work) 
       });
 }
 
-/// Calls `work(thread, row)` for each complete row of this rank, in the same way.
+/// Calls `work(begin, end)` for each run of complete rows among these, in order.
 template <class Work>
-void for_each_complete_row(const Workers& workers, const Frame& frame, const Work& work) {
-  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
-    for (std::size_t row = begin; row < end; ++row) {
-      if (frame.complete[row] != 0) work(thread, row);
-    }
-  });
+void for_each_complete_run(const Frame& frame, std::size_t begin, std::size_t end, const Work& work) {
+  const std::uint8_t* complete = frame.complete.data();
+  while (begin < end) {
+    const void* gap = std::memchr(complete + begin, 0, end - begin);
+    const std::size_t up_to =
+        gap == nullptr ? end : static_cast<std::size_t>(static_cast<const std::uint8_t*>(gap) - complete);
+    if (begin < up_to) work(begin, up_to);
+    begin = up_to + 1;
+  }
 }
 
 }  // namespace tessera::gam

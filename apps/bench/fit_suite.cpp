@@ -2,7 +2,6 @@
 #include "fit_suite.hpp"
 
 #include "bam.hpp"
-#include "gam/fit/fit_frame.hpp"
 #include "simulated.hpp"
 
 #include <fmt/core.h>
@@ -11,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <tessera/error.hpp>
+#include <tessera/gam/fit.hpp>
 
 #include "files/standard_error.hpp"
 
@@ -19,25 +19,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void time_one_fit(Job& job, const SimulatedModel& model, const FitSuite& suite, Case& out) {
+void time_one_fit(Job& job, const SimulatedModel& model, const gam::Table& table, Case& out) {
   const mpi::Communicator& comm = job.comm();
   gam::FitOptions options;
   options.family = gam::family(std::string(model.family.name()));
-  const gam::FormulaTerms formula = gam::parse_terms(model.formula());
-  const Plan plan = job.plan(suite.rows, suite.block_rows);
-  gam::Frame frame = model.frame(suite.rows, job.local_range(plan), job.host_team());
-  gam::FitObserver silent;
-  std::vector<gam::PhaseTime> phases;
   comm.barrier();
   const auto start = Clock::now();
-  const gam::FittedModel fitted =
-      gam::fit_frame({job, plan, formula, options, silent, phases}, std::move(frame));
+  const gam::FitResult result = gam::fit(job, gam::parse_formula(model.formula()), table, options);
   const std::chrono::duration<double> elapsed = Clock::now() - start;
-  if (!fitted.converged) {
+  if (!result.model.converged()) {
     throw Error(ErrorCode::not_converged, fmt::format("the fit of {} did not converge", model.name));
   }
   out("tessera", "s").values.push_back(comm.allreduce(elapsed.count(), mpi::Reduction::max));
-  for (const gam::PhaseTime& phase : phases)
+  for (const gam::PhaseTime& phase : result.phases)
     out("tessera: " + phase.name, "s").values.push_back(phase.seconds);
 }
 
@@ -67,8 +61,10 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
       throw Error(ErrorCode::usage, fmt::format("no model '{}': take G4, G10 or B4", name));
     }
     Case out("fit", fmt::format("{}, {} rows", name, suite.rows));
+    const Plan plan = job.plan(suite.rows, suite.block_rows);
+    const gam::Table table = model->table(plan, job.local_range(plan), job.host_team());
     reset_peak_resident();
-    for (int run = 0; run < suite.repeats; ++run) time_one_fit(job, *model, suite, out);
+    for (int run = 0; run < suite.repeats; ++run) time_one_fit(job, *model, table, out);
     out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
     const int threads = threads_of_all(job);
     if (suite.peer) {

@@ -39,7 +39,7 @@ Frame frame_of(const nlohmann::json& columns, int rank, int ranks, bool incomple
             std::find(variable.levels.begin(), variable.levels.end(), value.get<std::string>());
         variable.codes.push_back(static_cast<std::int32_t>(level - variable.levels.begin()));
       } else {
-        variable.numbers.push_back(value.get<double>());
+        variable.numbers.own().push_back(value.get<double>());
       }
       frame.complete.push_back(1);
       if (!incomplete_rows || row % 3 != 0) continue;
@@ -47,7 +47,7 @@ Frame frame_of(const nlohmann::json& columns, int rank, int ranks, bool incomple
       if (variable.factor) {
         variable.codes.push_back(-1);
       } else {
-        variable.numbers.push_back(row % 2 == 0 ? 1e6 : std::numeric_limits<double>::quiet_NaN());
+        variable.numbers.own().push_back(row % 2 == 0 ? 1e6 : std::numeric_limits<double>::quiet_NaN());
       }
     }
     frame.variables.push_back(std::move(variable));

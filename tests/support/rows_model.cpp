@@ -104,7 +104,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
   frame.complete.assign(n, 1);
   frame.variables.resize(columns);
   const auto fill = [&](int column, auto&& draw) {
-    auto& numbers = frame.variables[static_cast<std::size_t>(column)].numbers;
+    auto& numbers = frame.variables[static_cast<std::size_t>(column)].numbers.own();
     for (std::size_t i = 0; i < n; ++i) numbers.push_back(draw());
   };
   const auto fill_codes = [&](int column, int levels) {
@@ -139,7 +139,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
         if (variable.factor) {
           variable.codes[i] = -1;
         } else {
-          variable.numbers[i] = std::numeric_limits<double>::quiet_NaN();
+          variable.numbers.own()[i] = std::numeric_limits<double>::quiet_NaN();
         }
       }
     }
@@ -312,7 +312,7 @@ Model make_splines(const ModelOptions& options, int count) {
     Variable& column = model.frame.variables.emplace_back();
     for (const std::uint8_t complete : model.frame.complete) {
       const double number = uniform(random, -0.05, 1.05);
-      column.numbers.push_back(complete != 0 ? number : std::numeric_limits<double>::quiet_NaN());
+      column.numbers.own().push_back(complete != 0 ? number : std::numeric_limits<double>::quiet_NaN());
     }
     add_term(design, {spline(variable, margin)});
   }
@@ -329,7 +329,7 @@ Frame part_of(const Frame& whole, tessera::Range range) {
   };
   cut(part.complete);
   for (Variable& variable : part.variables) {
-    cut(variable.numbers);
+    cut(variable.numbers.own());
     cut(variable.codes);
   }
   part.rows = range;

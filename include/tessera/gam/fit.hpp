@@ -76,9 +76,10 @@ struct FitResult {
 /// `interrupted` when the job's `JobOptions::stop` was asked, with how to go on; `job_fault` as passes do.
 ///
 /// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
-/// own stream, or on its threads. Memory of a rank: a copy of the columns that the model uses, of a table in
-/// memory too, and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is one pass over the
-/// rows and some p^3 operations on one rank.
+/// own stream, or on its threads. Memory of a rank: the columns that the model uses, but for those of
+/// numbers, which are read where the table has them and must not change meanwhile; and a few p x p matrices
+/// on rank 0 for p coefficients. Cost: an iteration is one pass over the rows and some p^3 operations on one
+/// rank.
 [[nodiscard]] FitResult fit(Job& job, const Formula& formula, const Table& table,
                             const FitOptions& options = {}, FitObserver* observer = nullptr);
 

@@ -19,9 +19,14 @@ namespace {
 /// predictor where the family has its start there.
 std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
-  const auto numbers = [&](int variable) -> const std::vector<double>& {
+  const auto numbers = [&](int variable) -> const Numbers& {
     return frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
+  // Without an offset nothing asks for the difference.
+  if (rows.offsets.empty() && rows.prior_weight < 0) {
+    const Extent response = extent_of(workers, frame, rows.response);
+    return {response, {0, 0}, response};
+  }
   const bool starts_there = rows.family.start() == Start::response;
   const auto extents = extents_of(workers, frame, 3, [&](std::size_t row, std::span<Extent> here) {
     if (rows.prior_weight >= 0 && !(numbers(rows.prior_weight)[row] > 0)) return;

@@ -18,10 +18,9 @@ void DeviceLayout::load(const RowLayout& layout, const Tile& tile) {
 }
 
 template <class T>
-Buffer<T> DeviceColumns::staged(const std::vector<T>& host, std::size_t begin, std::size_t count,
-                                const Tile& tile) {
+Buffer<T> DeviceColumns::staged(const T* host, std::size_t count, const Tile& tile) {
   Buffer<T> buffer = tile.buffers().take<T>(count, tile.stream());
-  staging_.upload(buffer.data(), host.data() + begin, count * sizeof(T), tile.stream());
+  staging_.upload(buffer.data(), host, count * sizeof(T), tile.stream());
   return buffer;
 }
 
@@ -36,7 +35,7 @@ void DeviceColumns::load(const Rows& rows, const Tile& tile) {
     // Given back before others are taken, so that those are the same memory.
     numbers_.clear();
     codes_.clear();
-    complete_ = staged(frame.complete, begin, count, tile);
+    complete_ = staged(frame.complete.data() + begin, count, tile);
     loaded_ = range;
     changed = true;
   }
@@ -45,9 +44,9 @@ void DeviceColumns::load(const Rows& rows, const Tile& tile) {
     const Variable& variable = frame.variables[i];
     if (variable.factor ? codes_.contains(i) : numbers_.contains(i)) continue;
     if (variable.factor)
-      codes_.emplace(i, staged(variable.codes, begin, count, tile));
+      codes_.emplace(i, staged(variable.codes.data() + begin, count, tile));
     else
-      numbers_.emplace(i, staged(variable.numbers, begin, count, tile));
+      numbers_.emplace(i, staged(variable.numbers.data() + begin, count, tile));
     changed = true;
   }
   if (!changed) return;

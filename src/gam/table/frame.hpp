@@ -6,8 +6,11 @@
 #include <tessera/gam/table_options.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,13 +18,52 @@
 
 namespace tessera::gam {
 
+/// The numbers of a variable: its own, or borrowed from a table in memory, which must stay and not change.
+class Numbers {
+ public:
+  Numbers() = default;
+  Numbers(std::vector<double> own)
+      : own_(std::move(own)) {}  // NOLINT(google-explicit-constructor): it is one
+  Numbers(std::initializer_list<double> own) : own_(own) {}
+  [[nodiscard]] static Numbers borrow(std::span<const double> numbers) {
+    Numbers out;
+    out.borrowed_ = numbers;
+    return out;
+  }
+
+  /// To be written to: borrowed numbers are copied first.
+  [[nodiscard]] std::vector<double>& own() {
+    if (!borrowed_.empty()) {
+      own_.assign(borrowed_.begin(), borrowed_.end());
+      borrowed_ = {};
+    }
+    return own_;
+  }
+
+  [[nodiscard]] const double* data() const noexcept { return all().data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return all().size(); }
+  [[nodiscard]] bool empty() const noexcept { return all().empty(); }
+  [[nodiscard]] auto begin() const noexcept { return all().begin(); }
+  [[nodiscard]] auto end() const noexcept { return all().end(); }
+  [[nodiscard]] double operator[](std::size_t row) const noexcept { return data()[row]; }
+  friend bool operator==(const Numbers& a, const Numbers& b) { return std::ranges::equal(a.all(), b.all()); }
+
+ private:
+  [[nodiscard]] std::span<const double> all() const noexcept {
+    return borrowed_.empty() ? std::span(own_) : borrowed_;
+  }
+
+  std::vector<double> own_;
+  std::span<const double> borrowed_;
+};
+
 /// One variable of the model over this rank's rows: numbers, or codes of a factor's levels.
 struct Variable {
   static constexpr std::int32_t missing = -1;  ///< the code of a missing value
   static constexpr std::int32_t unseen = -2;   ///< predicting: the code of a level that the model lacks
   std::string name;                            ///< the expression's text
   bool factor = false;
-  std::vector<double> numbers;      ///< one a row if numeric
+  Numbers numbers;                  ///< one a row if numeric
   std::vector<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
   std::vector<std::string> levels;  ///< the job's levels in byte order, the same on every rank
 };

@@ -31,8 +31,10 @@ constexpr std::size_t runs_between = 16;
 /// Bytes of a frame for each row: the least that a rank needs for its part of the table.
 std::int64_t bytes_per_row(const ReadPlan& plan) {
   std::size_t bytes = sizeof(Frame{}.complete[0]);
-  for (const ReadPlan::PlannedVariable& variable : plan.variables())
-    bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
+  for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
+    if (plan.in_memory(variable).empty())
+      bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
+  }
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -61,7 +63,7 @@ std::vector<FieldCounts> sums_over(const mpi::Communicator& comm, std::vector<Fi
 }
 
 /// Columns for some rows, each made by a thread of its own: the system gives memory page by page as it is
-/// first written to.
+/// first written to. Those that are in memory are borrowed.
 Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team) {
   Frame frame;
   frame.rows = rows;
@@ -75,10 +77,13 @@ Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team) {
     Variable& variable = frame.variables[at(one.begin)];
     variable.name = planned.expression->text;
     variable.factor = plan.is_factor(planned);
+    const std::span<const double> in_memory = plan.in_memory(planned);
     if (variable.factor)
       base::resize_in_huge_pages(variable.codes, at(rows.size()));
+    else if (!in_memory.empty())
+      variable.numbers = Numbers::borrow(in_memory.first(at(rows.size())));
     else
-      base::resize_in_huge_pages(variable.numbers, at(rows.size()));
+      base::resize_in_huge_pages(variable.numbers.own(), at(rows.size()));
   });
   return frame;
 }

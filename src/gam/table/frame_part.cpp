@@ -138,17 +138,24 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
     if (!planned.expression->is_column()) continue;
     Column& column = columns_[at(planned.columns[0])];
     Variable& variable = frame.variables[v];
-    if (variable.factor)
+    if (variable.factor) {
       column.column_of_codes = variable.codes.data();
-    else
-      column.column_of_numbers = variable.numbers.data();
+    } else if (plan.in_memory(planned).empty()) {
+      column.column_to = variable.numbers.own().data();
+      column.column_of_numbers = column.column_to;
+    }
+  }
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const std::span<const double> in_memory = plan.columns()[c].in_memory;
+    if (!in_memory.empty()) columns_[c].column_of_numbers = in_memory.data();
   }
   for (const ReadPlan::PlannedVariable& planned : plan.variables()) {
     for (const int c : planned.columns) {
       Column& column = columns_[at(c)];
       if (column.column_of_numbers != nullptr || column.numbers != nullptr || planned.expression->is_column())
         continue;
-      column.numbers = scratch_.emplace_back(rows_at_once, missing_number).data();
+      column.to = scratch_.emplace_back(rows_at_once, missing_number).data();
+      column.numbers = column.to;
     }
   }
 }
@@ -157,6 +164,7 @@ void FramePart::begin(Range rows) {
   runs_.push_back(rows);
   at_ = at(rows.begin - frame_->rows.begin);
   for (Column& column : columns_) {
+    if (column.column_to != nullptr) column.to = column.column_to + at_;
     if (column.column_of_numbers != nullptr) column.numbers = column.column_of_numbers + at_;
     if (column.column_of_codes != nullptr) column.codes = column.column_of_codes + at_;
   }
@@ -166,7 +174,7 @@ void FramePart::set_missing(std::size_t column) noexcept {
   ++found_[column].counts.missing;
   Column& of = columns_[column];
   if (of.codes != nullptr) of.codes[waiting_] = Variable::missing;
-  if (of.numbers != nullptr) of.numbers[waiting_] = missing_number;
+  if (of.to != nullptr) of.to[waiting_] = missing_number;
 }
 
 Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, std::int64_t row_number) {
@@ -210,7 +218,7 @@ void FramePart::set_field(std::size_t column, std::string_view text, bool quoted
   const FieldKind kind = kind_of(*plan_, core, value && !quoted);
   found.counts.add(kind == FieldKind::not_a_level ? FieldKind::missing : kind);
   if (kind == FieldKind::text && !value) note_stray(column, core, row_number);
-  of.numbers[waiting_] = value && kind != FieldKind::not_a_level ? *value : missing_number;
+  of.to[waiting_] = value && kind != FieldKind::not_a_level ? *value : missing_number;
 }
 
 // The first text where a column holds numbers otherwise; at once an error where it cannot hold anything else.
@@ -228,13 +236,13 @@ void FramePart::note_stray(std::size_t column, std::string_view text, std::int64
 
 void FramePart::set_numbers(std::size_t column, std::span<const double> numbers) noexcept {
   FieldCounts& counts = found_[column].counts;
-  double* const to = columns_[column].numbers + waiting_;
-  std::copy(numbers.begin(), numbers.end(), to);
+  double* const to = columns_[column].to;
+  if (to != nullptr) std::copy(numbers.begin(), numbers.end(), to + waiting_);
   counts.numbers += std::ssize(numbers);
   if (all_finite(numbers)) return;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (!std::isnan(numbers[i])) continue;
-    to[i] = missing_number;  // whatever its bits were
+    if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever its bits were
     --counts.numbers;
     ++counts.missing;
   }
@@ -278,7 +286,7 @@ void FramePart::stop() {
 }
 
 // Where the rows that wait have their values of a variable.
-double* FramePart::numbers_of(std::size_t variable) const noexcept {
+const double* FramePart::numbers_of(std::size_t variable) const noexcept {
   return frame_->variables[variable].numbers.data() + at_;
 }
 
@@ -286,7 +294,7 @@ void FramePart::evaluate(std::size_t variable, std::size_t count) {
   const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
   arguments_.clear();
   for (const int c : planned.columns) arguments_.push_back(columns_[at(c)].numbers);
-  planned.expression->evaluate(arguments_, {numbers_of(variable), count});
+  planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.own().data() + at_, count});
 }
 
 // Looks at the rows that wait, a variable at a time.
@@ -318,6 +326,7 @@ void FramePart::flush() {
   complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
   at_ += count;
   for (Column& column : columns_) {
+    if (column.column_to != nullptr) column.to += count;
     if (column.column_of_numbers != nullptr) column.numbers += count;
     if (column.column_of_codes != nullptr) column.codes += count;
   }

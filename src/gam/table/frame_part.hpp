@@ -144,7 +144,7 @@ class FramePart {
   /// A number without quotes, where the plan has numbers.
   void set_number(std::size_t column, double value) noexcept {
     ++found_[column].counts.numbers;
-    columns_[column].numbers[waiting_] = value;
+    columns_[column].to[waiting_] = value;
   }
   void set_missing(std::size_t column) noexcept;
   /// A field as it stands in the file. Throws `Error(input)` for one that is no number where the request
@@ -157,7 +157,8 @@ class FramePart {
 
   /// Rows that can be set at once.
   [[nodiscard]] std::size_t room() const noexcept { return row_numbers_.size() - waiting_; }
-  /// The next rows of a column: numbers without quotes, or NaN for a missing value.
+  /// The next rows of a column: numbers without quotes, or NaN for a missing value. They are not copied
+  /// where the plan has the column in memory: they are those.
   void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
   /// The next rows of a factor: places among `levels`, which are fields in quotes, or negative for a missing
   /// value. The levels are the same in each call for a column.
@@ -179,19 +180,22 @@ class FramePart {
   [[nodiscard]] std::int64_t stopped_at() const noexcept { return stopped_at_; }
 
  private:
-  /// Where the fields of a column go: into the frame, or where expressions read them from.
+  /// Where the fields of a column go, for the rows that wait: into the frame, into scratch memory that
+  /// expressions read them from, or nowhere where they are in memory.
   struct Column {
-    double* numbers = nullptr;
+    double* to = nullptr;
+    const double* numbers = nullptr;  // where they are then
     std::int32_t* codes = nullptr;
-    double* column_of_numbers = nullptr;                     // of the frame; null: `numbers` is scratch
-    std::int32_t* column_of_codes = nullptr;                 // the same
+    double* column_to = nullptr;  // of all rows; null for scratch memory
+    const double* column_of_numbers = nullptr;
+    std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // what `set_levels` has looked up
   };
 
   Dictionary::Entry look_up(std::size_t column, std::string_view text, std::int64_t row_number);
   void note_stray(std::size_t column, std::string_view text, std::int64_t row_number);
   void flush();
-  [[nodiscard]] double* numbers_of(std::size_t variable) const noexcept;
+  [[nodiscard]] const double* numbers_of(std::size_t variable) const noexcept;
   void evaluate(std::size_t variable, std::size_t count);
   void find_infinity(std::size_t count);
 

@@ -132,7 +132,7 @@ class MemoryTable final : public TableReader {
     return table_.columns[static_cast<std::size_t>(used.position)];
   }
 
-  /// Numbers and levels are what they are, whatever their texts.
+  /// Numbers and levels are what they are, whatever their texts; numbers stay where they are.
   void set_type(ReadPlan& plan, std::size_t c) const {
     const UsedColumn& used = plan.columns()[c];
     const bool factor = factor_of(column_of(used)) != nullptr;
@@ -142,7 +142,10 @@ class MemoryTable final : public TableReader {
     if (!factor && used.text)
       refuse(ErrorCode::input,
              fmt::format("the column '{}' has numbers, but the model has its levels", used.name));
-    if (factor) plan.set_factor(c);
+    if (factor)
+      plan.set_factor(c);
+    else
+      plan.set_in_memory(c, std::get<std::vector<double>>(column_of(used).values));
   }
 
   void scan(Range rows, FrameBuilder& builder) {

@@ -103,6 +103,11 @@ bool ReadPlan::is_factor(const PlannedVariable& variable) const {
   return variable.expression->is_column() && columns_[at(variable.columns[0])].text;
 }
 
+std::span<const double> ReadPlan::in_memory(const PlannedVariable& variable) const {
+  if (!variable.expression->is_column()) return {};
+  return columns_[at(variable.columns[0])].in_memory;
+}
+
 bool ReadPlan::is_missing(std::string_view field) const {
   return std::find(missing_.begin(), missing_.end(), field) != missing_.end();
 }

@@ -18,6 +18,7 @@ struct UsedColumn {
   bool typed = false;       ///< what it is follows from the request, not from its fields
   std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
   const std::vector<std::string>* known_levels = nullptr;  ///< the only levels that are not unseen
+  std::span<const double> in_memory;  ///< this rank's rows, of a table that has them there
 };
 
 /// The variables of a request in terms of the columns of a file. It refers to the request, which must
@@ -40,9 +41,15 @@ class ReadPlan {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// A column of text by itself; all else is numbers.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
+  /// Where the variable is a column that is in memory: its numbers. Else empty.
+  [[nodiscard]] std::span<const double> in_memory(const PlannedVariable& variable) const;
   void set_text(std::size_t column, bool text) { columns_[column].text = text; }
   /// Whatever its fields are.
   void set_factor(std::size_t column) { columns_[column].text = columns_[column].typed = true; }
+  /// The numbers of this rank's rows, which stay as they are.
+  void set_in_memory(std::size_t column, std::span<const double> numbers) {
+    columns_[column].in_memory = numbers;
+  }
   /// True for a field that stands for a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
   /// True if some number does: what reads as one has to be looked at as a text first.

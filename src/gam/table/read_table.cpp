@@ -49,7 +49,7 @@ Table read_table(Job& job, const TableFile& file, const Formula& formula) {
     if (variable.factor)
       table.columns.push_back({name, Factor{std::move(variable.codes), std::move(variable.levels)}});
     else
-      table.columns.push_back({name, std::move(variable.numbers)});
+      table.columns.push_back({name, std::move(variable.numbers.own())});
   }
   return table;
 }

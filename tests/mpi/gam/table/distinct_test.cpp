@@ -23,7 +23,7 @@ Frame part_of(const mpi::Communicator& comm, const std::vector<double>& values,
   frame.rows = uneven_share(comm, frame.file_rows, seed);
   Variable variable;
   variable.name = "x";
-  variable.numbers.assign(values.begin() + frame.rows.begin, values.begin() + frame.rows.end);
+  variable.numbers.own().assign(values.begin() + frame.rows.begin, values.begin() + frame.rows.end);
   frame.complete.assign(complete.begin() + frame.rows.begin, complete.begin() + frame.rows.end);
   frame.complete_rows = std::count(complete.begin(), complete.end(), std::uint8_t{1});
   frame.variables.push_back(variable);

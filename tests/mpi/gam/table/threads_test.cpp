@@ -149,6 +149,7 @@ TEST(Threads, HaveTheColumnsOfATableInMemory) {
   const Range mine = table.plan.range_of(comm.rank());
   const Workers workers{comm, team};
   const Frame frame = open_memory(workers, table)->read(workers, memory_request(), mine);
+  EXPECT_EQ(frame.at("x").numbers.data(), std::get<std::vector<double>>(table.columns[0].values).data());
   for (std::int64_t row = mine.begin; row < mine.end; ++row) {
     const auto i = static_cast<std::size_t>(row);
     const auto at = static_cast<std::size_t>(row - mine.begin);

@@ -40,7 +40,7 @@ Frame far_table() {
     frame.complete_rows += complete ? 1 : 0;
     if (row < frame.rows.begin || row >= frame.rows.end) continue;
     for (std::size_t i = 0; i < numbers.size(); ++i)
-      frame.variables[i].numbers.push_back(complete ? numbers[i] : NAN);
+      frame.variables[i].numbers.own().push_back(complete ? numbers[i] : NAN);
     frame.variables[6].codes.push_back(complete ? f : -1);
     frame.variables[7].codes.push_back(complete ? g : -1);
     frame.complete.push_back(complete ? 1 : 0);
@@ -142,7 +142,7 @@ TEST(Standards, LeaveAVariableThatOthersDetermineAlone) {
   Frame frame = far_table();
   Variable copy = frame.variables[1];
   copy.name = "m";
-  for (double& value : copy.numbers) value = 2 * value;
+  for (double& value : copy.numbers.own()) value = 2 * value;
   frame.variables.push_back(copy);
   HostTeam team(2);
   const Standards standards =

@@ -39,7 +39,7 @@ Frame table() {
     const std::vector<double> values{
         uniform(),      uniform(), 100 + 50 * uniform(), 5.5e6 + 2000 * uniform(), -3e5 + 400 * uniform(),
         uniform() - 0.3};
-    for (std::size_t i = 0; i < values.size(); ++i) frame.variables[i].numbers.push_back(values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) frame.variables[i].numbers.own().push_back(values[i]);
     frame.variables[6].codes.push_back(static_cast<int>(random() % 3));
   }
   return frame;

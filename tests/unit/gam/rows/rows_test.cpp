@@ -63,7 +63,8 @@ TEST(Rows, FactorsOfTheResponseAndTheWeightsAreThoseOfTheColumns) {
   Model scaled = make_model({});
   const Model model = make_model({});
   const auto multiply = [&](int variable, double factor) {
-    for (double& value : scaled.frame.variables[static_cast<std::size_t>(variable)].numbers) value *= factor;
+    for (double& value : scaled.frame.variables[static_cast<std::size_t>(variable)].numbers.own())
+      value *= factor;
   };
   multiply(scaled.response, 0.25);
   for (const int offset : scaled.offsets) multiply(offset, 0.25);
@@ -93,7 +94,7 @@ TEST_P(RowsOfFamily, DevianceIsThatOfAStepWithResidualsOfTheResponse) {
 
   long double sum = 0;
   long double square = 0;
-  const auto numbers = [&](int variable) -> const std::vector<double>& {
+  const auto numbers = [&](int variable) -> const Numbers& {
     return model.frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
   for (std::size_t row = 0; row < model.frame.complete.size(); ++row) {
@@ -127,9 +128,9 @@ TEST_P(RowsOfFamily, BadRowIsCountedAndGivesNothingElse) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   auto& columns = model.frame.variables;
-  columns[static_cast<std::size_t>(model.response)].numbers[7] = nan;
-  columns[static_cast<std::size_t>(model.offsets[1])].numbers[200] = -infinity;
-  columns[0].numbers[299] = infinity;
+  columns[static_cast<std::size_t>(model.response)].numbers.own()[7] = nan;
+  columns[static_cast<std::size_t>(model.offsets[1])].numbers.own()[200] = -infinity;
+  columns[0].numbers.own()[299] = infinity;
   for (const std::size_t row : {7U, 200U, 299U}) without.frame.complete[row] = 0;
   EXPECT_EQ(RowLayout::deviance(reduce(model, PassKind::deviance)).bad_rows, 3);
   EXPECT_EQ(RowLayout::deviance(reduce(model, PassKind::deviance)).deviance,

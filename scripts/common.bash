@@ -20,8 +20,9 @@ memory_jobs=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo 2
 
 # Sources of a library or program are compiled several as one, which takes less time where all of them are.
 configure() {
-  say "Configuring build/default"
-  cmake --preset default -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=24
+  local preset=${1:-default}
+  say "Configuring build/$preset"
+  cmake --preset "$preset" -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=24
 }
 
 build() {

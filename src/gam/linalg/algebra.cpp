@@ -21,4 +21,10 @@ Matrix HostAlgebra::multiply(const Matrix& a, const Matrix& b) const {
   return product;
 }
 
+void HostAlgebra::for_each(int count, const std::function<void(int i, const Algebra& algebra)>& work) const {
+  team_.for_each_block({0, count}, 1, [&](int /*thread*/, Range one) {
+    work(static_cast<int>(one.begin), HostAlgebra(1, check_));
+  });
+}
+
 }  // namespace tessera::gam

@@ -19,18 +19,27 @@ class Algebra {
   /// To be called before other work of the order of a product: throws where the fit is to be given up, as
   /// `multiply` does.
   virtual void go_on() const {}
+  /// Computations that `for_each` makes at once.
+  [[nodiscard]] virtual int at_once() const { return 1; }
+  /// Calls `work(i, algebra)` for each i below `count`, of models so small that a product is not worth more
+  /// than one thread. Each call has an algebra for itself; that of the earliest that throws is rethrown.
+  virtual void for_each(int count, const std::function<void(int i, const Algebra& algebra)>& work) const {
+    for (int i = 0; i < count; ++i) work(i, *this);
+  }
 };
 
 /// On some of the host's threads, in columns whose number is fixed.
 class HostAlgebra final : public Algebra {
  public:
-  /// `check` is called, on the calling thread, before each product: what it throws leaves the algebra.
+  /// `check` is called before each product, by any of the threads: what it throws leaves the algebra.
   explicit HostAlgebra(int threads = 1, std::function<void()> check = {})
       : team_(threads), check_(std::move(check)) {}
   [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
   void go_on() const override {
     if (check_) check_();
   }
+  [[nodiscard]] int at_once() const override { return team_.size(); }
+  void for_each(int count, const std::function<void(int i, const Algebra& algebra)>& work) const override;
 
  private:
   mutable HostTeam team_;

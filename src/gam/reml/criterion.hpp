@@ -21,7 +21,7 @@ namespace tessera::gam {
 ///     auto at = v.evaluate(v.default_start());   // at->value, at->gradient, at->hessian
 ///
 /// Source: Wood, JRSSB 73 (2011), sec. 2 and 3, from the crossproduct as in Wood, Li, Shaddick and
-/// Augustin, JASA 112 (2017), sec. 2. Thread-safe: evaluation changes nothing.
+/// Augustin, JASA 112 (2017), sec. 2. Thread-safe if the algebra is: evaluation changes nothing.
 class RemlCriterion {
  public:
   struct Evaluation {
@@ -36,11 +36,25 @@ class RemlCriterion {
   /// than unpenalised coefficients.
   RemlCriterion(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
                 bool scale_known, const Algebra& algebra);
+  /// The same with other threads or another device to compute with.
+  RemlCriterion(const RemlCriterion& other, const Algebra& algebra)
+      : model_(other.model_),
+        algebra_(algebra),
+        scale_known_(other.scale_known_),
+        bases_(other.bases_),
+        sp_count_(other.sp_count_),
+        unpenalised_(other.unpenalised_),
+        floor_(other.floor_),
+        gram_(other.gram_),
+        gradient_(other.gradient_),
+        base_(other.base_),
+        default_start_(other.default_start_) {}
 
   /// Number of smoothing parameters.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
   /// Number of coefficients.
   [[nodiscard]] int coefficients() const noexcept { return gram_.rows(); }
+  [[nodiscard]] const Algebra& algebra() const noexcept { return algebra_; }
   /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 

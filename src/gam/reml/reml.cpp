@@ -40,7 +40,10 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
     best = descend(criterion, log_sp);
   }
   if (!best) return criterion.solution(log_sp);  // throws, and says why
-  if (search == Search::global) *best = search_elsewhere(criterion, std::move(*best));
+  if (search == Search::global) {
+    const double evaluations = affordable_evaluations(criterion, *best);
+    *best = search_elsewhere(criterion, std::move(*best), evaluations);
+  }
   RemlFit fit = criterion.solution(best->log_sp);
   fit.iterations = best->iterations;
   fit.converged = best->converged;

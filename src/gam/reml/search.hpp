@@ -33,9 +33,14 @@ struct RemlOptimum {
 /// * for a parameter that ended where V is flat, a finite value; for another, infinity;
 /// * the default, and all parameters well above and below it;
 ///
-/// and all parameters are free in each descent. The most promising start comes first. Large models try as
-/// many starts as take a small multiple of the evaluations that the optimum took; small ones try all. The
-/// same bits for the same criterion and optimum.
-[[nodiscard]] RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best);
+/// and all parameters are free in each descent. The most promising start comes first. No descent begins or
+/// goes on after so many `evaluations` in all. Descents from several starts are made at once where the
+/// criterion's algebra has the threads; the bits are those of one after another.
+[[nodiscard]] RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best,
+                                           double evaluations);
+
+/// For `search_elsewhere`: as many as all starts of a small model take; of a large one, a small multiple of
+/// those that its first optimum took.
+[[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion, const RemlOptimum& first);
 
 }  // namespace tessera::gam

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
@@ -30,6 +33,8 @@ constexpr double same_within = 0.1;
 constexpr double operations = 1e10;
 constexpr int share_of_search = 1;
 constexpr int evaluations_a_parameter = 3;
+/// Descents of a model with more coefficients are not made side by side: its products have the threads.
+constexpr int largest_side_by_side = 512;
 
 struct RemlStart {
   int rank = 0;  ///< of its kind: lower is more promising
@@ -125,32 +130,83 @@ bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vect
   return true;
 }
 
+/// The search, whose steps and end are those of one descent after another, however many are made at once.
+class Elsewhere {
+ public:
+  Elsewhere(const RemlCriterion& criterion, RemlOptimum best, double limit)
+      : criterion_(criterion), best_(std::move(best)), limit_(limit) {}
+
+  RemlOptimum search() {
+    if (criterion_.size() > 0) {
+      while (try_all(starts_from(criterion_, best_, evaluations_))) {
+      }
+    }
+    return std::move(best_);
+  }
+
+ private:
+  using Descent = std::optional<RemlOptimum>;
+
+  /// Until a lower optimum takes the place of the best one. False: none did.
+  bool try_all(const std::vector<RemlStart>& starts) {
+    const bool small = criterion_.coefficients() <= largest_side_by_side;
+    const auto step = small ? static_cast<std::size_t>(criterion_.algebra().at_once()) : std::size_t{1};
+    for (std::size_t begin = 0; begin < starts.size(); begin += step) {
+      const std::span some(starts.data() + begin, std::min(step, starts.size() - begin));
+      std::vector<Descent> descents = descend_from(some);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        if (evaluations_ >= limit_) return false;
+        // One that the limit ends is made again by itself, as it knows now how many went before it.
+        const bool ended = i > 0 && descents[i] && evaluations_ + descents[i]->evaluations >= limit_;
+        if (ended) descents[i] = descend_from(criterion_, some[i]);
+        if (take(std::move(descents[i]))) return true;
+      }
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::vector<Descent> descend_from(std::span<const RemlStart> starts) const {
+    if (starts.size() == 1) return {descend_from(criterion_, starts.front())};
+    std::vector<Descent> descents(starts.size());
+    criterion_.algebra().for_each(static_cast<int>(starts.size()), [&](int i, const Algebra& algebra) {
+      const auto index = static_cast<std::size_t>(i);
+      descents[index] = descend_from(RemlCriterion(criterion_, algebra), starts[index]);
+    });
+    return descents;
+  }
+  [[nodiscard]] Descent descend_from(const RemlCriterion& criterion, const RemlStart& start) const {
+    return descend(criterion, start.log_sp, [&](const RemlOptimum& now) {
+      if (is_lower(now.at.value, best_.at)) return false;
+      return evaluations_ + now.evaluations >= limit_ || returns_to(now, best_, criterion.default_start());
+    });
+  }
+
+  /// True if it ended lower than the best.
+  bool take(Descent descent) {
+    if (!descent) return false;
+    evaluations_ += descent->evaluations;
+    // A lower V at which Newton's method does not converge is rounding.
+    if (!is_lower(descent->at.value, best_.at) || (best_.converged && !descent->converged)) return false;
+    best_ = std::move(*descent);
+    return true;
+  }
+
+  const RemlCriterion& criterion_;
+  RemlOptimum best_;
+  double limit_;         ///< of evaluations
+  int evaluations_ = 0;  ///< of descents that count
+};
+
 }  // namespace
 
-RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best) {
+RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best, double evaluations) {
+  return Elsewhere(criterion, std::move(best), evaluations).search();
+}
+
+double affordable_evaluations(const RemlCriterion& criterion, const RemlOptimum& first) {
   const double size = criterion.coefficients();
-  const double affordable = operations / (size * size * size);
-  const int large = share_of_search * best.evaluations + evaluations_a_parameter * criterion.size();
-  const double limit = std::max(affordable, static_cast<double>(large));
-  int evaluations = 0;
-  for (bool lower = criterion.size() > 0; lower;) {
-    lower = false;
-    for (const RemlStart& start : starts_from(criterion, best, evaluations)) {
-      if (evaluations >= limit) return best;
-      auto other = descend(criterion, start.log_sp, [&](const RemlOptimum& now) {
-        if (is_lower(now.at.value, best.at)) return false;
-        return evaluations + now.evaluations >= limit || returns_to(now, best, criterion.default_start());
-      });
-      if (!other) continue;
-      evaluations += other->evaluations;
-      // A lower V at which Newton's method does not converge is rounding.
-      if (!is_lower(other->at.value, best.at) || (best.converged && !other->converged)) continue;
-      best = std::move(*other);
-      lower = true;
-      break;
-    }
-  }
-  return best;
+  const int large = share_of_search * first.evaluations + evaluations_a_parameter * criterion.size();
+  return std::max(operations / (size * size * size), static_cast<double>(large));
 }
 
 }  // namespace tessera::gam

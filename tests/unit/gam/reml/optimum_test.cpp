@@ -47,8 +47,9 @@ struct Case {
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
 
-  [[nodiscard]] RemlFit fit(Search search = Search::global) const {
-    return fit_reml(random.working, random.model.design(), bases, random.scale_known, {}, algebra, search);
+  [[nodiscard]] RemlFit fit(Search search = Search::global) const { return fit(algebra, search); }
+  [[nodiscard]] RemlFit fit(const Algebra& by, Search search = Search::global) const {
+    return fit_reml(random.working, random.model.design(), bases, random.scale_known, {}, by, search);
   }
   [[nodiscard]] std::string told(const std::vector<double>& log_sp) const {
     return fmt::format("seed {}, {}, log sp {:.3f}", seed, random.formula, fmt::join(log_sp, " "));
@@ -170,18 +171,35 @@ TEST(RemlOptimum, TheSameGroupingTwiceEndsInNoSaddle) {
   const auto equal = descend(criterion, criterion.default_start());
   ASSERT_TRUE(equal.has_value());
   EXPECT_NEAR(equal->log_sp[0], equal->log_sp[1], 1e-6);
-  const RemlOptimum optimum = search_elsewhere(criterion, *equal);
+  const RemlOptimum optimum = search_elsewhere(criterion, *equal, affordable_evaluations(criterion, *equal));
   EXPECT_LE(optimum.at.value, equal->at.value);
   for (const double v : symmetric_eigen(optimum.at.hessian).values) EXPECT_GT(v, -1e-6);
 }
 
-TEST(RemlOptimum, TheSameBitsForTheSameInput) {
+TEST(RemlOptimum, TheSameBitsOnAnyNumberOfThreads) {
   for (const std::uint64_t seed : difficult) {
     const Case one(seed);
-    const RemlFit a = one.fit();
-    const RemlFit b = one.fit();
-    EXPECT_EQ(a.log_sp, b.log_sp) << seed;
-    EXPECT_EQ(a.coef, b.coef) << seed;
+    const RemlFit alone = one.fit();
+    for (const int threads : {1, 2, 5, 16}) {
+      const RemlFit fit = one.fit(HostAlgebra(threads));
+      EXPECT_EQ(fit.log_sp, alone.log_sp) << seed << ", " << threads << " threads";
+      EXPECT_EQ(fit.coef, alone.coef) << seed << ", " << threads << " threads";
+    }
+  }
+}
+
+TEST(RemlOptimum, TheSameBitsOnAnyNumberOfThreadsWhereverTheSearchIsCutShort) {
+  const HostAlgebra seven(7);
+  for (const std::uint64_t seed : difficult) {
+    const Case one(seed);
+    const auto first = descend(one.criterion, one.criterion.default_start());
+    ASSERT_TRUE(first) << seed;
+    const RemlCriterion criterion(one.criterion, seven);
+    for (int evaluations = 0; evaluations < 80; ++evaluations) {
+      const RemlOptimum alone = search_elsewhere(one.criterion, *first, evaluations);
+      const RemlOptimum found = search_elsewhere(criterion, *first, evaluations);
+      EXPECT_EQ(found.log_sp, alone.log_sp) << seed << ", " << evaluations << " evaluations";
+    }
   }
 }
 

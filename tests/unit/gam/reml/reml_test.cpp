@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -479,7 +480,7 @@ TEST(FitReml, IsLeftAtWhicheverPlaceItIsGivenUp) {
   const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
   const auto bases = penalty_bases(model.design());
   struct GivenUp {};
-  int left = std::numeric_limits<int>::max();  // places that are still passed
+  std::atomic<int> left = std::numeric_limits<int>::max();  // places that are still passed
   const HostAlgebra algebra(2, [&] {
     if (left-- == 0) throw GivenUp{};
   });

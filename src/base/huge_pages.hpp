@@ -9,17 +9,22 @@
 
 namespace tessera::base {
 
-/// Makes an empty vector as large as this, all zero. The system is asked for pages of 2 MiB where there are
-/// that many bytes: to be given 4 KiB at a time costs more than to fill them.
-template <class T>
-void resize_in_huge_pages(std::vector<T>& values, std::size_t size) {
+/// Asks the system for pages of 2 MiB where memory that nothing was written to has that many bytes: to be
+/// given 4 KiB at a time costs more than to fill them.
+inline void prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
   constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
-  values.reserve(size);
-  const auto begin = reinterpret_cast<std::uintptr_t>(values.data());
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t last = (begin + size * sizeof(T)) / page * page;
+  const std::uintptr_t last = (begin + bytes) / page * page;
   // A kernel without them refuses, and nothing is lost.
   if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+/// Makes an empty vector as large as this, all zero.
+template <class T>
+void resize_in_huge_pages(std::vector<T>& values, std::size_t size) {
+  values.reserve(size);
+  prefer_huge_pages(values.data(), size * sizeof(T));
   values.resize(size);
 }
 

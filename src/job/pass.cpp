@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/huge_pages.hpp"
 #include "job/host_pass.hpp"
 #include "job/state.hpp"
 #include "mpi/check.hpp"
@@ -190,6 +191,10 @@ void Job::run_alive(const std::function<void()>& work) {
   // `work` may end before the first progress callback: see a request that exists already.
   if (its.options.stop != nullptr) its.options.stop->poll();
   its.team().for_each_block({0, 1}, 1, [&](int, Range) { work(); });
+}
+
+void Job::prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
+  base::prefer_huge_pages(memory, bytes);
 }
 
 void Job::run(const Plan& plan, const Pass& pass) {

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -219,6 +220,8 @@ class TESSERA_EXPORT Job {
          .prepare =
              [&] {
                first = local_range(plan).begin;
+               out.reserve(in.size());
+               prefer_huge_pages(out.data(), in.size() * sizeof(Result));
                out.assign(in.size(), Result{});
              },
          .on_device =
@@ -315,6 +318,8 @@ class TESSERA_EXPORT Job {
     std::function<void()> finish = [] {};          ///< after the work, before the vote
   };
   void run(const Plan& plan, const Pass& pass);
+  /// For memory that nothing was written to yet.
+  static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
 

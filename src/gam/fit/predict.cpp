@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/counted.hpp"
+#include "base/huge_pages.hpp"
 
 namespace tessera::gam {
 namespace {
@@ -137,12 +139,17 @@ Predictions predict_from(Job& job, const FittedModel& model, const TableSource& 
                             .covariance = std::move(predictive.covariance),
                             .response = options.response};
   const std::vector<Prediction> predictions = predict_rows(job, out.plan, rows, posterior);
-  out.fit.reserve(predictions.size());
-  if (options.standard_errors) out.standard_errors.reserve(predictions.size());
-  for (const Prediction& prediction : predictions) {
-    out.fit.push_back(prediction.fit);
-    if (options.standard_errors) out.standard_errors.push_back(prediction.se);
-  }
+  std::vector<double>* const columns[] = {&out.fit, &out.standard_errors};
+  job.host_team().for_each_block({0, options.standard_errors ? 2 : 1}, 1, [&](int /*thread*/, Range one) {
+    base::resize_in_huge_pages(*columns[one.begin], predictions.size());
+  });
+  constexpr std::int64_t rows_of_run = 1 << 16;
+  job.host_team().for_each_block({0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
+    for (auto i = static_cast<std::size_t>(run.begin); i < static_cast<std::size_t>(run.end); ++i) {
+      out.fit[i] = predictions[i].fit;
+      if (options.standard_errors) out.standard_errors[i] = predictions[i].se;
+    }
+  });
   return out;
 }
 

@@ -6,16 +6,17 @@
 #include <tessera/job/host_team.hpp>
 #include <tessera/memory/pinned.hpp>
 
-#include <array>
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <vector>
 
 namespace tessera::gam {
 
-/// Copies between pageable memory of the host and one device, in pieces through pinned memory: host threads
-/// copy a piece while the one before it is on the bus. CUDA itself copies pageable memory on one thread, at a
-/// fraction of the bus' rate. Calls are made on the thread of the device's
-/// tile, whose stream is complete when this goes.
+/// Copies between pageable memory of the host and one device, in pieces through pinned memory: each host
+/// thread takes the next piece, copies it while those of other threads are on the bus, and submits it itself.
+/// CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate. Calls are made on the
+/// thread of the device's tile, whose stream is complete when this goes.
 class DeviceStaging {
  public:
   /// Pins some pieces and starts `threads` host threads when it is first used.
@@ -32,13 +33,20 @@ class DeviceStaging {
     PinnedMemory memory;
     std::optional<Event> copied;  ///< complete when the last copy from or to it is
   };
+  /// A thread's own, which it uses in turn.
+  struct Ring {
+    std::vector<Piece> pieces;
+    std::size_t next = 0;
+  };
   void prepare();
-  void copy(void* to, const void* from, std::size_t bytes);
+  /// Calls `work` for each piece of so many bytes on the threads, to which the device's context is bound.
+  void for_each_piece(std::size_t bytes,
+                      const std::function<void(Piece& piece, std::size_t begin, std::size_t size)>& work);
 
   const DeviceContext& context_;
   int threads_;
   std::optional<HostTeam> team_;
-  std::array<Piece, 4> pieces_;
+  std::vector<Ring> rings_;
 };
 
 }  // namespace tessera::gam

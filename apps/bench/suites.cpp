@@ -2,6 +2,7 @@
 // The list of suites: a line to include one, a line to run it.
 #include "claim_suite.hpp"
 #include "fit_suite.hpp"
+#include "gram_suite.hpp"
 #include "module_suite.hpp"
 #include "nccl_suite.hpp"
 #include "partition_suite.hpp"
@@ -25,6 +26,7 @@ std::vector<Suite> all_suites() {
   all.push_back(workspace_suite());
   all.push_back(module_suite());
   all.push_back(nccl_suite());
+  all.push_back(gram_suite());
   all.push_back(fit_suite());
   all.push_back(predict_suite());
   return all;

@@ -117,6 +117,19 @@ TEST(Bench, AFitIsMeasuredWithItsPhases) {
                                              "tessera: reml", "tessera: outline", "tessera peak"}));
 }
 
+TEST(Bench, ACrossproductIsMeasuredBesideDenseOnes) {
+  const ProgramResult result =
+      bench(1, "gram --rows 20000 --models G4 --repeats 1 --threads 2 --device cpu --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::set<std::string> measured;
+  for (const auto& line : lines_of(result.out)) {
+    EXPECT_GT(line.at("minimum"), 0) << line;
+    measured.insert(line.at("what"));
+  }
+  EXPECT_EQ(measured, (std::set<std::string>{"crossproduct", "dgemm", "dsyrk", "X written",
+                                             "(X written + the better product) / crossproduct"}));
+}
+
 TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
   const ProgramResult result =
       run("TESSERA_SIMULATE='*:H200' " + std::string(TESSERA_MPIRUN) + " 2 " + program +

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gram_suite.hpp"
+
+#include "dense_products.hpp"
+#include "gam/design/build_design.hpp"
+#include "gam/rows/row_pass.hpp"
+#include "simulated.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include <tessera/error.hpp>
+
+namespace tessera::bench {
+namespace {
+
+/// X of more is made of fewer rows: what a row takes is the same.
+constexpr std::int64_t max_dense_bytes = std::int64_t{4} << 30;
+
+Measurement& in_ns_a_row(Measurement& measured, std::vector<double> seconds, std::int64_t rows) {
+  for (double& value : seconds) value *= 1e9 / static_cast<double>(rows);
+  measured.values = std::move(seconds);
+  return measured;
+}
+
+void add_peers(Job& job, const GramSuite& suite, int columns, Case& out) {
+  const std::int64_t most = max_dense_bytes / (std::int64_t{sizeof(double)} * columns);
+  const std::int64_t rows = std::min({suite.rows, most, std::int64_t{1} << 30});
+  const auto dense = [&] {
+    if (job.on_host()) return dense_products_on_hosts(rows, columns, job.host_team());
+    DeviceContext& context = job.devices().context_at(0);
+    context.bind();
+    return dense_products_on_device(rows, columns, context.stream());
+  }();
+  const auto measure = [&](const std::string& what, const std::function<void()>& work) {
+    return in_ns_a_row(out(what, "ns a row"), seconds_of(job.comm(), suite.repeats, 1, work), rows);
+  };
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [name, product] : dense.products) best = std::min(best, measure(name, product).median());
+  const double write = measure("X written", dense.write).median();
+  out("(X written + the better product) / crossproduct", "1").values = {
+      (write + best) / out("crossproduct", "ns a row").median()};
+}
+
+}  // namespace
+
+std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
+  const mpi::Communicator& comm = job.comm();
+  std::vector<Measurement> all;
+  for (const std::string& name : suite.models) {
+    const SimulatedModel model = *simulated_model(name);
+    const Plan plan = job.plan(suite.rows, 8192);
+    const gam::Frame frame = model.frame(suite.rows, job.local_range(plan), job.host_team());
+    const gam::DesignDraft draft =
+        gam::draft_design({comm, job.host_team()}, gam::parse_terms(model.formula()), frame, {});
+    gam::Rows rows;
+    rows.frame = &frame;
+    rows.design = &draft.design;
+    rows.family = model.family;
+    gam::RowPass pass(job, plan, rows);
+    const std::vector<double> raw_coef(static_cast<std::size_t>(draft.design.raw_size));
+    Case out("gram", fmt::format("{}, {} rows", name, suite.rows));
+    in_ns_a_row(out("crossproduct", "ns a row"),
+                seconds_of(comm, suite.repeats, 1, [&] { (void)pass.step(raw_coef); }), suite.rows);
+    const bool one_unit = comm.size() == 1 && (job.on_host() || job.devices().size() == 1);
+    // Each smooth's constraint takes a column.
+    if (suite.peer && one_unit) add_peers(job, suite, draft.design.raw_size - model.smooths, out);
+    for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
+  }
+  return all;
+}
+
+Suite gram_suite() {
+  const auto chosen = std::make_shared<GramSuite>();
+  Suite suite;
+  suite.name = "gram";
+  suite.description = "X'WX and X'Wz of smooths by a pass over the columns, beside dense products by BLAS";
+  suite.add_options = [chosen](CLI::App& command) {
+    command.add_option("--rows", chosen->rows, "Rows of the table")
+        ->check(from_to(1, std::int64_t{1} << 40))
+        ->capture_default_str();
+    command.add_option("--models", chosen->models, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"G4", "G10", "B4"}))
+        ->capture_default_str();
+  };
+  suite.run = in_a_job(suite.name, chosen, run_gram_suite);
+  return suite;
+}
+
+}  // namespace tessera::bench

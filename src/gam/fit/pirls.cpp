@@ -200,6 +200,7 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double still = 1e-7;         // of the other rows, while the iteration goes on
   constexpr double almost_still = 1e-3;  // and where it ends
   if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
+  PhaseClock clock(fit_.job.comm(), fit_.phases, "rows", "the search for separation");
   const auto reason = find_separation(fit_.job, rows_, design_.raw_coefficients(end_.coef),
                                       design_.raw_coefficients(last_step_), ends ? almost_still : still);
   if (!reason) return false;

@@ -2,13 +2,18 @@
 #include "gam/fit/separation.hpp"
 
 #include "base/at.hpp"
+#include "gam/rows/chunk.hpp"
+#include "gam/rows/layout.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,45 +44,94 @@ bool counts(const Rows& rows, std::size_t row) {
   return rows.frame->complete[row] != 0 && prior_weight(rows, row) > 0;
 }
 
-/// True if a row's response is a limit of means, its mean is near that, and `step` moves it there.
-bool runs_off(const Rows& rows, std::size_t row, std::span<const double> raw_coef, double step) {
-  const double y = response(rows, row);
-  const Limits limits = rows.family.limits();
-  if (!limits.has(y) || (y == limits.lower ? step > 0 : step < 0)) return false;
-  const double mean = rows.family.mean(linear_predictor(rows, row, raw_coef));
-  return std::abs(mean - y) < near_limit;
-}
-
 /// What a step does to the rows of a rank.
 struct Movement {
-  std::int64_t running = 0;  ///< rows that run off by a large step
-  std::int64_t others = 0;   ///< rows that move, and do not run off
+  std::int64_t running = 0;  ///< rows that run off by a large step; not all of them, where there are others
+  bool others = false;       ///< rows that move, and do not run off
 };
 
+/// Finds the movements of a chunk of rows at a time.
+class Mover {
+ public:
+  Mover(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
+        std::span<const double> raw_step, double still)
+      : rows_(rows),
+        evaluator_(rows, layout),
+        raw_coef_(raw_coef),
+        raw_step_(raw_step),
+        still_(still),
+        terms_(layout.view().term_count),
+        chunk_(layout.view()) {}
+
+  /// Adds those of local rows [begin, end), at most `chunk_rows`.
+  void add(std::size_t begin, std::size_t end, Movement& movement) {
+    evaluator_.gather(chunk_, begin, end);
+    std::fill(chunk_.eta.begin(), chunk_.eta.end(), 0.0);
+    for (int term = 0; term < terms_; ++term) {
+      evaluator_.evaluate_term(term, chunk_);
+      evaluator_.add_predictor(term, raw_step_, chunk_);
+    }
+    step_ = chunk_.eta;
+    bool at_coef = false;
+    for (int r = 0; r < chunk_.count; ++r) {
+      if (!(std::abs(step_[at(r)]) > still_) || !counts(rows_, chunk_.index[at(r)])) continue;
+      if (!at_coef) move_to_coef();
+      at_coef = true;
+      if (!runs_off(r))
+        movement.others = true;
+      else if (std::abs(step_[at(r)]) >= large_step)
+        ++movement.running;
+    }
+  }
+
+ private:
+  void move_to_coef() {
+    chunk_.eta = chunk_.offset;
+    for (int term = 0; term < terms_; ++term) evaluator_.add_predictor(term, raw_coef_, chunk_);
+  }
+  /// True if a row's response is a limit of means, its mean is near that, and the step moves it there.
+  [[nodiscard]] bool runs_off(int r) const {
+    const double y = response(rows_, chunk_.index[at(r)]);
+    const double step = step_[at(r)];
+    const Limits limits = rows_.family.limits();
+    if (!limits.has(y) || (y == limits.lower ? step > 0 : step < 0)) return false;
+    return std::abs(rows_.family.mean(chunk_.eta[at(r)]) - y) < near_limit;
+  }
+
+  const Rows& rows_;
+  RowEvaluator evaluator_;
+  std::span<const double> raw_coef_;
+  std::span<const double> raw_step_;
+  double still_;
+  int terms_;
+  RowChunk chunk_;
+  std::vector<double> step_;
+};
+
+/// *Collective.* Of all ranks. A rank looks no further than the first block with others, for they decide:
+/// while an iteration goes on nearly every row is one.
 Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
+  const RowLayout layout(*rows.design);
   std::vector<Movement> by_thread(at(job.threads()));
+  std::atomic<bool> others = false;
   job.host_team().for_each_block(frame.rows, block_rows, [&](int thread, Range block) {
+    if (others.load(std::memory_order_relaxed)) return;
+    Mover mover(rows, layout, raw_coef, raw_step, still);
     Movement& movement = by_thread[at(thread)];
-    for (std::int64_t unit = block.begin; unit < block.end; ++unit) {
-      const auto row = at(unit - frame.rows.begin);
-      if (!counts(rows, row)) continue;
-      const double step = linear_predictor(frame, *rows.design, row, raw_step);
-      if (!(std::abs(step) > still)) continue;
-      if (!runs_off(rows, row, raw_coef, step))
-        ++movement.others;
-      else if (std::abs(step) >= large_step)
-        ++movement.running;
-    }
+    const std::size_t end = at(block.end - frame.rows.begin);
+    for (std::size_t next = at(block.begin - frame.rows.begin); next < end; next += chunk_rows)
+      mover.add(next, std::min<std::size_t>(end, next + chunk_rows), movement);
+    if (movement.others) others.store(true, std::memory_order_relaxed);
   });
   std::array<std::int64_t, 2> sums{};
   for (const Movement& movement : by_thread) {
     sums[0] += movement.running;
-    sums[1] += movement.others;
+    sums[1] += movement.others ? 1 : 0;
   }
   job.comm().allreduce(std::span<std::int64_t>(sums), mpi::Reduction::sum);
-  return {sums[0], sums[1]};
+  return {sums[0], sums[1] > 0};
 }
 
 /// True if a term's raw columns are indicators of the cells of factors.
@@ -166,7 +220,7 @@ std::optional<std::string> find_separation(const tessera::Job& job, const Rows& 
                                            std::span<const double> raw_coef, std::span<const double> raw_step,
                                            double still) {
   const Movement movement = movement_of(job, rows, raw_coef, raw_step, still);
-  if (movement.running == 0 || movement.others > 0) return std::nullopt;
+  if (movement.running == 0 || movement.others) return std::nullopt;
 
   const Limits limits = rows.family.limits();
   std::vector<std::string> reasons;

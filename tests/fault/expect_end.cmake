@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs LAUNCH PROGRAM with TESSERA_FAULT=FAULT ("none": unset) and fails unless it ends with EXIT_STATUS,
-# within a minute, exactly one line of its output matches LINE, and a "process N" that the output speaks of is
-# dead half a minute later at most.
+# within a minute, exactly one line of its output matches LINE, and the process of a late rank that the output names
+# is dead half a minute later at most.
 if(FAULT STREQUAL "none")
   unset(ENV{TESSERA_FAULT})
 else()
@@ -19,7 +19,7 @@ list(LENGTH matches count)
 if(NOT count EQUAL 1)
   message(FATAL_ERROR "${count} lines match: ${LINE}")
 endif()
-if(output MATCHES "process ([0-9]+)")
+if(output MATCHES "the late rank is process ([0-9]+)")
   set(process /proc/${CMAKE_MATCH_1}/status)
   foreach(second RANGE 30)
     set(state gone)

@@ -23,8 +23,11 @@ bool is_lost = false;
 
 /// By its launcher, before MPI has started.
 bool is_rank_1() {
-  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  return rank != nullptr && std::string(rank) == "1";
+  for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
+    const char* const rank = std::getenv(variable);
+    if (rank != nullptr) return std::string(rank) == "1";
+  }
+  return false;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ inline void prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
   const std::uintptr_t first = (begin + page - 1) / page * page;
   const std::uintptr_t last = (begin + bytes) / page * page;
   // A kernel without them refuses, and nothing is lost.
-  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  if (first < last)
+    (void)::madvise(static_cast<std::byte*>(memory) + (first - begin), last - first, MADV_HUGEPAGE);
 }
 
 /// Makes an empty vector as large as this, all zero.

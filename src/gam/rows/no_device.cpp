@@ -6,6 +6,8 @@
 
 #include <tessera/error.hpp>
 
+#include <utility>
+
 namespace tessera::gam {
 namespace {
 
@@ -22,12 +24,13 @@ std::shared_ptr<DeviceTable> make_device_table(const Job& /*job*/) {
 }
 
 DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
-                       std::shared_ptr<DeviceTable> /*table*/)
+                       std::shared_ptr<DeviceTable> table)
     : rows_(rows),
       layout_(layout),
       block_rows_(block_rows),
       cross_(layout),
-      source_(kernel_source(rows, layout, cross_)) {}
+      source_(kernel_source(rows, layout, cross_)),
+      table_(std::move(table)) {}
 
 DeviceRows::~DeviceRows() = default;
 
@@ -41,12 +44,13 @@ std::int64_t DeviceRows::bytes_per_row() const {
 
 DevicePrediction::DevicePrediction(const Rows& rows, const RowLayout& layout,
                                    std::span<const double> raw_coef, std::span<const double> form,
-                                   bool response, std::shared_ptr<DeviceTable> /*table*/)
+                                   bool response, std::shared_ptr<DeviceTable> table)
     : rows_(rows),
       layout_(layout),
       raw_coef_(raw_coef),
       form_(form),
-      source_(prediction_source(rows, layout, !form.empty(), response)) {}
+      source_(prediction_source(rows, layout, !form.empty(), response)),
+      table_(std::move(table)) {}
 
 void DevicePrediction::predict(const Tile&, std::span<Prediction>) const {
   fail();

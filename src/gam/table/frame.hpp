@@ -22,8 +22,8 @@ namespace tessera::gam {
 class Numbers {
  public:
   Numbers() = default;
-  Numbers(std::vector<double> own)
-      : own_(std::move(own)) {}  // NOLINT(google-explicit-constructor): it is one
+  // They are one: NOLINTNEXTLINE(google-explicit-constructor)
+  Numbers(std::vector<double> own) : own_(std::move(own)) {}
   Numbers(std::initializer_list<double> own) : own_(own) {}
   [[nodiscard]] static Numbers borrow(std::span<const double> numbers) {
     Numbers out;

@@ -114,7 +114,10 @@ TEST(Distinct, GivesTheKnotsThatRGives) {
 TEST(Distinct, CountsTheSameOnAnyThreads) {
   const mpi::Communicator comm = world();
   std::vector<double> values(200'000);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i / 20'000);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t run = i / 20'000;
+    values[i] = static_cast<double>(run);
+  }
   const Frame frame = part_of(comm, values, std::vector<std::uint8_t>(values.size(), 1), 3);
   for (const int threads : {1, 2, 5}) {
     HostTeam team(threads);

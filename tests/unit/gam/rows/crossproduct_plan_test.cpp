@@ -88,7 +88,8 @@ void expect_each_sum_once(const RowLayout& layout, const CrossPlan& plan, const 
   for (const CrossGroup& group : share.groups) {
     EXPECT_LE(group.term_count, plan.shape.terms);
     for (int warp = 0; warp < plan.shape.warps; ++warp) {
-      const CrossTask& task = share.tasks[static_cast<std::size_t>(group.task_begin + warp)];
+      const CrossTask& task =
+          share.tasks.at(static_cast<std::size_t>(group.task_begin) + static_cast<std::size_t>(warp));
       for_each_sum_of(plan, share, group, task,
                       [&](std::int64_t sum) { ++written.at(static_cast<std::size_t>(sum)); });
     }

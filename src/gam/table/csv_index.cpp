@@ -90,6 +90,7 @@ class PieceReader {
 void scan_pieces(HostTeam& team, ByteSource& source, std::size_t buffer_bytes, std::span<const Range> pieces,
                  const BetweenReads& between, std::span<CsvPartScanner> scanners) {
   std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.reserve(static_cast<std::size_t>(team.size()));
   for (int thread = 0; thread < team.size(); ++thread) sources.push_back(source.for_another_thread());
   std::vector<std::optional<PieceReader>> readers(sources.size());
   const std::int64_t step = pieces_between * team.size();
@@ -213,6 +214,7 @@ CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std
   });
 
   std::vector<CsvPartSummary> mine;
+  mine.reserve(scanners.size());
   for (const CsvPartScanner& scanner : scanners) mine.push_back(summary_of(scanner));
   const std::vector<std::size_t> counts = comm.allgather(mine.size());
   const std::size_t position = std::accumulate(counts.begin(), counts.begin() + comm.rank(), std::size_t{0});

@@ -52,10 +52,10 @@ class CsvRowReader {
   std::string path_;
   std::vector<char> buffer_;  // and the padding
   std::size_t filled_ = 0;
-  std::size_t at_ = 0;   // where the next row begins
-  std::int64_t offset_;  // of the buffer's first byte in the file
-  std::int64_t line_;    // at at_
-  std::int64_t end_;     // of what is read
+  std::size_t at_ = 0;       // where the next row begins
+  std::int64_t offset_ = 0;  // of the buffer's first byte in the file
+  std::int64_t line_ = 0;    // at at_
+  std::int64_t end_ = 0;     // of what is read
   bool end_of_file_ = false;
   std::size_t row_begin_ = 0;
   std::size_t row_size_ = 0;

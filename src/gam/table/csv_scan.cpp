@@ -142,6 +142,7 @@ void scan_by_landmarks(const CsvRows& file, Range rows, FrameBuilder& builder) {
     runs.push_back({std::max(rows.begin, marks[mark].row),
                     mark + 1 < marks.size() ? std::min(rows.end, marks[mark + 1].row) : rows.end});
   std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.reserve(static_cast<std::size_t>(builder.team().size()));
   for (int thread = 0; thread < builder.team().size(); ++thread)
     sources.push_back(file.source.for_another_thread());
   std::vector<std::optional<RowScanner>> scanners(sources.size());

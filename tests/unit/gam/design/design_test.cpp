@@ -24,7 +24,6 @@ namespace tessera::gam {
 namespace {
 
 using nlohmann::json;
-using tessera::mpi::Communicator;
 using testing::block_rows;
 using testing::design_of;
 using testing::fixture;

@@ -46,16 +46,16 @@ inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
   for (std::size_t i = 0; i < extents.size(); ++i) extents[i] = {0.0 - ends[2 * i], ends[2 * i + 1] + 0.0};
 }
 
-/// *Collective.* Of `count` quantities of the complete rows of the job: `measure(row, extents)` adds those of
-/// one.
+/// *Collective.* Of `count` quantities of the complete rows of the job: `measure(begin, end, extents)` adds
+/// those of a run of rows.
 template <class Measure>
-[[nodiscard]] std::vector<Extent> extents_of(const Workers& workers, const Frame& frame, std::size_t count,
-                                             const Measure& measure) {
+[[nodiscard]] std::vector<Extent> extents_of_runs(const Workers& workers, const Frame& frame,
+                                                  std::size_t count, const Measure& measure) {
   std::vector<std::vector<Extent>> of_threads(base::at(workers.team.size()), std::vector<Extent>(count));
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
     std::vector<Extent> here(count);
     for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      for (std::size_t row = first; row < last; ++row) measure(row, std::span(here));
+      measure(first, last, std::span(here));
     });
     for (std::size_t i = 0; i < count; ++i) of_threads[base::at(thread)][i].add(here[i]);
   });
@@ -65,6 +65,16 @@ template <class Measure>
   }
   unite(workers.comm, extents);
   return extents;
+}
+
+/// The same by `measure(row, extents)`, for each row.
+template <class Measure>
+[[nodiscard]] std::vector<Extent> extents_of(const Workers& workers, const Frame& frame, std::size_t count,
+                                             const Measure& measure) {
+  return extents_of_runs(workers, frame, count,
+                         [&](std::size_t begin, std::size_t end, std::span<Extent> here) {
+                           for (std::size_t row = begin; row < end; ++row) measure(row, here);
+                         });
 }
 
 /// Of all of these. A comparison waits for the one before it with the same least value, so there are several.
@@ -82,18 +92,11 @@ template <class Measure>
 /// *Collective.* Of a numeric variable.
 [[nodiscard]] inline Extent extent_of(const Workers& workers, const Frame& frame, int variable) {
   const std::span<const double> numbers = frame.variables[base::at(variable)].numbers;
-  std::vector<Extent> of_threads(base::at(workers.team.size()));
-  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
-    Extent here;
-    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      here.add(extent_of(numbers.subspan(first, last - first)));
-    });
-    of_threads[base::at(thread)].add(here);
-  });
-  Extent extent;
-  for (const Extent& one : of_threads) extent.add(one);
-  unite(workers.comm, std::span(&extent, 1));
-  return extent;
+  return extents_of_runs(workers, frame, 1,
+                         [&](std::size_t begin, std::size_t end, std::span<Extent> here) {
+                           here[0].add(extent_of(numbers.subspan(begin, end - begin)));
+                         })
+      .front();
 }
 
 }  // namespace tessera::gam

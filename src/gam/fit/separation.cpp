@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -50,7 +51,7 @@ struct Movement {
   bool others = false;       ///< rows that move, and do not run off
 };
 
-/// Finds the movements of a chunk of rows at a time.
+/// Finds the movements of a thread's rows, a chunk at a time.
 class Mover {
  public:
   Mover(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
@@ -64,7 +65,7 @@ class Mover {
         chunk_(layout.view()) {}
 
   /// Adds those of local rows [begin, end), at most `chunk_rows`.
-  void add(std::size_t begin, std::size_t end, Movement& movement) {
+  void add(std::size_t begin, std::size_t end) {
     evaluator_.gather(chunk_, begin, end);
     std::fill(chunk_.eta.begin(), chunk_.eta.end(), 0.0);
     for (int term = 0; term < terms_; ++term) {
@@ -78,11 +79,12 @@ class Mover {
       if (!at_coef) move_to_coef();
       at_coef = true;
       if (!runs_off(r))
-        movement.others = true;
+        movement_.others = true;
       else if (std::abs(step_[at(r)]) >= large_step)
-        ++movement.running;
+        ++movement_.running;
     }
   }
+  [[nodiscard]] const Movement& movement() const noexcept { return movement_; }
 
  private:
   void move_to_coef() {
@@ -106,6 +108,7 @@ class Mover {
   int terms_;
   RowChunk chunk_;
   std::vector<double> step_;
+  Movement movement_;
 };
 
 /// *Collective.* Of all ranks. A rank looks no further than the first block with others, for they decide:
@@ -114,21 +117,22 @@ Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const 
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
   const RowLayout layout(*rows.design);
-  std::vector<Movement> by_thread(at(job.threads()));
+  std::vector<std::optional<Mover>> movers(at(job.threads()));
   std::atomic<bool> others = false;
   job.host_team().for_each_block(frame.rows, block_rows, [&](int thread, Range block) {
     if (others.load(std::memory_order_relaxed)) return;
-    Mover mover(rows, layout, raw_coef, raw_step, still);
-    Movement& movement = by_thread[at(thread)];
+    std::optional<Mover>& mover = movers[at(thread)];
+    if (!mover) mover.emplace(rows, layout, raw_coef, raw_step, still);
     const std::size_t end = at(block.end - frame.rows.begin);
     for (std::size_t next = at(block.begin - frame.rows.begin); next < end; next += chunk_rows)
-      mover.add(next, std::min<std::size_t>(end, next + chunk_rows), movement);
-    if (movement.others) others.store(true, std::memory_order_relaxed);
+      mover->add(next, std::min<std::size_t>(end, next + chunk_rows));
+    if (mover->movement().others) others.store(true, std::memory_order_relaxed);
   });
   std::array<std::int64_t, 2> sums{};
-  for (const Movement& movement : by_thread) {
-    sums[0] += movement.running;
-    sums[1] += movement.others ? 1 : 0;
+  for (const std::optional<Mover>& mover : movers) {
+    if (!mover) continue;
+    sums[0] += mover->movement().running;
+    sums[1] += mover->movement().others ? 1 : 0;
   }
   job.comm().allreduce(std::span<std::int64_t>(sums), mpi::Reduction::sum);
   return {sums[0], sums[1] > 0};

@@ -177,7 +177,7 @@ struct RemlCriterion::Factored {
 RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
                              const std::vector<BlockBasis>& bases, bool scale_known, const Algebra& algebra)
     : model_(model),
-      algebra_(algebra),
+      algebra_(&algebra),
       scale_known_(scale_known),
       bases_(bases),
       unpenalised_(design.null_space()),
@@ -213,8 +213,8 @@ auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const dou
       for (double& v : penalties.back().diagonal) v *= lambda[0];
       continue;
     }
-    GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, of.algebra_);
-    turn_both(out.gram, basis.begin, graded.rotation, of.algebra_);
+    GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, *of.algebra_);
+    turn_both(out.gram, basis.begin, graded.rotation, *of.algebra_);
     turn_vector(out.gradient, basis.begin, graded.rotation, true);
     turn_vector(out.base, basis.begin, graded.rotation, true);
     for (int j = 0; j < basis.penalties(); ++j) {
@@ -273,7 +273,7 @@ bool RemlCriterion::Factored::solve(const Graded& model, double residual, double
 std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
   Factored at;
   const Factored::Graded graded = at.grade(*this, log_sp);
-  if (!at.factor(graded.gram, algebra_) || !at.solve(graded, model_.residual, floor_)) return std::nullopt;
+  if (!at.factor(graded.gram, *algebra_) || !at.solve(graded, model_.residual, floor_)) return std::nullopt;
   return at;
 }
 
@@ -291,7 +291,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   const auto at = factor(log_sp);
   if (!at) return std::nullopt;
   const auto count = base::at(sp_count_);
-  const auto found = penalty_determinant(bases_, log_sp, algebra_);
+  const auto found = penalty_determinant(bases_, log_sp, *algebra_);
   if (!found) return std::nullopt;
   const PenaltyDeterminant& penalty_det = *found;
   const double phi = scale_of(*at);
@@ -308,7 +308,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   Matrix penalised(static_cast<int>(at->coef.size()), sp_count_);
   std::vector<double> deviance_slope(count);
   std::vector<Matrix> products;  // A S_j
-  algebra_.go_on();
+  algebra_->go_on();
   const Matrix inverse = at->inverse();
   for (std::size_t j = 0; j < count; ++j) {
     const ScaledPenalty& s = at->penalties[j];
@@ -318,7 +318,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
       deviance_slope[j] += at->coef[row] * sb[base::at(i)];
       penalised(s.begin + i, static_cast<int>(j)) = sb[base::at(i)] / at->scale[row];
     }
-    products.push_back(s.after(inverse, algebra_));
+    products.push_back(s.after(inverse, *algebra_));
   }
   const Matrix half = triangular_solve(at->lower, penalised, false);
   const Matrix cross = multiply_tn(half, half);
@@ -357,8 +357,8 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
   const Matrix part = submatrix(inverse, own.begin, own.rank, own.begin, own.rank);
   const Matrix root = root_of(own, penalty_rank(bases_, coordinate));
-  algebra_.go_on();
-  const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_.multiply(part, root)));
+  algebra_->go_on();
+  const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_->multiply(part, root)));
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
 
@@ -381,9 +381,9 @@ std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
                                                  std::span<const int> coordinates) const {
   std::vector<RemlProfile> out;
   const auto at = factor(log_sp);
-  const auto penalty_det = penalty_determinant(bases_, log_sp, algebra_);
+  const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
   if (!at || !penalty_det || coordinates.empty()) return out;
-  algebra_.go_on();
+  algebra_->go_on();
   const Matrix inverse = at->inverse();
   for (const int coordinate : coordinates) {
     out.push_back(profile(*at, inverse, log_sp, coordinate));
@@ -394,7 +394,7 @@ std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
 
 RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
-  const auto penalty_det = penalty_determinant(bases_, log_sp, algebra_);
+  const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
   if (!at || !penalty_det) {
     throw Error(ErrorCode::not_converged,
                 "the penalised crossproduct of the model is not positive definite: the model is too large "
@@ -407,17 +407,17 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   fit.scale = scale_of(*at);
 
   fit.coef = at->coef;
-  algebra_.go_on();
+  algebra_->go_on();
   fit.inverse = at->inverse();
   const auto restore = [&](int begin, const Matrix& u) {
     if (u.empty()) return;
     turn_vector(fit.coef, begin, u, false);
-    turn_both(fit.inverse, begin, transpose(u), algebra_);
+    turn_both(fit.inverse, begin, transpose(u), *algebra_);
   };
   for (const auto& [begin, turn] : at->turns) restore(begin, turn);
   for (const BlockBasis& basis : bases_) restore(basis.begin, basis.rotation);
 
-  const Matrix f = algebra_.multiply(fit.inverse, model_.gram);
+  const Matrix f = algebra_->multiply(fit.inverse, model_.gram);
   const Matrix f_transposed = transpose(f);
   for (int i = 0; i < f.rows(); ++i) {
     fit.edf.push_back(f(i, i));

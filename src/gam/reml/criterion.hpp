@@ -37,24 +37,15 @@ class RemlCriterion {
   RemlCriterion(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
                 bool scale_known, const Algebra& algebra);
   /// The same with other threads or another device to compute with.
-  RemlCriterion(const RemlCriterion& other, const Algebra& algebra)
-      : model_(other.model_),
-        algebra_(algebra),
-        scale_known_(other.scale_known_),
-        bases_(other.bases_),
-        sp_count_(other.sp_count_),
-        unpenalised_(other.unpenalised_),
-        floor_(other.floor_),
-        gram_(other.gram_),
-        gradient_(other.gradient_),
-        base_(other.base_),
-        default_start_(other.default_start_) {}
+  RemlCriterion(const RemlCriterion& other, const Algebra& algebra) : RemlCriterion(other) {
+    algebra_ = &algebra;
+  }
 
   /// Number of smoothing parameters.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
   /// Number of coefficients.
   [[nodiscard]] int coefficients() const noexcept { return gram_.rows(); }
-  [[nodiscard]] const Algebra& algebra() const noexcept { return algebra_; }
+  [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
   /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
@@ -78,7 +69,7 @@ class RemlCriterion {
   [[nodiscard]] double value_of(const Factored& at, double log_det_penalty) const;
 
   const WorkingModel& model_;
-  const Algebra& algebra_;
+  const Algebra* algebra_;
   bool scale_known_;
   const std::vector<BlockBasis>& bases_;
   int sp_count_ = 0;

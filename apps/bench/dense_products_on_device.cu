@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda_check.cuh"
 #include "dense_products.hpp"
+#include "device_work.hpp"
 
 #include <tessera/device/cuda_library.hpp>
 
@@ -31,49 +32,50 @@ __global__ void fill(double* x, std::size_t count) {
 class Dense {
  public:
   Dense(std::int64_t rows, int columns, cudaStream_t stream)
-      : rows_(static_cast<int>(rows)), columns_(columns), stream_(stream), library_("cublas") {
+      : rows_(static_cast<int>(rows)),
+        columns_(columns),
+        stream_(stream),
+        library_("cublas"),
+        x_(bytes()),
+        product_(sizeof(double) * static_cast<std::size_t>(columns) * static_cast<std::size_t>(columns)) {
     const bool complete = library_.find(create_, "cublasCreate_v2") &&
                           library_.find(destroy_, "cublasDestroy_v2") &&
                           library_.find(set_stream_, "cublasSetStream_v2") &&
                           library_.find(gemm_, "cublasDgemm_v2") && library_.find(syrk_, "cublasDsyrk_v2");
     if (!complete) throw Error(ErrorCode::device_absent, "no dense products: " + library_.why_not());
-    const std::size_t product =
-        sizeof(double) * static_cast<std::size_t>(columns) * static_cast<std::size_t>(columns);
-    bench::check(cudaMalloc(&x_, bytes()), "cudaMalloc");
-    bench::check(cudaMalloc(&product_, product), "cudaMalloc");
     constexpr unsigned threads = 256;
     const std::size_t count = bytes() / sizeof(double);
-    fill<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0, stream>>>(x_, count);
+    fill<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0, stream>>>(x(), count);
     bench::check(cudaGetLastError(), "fill");
     check(create_(&handle_), "cublasCreate");
     check(set_stream_(handle_, stream), "cublasSetStream");
   }
   ~Dense() {
     if (handle_ != nullptr) (void)destroy_(handle_);
-    (void)cudaFree(product_);
-    (void)cudaFree(x_);
   }
   Dense(const Dense&) = delete;
   Dense& operator=(const Dense&) = delete;
 
   void write() const {
-    bench::check(cudaMemsetAsync(x_, 0, bytes(), stream_), "cudaMemsetAsync");
+    bench::check(cudaMemsetAsync(x(), 0, bytes(), stream_), "cudaMemsetAsync");
     wait();
   }
   void gemm() const {
-    check(gemm_(handle_, CUBLAS_OP_T, CUBLAS_OP_N, columns_, columns_, rows_, &one_, x_, rows_, x_, rows_,
-                &zero_, product_, columns_),
+    check(gemm_(handle_, CUBLAS_OP_T, CUBLAS_OP_N, columns_, columns_, rows_, &one_, x(), rows_, x(), rows_,
+                &zero_, product(), columns_),
           "cublasDgemm");
     wait();
   }
   void syrk() const {
-    check(syrk_(handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, columns_, rows_, &one_, x_, rows_, &zero_,
-                product_, columns_),
+    check(syrk_(handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, columns_, rows_, &one_, x(), rows_, &zero_,
+                product(), columns_),
           "cublasDsyrk");
     wait();
   }
 
  private:
+  [[nodiscard]] double* x() const { return static_cast<double*>(x_.data()); }
+  [[nodiscard]] double* product() const { return static_cast<double*>(product_.data()); }
   [[nodiscard]] std::size_t bytes() const {
     return sizeof(double) * static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_);
   }
@@ -91,8 +93,8 @@ class Dense {
   decltype(cublasDgemm_v2)* gemm_ = nullptr;
   decltype(cublasDsyrk_v2)* syrk_ = nullptr;
   cublasHandle_t handle_ = nullptr;
-  double* x_ = nullptr;
-  double* product_ = nullptr;
+  DeviceZeros x_;
+  DeviceZeros product_;
 };
 
 }  // namespace

@@ -82,13 +82,7 @@ Suite fit_suite() {
   suite.description =
       "Whole fits of simulated data in memory, beside bam() of R's mgcv where that is installed";
   suite.add_options = [chosen](CLI::App& command) {
-    command.add_option("--rows", chosen->rows, "Rows of the table")
-        ->check(from_to(1, std::int64_t{1} << 40))
-        ->capture_default_str();
-    command.add_option("--models", chosen->models, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
-        ->delimiter(',')
-        ->check(CLI::IsMember({"G4", "G10", "B4"}))
-        ->capture_default_str();
+    add_options_of_models(command, chosen->rows, chosen->models);
     command.add_option("--block-rows", chosen->block_rows, "Rows in which the order of additions is fixed")
         ->check(from_to(1, std::int64_t{1} << 40))
         ->capture_default_str();

@@ -80,13 +80,7 @@ Suite gram_suite() {
   suite.name = "gram";
   suite.description = "X'WX and X'Wz of smooths by a pass over the columns, beside dense products by BLAS";
   suite.add_options = [chosen](CLI::App& command) {
-    command.add_option("--rows", chosen->rows, "Rows of the table")
-        ->check(from_to(1, std::int64_t{1} << 40))
-        ->capture_default_str();
-    command.add_option("--models", chosen->models, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
-        ->delimiter(',')
-        ->check(CLI::IsMember({"G4", "G10", "B4"}))
-        ->capture_default_str();
+    add_options_of_models(command, chosen->rows, chosen->models);
   };
   suite.run = in_a_job(suite.name, chosen, run_gram_suite);
   return suite;

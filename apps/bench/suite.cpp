@@ -37,6 +37,16 @@ CLI::Validator from_to(std::int64_t least, std::int64_t most) {
   return {complaint, fmt::format("[{} - {}]", least, most)};
 }
 
+void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<std::string>& models) {
+  command.add_option("--rows", rows, "Rows of the table")
+      ->check(from_to(1, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command.add_option("--models", models, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"G4", "G10", "B4"}))
+      ->capture_default_str();
+}
+
 JobOptions job_options(const SuiteOptions& options) {
   JobOptions job;
   job.policy = options.policy;

@@ -50,6 +50,9 @@ struct Suite {
 /// A check of a whole number, with one line that says what to give instead.
 [[nodiscard]] CLI::Validator from_to(std::int64_t least, std::int64_t most);
 
+/// `--rows` and `--models`: of which simulated tables a suite measures (see `SimulatedModel`).
+void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<std::string>& models);
+
 /// The options of a job under which a suite measures.
 [[nodiscard]] JobOptions job_options(const SuiteOptions& options);
 

@@ -43,6 +43,16 @@ TEST(Bench, RefusesOnOneLineThatSaysWhatToGive) {
   expect_refused("vote --device tpu", "--device");
 }
 
+/// What lines of JSON have figures of, all above 0.
+std::set<std::string> measured_in(const ProgramResult& result) {
+  std::set<std::string> measured;
+  for (const auto& line : lines_of(result.out)) {
+    EXPECT_GT(line.at("minimum"), 0) << line;
+    measured.insert(line.at("what"));
+  }
+  return measured;
+}
+
 TEST(Bench, MeasuresTheSuitesThatAreNamedAndNoOther) {
   const ProgramResult result = bench(2, "vote claim --repeats 3 --json --device cpu");
   ASSERT_EQ(result.status, 0) << result.err;
@@ -106,28 +116,21 @@ TEST(Bench, AFitIsMeasuredWithItsPhases) {
   const ProgramResult result =
       bench(2, "fit --rows 20000 --repeats 1 --threads 1 --device cpu --no-peer --json");
   ASSERT_EQ(result.status, 0) << result.err;
-  std::set<std::string> measured;
   for (const auto& line : lines_of(result.out)) {
     EXPECT_EQ(line.at("suite"), "fit");
     EXPECT_NE(std::string(line.at("case")).find("20000 rows"), std::string::npos) << line;
-    EXPECT_GT(line.at("minimum"), 0) << line;
-    measured.insert(line.at("what"));
   }
-  EXPECT_EQ(measured, (std::set<std::string>{"tessera", "tessera: read", "tessera: design", "tessera: rows",
-                                             "tessera: reml", "tessera: outline", "tessera peak"}));
+  EXPECT_EQ(measured_in(result),
+            (std::set<std::string>{"tessera", "tessera: read", "tessera: design", "tessera: rows",
+                                   "tessera: reml", "tessera: outline", "tessera peak"}));
 }
 
 TEST(Bench, ACrossproductIsMeasuredBesideDenseOnes) {
   const ProgramResult result =
       bench(1, "gram --rows 20000 --models G4 --repeats 1 --threads 2 --device cpu --json");
   ASSERT_EQ(result.status, 0) << result.err;
-  std::set<std::string> measured;
-  for (const auto& line : lines_of(result.out)) {
-    EXPECT_GT(line.at("minimum"), 0) << line;
-    measured.insert(line.at("what"));
-  }
-  EXPECT_EQ(measured, (std::set<std::string>{"crossproduct", "dgemm", "dsyrk", "X written",
-                                             "(X written + the better product) / crossproduct"}));
+  EXPECT_EQ(measured_in(result), (std::set<std::string>{"crossproduct", "dgemm", "dsyrk", "X written",
+                                                        "(X written + the better product) / crossproduct"}));
 }
 
 TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
@@ -135,25 +138,16 @@ TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
       run("TESSERA_SIMULATE='*:H200' " + std::string(TESSERA_MPIRUN) + " 2 " + program +
           " predict --rows 20000 --model B4 --repeats 1 --threads 1 --no-peer --json");
   ASSERT_EQ(result.status, 0) << result.err;
-  std::set<std::string> measured;
-  for (const auto& line : lines_of(result.out)) {
-    EXPECT_GT(line.at("minimum"), 0) << line;
-    measured.insert(line.at("what"));
-  }
-  EXPECT_EQ(measured, (std::set<std::string>{"means", "with errors", "means, CPU", "with errors, CPU",
-                                             "means / means, CPU", "with errors / with errors, CPU"}));
+  EXPECT_EQ(measured_in(result),
+            (std::set<std::string>{"means", "with errors", "means, CPU", "with errors, CPU",
+                                   "means / means, CPU", "with errors / with errors, CPU"}));
 }
 
 TEST(Bench, KernelsAreMeasuredCompiledAndKept) {
   const ProgramResult result = bench(2, "module --repeats 1 --json --no-peer");
   ASSERT_EQ(result.status, 0) << result.err;
   if (result.err.find("NVRTC is not there") != std::string::npos) GTEST_SKIP() << result.err;
-  std::set<std::string> measured;
-  for (const auto& line : lines_of(result.out)) {
-    measured.insert(line.at("what"));
-    EXPECT_GT(line.at("minimum"), 0) << line;
-  }
-  EXPECT_EQ(measured, (std::set<std::string>{"compiled", "from disk", "from memory"}));
+  EXPECT_EQ(measured_in(result), (std::set<std::string>{"compiled", "from disk", "from memory"}));
 }
 
 }  // namespace

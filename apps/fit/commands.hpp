@@ -39,6 +39,7 @@ struct FitCommand {
   std::string out = "model.json";
   std::string run_report;
   int max_iterations = FitOptions{}.max_iterations;
+  int largest_tested_effect = FitOptions{}.largest_tested_effect;
   std::string checkpoint;
   double time_limit = 0;
   apps::CollectiveTimeout collective_timeout;

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <tessera/tessera.hpp>
 
 #include "base/counted.hpp"
@@ -83,6 +84,11 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command
+      ->add_option("--largest-tested-effect", largest_tested_effect,
+                   "Coefficients of a random effect up to which it is tested: a test costs p^3")
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
+      ->capture_default_str();
+  command
       ->add_option("--checkpoint", checkpoint,
                    "Keep the state here after every iteration; the same command goes on from it")
       ->check(apps::file_name());
@@ -146,6 +152,7 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   options.weights = weights;
   options.residuals = !no_residuals;
   options.max_iterations = max_iterations;
+  options.largest_tested_effect = largest_tested_effect;
   options.checkpoint = checkpoint;
   for (const std::string& text : knots) {
     const auto [given, first] = options.knots.insert(parse_knots(text));

@@ -30,6 +30,9 @@ struct FitOptions {
   /// the working weights
   double step_tolerance = 1e-9;
   int max_iterations = 200;
+  /// Random effects of more coefficients are not tested against a zero variance, as with `re.test = FALSE` of
+  /// mgcv's summary: a test takes several products of p x p matrices. Their statistic and p-value are NaN.
+  int largest_tested_effect = 1000;
   /// A file that keeps the state after every iteration, and from which a later fit of the same model to the
   /// same table goes on, with the bits of one that was never stopped (`Checkpoint`). Empty: none.
   std::string checkpoint{};

@@ -5,19 +5,58 @@
 #include "gam/linalg/submatrix.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace tessera::gam {
 
+namespace {
+
+bool is_identity(const Matrix& a) {
+  if (a.rows() != a.cols()) return false;
+  for (int j = 0; j < a.cols(); ++j) {
+    const auto column = a.column(j);
+    for (int i = 0; i < a.rows(); ++i) {
+      if (column[static_cast<std::size_t>(i)] != (i == j ? 1.0 : 0.0)) return false;
+    }
+  }
+  return true;
+}
+
+/// A block's map, and what it is multiplied by from the left; both empty where it is the identity, as that of
+/// a random effect, whose size allows no product.
+struct BlockMap {
+  explicit BlockMap(const Matrix& block) {
+    if (is_identity(block)) return;
+    map = &block;
+    transposed = transpose(block);
+  }
+  [[nodiscard]] Matrix from_left(Matrix part, const Algebra& algebra) const {
+    return map == nullptr ? std::move(part) : algebra.multiply(transposed, part);
+  }
+  [[nodiscard]] Matrix from_right(Matrix part, const Algebra& algebra) const {
+    return map == nullptr ? std::move(part) : algebra.multiply(part, *map);
+  }
+
+  const Matrix* map = nullptr;
+  Matrix transposed;
+};
+
+}  // namespace
+
 Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
   Matrix gram(design.coef_size, design.coef_size);
-  for (const CoefBlock& a : design.blocks) {
-    const Matrix back = transpose(a.map);
-    for (const CoefBlock& b : design.blocks) {
+  std::vector<BlockMap> maps;
+  for (const CoefBlock& block : design.blocks) maps.emplace_back(block.map);
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const CoefBlock& a = design.blocks[i];
+    for (std::size_t j = 0; j < maps.size(); ++j) {
+      const CoefBlock& b = design.blocks[j];
       if (b.coef_begin > a.coef_begin) continue;
-      const Matrix part = submatrix(raw_gram, a.raw_begin, a.raw_size, b.raw_begin, b.raw_size);
-      const Matrix mapped = algebra.multiply(algebra.multiply(back, part), b.map);
-      assign(gram, a.coef_begin, b.coef_begin, mapped);
-      assign(gram, b.coef_begin, a.coef_begin, transpose(mapped));
+      Matrix part = submatrix(raw_gram, a.raw_begin, a.raw_size, b.raw_begin, b.raw_size);
+      part = maps[j].from_right(maps[i].from_left(std::move(part), algebra), algebra);
+      assign(gram, a.coef_begin, b.coef_begin, part);
+      assign(gram, b.coef_begin, a.coef_begin, transpose(part));
     }
   }
   // A block's product with itself is symmetric but for rounding.

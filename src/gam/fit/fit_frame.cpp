@@ -54,6 +54,7 @@ class FitRun {
     describe();
     take(loop.end());
     loop.solver().bring_to_root(model_.coef);
+    note_untested();
     if (centred_) return_from_centred();
     if (fit_.job.comm().rank() == 0) conclude(loop.solver());
     together(fit_.job.comm(),
@@ -109,6 +110,14 @@ class FitRun {
     return true;
   }
 
+  void note_untested() {
+    std::vector<std::string> untested;
+    for (const CoefBlock& block : model_.design.blocks) {
+      if (is_left_untested(block, fit_.options.largest_tested_effect)) untested.push_back(block.label);
+    }
+    if (!untested.empty()) fit_.observer.note("random effects that are not tested: " + text_of(untested));
+  }
+
   void describe() {
     model_.formula = fit_.formula.text;
     model_.family = fit_.options.family.definition();
@@ -158,7 +167,7 @@ class FitRun {
     model_.covariance = fit.inverse;
     for (double& value : model_.covariance.values()) value *= fit.scale;
     TermTests tests = test_terms(model_.design, fit, gram, !fit_.options.family.definition().scale_is_known(),
-                                 model_.residual_df());
+                                 model_.residual_df(), fit_.options.largest_tested_effect);
     model_.coefficient_tests = std::move(tests.coefficients);
     model_.smooth_tests = std::move(tests.smooths);
   }

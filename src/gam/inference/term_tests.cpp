@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/inference/distributions.hpp"
+#include "gam/linalg/border.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -155,8 +156,7 @@ class RandomEffectTest {
       const int begin = smooth.block->coef_begin;
       const int size = smooth.block->coef_size;
       for (int i = begin; i < begin + size; ++i) random[at(i)] = true;
-      const Matrix columns = submatrix(gram_, 0, gram_.rows(), begin, size);
-      const Matrix added = multiply(columns, multiply_nt(inverse_of(smooth.penalty), columns));
+      const Matrix added = explained_by(begin, smooth.penalty);
       for (std::size_t i = 0; i < added.values().size(); ++i) noisy.values()[i] += added.values()[i];
     }
 
@@ -187,6 +187,21 @@ class RandomEffectTest {
   }
 
  private:
+  /// X'WX S^- X'WX with the rows and columns of S, from `begin` on, between: S is a multiple of the identity,
+  /// but where the effect has lost columns.
+  [[nodiscard]] Matrix explained_by(int begin, const Matrix& penalty) const {
+    const int size = penalty.rows();
+    if (!is_diagonal(penalty, 0, size)) {
+      const Matrix columns = submatrix(gram_, 0, gram_.rows(), begin, size);
+      return multiply(columns, multiply_nt(inverse_of(penalty), columns));
+    }
+    std::vector<int> all(at(gram_.rows()));
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<double> inverse;
+    for (int i = 0; i < size; ++i) inverse.push_back(1 / penalty(i, i));
+    return Border(gram_, begin, size, all).weighted_square(inverse, HostAlgebra());
+  }
+
   struct Smooth {
     const CoefBlock* block;
     Matrix penalty;  ///< sum_j lambda_j S_j
@@ -216,6 +231,11 @@ class RandomEffectTest {
   std::vector<Smooth> smooths_;
 };
 
+/// What its penalty can take to zero.
+bool has_random_effect_test(const CoefBlock& block) {
+  return block.penalty && block.penalty->rank() == block.coef_size && block.determined == 0;
+}
+
 double sum_over(const std::vector<double>& values, const CoefBlock& block) {
   return std::accumulate(values.begin() + block.coef_begin,
                          values.begin() + block.coef_begin + block.coef_size, 0.0);
@@ -230,8 +250,12 @@ CoefficientTest test_coefficient(const std::string& name, double estimate, doubl
           scale_estimated ? student_two_sided(statistic, residual_df) : normal_two_sided(statistic)};
 }
 
+bool is_left_untested(const CoefBlock& block, int largest_tested) {
+  return has_random_effect_test(block) && block.coef_size > largest_tested;
+}
+
 TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gram, bool scale_estimated,
-                     double residual_df) {
+                     double residual_df, int largest_tested) {
   TermTests out;
   const RandomEffectTest test_random_effect(design, fit, gram);
   for (const CoefBlock& block : design.blocks) {
@@ -246,7 +270,10 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gra
       continue;
     }
     Outcome outcome;
-    if (block.penalty->rank() == size && block.determined == 0) {
+    if (is_left_untested(block, largest_tested)) {
+      constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+      outcome = {unknown, unknown, unknown};
+    } else if (has_random_effect_test(block)) {
       outcome = test_random_effect(block, scale_estimated, residual_df);
     } else {
       Matrix covariance = submatrix(fit.inverse, begin, size, begin, size);

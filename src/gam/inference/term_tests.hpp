@@ -6,6 +6,7 @@
 #include "gam/linalg/matrix.hpp"
 #include "gam/reml/working_model.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,14 @@ struct TermTests {
 ///
 /// Source: Wood, Biometrika 100 (2013), 221-228, and Biometrika 100 (2013), 1005-1010. Cost: O(p^3) where
 /// there are several random effects, else O(K^3) for each smooth of K coefficients.
+///
+/// What its penalty can take to zero and has more than `largest_tested` coefficients is not tested: its
+/// statistic, reference df and p-value are NaN.
 [[nodiscard]] TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gram,
-                                   bool scale_estimated, double residual_df);
+                                   bool scale_estimated, double residual_df,
+                                   int largest_tested = std::numeric_limits<int>::max());
+
+/// Whether the block is not tested then.
+[[nodiscard]] bool is_left_untested(const CoefBlock& block, int largest_tested);
 
 }  // namespace tessera::gam

@@ -122,6 +122,11 @@ double dot(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
+void add_multiple(std::span<double> to, double factor, std::span<const double> from) {
+  check_shapes(to.size() == from.size(), "a sum of vectors");
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
+}
+
 double largest(std::span<const double> x) {
   double most = 0;
   for (const double v : x) most = std::max(most, std::abs(v));
@@ -132,6 +137,17 @@ std::vector<double> diagonal_roots(const Matrix& a) {
   std::vector<double> roots;
   for (int i = 0; i < a.rows(); ++i) roots.push_back(a(i, i) > 0 ? std::sqrt(a(i, i)) : 1.0);
   return roots;
+}
+
+bool is_diagonal(const Matrix& a, int begin, int size) {
+  for (int j = 0; j < size; ++j) {
+    const auto column =
+        a.column(begin + j).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size));
+    for (int i = 0; i < size; ++i) {
+      if (i != j && column[static_cast<std::size_t>(i)] != 0) return false;
+    }
+  }
+  return true;
 }
 
 void unscale(Matrix& a, std::span<const double> scale) {

@@ -22,10 +22,14 @@ void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matr
 [[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
 [[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
 [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
+/// to += factor from.
+void add_multiple(std::span<double> to, double factor, std::span<const double> from);
 /// The largest absolute value; 0 of none.
 [[nodiscard]] double largest(std::span<const double> x);
 /// The square roots of the diagonal; 1 for what is not positive.
 [[nodiscard]] std::vector<double> diagonal_roots(const Matrix& a);
+/// True if the block of `size` rows and columns from `begin` on has nothing but its diagonal.
+[[nodiscard]] bool is_diagonal(const Matrix& a, int begin, int size);
 /// D^-1 a D^-1 in place of a, D the diagonal matrix of `scale`.
 void unscale(Matrix& a, std::span<const double> scale);
 /// The Kronecker product: rows (i, k) with k fastest, as in R's `%x%`.

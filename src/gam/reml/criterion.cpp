@@ -19,6 +19,11 @@
 namespace tessera::gam {
 namespace {
 
+/// A diagonal block of fewer coefficients is not worth eliminating.
+constexpr int smallest_eliminated = 100;
+/// A profile decomposes a matrix of the rank of its penalty.
+constexpr int largest_profile = 1000;
+
 /// u' a u for a symmetric matrix whose rows and columns from `begin` on change basis.
 void turn_both(Matrix& a, int begin, const Matrix& u, const Algebra& algebra) {
   if (u.empty()) return;
@@ -36,6 +41,7 @@ void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transp
 /// lambda_j S_j in the coordinates of one evaluation: on `rank` coordinates from `begin` on.
 struct ScaledPenalty {
   int begin = 0;
+  int in_core = 0;  ///< `begin` among those of the core; negative: the eliminated block's
   int rank = 0;
   std::vector<double> diagonal;  ///< or
   Matrix dense;
@@ -52,9 +58,10 @@ struct ScaledPenalty {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] *= diagonal[i];
     return out;
   }
-  /// The columns A(., own coordinates) lambda_j S_j.
+  [[nodiscard]] bool is_eliminated() const noexcept { return in_core < 0; }
+  /// The columns A(., own coordinates) lambda_j S_j, A over the core.
   [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const {
-    Matrix out = submatrix(a, 0, a.rows(), begin, rank);
+    Matrix out = submatrix(a, 0, a.rows(), in_core, rank);
     if (!dense.empty()) return algebra.multiply(out, dense);
     for (int j = 0; j < rank; ++j) {
       for (double& v : out.column(j)) v *= diagonal[base::at(j)];
@@ -67,7 +74,7 @@ struct ScaledPenalty {
 double trace_of_product(const Matrix& tj, const ScaledPenalty& j, const Matrix& tk, const ScaledPenalty& k) {
   double sum = 0;
   for (int l = 0; l < j.rank; ++l) {
-    for (int i = 0; i < k.rank; ++i) sum += tj(k.begin + i, l) * tk(j.begin + l, i);
+    for (int i = 0; i < k.rank; ++i) sum += tj(k.in_core + i, l) * tk(j.in_core + l, i);
   }
   return sum;
 }
@@ -140,59 +147,113 @@ double smallest_sum_of_squares(const WorkingModel& model) {
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
 
+/// The largest block that is worth eliminating, or null: diagonal in X'WX and in its penalty.
+const BlockBasis* block_to_eliminate(const Matrix& gram, const std::vector<BlockBasis>& bases) {
+  const BlockBasis* largest = nullptr;
+  for (const BlockBasis& basis : bases) {
+    if (basis.size < smallest_eliminated || (largest != nullptr && basis.size <= largest->size)) continue;
+    const bool diagonal_penalty = basis.rotation.empty() && basis.dense.empty() && basis.rank == basis.size;
+    if (diagonal_penalty && is_diagonal(gram, basis.begin, basis.size)) largest = &basis;
+  }
+  return largest;
+}
+
+/// F = A^-1 X'WX, of which the diagonals of F and FF are degrees of freedom. X'WX of random effects is
+/// sparse.
+Matrix influence(const Matrix& inverse, const Matrix& gram, const Algebra& algebra) {
+  const auto values = gram.values();
+  const auto zeros = std::ranges::count(values, 0.0);
+  if (zeros < std::ssize(values) / 8 * 7) return algebra.multiply(inverse, gram);
+  Matrix product(inverse.rows(), gram.cols());
+  constexpr int columns_at_once = 64;
+  algebra.for_each((gram.cols() + columns_at_once - 1) / columns_at_once, [&](int part, const Algebra&) {
+    const int begin = part * columns_at_once;
+    for (int j = begin; j < std::min(gram.cols(), begin + columns_at_once); ++j) {
+      const auto from = gram.column(j);
+      for (int k = 0; k < gram.rows(); ++k) {
+        if (from[base::at(k)] != 0) add_multiple(product.column(j), from[base::at(k)], inverse.column(k));
+      }
+    }
+  });
+  return product;
+}
+
 }  // namespace
 
-/// X'WX + S factored at one point, in the coordinates graded for it.
-struct RemlCriterion::Factored {
-  /// The working model in these coordinates.
-  struct Graded {
-    Matrix gram;
-    std::vector<double> gradient;
-    std::vector<double> base;
-  };
+std::vector<double> RemlCriterion::Coordinates::times(std::span<const double> x) const {
+  const auto first = x.first(diagonal.size());
+  const auto rest = x.subspan(diagonal.size());
+  std::vector<double> out = multiply(core, rest);
+  if (diagonal.empty()) return out;
+  const std::vector<double> beside = border.transposed_times(first);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] += beside[i];
+  std::vector<double> own = border.times(rest);
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] += diagonal[i] * first[i];
+  out.insert(out.begin(), own.begin(), own.end());
+  return out;
+}
 
+void RemlCriterion::Coordinates::turn(int begin, const Matrix& u, const Algebra& algebra) {
+  if (u.empty()) return;
+  turn_both(core, begin - eliminated(), u, algebra);
+  turn_vector(gradient, begin, u, true);
+  turn_vector(base, begin, u, true);
+  if (!diagonal.empty()) border.turn(begin - eliminated(), u, algebra);
+}
+
+/// X'WX + S factored at one point, in the coordinates graded for it: D of the eliminated block is its
+/// diagonal, and the Schur complement B - C' D^-1 C of it is E L L' E.
+struct RemlCriterion::Factored {
   std::vector<ScaledPenalty> penalties;
   std::vector<std::pair<int, Matrix>> turns;  ///< what graded the blocks of several penalties
-  std::vector<double> scale;                  ///< D: X'WX + S = D L L' D, D the root of the diagonal
+  std::optional<Coordinates> graded;          ///< the working model where there are such turns
+  std::vector<double> diagonal;               ///< D
+  std::vector<double> scale;                  ///< E, the root of the complement's diagonal
   Matrix lower;                               ///< L
   std::vector<double> coef;
   double deviance = 0;  ///< RSS + b'Sb
   double log_det = 0;   ///< log|X'WX + S|
 
-  /// D^-1 L'^-1 L^-1 D^-1.
-  [[nodiscard]] Matrix inverse() const {
+  /// The block of the inverse over the core: E^-1 L'^-1 L^-1 E^-1.
+  [[nodiscard]] Matrix core_inverse() const {
     Matrix a = cholesky_inverse(lower);
     unscale(a, scale);
     return a;
   }
+  /// E^-1 (b - C' D^-1 b), the right-hand side of the core.
+  [[nodiscard]] std::vector<double> reduced(const Coordinates& model, std::span<const double> b) const;
+  /// (X'WX + S)^-1 b.
+  [[nodiscard]] std::vector<double> solve(const Coordinates& model, std::span<const double> b) const;
+  [[nodiscard]] const ScaledPenalty* of_eliminated() const;
 
-  /// Finds the coordinates, and the penalties in them.
-  [[nodiscard]] Graded grade(const RemlCriterion& of, std::span<const double> log_sp);
+  /// Finds the coordinates, and the penalties in them. Returns the working model there.
+  [[nodiscard]] const Coordinates& grade(const RemlCriterion& of, std::span<const double> log_sp);
   /// False if X'WX + S is not positive definite.
-  [[nodiscard]] bool factor(const Matrix& gram, const Algebra& algebra);
+  [[nodiscard]] bool factor(const Coordinates& model, const Algebra& algebra);
   /// False if the deviance is not finite.
-  [[nodiscard]] bool solve(const Graded& model, double residual, double least_deviance);
+  [[nodiscard]] bool solve_for_coef(const Coordinates& model, double residual, double least_deviance);
 };
 
 RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
                              const std::vector<BlockBasis>& bases, bool scale_known, const Algebra& algebra)
-    : model_(model),
+    : working_(model),
       algebra_(&algebra),
       scale_known_(scale_known),
       bases_(bases),
-      unpenalised_(design.null_space()),
-      gram_(model.gram),
-      gradient_(model.gradient),
-      base_(model.base) {
+      eliminated_(block_to_eliminate(model.gram, bases)),
+      unpenalised_(design.null_space()) {
+  Matrix gram = model.gram;
+  model_.gradient = model.gradient;
+  model_.base = model.base;
   for (const BlockBasis& basis : bases_) {
     for (const Matrix& s : basis.penalty->matrices) {
       const double ratio = diagonal_mean_ratio(model.gram, basis.begin, s);
       default_start_.push_back(ratio > 0 ? std::log(ratio) : 0.0);
     }
     sp_count_ += basis.penalties();
-    turn_both(gram_, basis.begin, basis.rotation, algebra);
-    turn_vector(gradient_, basis.begin, basis.rotation, true);
-    turn_vector(base_, basis.begin, basis.rotation, true);
+    turn_both(gram, basis.begin, basis.rotation, algebra);
+    turn_vector(model_.gradient, basis.begin, basis.rotation, true);
+    turn_vector(model_.base, basis.begin, basis.rotation, true);
   }
   if (!scale_known && model.rows <= unpenalised_) {
     throw Error(ErrorCode::input,
@@ -200,42 +261,100 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
                             "model or more rows",
                             model.rows, unpenalised_));
   }
-  refuse_dependent_columns(gram_, design, bases_);
+  refuse_dependent_columns(gram, design, bases_);
   floor_ = smallest_sum_of_squares(model);
+  split(std::move(gram));
 }
 
-auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp) -> Graded {
-  Graded out{of.gram_, of.gradient_, of.base_};
+/// Takes the working model apart at the block that is eliminated.
+void RemlCriterion::split(Matrix gram) {
+  if (eliminated_ == nullptr) {
+    model_.core = std::move(gram);
+    return;
+  }
+  const int begin = eliminated_->begin;
+  const int size = eliminated_->size;
+  std::vector<int> core;
+  for (int i = 0; i < gram.rows(); ++i) {
+    if (i < begin || i >= begin + size) core.push_back(i);
+  }
+  // What changes its basis from evaluation to evaluation.
+  std::vector<bool> turned(core.size());
+  for (const BlockBasis& basis : bases_) {
+    if (!basis.dense.empty()) std::fill_n(turned.begin() + place_of(basis) - size, basis.size, true);
+  }
+  for (int i = begin; i < begin + size; ++i) model_.diagonal.push_back(gram(i, i));
+  model_.border = Border(gram, begin, size, core, turned);
+  model_.core = submatrix(gram, core, core);
+  for (std::vector<double>* const x : {&model_.gradient, &model_.base})
+    std::rotate(x->begin(), x->begin() + begin, x->begin() + begin + size);
+}
+
+int RemlCriterion::place_of(const BlockBasis& basis) const {
+  if (eliminated_ == nullptr || basis.begin > eliminated_->begin) return basis.begin;
+  return &basis == eliminated_ ? 0 : basis.begin + eliminated_->size;
+}
+
+const ScaledPenalty* RemlCriterion::Factored::of_eliminated() const {
+  const auto found = std::ranges::find_if(penalties, &ScaledPenalty::is_eliminated);
+  return found == penalties.end() ? nullptr : &*found;
+}
+
+auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp)
+    -> const Coordinates& {
   for (const BlockBasis& basis : of.bases_) {
     const std::vector<double> lambda = basis.smoothing_parameters(log_sp);
+    const int place = of.place_of(basis);
+    const int in_core = place - of.model_.eliminated();
     if (basis.dense.empty()) {
-      penalties.push_back({basis.begin, basis.rank, basis.diagonal, {}});
+      penalties.push_back({place, in_core, basis.rank, basis.diagonal, {}});
       for (double& v : penalties.back().diagonal) v *= lambda[0];
       continue;
     }
-    GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, *of.algebra_);
-    turn_both(out.gram, basis.begin, graded.rotation, *of.algebra_);
-    turn_vector(out.gradient, basis.begin, graded.rotation, true);
-    turn_vector(out.base, basis.begin, graded.rotation, true);
+    GradedPenalties found = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, *of.algebra_);
     for (int j = 0; j < basis.penalties(); ++j) {
-      Matrix& s = graded.penalties[base::at(j)];
+      Matrix& s = found.penalties[base::at(j)];
       for (double& v : s.values()) v *= lambda[base::at(j)];
-      penalties.push_back({basis.begin, basis.rank, {}, std::move(s)});
+      penalties.push_back({place, in_core, basis.rank, {}, std::move(s)});
     }
-    if (!graded.rotation.empty()) turns.emplace_back(basis.begin, std::move(graded.rotation));
+    if (found.rotation.empty()) continue;
+    if (!graded) graded = of.model_;
+    graded->turn(place, found.rotation, *of.algebra_);
+    turns.emplace_back(basis.begin, std::move(found.rotation));
   }
-  return out;
+  return graded ? *graded : of.model_;
 }
 
-bool RemlCriterion::Factored::factor(const Matrix& gram, const Algebra& algebra) {
-  Matrix scaled = gram;
+bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& algebra) {
+  diagonal = model.diagonal;
+  Matrix scaled = model.core;
   for (const ScaledPenalty& s : penalties) {
+    if (s.is_eliminated()) {
+      for (std::size_t i = 0; i < diagonal.size(); ++i) diagonal[i] += s.diagonal[i];
+      continue;
+    }
     for (int j = 0; j < s.rank; ++j) {
-      for (int i = 0; i < s.rank; ++i) scaled(s.begin + i, s.begin + j) += s.at(i, j);
+      if (s.dense.empty()) {
+        scaled(s.in_core + j, s.in_core + j) += s.diagonal[base::at(j)];
+        continue;
+      }
+      for (int i = 0; i < s.rank; ++i) scaled(s.in_core + i, s.in_core + j) += s.dense(i, j);
     }
   }
-  const int p = scaled.rows();
-  for (int i = 0; i < p; ++i) {
+  if (!diagonal.empty()) {
+    std::vector<double> inverse;
+    inverse.reserve(diagonal.size());
+    for (const double d : diagonal) {
+      if (!(d > 0) || !std::isfinite(d)) return false;
+      log_det += std::log(d);
+      inverse.push_back(1 / d);
+    }
+    algebra.go_on();
+    const Matrix explained = model.border.weighted_square(inverse, algebra);
+    for (std::size_t i = 0; i < scaled.values().size(); ++i) scaled.values()[i] -= explained.values()[i];
+  }
+  const int q = scaled.rows();
+  for (int i = 0; i < q; ++i) {
     if (!(scaled(i, i) > 0) || !std::isfinite(scaled(i, i))) return false;
     scale.push_back(std::sqrt(scaled(i, i)));
     log_det += 2 * std::log(scale.back());
@@ -245,24 +364,47 @@ bool RemlCriterion::Factored::factor(const Matrix& gram, const Algebra& algebra)
   auto factor = cholesky(scaled);
   if (!factor) return false;
   lower = std::move(*factor);
-  for (int i = 0; i < p; ++i) log_det += 2 * std::log(lower(i, i));
+  for (int i = 0; i < q; ++i) log_det += 2 * std::log(lower(i, i));
   return true;
 }
 
-bool RemlCriterion::Factored::solve(const Graded& model, double residual, double least_deviance) {
+std::vector<double> RemlCriterion::Factored::reduced(const Coordinates& model,
+                                                     std::span<const double> b) const {
+  std::vector<double> own(b.begin(), b.begin() + std::ssize(diagonal));
+  std::vector<double> core(b.begin() + std::ssize(diagonal), b.end());
+  if (!own.empty()) {
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] /= diagonal[i];
+    const std::vector<double> explained = model.border.transposed_times(own);
+    for (std::size_t i = 0; i < core.size(); ++i) core[i] -= explained[i];
+  }
+  for (std::size_t i = 0; i < core.size(); ++i) core[i] /= scale[i];
+  return core;
+}
+
+std::vector<double> RemlCriterion::Factored::solve(const Coordinates& model,
+                                                   std::span<const double> b) const {
+  std::vector<double> x = cholesky_solve(lower, reduced(model, b));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] /= scale[i];
+  if (diagonal.empty()) return x;
+  std::vector<double> own = model.border.times(x);
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] = (b[i] - own[i]) / diagonal[i];
+  x.insert(x.begin(), own.begin(), own.end());
+  return x;
+}
+
+bool RemlCriterion::Factored::solve_for_coef(const Coordinates& model, double residual,
+                                             double least_deviance) {
   // b = base + d with (X'WX + S) d = X'W r - S base, and RSS from d alone.
   std::vector<double> step = model.gradient;
   for (const ScaledPenalty& s : penalties) {
     const std::vector<double> part = s.times(model.base);
     for (std::size_t i = 0; i < part.size(); ++i) step[base::at(s.begin) + i] -= part[i];
   }
-  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= scale[i];
-  step = cholesky_solve(lower, step);
-  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= scale[i];
+  step = solve(model, step);
   coef = model.base;
   for (std::size_t i = 0; i < step.size(); ++i) coef[i] += step[i];
-  deviance = std::max(least_deviance,
-                      residual - 2 * dot(step, model.gradient) + dot(step, multiply(model.gram, step)));
+  deviance =
+      std::max(least_deviance, residual - 2 * dot(step, model.gradient) + dot(step, model.times(step)));
   for (const ScaledPenalty& s : penalties) {
     const auto own = std::span(coef).subspan(base::at(s.begin), base::at(s.rank));
     deviance += dot(own, s.times(coef));
@@ -272,20 +414,95 @@ bool RemlCriterion::Factored::solve(const Graded& model, double residual, double
 
 std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
   Factored at;
-  const Factored::Graded graded = at.grade(*this, log_sp);
-  if (!at.factor(graded.gram, *algebra_) || !at.solve(graded, model_.residual, floor_)) return std::nullopt;
+  const Coordinates& model = at.grade(*this, log_sp);
+  if (!at.factor(model, *algebra_) || !at.solve_for_coef(model, working_.residual, floor_))
+    return std::nullopt;
   return at;
 }
 
 double RemlCriterion::scale_of(const Factored& at) const {
-  return scale_known_ ? 1.0 : at.deviance / (static_cast<double>(model_.rows) - unpenalised_);
+  return scale_known_ ? 1.0 : at.deviance / (static_cast<double>(working_.rows) - unpenalised_);
 }
 
 double RemlCriterion::value_of(const Factored& at, double log_det_penalty) const {
-  const double df = static_cast<double>(model_.rows) - unpenalised_;
+  const double df = static_cast<double>(working_.rows) - unpenalised_;
   const double phi = scale_of(at);
   return (at.deviance / phi + df * std::log(2 * std::numbers::pi * phi) + at.log_det - log_det_penalty) / 2;
 }
+
+std::optional<double> RemlCriterion::value(std::span<const double> log_sp) const {
+  const auto at = factor(log_sp);
+  const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
+  if (!at || !penalty_det) return std::nullopt;
+  return value_of(*at, penalty_det->value);
+}
+
+namespace {
+
+/// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from the blocks of A: with the core's, V, the others are
+/// D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, of which nothing is formed.
+class PenaltyTraces {
+ public:
+  PenaltyTraces(const std::vector<ScaledPenalty>& penalties, const Matrix& core_inverse, const Border& border,
+                std::span<const double> diagonal, const Algebra& algebra)
+      : penalties_(penalties) {
+    for (const ScaledPenalty& s : penalties)
+      products_.push_back(s.is_eliminated() ? Matrix() : s.after(core_inverse, algebra));
+    const auto eliminated = std::ranges::find_if(penalties, &ScaledPenalty::is_eliminated);
+    if (eliminated == penalties.end()) return;
+    std::vector<double> first;   // S_e D^-2
+    std::vector<double> second;  // S_e^2 D^-3
+    for (std::size_t i = 0; i < diagonal.size(); ++i) {
+      const double share = eliminated->diagonal[i] / diagonal[i];
+      own_ += share;
+      own_square_ += share * share;
+      first.push_back(share / diagonal[i]);
+      second.push_back(share * share / diagonal[i]);
+    }
+    algebra.go_on();
+    through_core_ = algebra.multiply(core_inverse, border.weighted_square(first, algebra));
+    for (int i = 0; i < through_core_.rows(); ++i) own_ += through_core_(i, i);
+    own_square_ += 2 * dot(core_inverse.values(), border.weighted_square(second, algebra).values());
+    own_square_ += dot(through_core_.values(), transpose(through_core_).values());
+  }
+
+  [[nodiscard]] double of(std::size_t j) const {
+    const ScaledPenalty& s = penalties_[j];
+    if (s.is_eliminated()) return own_;
+    double trace = 0;
+    for (int i = 0; i < s.rank; ++i) trace += products_[j](s.in_core + i, i);
+    return trace;
+  }
+
+  [[nodiscard]] double of(std::size_t j, std::size_t k) const {
+    const ScaledPenalty& first = penalties_[j];
+    const ScaledPenalty& second = penalties_[k];
+    if (first.is_eliminated() && second.is_eliminated()) return own_square_;
+    if (first.is_eliminated()) return with_eliminated(k);
+    if (second.is_eliminated()) return with_eliminated(j);
+    return trace_of_product(products_[j], first, products_[k], second);
+  }
+
+ private:
+  [[nodiscard]] double with_eliminated(std::size_t k) const {
+    const ScaledPenalty& s = penalties_[k];
+    double sum = 0;
+    for (int l = 0; l < s.rank; ++l) {
+      const auto column = products_[k].column(l);
+      for (int i = 0; i < through_core_.cols(); ++i)
+        sum += through_core_(s.in_core + l, i) * column[base::at(i)];
+    }
+    return sum;
+  }
+
+  const std::vector<ScaledPenalty>& penalties_;
+  std::vector<Matrix> products_;  ///< V S_j of the core's
+  Matrix through_core_;           ///< V C' D^-1 S_e D^-1 C, S_e the eliminated block's penalty
+  double own_ = 0;                ///< tr(A S_e)
+  double own_square_ = 0;         ///< tr(A S_e A S_e)
+};
+
+}  // namespace
 
 std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
@@ -299,42 +516,44 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   Evaluation out;
   out.value = value_of(*at, penalty_det.value);
   // The sum of squares is a difference of terms as large as that about the base.
-  out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(model_.rows) + model_.residual / phi);
+  out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(working_.rows) + working_.residual / phi);
   out.gradient.resize(count);
   out.hessian = Matrix(sp_count_, sp_count_);
   if (sp_count_ == 0) return out;
 
-  // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda).
-  Matrix penalised(static_cast<int>(at->coef.size()), sp_count_);
+  // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda), of which the
+  // second is that of the core and, of the eliminated penalty with itself, b'S D^-1 S b.
+  const Coordinates& model = at->graded ? *at->graded : model_;
+  Matrix penalised(core_size(), sp_count_);
   std::vector<double> deviance_slope(count);
-  std::vector<Matrix> products;  // A S_j
-  algebra_->go_on();
-  const Matrix inverse = at->inverse();
+  std::vector<double> own_curvature(count);
   for (std::size_t j = 0; j < count; ++j) {
     const ScaledPenalty& s = at->penalties[j];
     const std::vector<double> sb = s.times(at->coef);
-    for (int i = 0; i < s.rank; ++i) {
-      const auto row = base::at(s.begin + i);
-      deviance_slope[j] += at->coef[row] * sb[base::at(i)];
-      penalised(s.begin + i, static_cast<int>(j)) = sb[base::at(i)] / at->scale[row];
+    std::vector<double> column(at->coef.size());
+    for (std::size_t i = 0; i < sb.size(); ++i) {
+      const auto row = base::at(s.begin) + i;
+      deviance_slope[j] += at->coef[row] * sb[i];
+      column[row] = sb[i];
+      if (s.is_eliminated()) own_curvature[j] += sb[i] * sb[i] / at->diagonal[i];
     }
-    products.push_back(s.after(inverse, *algebra_));
+    std::ranges::copy(at->reduced(model, column), penalised.column(static_cast<int>(j)).begin());
   }
   const Matrix half = triangular_solve(at->lower, penalised, false);
   const Matrix cross = multiply_tn(half, half);
+  algebra_->go_on();
+  const PenaltyTraces traces(at->penalties, at->core_inverse(), model.border, at->diagonal, *algebra_);
 
   for (std::size_t j = 0; j < count; ++j) {
     const int row = static_cast<int>(j);
-    const ScaledPenalty& s = at->penalties[j];
-    double trace = 0;
-    for (int i = 0; i < s.rank; ++i) trace += products[j](s.begin + i, i);
+    const double trace = traces.of(j);
     out.gradient[j] = (deviance_slope[j] / phi + trace - penalty_det.gradient[j]) / 2;
     for (std::size_t k = 0; k <= j; ++k) {
       const int col = static_cast<int>(k);
       double curvature = -2 * cross(row, col) / phi;
-      curvature -= trace_of_product(products[j], s, products[k], at->penalties[k]);
+      curvature -= traces.of(j, k);
       curvature -= penalty_det.hessian(row, col);
-      if (j == k) curvature += deviance_slope[j] / phi + trace;
+      if (j == k) curvature += (deviance_slope[j] - 2 * own_curvature[j]) / phi + trace;
       if (!scale_known_) curvature -= deviance_slope[j] / at->deviance * (deviance_slope[k] / phi);
       out.hessian(row, col) = out.hessian(col, row) = curvature / 2;
     }
@@ -351,11 +570,11 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
   out.deviance = at.deviance;
   out.log_det = at.log_det;
   out.smallest_deviance = floor_;
-  out.df = static_cast<double>(model_.rows) - unpenalised_;
+  out.df = static_cast<double>(working_.rows) - unpenalised_;
   out.scale_known = scale_known_;
 
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
-  const Matrix part = submatrix(inverse, own.begin, own.rank, own.begin, own.rank);
+  const Matrix part = submatrix(inverse, own.in_core, own.rank, own.in_core, own.rank);
   const Matrix root = root_of(own, penalty_rank(bases_, coordinate));
   algebra_->go_on();
   const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_->multiply(part, root)));
@@ -384,7 +603,7 @@ std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
   const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
   if (!at || !penalty_det || coordinates.empty()) return out;
   algebra_->go_on();
-  const Matrix inverse = at->inverse();
+  const Matrix inverse = at->core_inverse();
   for (const int coordinate : coordinates) {
     out.push_back(profile(*at, inverse, log_sp, coordinate));
     out.back().log_det_penalty = penalty_det->value;
@@ -408,7 +627,11 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 
   fit.coef = at->coef;
   algebra_->go_on();
-  fit.inverse = at->inverse();
+  fit.inverse = whole_inverse(*at);
+  if (eliminated_ != nullptr) {
+    const auto own = fit.coef.begin() + eliminated_->size;
+    std::rotate(fit.coef.begin(), own, own + eliminated_->begin);
+  }
   const auto restore = [&](int begin, const Matrix& u) {
     if (u.empty()) return;
     turn_vector(fit.coef, begin, u, false);
@@ -417,13 +640,51 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   for (const auto& [begin, turn] : at->turns) restore(begin, turn);
   for (const BlockBasis& basis : bases_) restore(basis.begin, basis.rotation);
 
-  const Matrix f = algebra_->multiply(fit.inverse, model_.gram);
+  const Matrix f = influence(fit.inverse, working_.gram, *algebra_);
   const Matrix f_transposed = transpose(f);
   for (int i = 0; i < f.rows(); ++i) {
     fit.edf.push_back(f(i, i));
     fit.edf1.push_back(2 * f(i, i) - dot(f_transposed.column(i), f.column(i)));
   }
   return fit;
+}
+
+/// (X'WX + S)^-1 in the order of the coefficients.
+Matrix RemlCriterion::whole_inverse(const Factored& at) const {
+  const Matrix core = at.core_inverse();
+  if (eliminated_ == nullptr) return core;
+  const Border& border = (at.graded ? *at.graded : model_).border;
+  const int r = eliminated_->size;
+  const int begin = eliminated_->begin;
+  const auto place = [&](int i) { return i < begin ? i : i + r; };
+  Matrix whole(core.rows() + r, core.rows() + r);
+  for (int j = 0; j < core.cols(); ++j) {
+    for (int i = 0; i < core.rows(); ++i) whole(place(i), place(j)) = core(i, j);
+  }
+  Matrix beside = border.after(core, *algebra_);  // V C' D^-1
+  for (int j = 0; j < r; ++j) {
+    for (double& v : beside.column(j)) v /= at.diagonal[base::at(j)];
+    for (int i = 0; i < core.rows(); ++i)
+      whole(place(i), begin + j) = whole(begin + j, place(i)) = -beside(i, j);
+  }
+  Matrix own = border.after(transpose(beside), *algebra_);  // D^-1 C V C'
+  for (int j = 0; j < r; ++j) {
+    for (double& v : own.column(j)) v /= at.diagonal[base::at(j)];
+    own(j, j) += 1 / at.diagonal[base::at(j)];
+  }
+  for (int j = 0; j < r; ++j) {
+    for (int i = 0; i < j; ++i) own(i, j) = own(j, i);
+  }
+  assign(whole, begin, begin, own);
+  return whole;
+}
+
+bool RemlCriterion::has_profile(int coordinate) const {
+  for (const BlockBasis& basis : bases_) {
+    const int own = coordinate - basis.first_sp;
+    if (own >= 0 && own < basis.penalties()) return &basis != eliminated_ && basis.rank <= largest_profile;
+  }
+  return false;
 }
 
 }  // namespace tessera::gam

@@ -28,12 +28,10 @@ void add(Matrix& sum, const Matrix& a, double factor) {
 }
 
 bool is_positive_diagonal(const Matrix& a) {
-  for (int j = 0; j < a.cols(); ++j) {
-    for (int i = 0; i < a.rows(); ++i) {
-      if (i == j ? !(a(i, j) > 0) : a(i, j) != 0) return false;
-    }
+  for (int i = 0; i < a.rows(); ++i) {
+    if (!(a(i, i) > 0)) return false;
   }
-  return true;
+  return is_diagonal(a, 0, a.rows());
 }
 
 /// Eigenvectors by descending eigenvalue.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -17,6 +18,9 @@ namespace {
 /// A profile is evaluated this far on either side of the default, in steps of `spacing`.
 constexpr double range = 20;
 constexpr double spacing = 0.5;
+/// Where there is no profile, V itself is evaluated in steps of this, at the cost of so many evaluations.
+constexpr double wide_spacing = 4;
+constexpr int evaluations_of_wide = 2;
 /// This far above the default a term is as good as gone.
 constexpr double infinity = 30;
 /// Starts well above and below the default.
@@ -61,26 +65,32 @@ std::vector<double> shifted(std::vector<double> log_sp, double by) {
   return log_sp;
 }
 
-/// Starts along parameter j, along which V through `best` is `profile`.
+/// Starts along parameter j, along which V through `best` is `value`, looked at in steps of `step`.
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
-               const RemlProfile& profile, double centre) {
-  const int steps = static_cast<int>(2 * range / spacing);
-  const auto point = [&](int i) { return centre - range + spacing * i; };
+               const std::function<double(double)>& value, double step, double centre) {
+  const int steps = static_cast<int>(2 * range / step);
+  const auto point = [&](int i) { return centre - range + step * i; };
   std::vector<double> values;
-  for (int i = 0; i <= steps; ++i) values.push_back(profile.value(point(i)));
+  for (int i = 0; i <= steps; ++i) values.push_back(value(point(i)));
   const auto at = [&](int i) {
     return i < 0 || i > steps ? std::numeric_limits<double>::infinity() : values[static_cast<std::size_t>(i)];
   };
   for (int i = 0; i <= steps; ++i) {
     const bool least = at(i) < at(i - 1) && at(i) <= at(i + 1);
-    if (!least || std::abs(point(i) - best.log_sp[j]) < 2 * spacing) continue;
+    if (!least || std::abs(point(i) - best.log_sp[j]) < std::max(step, 2 * spacing)) continue;
     starts.push_back({is_lower(at(i), best.at) ? 0 : 1, at(i), with(best.log_sp, j, point(i))});
   }
   if (is_flat(best.at, j)) {
-    starts.push_back({1, profile.value(centre), with(best.log_sp, j, centre)});
+    starts.push_back({1, value(centre), with(best.log_sp, j, centre)});
   } else {
-    starts.push_back({2, profile.value(centre + range), with(best.log_sp, j, centre + infinity)});
+    starts.push_back({2, values.back(), with(best.log_sp, j, centre + infinity)});
   }
+}
+
+void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
+               const RemlProfile& profile, double centre) {
+  add_along(
+      starts, best, j, [&](double at) { return profile.value(at); }, spacing, centre);
 }
 
 /// Starts along every parameter. Profiles of those at infinity begin at the default, one by one.
@@ -89,6 +99,14 @@ void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criteri
   const std::vector<double>& centre = criterion.default_start();
   std::vector<int> together;
   for (std::size_t j = 0; j < centre.size(); ++j) {
+    if (!criterion.has_profile(static_cast<int>(j))) {
+      evaluations += evaluations_of_wide;
+      const auto value = [&](double at) {
+        return criterion.value(with(best.log_sp, j, at)).value_or(std::numeric_limits<double>::infinity());
+      };
+      add_along(starts, best, j, value, wide_spacing, centre[j]);
+      continue;
+    }
     if (!is_flat(best.at, j) && std::abs(best.log_sp[j] - centre[j]) <= range) {
       together.push_back(static_cast<int>(j));
       continue;
@@ -133,12 +151,12 @@ bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vect
 /// The search, whose steps and end are those of one descent after another, however many are made at once.
 class Elsewhere {
  public:
-  Elsewhere(const RemlCriterion& criterion, RemlOptimum best, double limit)
-      : criterion_(criterion), best_(std::move(best)), limit_(limit) {}
+  Elsewhere(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)
+      : criterion_(criterion), best_(std::move(best)), limit_(limit), tried_(tried) {}
 
   RemlOptimum search() {
     if (criterion_.size() > 0) {
-      while (try_all(starts_from(criterion_, best_, evaluations_))) {
+      while (try_all(untried(starts_from(criterion_, best_, evaluations_)))) {
       }
     }
     return std::move(best_);
@@ -147,9 +165,14 @@ class Elsewhere {
  private:
   using Descent = std::optional<RemlOptimum>;
 
+  [[nodiscard]] std::vector<RemlStart> untried(std::vector<RemlStart> starts) const {
+    std::erase_if(starts, [&](const RemlStart& start) { return std::ranges::equal(start.log_sp, tried_); });
+    return starts;
+  }
+
   /// Until a lower optimum takes the place of the best one. False: none did.
   bool try_all(const std::vector<RemlStart>& starts) {
-    const bool small = criterion_.coefficients() <= largest_side_by_side;
+    const bool small = criterion_.core_size() <= largest_side_by_side;
     const auto step = small ? static_cast<std::size_t>(criterion_.algebra().at_once()) : std::size_t{1};
     for (std::size_t begin = 0; begin < starts.size(); begin += step) {
       const std::span some(starts.data() + begin, std::min(step, starts.size() - begin));
@@ -193,18 +216,20 @@ class Elsewhere {
 
   const RemlCriterion& criterion_;
   RemlOptimum best_;
-  double limit_;         ///< of evaluations
+  double limit_;  ///< of evaluations
+  std::span<const double> tried_;
   int evaluations_ = 0;  ///< of descents that count
 };
 
 }  // namespace
 
-RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best, double evaluations) {
-  return Elsewhere(criterion, std::move(best), evaluations).search();
+RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best, double evaluations,
+                             std::span<const double> tried) {
+  return Elsewhere(criterion, std::move(best), evaluations, tried).search();
 }
 
 double affordable_evaluations(const RemlCriterion& criterion, const RemlOptimum& first) {
-  const double size = criterion.coefficients();
+  const double size = criterion.core_size();
   const int large = share_of_search * first.evaluations + evaluations_a_parameter * criterion.size();
   return std::max(operations / (size * size * size), static_cast<double>(large));
 }

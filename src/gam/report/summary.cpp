@@ -27,7 +27,13 @@ std::string_view stars(double p) {
 
 /// R's format.pval: below the machine epsilon only the bound is meaningful.
 std::string p_text(double p) {
+  if (std::isnan(p)) return "NA";
   return p < 2.2e-16 ? "<2e-16" : fmt::format("{:.3g}", p);
+}
+
+/// What was not tested has no number.
+std::string statistic_text(double value) {
+  return std::isnan(value) ? "NA" : fmt::format("{:.3f}", value);
 }
 
 /// Decimals for estimates and standard errors alike, as R's printCoefmat has them: the least number has four
@@ -100,9 +106,8 @@ TextTable coefficient_table(const FittedModel& model) {
 TextTable smooth_table(const FittedModel& model) {
   TextTable rows{{"", "edf", "Ref.df", model.family.scale_is_known() ? "Chi.sq" : "F", "p-value", ""}};
   for (const auto& test : model.smooth_tests) {
-    rows.push_back({test.label, fmt::format("{:.3f}", test.edf), fmt::format("{:.3f}", test.reference_df),
-                    fmt::format("{:.3f}", test.statistic), p_text(test.p_value),
-                    std::string(stars(test.p_value))});
+    rows.push_back({test.label, fmt::format("{:.3f}", test.edf), statistic_text(test.reference_df),
+                    statistic_text(test.statistic), p_text(test.p_value), std::string(stars(test.p_value))});
   }
   return rows;
 }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -21,11 +22,12 @@ using testing::load_reference_case;
 using testing::ReferenceCase;
 using testing::smooths_of;
 
-TermTests tests_of(const DenseModel& model, const std::vector<double>& y, const Family& family) {
+TermTests tests_of(const DenseModel& model, const std::vector<double>& y, const Family& family,
+                   int largest_tested = std::numeric_limits<int>::max()) {
   const testing::DenseFit out = testing::performance_iteration(model, y, family);
   const double edf = std::accumulate(out.fit.edf.begin(), out.fit.edf.end(), 0.0);
   return test_terms(model.design(), out.fit, out.gram, !family.scale_is_known(),
-                    static_cast<double>(y.size()) - edf);
+                    static_cast<double>(y.size()) - edf, largest_tested);
 }
 
 void expect_smooth(const SmoothTest& test, const std::string& label, double edf, double reference_df,
@@ -110,6 +112,21 @@ TEST(TermTests, TwoRandomEffectsGaussian) {
   expect_smooth(tests.smooths[2], "s(g)", 5.040031417375, 22, 0.15899052724);
   expect_smooth(tests.smooths[3], "s(h)", 0.112594428733, 10, 0.42973643946);
   EXPECT_NEAR(tests.smooths[2].statistic, 0.2972209579541, 1e-5);
+}
+
+TEST(TermTests, ARandomEffectOfMoreCoefficientsThanWantedIsNotTested) {
+  const ReferenceCase data = load_reference_case("c02_gs1_gauss");
+  DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
+  model.add_re("s(g)", groups_of(data.fitted.size(), 23));
+  model.add_re("s(h)", groups_of(data.fitted.size(), 11));
+  const TermTests all = tests_of(model, data.numbers.at("y"), Gaussian{});
+  const TermTests some = tests_of(model, data.numbers.at("y"), Gaussian{}, 11);
+  EXPECT_EQ(some.smooths[0].p_value, all.smooths[0].p_value);
+  EXPECT_EQ(some.smooths[2].edf, all.smooths[2].edf);
+  for (const double value :
+       {some.smooths[2].reference_df, some.smooths[2].statistic, some.smooths[2].p_value})
+    EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(some.smooths[3].p_value, all.smooths[3].p_value);
 }
 
 TEST(TermTests, TwoRandomEffectsPoisson) {

@@ -10,12 +10,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -29,6 +31,7 @@ constexpr int rows = 400;
 struct Data {
   Data() {
     std::mt19937_64 random(20240917);
+    std::mt19937_64 of_groups(20260111);
     const auto uniform = [&random] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
     for (int i = 0; i < rows; ++i) {
       x.push_back(uniform());
@@ -37,10 +40,12 @@ struct Data {
       noise.push_back(uniform() + uniform() + uniform() + uniform() - 2);
       weight.push_back(0.5 + uniform());
       group.push_back(std::to_string(100 + i % 9));
+      many.push_back(std::to_string(1000 + of_groups() % 130));
+      some.push_back(std::to_string(100 + of_groups() % 30));
     }
   }
   std::vector<double> x, z, v, noise, weight;
-  std::vector<std::string> group;
+  std::vector<std::string> group, many, some;
 };
 
 std::vector<double> response(const Data& data, double (*f)(double x, double z, double v)) {
@@ -75,6 +80,17 @@ DenseModel mixed_model(const Data& data) {
   return model;
 }
 
+/// A random effect that is eliminated, between other terms, of which one is sparse beside it.
+DenseModel crossed_model(const Data& data) {
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(v)", data.v, 9);
+  model.add_re("s(many)", data.many);
+  model.add_te("te(x,z)", data.x, 6, data.z, 5);
+  model.add_re("s(some)", data.some);
+  return model;
+}
+
 double total(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -85,9 +101,9 @@ double log_det(const Matrix& a) {
   return sum;
 }
 
-/// V as it is defined, with every matrix formed, and log|S|+ from eigenvalues of each block.
-double criterion_by_definition(const WorkingModel& working, const Design& design,
-                               const std::vector<double>& log_sp, bool scale_known) {
+/// X'WX + S, and log|S|+ from eigenvalues of each block.
+std::pair<Matrix, double> penalised_gram(const WorkingModel& working, const Design& design,
+                                         const std::vector<double>& log_sp) {
   Matrix penalised = working.gram;
   double log_det_s = 0;
   std::size_t place = 0;
@@ -108,6 +124,13 @@ double criterion_by_definition(const WorkingModel& working, const Design& design
       }
     }
   }
+  return {std::move(penalised), log_det_s};
+}
+
+/// V as it is defined, with every matrix formed.
+double criterion_by_definition(const WorkingModel& working, const Design& design,
+                               const std::vector<double>& log_sp, bool scale_known) {
+  const auto [penalised, log_det_s] = penalised_gram(working, design, log_sp);
   const std::vector<double> b = cholesky_solve(*cholesky(penalised), working.gradient);
   const double deviance = working.residual - dot(b, working.gradient);
   const double df = static_cast<double>(working.rows) - design.null_space();
@@ -128,27 +151,38 @@ struct Criterion {
   RemlCriterion criterion;
 };
 
-TEST(RemlCriterion, IsTheDefinition) {
+/// So many of the numbers that a test is about.
+std::vector<double> first_of(std::vector<double> values, const Criterion& criterion) {
+  values.resize(static_cast<std::size_t>(criterion->size()));
+  return values;
+}
+
+class OfModel : public ::testing::TestWithParam<DenseModel (*)(const Data&)> {
+ protected:
   const Data data;
-  const DenseModel model = mixed_model(data);
+  const DenseModel model = GetParam()(data);
   const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+};
+INSTANTIATE_TEST_SUITE_P(RemlCriterion, OfModel, ::testing::Values(mixed_model, crossed_model),
+                         [](const auto& one) { return one.param == mixed_model ? "Mixed" : "Crossed"; });
+
+TEST_P(OfModel, IsTheDefinition) {
   for (const bool scale_known : {false, true}) {
     const Criterion criterion(working, model.design(), scale_known);
-    for (const std::vector<double>& log_sp :
-         {std::vector<double>{0, 0, 0, 0}, {3, -2, 1.5, -1}, {-4, 5, -3, 2}, {8, 4, 9, 6}}) {
+    for (const std::vector<double>& values :
+         {std::vector<double>{0, 0, 0, 0, 0}, {3, -2, 1.5, -1, 2}, {-4, 5, -3, 2, -1}, {8, 4, 9, 6, 5}}) {
+      const std::vector<double> log_sp = first_of(values, criterion);
       const double expected = criterion_by_definition(working, model.design(), log_sp, scale_known);
       EXPECT_NEAR(criterion->evaluate(log_sp)->value, expected, 1e-8 * std::abs(expected));
+      EXPECT_EQ(criterion->value(log_sp), criterion->evaluate(log_sp)->value);
     }
   }
 }
 
-TEST(RemlCriterion, DerivativesAreThoseOfTheValue) {
-  const Data data;
-  const DenseModel model = mixed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+TEST_P(OfModel, HasTheDerivativesOfItsValue) {
   for (const bool scale_known : {false, true}) {
     const Criterion criterion(working, model.design(), scale_known);
-    const std::vector<double> at{1, -1, 2, 0.5};
+    const std::vector<double> at = first_of({1, -1, 2, 0.5, 0.3}, criterion);
     const auto exact = criterion->evaluate(at);
     const double step = 1e-4;
     for (std::size_t j = 0; j < at.size(); ++j) {
@@ -165,6 +199,35 @@ TEST(RemlCriterion, DerivativesAreThoseOfTheValue) {
       }
     }
   }
+}
+
+TEST_P(OfModel, HasTheSolutionOfThePenalisedNormalEquations) {
+  const Criterion criterion(working, model.design(), false);
+  const std::vector<double> at = first_of({1, -1, 2, 0.5, 0.3}, criterion);
+  const RemlFit fit = criterion->solution(at);
+  const Matrix lower = *cholesky(penalised_gram(working, model.design(), at).first);
+  const std::vector<double> coef = cholesky_solve(lower, working.gradient);
+  const Matrix inverse = cholesky_inverse(lower);
+  const Matrix f = multiply(inverse, working.gram);
+  const Matrix ff = multiply(f, f);
+  for (int i = 0; i < inverse.rows(); ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    EXPECT_NEAR(fit.coef[place], coef[place], 1e-10);
+    EXPECT_NEAR(fit.edf[place], f(i, i), 1e-10);
+    EXPECT_NEAR(fit.edf1[place], 2 * f(i, i) - ff(i, i), 1e-10);
+    for (int j = 0; j < inverse.rows(); ++j) EXPECT_NEAR(fit.inverse(i, j), inverse(i, j), 1e-10);
+  }
+}
+
+TEST(RemlCriterion, EliminatesTheLargestRandomEffect) {
+  const Data data;
+  const DenseModel model = crossed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  const Criterion criterion(working, model.design(), false);
+  int levels = 0;
+  for (const CoefBlock& block : model.design().blocks) levels = std::max(levels, block.coef_size);
+  EXPECT_GT(levels, 100);
+  EXPECT_EQ(criterion->core_size(), model.design().coef_size - levels);
 }
 
 TEST(RemlCriterion, DoesNotDependOnTheBase) {

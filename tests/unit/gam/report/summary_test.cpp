@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,13 @@ TEST(CoefficientTable, HasAsManyDecimalsAsTheLeastNumberNeeds) {
 TEST(CoefficientTable, LeavesNumbersAloneThatAreTooFarApart) {
   EXPECT_EQ(shown({{1.5e-9, 2.25e-12}, {2, 0.1}}), (std::vector<std::string>{"1.5e-09 2.25e-12", "2 0.1"}));
   EXPECT_EQ(shown({{1e300, 2}}), (std::vector<std::string>{"1e+300 2"}));
+}
+
+TEST(SmoothTable, HasNoNumbersOfATermThatIsNotTested) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  FittedModel model;
+  model.smooth_tests.push_back({"s(g)", 3.25, none, none, none});
+  EXPECT_EQ(smooth_table(model)[1], (std::vector<std::string>{"s(g)", "3.250", "NA", "NA", "NA", ""}));
 }
 
 }  // namespace

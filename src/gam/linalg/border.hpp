@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/algebra.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// A tall matrix C (rows x columns) whose rows are short: some columns are dense, and of the others a row has
+/// a few values. It is what stands beside a diagonal block D of a symmetric matrix [D C; C' B], and all
+/// products that eliminating that block takes of it.
+///
+/// Of X'WX of a random effect of r levels: the row of a level has the dense columns of the smooths, and of
+/// another random effect the levels that it occurs with.
+class Border {
+ public:
+  Border() = default;
+  /// A copy of `a`(rows from `row_begin` on, `columns`). A column is dense if a quarter of it is not zero, or
+  /// if its flag in `turned` says that it will be.
+  Border(const Matrix& a, int row_begin, int rows, std::span<const int> columns,
+         const std::vector<bool>& turned = {});
+
+  [[nodiscard]] int rows() const noexcept { return dense_.cols(); }
+  [[nodiscard]] int columns() const noexcept { return columns_; }
+
+  /// C u on the columns from `begin` on, which are dense: u is square.
+  void turn(int begin, const Matrix& u, const Algebra& algebra);
+
+  /// C x and C' y. Cost: O(nonzeros).
+  [[nodiscard]] std::vector<double> times(std::span<const double> x) const;
+  [[nodiscard]] std::vector<double> transposed_times(std::span<const double> y) const;
+  /// C' diag(weights) C. Cost: of the dense columns that of their product, and O(nonzeros of a row) for each
+  /// other nonzero of it.
+  [[nodiscard]] Matrix weighted_square(std::span<const double> weights, const Algebra& algebra) const;
+  /// a C' for a matrix with as many columns: (rows of a) x rows. Cost: O(rows of a) for each nonzero.
+  [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const;
+
+ private:
+  int columns_ = 0;
+  std::vector<int> dense_columns_;
+  Matrix dense_;             ///< dense columns x rows: what a row has of them lies together
+  std::vector<int> begins_;  ///< of each row's values, and the end
+  std::vector<int> places_;  ///< their columns
+  std::vector<double> values_;
+};
+
+}  // namespace tessera::gam

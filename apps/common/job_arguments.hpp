@@ -35,7 +35,9 @@ struct DeviceArgument {
   std::string word = "auto";
 
   void add_to(CLI::App& app, const std::string& name = "--device") {
-    app.add_option(name, word, "auto: GPUs if there are any; gpu: GPUs or an error; cpu")
+    app.add_option(
+           name, word,
+           "auto: GPUs if there are any, and a fit is not sooner done without; gpu: GPUs or an error; cpu")
         ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
         ->capture_default_str();
   }

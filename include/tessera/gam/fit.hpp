@@ -56,11 +56,20 @@ struct PhaseTime {
   std::int64_t bytes = 0;  ///< read from the file, or from columns in passes, by all ranks
 };
 
+/// What the passes over the rows are estimated to take: a model of cost, from rows, the products that a row
+/// takes, host threads and devices.
+struct CostEstimate {
+  double host_seconds = 0;
+  double device_seconds = 0;  ///< with the start of a device, if its kernels are in the cache of modules
+};
+
 /// What a fit gives, on every rank.
 struct FitResult {
   Model model;
   Plan plan;  ///< of the table's rows, by which the model was fitted
   std::vector<PhaseTime> phases{};
+  /// By which the fit chose between the job's devices and its hosts; empty: there was no choice.
+  std::optional<CostEstimate> estimate{};
   std::optional<int> resumed_from{};  ///< the iteration of another run that this one went on from
   /// `FitOptions::checkpoint`, whose files are there until they are removed: *collectively*, when the model
   /// is where it is to stay (`checkpoint->remove()`), while the job lives. Null: there is none.
@@ -72,11 +81,13 @@ struct FitResult {
 /// of mgcv's `bam(method = "fREML")`: Wood, Goude and Shaw, Applied Statistics 64 (2015). The model has the
 /// same bits for any number of ranks and threads of a job on the CPU, and of devices of one kind.
 ///
-/// If a device fails the fit starts over on the CPU, as its verdict says. An iteration that does not converge
-/// is a result, whose model says so. Throws the same `Error` on every rank: `usage` for options that do not
-/// fit the formula or the table; `input` for data that the model cannot have, with row and column, and for a
-/// model that the ranks have not the memory for; `not_converged` where there is not even a first step;
-/// `interrupted` when the job's `JobOptions::stop` was asked, with how to go on; `job_fault` as passes do.
+/// Under `Policy::automatic` a fit of a file that is estimated to end sooner on the CPU runs there, and its
+/// verdict says so. If a device fails the fit starts over on the CPU, as its verdict says. An iteration that
+/// does not converge is a result, whose model says so. Throws the same `Error` on every rank: `usage` for
+/// options that do not fit the formula or the table; `input` for data that the model cannot have, with row
+/// and column, and for a model that the ranks have not the memory for; `not_converged` where there is not
+/// even a first step; `interrupted` when the job's `JobOptions::stop` was asked, with how to go on;
+/// `job_fault` as passes do.
 ///
 /// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
 /// own stream, or on its threads. Memory of a rank: the columns that the model uses, but for those of

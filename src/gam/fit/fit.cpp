@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a table to a model, and back to the table when a device has failed.
 #include "gam/family/family.hpp"
+#include "gam/fit/device_choice.hpp"
 #include "gam/fit/fit_checkpoint.hpp"
 #include "gam/fit/fit_frame.hpp"
 #include "gam/table/shared_input.hpp"
@@ -13,6 +14,8 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace tessera::gam {
@@ -71,20 +74,21 @@ class TableFit {
                          std::move(frame));
       } catch (const FellBack&) {
         observer_.note(to_string(job_.last_verdict()) + "; starting over on the CPU");
-        checkpoint.keep_fallback();
+        checkpoint.keep_on_cpu();
       }
     }
   }
 
-  Frame read(const FitCheckpoint& checkpoint) {
+  Frame read(FitCheckpoint& checkpoint) {
     PhaseClock clock(job_.comm(), phases_, "read", "the reading of the table");
     observer_.now("counting the rows of " + source_.name);
     const Workers workers{job_.comm(), job_.host_team()};
     const auto table = open_source(workers, source_, job_.options().stop);
     const std::int64_t block = source_.options.block_rows;
-    plan_ = source_.plan                                       ? *source_.plan
-            : job_.on_host() || !checkpoint.fallback().empty() ? job_.plan_for_hosts(table->rows(), block)
-                                                               : job_.plan(table->rows(), block);
+    choose_hardware(table->rows(), checkpoint);
+    plan_ = source_.plan                                         ? *source_.plan
+            : job_.on_host() || !checkpoint.why_on_cpu().empty() ? job_.plan_for_hosts(table->rows(), block)
+                                                                 : job_.plan(table->rows(), block);
     observer_.now(fmt::format("reading {} rows of {}", table->rows(), source_.name));
     Frame frame =
         table->read(workers, request_for(formula_, options_, source_.options), job_.local_range(plan_));
@@ -93,10 +97,21 @@ class TableFit {
     return frame;
   }
 
+  /// Leaves devices alone that a fit would wait for. One that goes on stays where it was begun.
+  void choose_hardware(std::int64_t rows, FitCheckpoint& checkpoint) {
+    if (source_.plan || checkpoint.resumed() || !checkpoint.why_on_cpu().empty()) return;
+    estimate_ = estimate_to_choose_by(job_, formula_, options_, rows);
+    if (!estimate_ || estimate_->host_seconds > estimate_->device_seconds) return;
+    const std::string reason = reason_for_host(*estimate_, rows, job_.inventory().devices().size());
+    observer_.note("devices are left alone: " + reason);
+    checkpoint.stay_on_cpu("computed on the CPU: " + reason);
+  }
+
   FitResult result(FittedModel model, const FitCheckpoint& checkpoint) {
     FitResult out{.model = Model(std::make_shared<const FittedModel>(std::move(model))),
                   .plan = std::move(plan_),
                   .phases = std::move(phases_),
+                  .estimate = estimate_,
                   .resumed_from = {},
                   .checkpoint = checkpoint.files(),
                   .kept = checkpoint.kept()};
@@ -113,6 +128,7 @@ class TableFit {
   FitObserver& observer_;
   Plan plan_;
   std::vector<PhaseTime> phases_;
+  std::optional<CostEstimate> estimate_;
 };
 
 }  // namespace

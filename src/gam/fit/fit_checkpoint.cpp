@@ -23,16 +23,16 @@ FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprin
   }
   FitState state;
   together(job.comm(), [&] { state = state_from(*checkpoint_->state(), path); });
-  const bool stays_on_cpu = !state.fallback.empty() && may_stay_on_cpu;
+  const bool stays_on_cpu = !state.why_on_cpu.empty() && may_stay_on_cpu;
   if (state.hardware != hardware_ && !stays_on_cpu) {
     observer.note(fmt::format("{} was begun on {}, and this run is on {}: starting over", path,
                               state.hardware, hardware_));
     return;
   }
   observer.note(fmt::format("resuming after iteration {} from {}{}", state.iteration, path,
-                            stays_on_cpu ? ", on the CPU, since a device had failed" : ""));
+                            stays_on_cpu ? ", on the CPU, where it was" : ""));
   hardware_ = state.hardware;
-  fallback_ = state.fallback;
+  why_on_cpu_ = state.why_on_cpu;
   kept_ = state.iteration;
   resumed_ = std::move(state);
 }
@@ -40,18 +40,22 @@ FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprin
 void FitCheckpoint::keep(FitState state) {
   if (!checkpoint_) return;
   state.hardware = hardware_;
-  state.fallback = fallback_;
+  state.why_on_cpu = why_on_cpu_;
   last_ = std::move(state);
   save();
 }
 
-void FitCheckpoint::keep_fallback() {
+void FitCheckpoint::stay_on_cpu(std::string verdict) {
+  hardware_ = hardware_of_host;
+  why_on_cpu_ = std::move(verdict);
+}
+
+void FitCheckpoint::keep_on_cpu() {
   resumed_.reset();
-  hardware_ = hardware_of(job_);
   // The fit starts over by a plan for hosts: how the pass was cut that fell back is of no matter to it.
   Verdict verdict = job_.last_verdict();
   verdict.imbalance = 1;
-  fallback_ = to_string(verdict);
+  stay_on_cpu(to_string(verdict));
   keep({});
 }
 
@@ -71,7 +75,7 @@ void FitCheckpoint::stop(const std::string& cause) {
     return Error(ErrorCode::interrupted, fmt::format("stopped by {}{}", cause, what));
   };
   if (!checkpoint_) throw interrupted("; with a checkpoint file the same fit could be resumed");
-  if (!began_on_host_ && job_.on_host() && fallback_.empty()) keep_fallback();
+  if (!began_on_host_ && job_.on_host() && why_on_cpu_.empty()) keep_on_cpu();
   if (!problem_.empty()) save();
   if (!problem_.empty()) {
     throw Error(ErrorCode::job_fault, fmt::format("stopped by {}, but the state after iteration {} cannot be "

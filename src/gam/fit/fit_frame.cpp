@@ -138,8 +138,8 @@ class FitRun {
     measure_deviance(fit_, *pass_, rows_, model_);
     outline();
     model_.verdict = to_string(fit_.job.last_verdict());
-    if (fit_.checkpoint != nullptr && !fit_.checkpoint->fallback().empty())
-      model_.verdict = fit_.checkpoint->fallback();
+    if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
+      model_.verdict = fit_.checkpoint->why_on_cpu();
   }
   void outline() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "outline", "the outline of the data");

@@ -71,7 +71,7 @@ std::string to_text(const FitState& state) {
   return nlohmann::ordered_json{{"iteration", state.iteration},
                                 {"deviance", state.deviance},
                                 {"place", state.hardware},
-                                {"fallback", state.fallback},
+                                {"fallback", state.why_on_cpu},
                                 {"log_sp", state.log_sp},
                                 {"coef", state.coef},
                                 {"past", past},
@@ -88,7 +88,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     state.iteration = json.at("iteration").whole(0, max_iterations);
     state.deviance = json.at("deviance").number();
     state.hardware = json.at("place").text();
-    state.fallback = json.at("fallback").text();
+    state.why_on_cpu = json.at("fallback").text();
     state.log_sp = json.at("log_sp").numbers();
     state.coef = json.at("coef").numbers();
     for (const files::JsonField& one : json.at("past").elements())
@@ -117,7 +117,7 @@ void check_state(const FitState& state, const Design& design, const std::string&
 }
 
 std::string hardware_of(const Job& job) {
-  if (job.on_host()) return "the CPU";
+  if (job.on_host()) return hardware_of_host;
   std::set<std::string> kinds;
   for (const InventoryDevice& device : job.inventory().devices()) {
     kinds.insert(fmt::format("{} ({}.{})", device.name, device.capability.major, device.capability.minor));

@@ -36,8 +36,8 @@ struct FitState {
   std::vector<double> coef;    ///< empty if `iteration` is 0
   std::vector<double> log_sp;  ///< where the next search for smoothing parameters begins
   Course course;
-  std::string hardware;  ///< the kind of hardware whose bits these are: `hardware_of`
-  std::string fallback;  ///< the verdict, if a device failed: the fit stays on the CPU; else empty
+  std::string hardware;    ///< the kind of hardware whose bits these are: `hardware_of`
+  std::string why_on_cpu;  ///< the verdict, if the fit stays on the CPU of a job with devices; else empty
 
   friend bool operator==(const FitState&, const FitState&) = default;
 };
@@ -52,6 +52,7 @@ void check_state(const FitState& state, const Design& design, const std::string&
 
 /// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
 [[nodiscard]] std::string hardware_of(const tessera::Job& job);
+inline constexpr char hardware_of_host[] = "the CPU";
 
 /// All that changes a model: program, formula, family, weights, knots, block rows; size, time and a sample of
 /// the data file. Throws `Error(input)` if the file cannot be read. Not collective; reads at most 4 MiB.

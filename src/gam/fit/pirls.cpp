@@ -242,7 +242,7 @@ void PirlsLoop::keep(int iteration) {
                          .log_sp = end_.solution.log_sp,
                          .course = course_,
                          .hardware = {},
-                         .fallback = {}});
+                         .why_on_cpu = {}});
 }
 
 void PirlsLoop::remember_step() {

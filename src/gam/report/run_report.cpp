@@ -75,6 +75,10 @@ void save_run_report(const Job& job, const FitResult& result, const std::string&
   json["fit"] = {{"converged", result.model.converged()},
                  {"iterations", result.model.iterations()},
                  {"resumed_from_iteration", result.resumed_from ? Json(*result.resumed_from) : Json()}};
+  if (result.estimate) {
+    json["estimate"] = {{"host_seconds", result.estimate->host_seconds},
+                        {"device_seconds", result.estimate->device_seconds}};
+  }
   if (!log_problem.empty()) json["log"] = "lines were dropped: " + log_problem;
   Json times = Json::array();
   for (const PhaseTime& phase : result.phases) {

@@ -33,7 +33,7 @@ FitState state_after(int iteration) {
           .log_sp = {2.5},
           .course = {},
           .hardware = {},
-          .fallback = {}};
+          .why_on_cpu = {}};
 }
 
 /// What is noted, one after the other.
@@ -183,6 +183,19 @@ TEST_F(FitCheckpointTest, MixesNoTwoKindsOfHardware) {
   EXPECT_EQ(checkpoint_->resumed()->hardware, gpu);
 }
 
+TEST_F(FitCheckpointTest, AFitThatChoseTheCpuStaysThereWhateverTheNextRunWouldChoose) {
+  const char* devices = "*:H200";
+  start(devices);
+  checkpoint_->stay_on_cpu("computed on the CPU: few rows");
+  checkpoint_->keep(state_after(3));
+  start(devices);
+  ASSERT_TRUE(checkpoint_->resumed());
+  EXPECT_EQ(checkpoint_->resumed()->hardware, "the CPU");
+  EXPECT_EQ(checkpoint_->why_on_cpu(), "computed on the CPU: few rows");
+  start(devices, false);
+  EXPECT_FALSE(checkpoint_->resumed()) << "devices are required";
+}
+
 TEST_F(FitCheckpointTest, AFitThatFellBackStaysOnTheCpu) {
   const char* devices = "*:H200";
   start(devices);
@@ -196,21 +209,20 @@ TEST_F(FitCheckpointTest, AFitThatFellBackStaysOnTheCpu) {
         if (std::exchange(on_device, false)) throw std::runtime_error("a device fails");
       });
   ASSERT_TRUE(job_->on_host());
-  checkpoint_->keep_fallback();
+  checkpoint_->keep_on_cpu();
   EXPECT_EQ(checkpoint_->kept(), 0);
   checkpoint_->keep(state_after(1));
 
   start(devices);
   ASSERT_TRUE(checkpoint_->resumed());
   EXPECT_EQ(checkpoint_->resumed()->hardware, "the CPU");
-  EXPECT_NE(checkpoint_->fallback().find("a device fails"), std::string::npos) << checkpoint_->fallback();
+  EXPECT_NE(checkpoint_->why_on_cpu().find("a device fails"), std::string::npos) << checkpoint_->why_on_cpu();
   if (is_root()) {
-    EXPECT_EQ(said(),
-              "resuming after iteration 1 from " + file_.path() + ", on the CPU, since a device had failed");
+    EXPECT_EQ(said(), "resuming after iteration 1 from " + file_.path() + ", on the CPU, where it was");
   }
   checkpoint_->keep(state_after(2));
   start(devices);
-  EXPECT_NE(checkpoint_->fallback(), "") << "nor does the run after that forget it";
+  EXPECT_NE(checkpoint_->why_on_cpu(), "") << "nor does the run after that forget it";
   start(devices, false);
   EXPECT_FALSE(checkpoint_->resumed()) << "devices are required";
 }

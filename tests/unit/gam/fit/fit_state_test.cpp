@@ -43,7 +43,7 @@ TEST(FitState, ReadsBackToTheSameBits) {
                             .search = Search::global,
                             .returns = 2},
                  .hardware = "NVIDIA \"H200\" (9.0)\n",
-                 .fallback = "tile 1 of rank 2 failed: Größe"};
+                 .why_on_cpu = "tile 1 of rank 2 failed: Größe"};
   std::mt19937_64 random(1);
   while (state.coef.size() < 1000) {
     const std::uint64_t any = random();
@@ -64,7 +64,7 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
                                     .log_sp = {3},
                                     .course = {},
                                     .hardware = {},
-                                    .fallback = {}});
+                                    .why_on_cpu = {}});
   std::vector<std::string> bad = {"", "no JSON", "[]", "{}", good + good, R"({"iteration": 2})"};
   for (const char* key :
        {"iteration", "deviance", "place", "fallback", "log_sp", "coef", "past", "global", "returns"}) {
@@ -101,7 +101,7 @@ TEST(FitState, OfAnotherModelIsRefused) {
                       .log_sp = {3},
                       .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .returns = 0},
                       .hardware = {},
-                      .fallback = {}};
+                      .why_on_cpu = {}};
   EXPECT_NO_THROW(check_state(good, design, "fit.ckpt"));
   const auto says = [&](const std::function<void(FitState&)>& change, const char* expected) {
     FitState bad = good;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/formula/formula.hpp"
+
+#include <tessera/gam/fit.hpp>
+#include <tessera/job/job.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+/// Whether a fit gains from devices: a small one ends on the host before a device has started.
+namespace tessera::gam {
+
+/// Who would compute the passes over the rows.
+struct Hardware {
+  std::int64_t host_threads = 1;  ///< of all ranks
+  std::int64_t devices = 1;
+};
+
+/// What the passes over `rows` rows are estimated to take, from the products that a row adds to X'WX.
+/// `linear`: one working model is the answer; else as many as fits usually take. The search for smoothing
+/// parameters is left out: it takes as long wherever the rows are. Pure.
+[[nodiscard]] CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
+                                         const Hardware& hardware);
+
+/// *Collective.* The estimate by which a job chooses under `Policy::automatic`. Nothing if there is no
+/// choice: another policy, no devices, or simulated ones, which rehearse a job of devices.
+[[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
+                                                                const FitOptions& options, std::int64_t rows);
+
+/// "53940 rows are estimated at 0.02 s there, and at 0.4 s on 1 device".
+[[nodiscard]] std::string reason_for_host(const CostEstimate& estimate, std::int64_t rows,
+                                          std::size_t devices);
+
+}  // namespace tessera::gam

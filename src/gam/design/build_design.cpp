@@ -61,6 +61,7 @@ void keep_one_penalty(SmoothBasis& smooth) {
   Matrix first(smooth.eigenvalues.rows(), 1);
   std::copy_n(smooth.eigenvalues.data(), first.values().size(), first.data());
   smooth.eigenvalues = std::move(first);
+  smooth.eigenvectors = {};
 }
 
 class Drafter {
@@ -163,7 +164,8 @@ class Drafter {
     block.map = std::move(smooth.map);
     block.raw_size = block.map.rows();
     block.penalty = Penalty{
-        std::move(smooth.penalties), std::move(smooth.eigenvalues), 2 * smooth.log_det_values, {}, {}, {}};
+        std::move(smooth.penalties),   std::move(smooth.eigenvalues), 2 * smooth.log_det_values, {}, {}, {},
+        std::move(smooth.eigenvectors)};
     block.knots = std::move(smooth.knots);
     block.s_scale = std::move(smooth.s_scale);
     for (const MarginSpec& margin : spec.margins) block.variables.push_back(margin.variable.text);
@@ -294,12 +296,14 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     CoefBlock block = one.block;
     if (block.penalty) block.penalty->null_space = one.null_space;
     if (one.constrained) {
-      const Constraint constraint =
-          sum_to_zero(column_means(one, column_sums, rows), one.null_space, one.values, one.log_det_values);
+      const std::vector<double> means = column_means(one, column_sums, rows);
+      const Constraint constraint = sum_to_zero(means, one.null_space, one.values, one.log_det_values);
       block.map = multiply(block.map, constraint.z);
       for (Matrix& matrix : block.penalty->matrices) {
         matrix = multiply_tn(constraint.z, multiply(matrix, constraint.z));
       }
+      block.penalty->eigenvectors =
+          constrained_eigenvectors(block.penalty->eigenvectors, means, one.null_space, constraint.z);
       block.penalty->log_det_constant = constraint.log_det_constant;
       block.penalty->null_space = multiply_tn(constraint.z, constraint.null_space);
     }

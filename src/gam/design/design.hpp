@@ -51,6 +51,9 @@ struct Penalty {
   /// common eigenvectors.
   std::vector<int> set_ranks;
   Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: what no penalty sees
+  /// Of several penalties that commute, coefficients x rank: T with T' S_j T the diagonal matrix of column j
+  /// of `eigenvalues`, whose columns are not orthogonal. Empty where it is not known.
+  Matrix eigenvectors{};
   [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty(); }
   [[nodiscard]] int rank() const noexcept { return commutes() ? eigenvalues.rows() : set_ranks.back(); }
 };

@@ -255,6 +255,7 @@ void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
   const Matrix rest = submatrix(full_q(along), 0, free, gone, free - gone);
   penalty.null_space = multiply_tn(z, multiply(penalty.null_space, rest));
   for (Matrix& matrix : penalty.matrices) matrix = multiply_tn(z, multiply(matrix, z));
+  penalty.eigenvectors = {};
   block.map = multiply(block.map, z);
   block.coef_size = kept;
   block.determined += gone;

@@ -281,6 +281,7 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
                                               block.label));
   }
   penalty.matrices = std::move(matrices);
+  penalty.eigenvectors = {};
   block.s_scale = std::move(scales);
   describe(penalty);
   name_smooth(block);

@@ -20,6 +20,7 @@ struct MarginPenalty {
   Matrix matrix;
   Matrix metric;  ///< of the coefficients, where that of mgcv's is the identity
   SymmetricEigen eigen;
+  Matrix common;  ///< T with T' matrix T the diagonal matrix of the eigenvalues, and T' metric T the identity
   int null_dimension;
   double column_sum;  ///< the largest one, in mgcv's coefficients
 };
@@ -46,9 +47,8 @@ double unit_of(const Matrix& penalty) {
 }
 
 /// The eigenvalues of the penalty in values at points, of which the smallest may be 1e-10 of the largest: as
-/// squares of singular values they have their digits.
-std::vector<double> eigenvalues_in_values(const PointValues& points, const SymmetricEigen& own, double unit,
-                                          int rank) {
+/// squares of singular values they have their digits. The vectors are coefficients.
+SymmetricEigen eigen_in_values(const PointValues& points, const SymmetricEigen& own, double unit, int rank) {
   const int size = points.values.rows();
   const Matrix inverse = solve(points.values, identity(size)).value();
   Matrix root(rank, size);
@@ -57,24 +57,32 @@ std::vector<double> eigenvalues_in_values(const PointValues& points, const Symme
     const double length = std::sqrt(own.values[at(from)] / unit);
     for (int j = 0; j < size; ++j) root(i, j) = length * own.vectors(j, from);
   }
-  std::vector<double> values = singular_values(multiply(root, inverse));
-  for (double& value : values) value *= value * unit;
-  values.resize(at(size));
-  std::reverse(values.begin(), values.end());
-  return values;
+  RightSingular found = right_singular(multiply(root, inverse));
+  for (double& value : found.values) value *= value * unit;
+  found.values.resize(at(size));
+  std::reverse(found.values.begin(), found.values.end());
+  const Matrix vectors = multiply(inverse, found.vectors);
+  SymmetricEigen out{std::move(found.values), Matrix(size, size)};
+  for (int j = 0; j < size; ++j)
+    std::ranges::copy(vectors.column(size - 1 - j), out.vectors.column(j).begin());
+  return out;
 }
 
 MarginPenalty decompose(const Basis& margin, bool normalise) {
   if (margin.component.kind != Component::Kind::spline) {
     // A random effect's identity, of as many levels as there may be, needs no decomposition.
-    return {margin.penalty, {}, {std::vector<double>(at(margin.size()), 1.0), margin.penalty}, 0, 1};
+    return {margin.penalty, {}, {std::vector<double>(at(margin.size()), 1.0), margin.penalty},
+            margin.penalty, 0,  1};
   }
   const double unit = unit_of(margin.penalty);
   MarginPenalty out{
-      margin.penalty, {}, symmetric_eigen(scaled(margin.penalty, unit)), margin.size() - margin.rank, 0};
+      margin.penalty, {}, symmetric_eigen(scaled(margin.penalty, unit)), {}, margin.size() - margin.rank, 0};
   for (double& value : out.eigen.values) value *= unit;
+  out.common = out.eigen.vectors;
   if (margin.points) {
-    out.eigen.values = eigenvalues_in_values(*margin.points, out.eigen, unit, margin.rank);
+    SymmetricEigen in_values = eigen_in_values(*margin.points, out.eigen, unit, margin.rank);
+    out.eigen.values = std::move(in_values.values);
+    out.common = std::move(in_values.vectors);
     out.metric = multiply_tn(margin.points->values, margin.points->values);
   }
   std::fill_n(out.eigen.values.begin(), out.null_dimension, 0.0);
@@ -90,6 +98,26 @@ MarginPenalty decompose(const Basis& margin, bool normalise) {
 Matrix first_columns(const Matrix& a, int count) {
   Matrix out(a.rows(), count);
   std::copy_n(a.data(), out.values().size(), out.data());
+  return out;
+}
+
+/// What diagonalises all penalties of a product at once: the products of what does of each margin, but for
+/// those that no penalty sees, in the order of `joint_eigenvalues`.
+Matrix joint_eigenvectors(std::span<const MarginPenalty> margins) {
+  Matrix all = identity(1);
+  for (const MarginPenalty& margin : margins) all = kronecker(all, margin.common);
+  std::vector<int> seen;
+  for (int product = 0; product < all.cols(); ++product) {
+    bool annihilated = true;
+    int rest = product;
+    for (std::size_t m = margins.size(); m-- > 0;) {
+      annihilated = annihilated && rest % margins[m].matrix.rows() < margins[m].null_dimension;
+      rest /= margins[m].matrix.rows();
+    }
+    if (!annihilated) seen.push_back(product);
+  }
+  Matrix out(all.rows(), static_cast<int>(seen.size()));
+  for (int j = 0; j < out.cols(); ++j) std::ranges::copy(all.column(seen[at(j)]), out.column(j).begin());
   return out;
 }
 
@@ -180,6 +208,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
     smooth.knots.push_back(margins[m].knots);
   }
   smooth.eigenvalues = joint_eigenvalues(penalties, smooth.s_scale);
+  if (margins.size() > 1) smooth.eigenvectors = joint_eigenvectors(penalties);
   add_values(margins, size, smooth);
   return smooth;
 }
@@ -207,6 +236,20 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, 
   const Matrix turn = full_q(along);
   constraint.null_space = multiply(null_space, submatrix(turn, 0, dimension, 1, dimension - 1));
   return constraint;
+}
+
+Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
+                                const Matrix& null_space, const Matrix& z) {
+  // No constraint is met by what hardly is in the null space.
+  constexpr double least = 1e-6;
+  const std::vector<double> along = multiply_t(null_space, means);
+  const double square = dot(along, along);
+  if (eigenvectors.empty() || !(square > least * least * dot(means, means))) return {};
+  const std::vector<double> direction = multiply(null_space, along);
+  const std::vector<double> breach = multiply_t(eigenvectors, means);
+  Matrix moved = eigenvectors;
+  for (int j = 0; j < moved.cols(); ++j) add_multiple(moved.column(j), -breach[at(j)] / square, direction);
+  return multiply_tn(z, moved);
 }
 
 }  // namespace tessera::gam

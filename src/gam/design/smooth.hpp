@@ -15,6 +15,7 @@ struct SmoothBasis {
   Matrix map;                              ///< raw x K, the last margin fastest
   std::vector<Matrix> penalties;           ///< one a margin, K x K, divided by `s_scale`
   Matrix eigenvalues;                      ///< rank x penalties: see `Penalty`
+  Matrix eigenvectors;                     ///< K x rank, of several margins: see `Penalty`
   Matrix null_space;                       ///< K x dimension, orthonormal: what no penalty sees
   std::vector<double> s_scale;             ///< mgcv's S.scale
   std::vector<std::vector<double>> knots;  ///< of each margin
@@ -41,5 +42,10 @@ struct Constraint {
 /// `Error(input)` if the means are all zero.
 [[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
                                      const Matrix& values = {}, double log_det_values = 0);
+
+/// `Penalty::eigenvectors` of the basis under the constraint: each is moved along the null space, where no
+/// penalty sees it, until the constraint holds. Empty if there are none, or the null space does not move it.
+[[nodiscard]] Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
+                                              const Matrix& null_space, const Matrix& z);
 
 }  // namespace tessera::gam

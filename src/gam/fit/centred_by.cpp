@@ -348,6 +348,7 @@ CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
   for (Matrix& matrix : penalty.matrices)
     matrix = multiply_tn(exchange.kept, multiply(matrix, exchange.kept));
   penalty.null_space = exchange.null_space;
+  penalty.eigenvectors = {};
   block.map = multiply(block.map, exchange.kept);
   block.coef_size = exchange.kept.cols();
   block.names.resize(at(block.coef_size));

@@ -7,6 +7,7 @@
 #include "gam/fit/starting_point.hpp"
 #include "gam/fit/step_halving.hpp"
 #include "gam/fit/step_mixing.hpp"
+#include "gam/linalg/linalg.hpp"
 
 #include <fmt/core.h>
 
@@ -26,12 +27,6 @@ constexpr double far_base = 1e3;
 constexpr double rounding_share = 1e-26;
 /// So often a lower optimum of V, found at the end, sends the iteration on.
 constexpr int max_returns = 3;
-
-std::vector<double> difference(std::span<const double> to, std::span<const double> from) {
-  std::vector<double> step(to.begin(), to.end());
-  for (std::size_t i = 0; i < step.size(); ++i) step[i] -= from[i];
-  return step;
-}
 
 Error diverged(const RawSums& sums) {
   return {ErrorCode::not_converged,

@@ -19,12 +19,6 @@ constexpr double longest = 50;
 /// Of the normal equations, whose columns may be all but dependent.
 constexpr double ridge = 1e-12;
 
-std::vector<double> difference(std::span<const double> a, std::span<const double> b) {
-  std::vector<double> out(a.begin(), a.end());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] -= b[i];
-  return out;
-}
-
 /// What is to be added to the coefficients: the end of the shortest step that is foreseen.
 std::vector<double> foreseen_move(const Matrix& gram, const PastStep& now, std::span<const PastStep> past) {
   // Steps as linear in the coefficients: s - sum_i g_i (s - s_i) is shortest.

@@ -122,6 +122,13 @@ double dot(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
+std::vector<double> difference(std::span<const double> a, std::span<const double> b) {
+  check_shapes(a.size() == b.size(), "a difference of vectors");
+  std::vector<double> out(a.begin(), a.end());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] -= b[i];
+  return out;
+}
+
 void add_multiple(std::span<double> to, double factor, std::span<const double> from) {
   check_shapes(to.size() == from.size(), "a sum of vectors");
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
@@ -191,6 +198,33 @@ std::vector<double> singular_values(Matrix a) {
   check("dgesvd", LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'N', m, n, a.data(), leading(a), values.data(),
                                  nullptr, 1, nullptr, 1, superdiagonal.data()));
   return values;
+}
+
+RightSingular right_singular(Matrix a) {
+  prepare_blas();
+  const int m = a.rows();
+  const int n = a.cols();
+  RightSingular out{std::vector<double>(static_cast<std::size_t>(std::min(m, n))), identity(n)};
+  if (out.values.empty()) return out;
+  std::vector<double> superdiagonal(out.values.size());
+  Matrix transposed(n, n);
+  check("dgesvd", LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'A', m, n, a.data(), leading(a), out.values.data(),
+                                 nullptr, 1, transposed.data(), n, superdiagonal.data()));
+  out.vectors = transpose(transposed);
+  return out;
+}
+
+double log_abs_determinant(Matrix a) {
+  prepare_blas();
+  check_shapes(a.rows() == a.cols(), "log_abs_determinant");
+  const int n = a.rows();
+  if (n == 0) return 0;
+  std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
+  const lapack_int info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, a.data(), n, pivots.data());
+  if (info < 0) check("dgetrf", info);
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += std::log(std::abs(a(i, i)));
+  return sum;
 }
 
 std::optional<Matrix> cholesky(const Matrix& a) {

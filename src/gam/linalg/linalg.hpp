@@ -22,6 +22,8 @@ void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matr
 [[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
 [[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
 [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
+/// a - b.
+[[nodiscard]] std::vector<double> difference(std::span<const double> a, std::span<const double> b);
 /// to += factor from.
 void add_multiple(std::span<double> to, double factor, std::span<const double> from);
 /// The largest absolute value; 0 of none.
@@ -44,6 +46,14 @@ struct SymmetricEigen {
 
 /// The singular values of a matrix, descending (dgesvd).
 [[nodiscard]] std::vector<double> singular_values(Matrix a);
+struct RightSingular {
+  std::vector<double> values;  ///< descending
+  Matrix vectors;              ///< one a column, for all columns of the matrix: the last are its null space
+};
+/// The same with all right singular vectors.
+[[nodiscard]] RightSingular right_singular(Matrix a);
+/// log|det a| of a square matrix; minus infinity if it is singular (dgetrf).
+[[nodiscard]] double log_abs_determinant(Matrix a);
 
 /// The lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero; nothing if
 /// it is not positive definite (dpotrf; the lower triangle is read).

@@ -253,7 +253,10 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
     sp_count_ += basis.penalties();
     turn_both(gram, basis.begin, basis.rotation, algebra);
     turn_vector(model_.gradient, basis.begin, basis.rotation, true);
-    turn_vector(model_.base, basis.begin, basis.rotation, true);
+    if (basis.inverse.empty())
+      turn_vector(model_.base, basis.begin, basis.rotation, true);
+    else
+      turn_vector(model_.base, basis.begin, basis.inverse, false);
   }
   if (!scale_known && model.rows <= unpenalised_) {
     throw Error(ErrorCode::input,
@@ -307,8 +310,10 @@ auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const dou
     const int place = of.place_of(basis);
     const int in_core = place - of.model_.eliminated();
     if (basis.dense.empty()) {
-      penalties.push_back({place, in_core, basis.rank, basis.diagonal, {}});
-      for (double& v : penalties.back().diagonal) v *= lambda[0];
+      for (std::size_t j = 0; j < lambda.size(); ++j) {
+        penalties.push_back({place, in_core, basis.rank, basis.diagonals[j], {}});
+        for (double& v : penalties.back().diagonal) v *= lambda[j];
+      }
       continue;
     }
     GradedPenalties found = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, *of.algebra_);
@@ -583,13 +588,16 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
 
   // The same of log|S|+: the sum of the block's penalties instead of X'WX + S.
   if (own.dense.empty()) {
-    out.penalty_share.assign(base::at(own.rank), 1.0);
+    std::vector<double> sums(base::at(own.rank));
+    for (const ScaledPenalty& s : at.penalties) {
+      if (s.begin == own.begin) add_multiple(sums, 1, s.diagonal);
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) out.penalty_share.push_back(own.diagonal[i] / sums[i]);
     return out;
   }
   Matrix sum(own.rank, own.rank);
   for (const ScaledPenalty& s : at.penalties) {
-    if (s.begin != own.begin) continue;
-    for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += s.dense.values()[i];
+    if (s.begin == own.begin) add_multiple(sum.values(), 1, s.dense.values());
   }
   for (const double v : symmetric_eigen(within(sum, root)).values)
     out.penalty_share.push_back(std::clamp(v, 0.0, 1.0));

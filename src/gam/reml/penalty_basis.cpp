@@ -75,6 +75,22 @@ double spread_of(const Matrix& penalty, int rank) {
   return values[values.size() - base::at(rank)] / values.back();
 }
 
+/// The basis in which all penalties of a block are diagonal.
+void take_common(BlockBasis& basis) {
+  const Penalty& penalty = *basis.penalty;
+  basis.rotation = Matrix(basis.size, basis.size);
+  assign(basis.rotation, 0, 0, penalty.eigenvectors);
+  assign(basis.rotation, 0, basis.rank, penalty.null_space);
+  basis.log_det = 2 * log_abs_determinant(basis.rotation);
+  auto inverse = solve(basis.rotation, identity(basis.size));
+  if (!inverse) throw std::logic_error("penalty_basis: the common eigenvectors of penalties are dependent");
+  basis.inverse = std::move(*inverse);
+  for (int j = 0; j < basis.penalties(); ++j) {
+    const auto values = penalty.eigenvalues.column(j);
+    basis.diagonals.emplace_back(values.begin(), values.end());
+  }
+}
+
 BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   const Penalty& penalty = *block.penalty;
   BlockBasis basis;
@@ -90,7 +106,12 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   }
 
   if (single && basis.rank == basis.size && is_positive_diagonal(penalty.matrices[0])) {
-    for (int i = 0; i < basis.size; ++i) basis.diagonal.push_back(penalty.matrices[0](i, i));
+    basis.diagonals.emplace_back();
+    for (int i = 0; i < basis.size; ++i) basis.diagonals[0].push_back(penalty.matrices[0](i, i));
+    return basis;
+  }
+  if (!single && !penalty.eigenvectors.empty()) {
+    take_common(basis);
     return basis;
   }
 
@@ -108,7 +129,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   }
   basis.rotation = std::move(eigen.vectors);
   if (single) {
-    basis.diagonal.assign(eigen.values.begin(), eigen.values.begin() + basis.rank);
+    basis.diagonals.emplace_back(eigen.values.begin(), eigen.values.begin() + basis.rank);
   } else {
     const Matrix range = submatrix(basis.rotation, 0, basis.size, 0, basis.rank);
     for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
@@ -201,11 +222,11 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Pena
 
 namespace {
 
-/// Adds a block whose penalties have common eigenvectors.
+/// Adds a block whose penalties have common eigenvectors, in the coordinates of its basis.
 void add_commuting(const BlockBasis& basis, std::span<const double> lambda, PenaltyDeterminant& total) {
   const Penalty& penalty = *basis.penalty;
   const int count = basis.penalties();
-  total.value += penalty.log_det_constant;
+  total.value += penalty.log_det_constant + basis.log_det;
   std::vector<double> share(lambda.size());
   for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
     double sum = 0;

@@ -9,24 +9,27 @@
 #include <span>
 #include <vector>
 
-/// Orthogonal bases in which the penalties can be added up without losing the small ones.
+/// Bases in which the penalties can be added up without losing the small ones.
 ///
 /// With lambda up to e^40 a sum of penalties in the coordinates of the basis functions drowns everything
 /// that it does not penalise in rounding. In these bases what a penalty does not touch is exactly zero.
 namespace tessera::gam {
 
-/// The penalties of one coefficient block in coordinates U' b: the first `rank` are penalised, the others
-/// are the null space, where every penalty is exactly zero.
+/// The penalties of one coefficient block in coordinates U^-1 b: the first `rank` are penalised, the others
+/// are the null space, where every penalty is exactly zero. U is orthogonal, but where several penalties are
+/// diagonal together (`Penalty::eigenvectors`).
 struct BlockBasis {
-  int begin = 0;     ///< first coefficient of the block
-  int size = 0;      ///< coefficients of the block
-  int rank = 0;      ///< penalised coordinates
-  int first_sp = 0;  ///< index of the first penalty among those of all blocks
-  Matrix rotation;   ///< U, size x size; empty: the identity
-  /// One penalty: its eigenvalues, the penalised part being diagonal. Several: empty.
-  std::vector<double> diagonal;
-  /// Several penalties: each one's penalised part, rank x rank, and its smallest eigenvalue but for those
-  /// that are zero over the largest. One: empty.
+  int begin = 0;       ///< first coefficient of the block
+  int size = 0;        ///< coefficients of the block
+  int rank = 0;        ///< penalised coordinates
+  int first_sp = 0;    ///< index of the first penalty among those of all blocks
+  Matrix rotation;     ///< U, size x size; empty: the identity
+  Matrix inverse;      ///< U^-1; empty: the transpose of U
+  double log_det = 0;  ///< log |det U|^2
+  /// Of each penalty its penalised part, which is diagonal; or
+  std::vector<std::vector<double>> diagonals;
+  /// each one's penalised part, rank x rank, and its smallest eigenvalue but for those that are zero over the
+  /// largest.
   std::vector<Matrix> dense;
   std::vector<double> spread;
   const Penalty* penalty = nullptr;
@@ -35,9 +38,9 @@ struct BlockBasis {
   [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
 };
 
-/// The basis of every penalised block, from the eigenvectors of sum_j S_j / |S_j|. The design must outlive
-/// it. Throws `tessera::Error(input)` if matrices do not have their rank in double precision, as a cubic
-/// spline's may not with knots that are orders of magnitude apart.
+/// The basis of every penalised block, from the eigenvectors that its penalties have in common, or from those
+/// of sum_j S_j / |S_j|. The design must outlive it. Throws `tessera::Error(input)` if matrices do not have
+/// their rank in double precision, as a cubic spline's may not with knots that are orders of magnitude apart.
 [[nodiscard]] std::vector<BlockBasis> penalty_bases(const Design& design);
 
 /// Several penalties in coordinates T' b in which sum_j lambda_j S_j is graded: directions in the order of
@@ -57,7 +60,8 @@ struct GradedPenalties {
                                               std::span<const double> spread, std::span<const double> lambda,
                                               const Algebra& algebra);
 
-/// log|S|+, S the sum of all penalties times their lambdas, and its derivatives by the log lambdas.
+/// log|S|+ in the coordinates of the bases, S the sum of all penalties times their lambdas, and its
+/// derivatives by the log lambdas.
 struct PenaltyDeterminant {
   double value = 0;
   std::vector<double> gradient;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/dense_model.hpp"
 
+#include "gam/design/smooth.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -115,11 +116,15 @@ std::pair<Matrix, Matrix> te_margin(const std::vector<double>& x, int k) {
   return {multiply(b_splines(x, k), p), scaled(s, 1 / symmetric_eigen(s).values.back())};
 }
 
-/// Eigenvalues of a and b in common eigenvectors, those of a combination of the two.
-Matrix common_eigenvalues(const Matrix& a, const Matrix& b, int rank) {
+/// Eigenvectors that a and b have in common: those of a combination of the two.
+Matrix common_eigenvectors(const Matrix& a, const Matrix& b) {
   Matrix sum = a;
   for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += 0.7351 * b.values()[i];
-  const Matrix vectors = symmetric_eigen(sum).vectors;
+  return symmetric_eigen(sum).vectors;
+}
+
+/// Eigenvalues of a and b in their common eigenvectors, of which the last `rank` are seen by one of them.
+Matrix common_eigenvalues(const Matrix& a, const Matrix& b, const Matrix& vectors, int rank) {
   const Matrix va = constrained(a, vectors);
   const Matrix vb = constrained(b, vectors);
   Matrix out(rank, 2);
@@ -228,7 +233,8 @@ void DenseModel::add_te(const std::string& label, const std::vector<double>& x, 
 
   Penalty& penalty = *design_.blocks.back().penalty;
   const int rank = k_x * k_z - 4;
-  penalty.eigenvalues = common_eigenvalues(s1, s2, rank);
+  const Matrix vectors = common_eigenvectors(s1, s2);
+  penalty.eigenvalues = common_eigenvalues(s1, s2, vectors, rank);
   // log|P c|^2: c the unit vector along the column means, P the projector on the null space of s1 + s2.
   std::vector<double> c;
   for (int j = 0; j < b.cols(); ++j) {
@@ -240,6 +246,17 @@ void DenseModel::add_te(const std::string& label, const std::vector<double>& x, 
   for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += s2.values()[i];
   const std::vector<double> along = multiply_t(submatrix(symmetric_eigen(sum).vectors, 0, b.cols(), 0, 4), c);
   penalty.log_det_constant = std::log(dot(along, along) / dot(c, c));
+  const Matrix null_space = submatrix(vectors, 0, b.cols(), 0, 4);
+  penalty.eigenvectors =
+      constrained_eigenvectors(submatrix(vectors, 0, b.cols(), 4, rank), c, null_space, constraint);
+  penalty.null_space =
+      submatrix(symmetric_eigen(constrained(sum, constraint)).vectors, 0, b.cols() - 1, 0, 3);
+}
+
+void DenseModel::forget_eigenvectors() {
+  for (CoefBlock& block : design_.blocks) {
+    if (block.penalty) block.penalty->eigenvectors = {};
+  }
 }
 
 WorkingModel DenseModel::working(const std::vector<double>& z, const std::vector<double>& weights,

@@ -31,6 +31,8 @@ class DenseModel {
 
   [[nodiscard]] const Matrix& matrix() const noexcept { return x_; }
   [[nodiscard]] const Design& design() const noexcept { return design_; }
+  /// Leaves penalties without the eigenvectors that they have in common.
+  void forget_eigenvectors();
   /// X'WX, X'Wr and r'Wr about `base`, r = z - X base.
   [[nodiscard]] WorkingModel working(const std::vector<double>& z, const std::vector<double>& weights,
                                      const std::vector<double>& base) const;

@@ -148,7 +148,8 @@ Totals totals_of(const ModelSize& size) {
     const auto penalties = static_cast<double>(one.penalties);
     const double map = static_cast<double>(one.raw) * coef;
     const double squares = penalties * coef * coef;
-    all.design += count * (map + squares);
+    // Several penalties have common eigenvectors beside them.
+    all.design += count * (map + squares + (one.penalties > 1 ? coef * coef : 0));
     if (!one.sparse) all.written += count * (map + squares);
     // A diagonal penalty is kept as such, and so are those of one smooth in their own basis.
     if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));

@@ -211,6 +211,29 @@ std::pair<double, double> log_dets(const SmoothBasis& smooth, const Constraint& 
   return {log_det(multiply_tn(constraint.z, multiply(sum, constraint.z)), 1), by_eigenvalues};
 }
 
+/// T' S_j T is diagonal under the constraint, and T with the null space spans all coefficients.
+void expect_common_eigenvectors(const SmoothBasis& smooth, const std::vector<double>& means) {
+  const Constraint constraint = sum_to_zero(means, smooth.null_space, smooth.values, smooth.log_det_values);
+  const Matrix vectors =
+      constrained_eigenvectors(smooth.eigenvectors, means, smooth.null_space, constraint.z);
+  const int rank = smooth.eigenvalues.rows();
+  ASSERT_EQ(vectors.cols(), rank);
+  for (std::size_t j = 0; j < smooth.penalties.size(); ++j) {
+    const Matrix within = multiply_tn(constraint.z, multiply(smooth.penalties[j], constraint.z));
+    const Matrix turned = multiply_tn(vectors, multiply(within, vectors));
+    for (int c = 0; c < rank; ++c) {
+      for (int r = 0; r < rank; ++r)
+        EXPECT_NEAR(turned(r, c), r == c ? smooth.eigenvalues(r, static_cast<int>(j)) : 0.0, 1e-11);
+    }
+  }
+  Matrix all(vectors.rows(), vectors.rows());
+  assign(all, 0, 0, vectors);
+  assign(all, 0, rank,
+         constraint.null_space.empty() ? Matrix(vectors.rows(), 0)
+                                       : multiply_tn(constraint.z, constraint.null_space));
+  EXPECT_GT(log_abs_determinant(all), -30);
+}
+
 // A cyclic P-spline of even K is nearly alternating at K points of its period.
 TEST(Basis, NearlySingularValuesAtPointsKeepTheCoefficients) {
   Basis basis = cp_basis(sequence(0, 1, 7), 2, true);
@@ -257,6 +280,8 @@ TEST(Basis, AProductInCoefficientsThatAreNoValuesIsTheSameSmooth) {
 
   std::vector<double> means;
   for (int i = 0; i < a.map.cols(); ++i) means.push_back(1 + 0.3 * std::sin(2.0 * i));
+  expect_common_eigenvectors(a, means);
+  expect_common_eigenvectors(b, means);
   const Constraint in_a = sum_to_zero(means, a.null_space);
   const Constraint in_b = sum_to_zero(multiply_t(b.values, means), b.null_space, b.values, b.log_det_values);
   const Matrix turn = multiply_tn(in_a.z, multiply(b.values, in_b.z));

@@ -91,6 +91,13 @@ DenseModel crossed_model(const Data& data) {
   return model;
 }
 
+/// The same as the first, of penalties that are not known to have common eigenvectors.
+DenseModel graded_model(const Data& data) {
+  DenseModel model = mixed_model(data);
+  model.forget_eigenvectors();
+  return model;
+}
+
 double total(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -163,8 +170,12 @@ class OfModel : public ::testing::TestWithParam<DenseModel (*)(const Data&)> {
   const DenseModel model = GetParam()(data);
   const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
 };
-INSTANTIATE_TEST_SUITE_P(RemlCriterion, OfModel, ::testing::Values(mixed_model, crossed_model),
-                         [](const auto& one) { return one.param == mixed_model ? "Mixed" : "Crossed"; });
+INSTANTIATE_TEST_SUITE_P(RemlCriterion, OfModel, ::testing::Values(mixed_model, crossed_model, graded_model),
+                         [](const auto& one) {
+                           return one.param == mixed_model     ? "Mixed"
+                                  : one.param == crossed_model ? "Crossed"
+                                                               : "Graded";
+                         });
 
 TEST_P(OfModel, IsTheDefinition) {
   for (const bool scale_known : {false, true}) {
@@ -230,19 +241,35 @@ TEST(RemlCriterion, EliminatesTheLargestRandomEffect) {
   EXPECT_EQ(criterion->core_size(), model.design().coef_size - levels);
 }
 
-TEST(RemlCriterion, DoesNotDependOnTheBase) {
-  const Data data;
-  const DenseModel model = mixed_model(data);
-  const std::vector<double> y = response(data, wavy);
-  const WorkingModel about_zero = model.working(y, data.weight, zeros(model));
+TEST_P(OfModel, DoesNotDependOnTheBase) {
   std::vector<double> base = zeros(model);
   for (std::size_t i = 0; i < base.size(); ++i) base[i] = std::sin(static_cast<double>(i));
-  const WorkingModel about_base = model.working(y, data.weight, base);
-  const std::vector<double> at{1, -1, 2, 0.5};
-  const RemlFit a = Criterion(about_zero, model.design(), false)->solution(at);
+  const WorkingModel about_base = model.working(response(data, wavy), data.weight, base);
+  const Criterion about_zero(working, model.design(), false);
+  const std::vector<double> at = first_of({1, -1, 2, 0.5, 0.3}, about_zero);
+  const RemlFit a = about_zero->solution(at);
   const RemlFit b = Criterion(about_base, model.design(), false)->solution(at);
   EXPECT_NEAR(a.score, b.score, 1e-9 * std::abs(a.score));
   for (std::size_t i = 0; i < a.coef.size(); ++i) EXPECT_NEAR(a.coef[i], b.coef[i], 1e-9);
+}
+
+TEST(RemlCriterion, HasTheSameProfilesWhetherItsPenaltiesAreDiagonalTogetherOrNot) {
+  const Data data;
+  const DenseModel together = mixed_model(data);
+  const DenseModel graded = graded_model(data);
+  ASSERT_TRUE(penalty_bases(together.design())[1].dense.empty());
+  ASSERT_FALSE(penalty_bases(graded.design())[1].dense.empty());
+  const WorkingModel working = together.working(response(data, wavy), data.weight, zeros(together));
+  const Criterion first(working, together.design(), false);
+  const Criterion second(working, graded.design(), false);
+  const std::vector<double> at{1, -1, 2, 0.5};
+  const std::vector<int> all{0, 1, 2, 3};
+  const auto ours = first->profiles(at, all);
+  const auto theirs = second->profiles(at, all);
+  for (std::size_t j = 0; j < all.size(); ++j) {
+    for (const double away : {-6.0, -1.0, 0.0, 2.0, 9.0})
+      EXPECT_NEAR(ours[j].value(at[j] + away), theirs[j].value(at[j] + away), 1e-7);
+  }
 }
 
 TEST(HostAlgebra, HasTheSameBitsOnAnyNumberOfThreads) {

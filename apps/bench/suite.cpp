@@ -16,7 +16,7 @@
 namespace tessera::bench {
 namespace {
 
-/// A barrier that leaves the cores of waiting ranks to rank 0's child.
+/// A barrier that leaves the cores of waiting ranks to those that work.
 void wait_idly(const mpi::Communicator& comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(comm.native(), &request);
@@ -89,9 +89,9 @@ Measurement& Case::operator()(const std::string& what, const std::string& unit) 
   return measurements_.emplace_back(Measurement{suite_, name_, what, unit, {}});
 }
 
-void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
+void on_first_ranks(const mpi::Communicator& comm, int ranks, const std::function<void()>& work) {
   std::exception_ptr failure;
-  if (comm.rank() == 0) {
+  if (comm.rank() < ranks) {
     try {
       work();
     } catch (...) {

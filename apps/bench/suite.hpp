@@ -82,9 +82,13 @@ class Case {
   std::vector<Measurement> measurements_;
 };
 
-/// *Collective.* Calls `work` on rank 0 while the others leave it their cores: for a peer in a child process.
-/// What it throws is thrown on all.
-void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work);
+/// *Collective.* Calls `work` on so many ranks while the others leave them their cores. What it throws is
+/// thrown on all.
+void on_first_ranks(const mpi::Communicator& comm, int ranks, const std::function<void()>& work);
+/// The same on rank 0: for a peer in a child process.
+inline void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
+  on_first_ranks(comm, 1, work);
+}
 
 /// Host threads of all ranks. *Collective.*
 [[nodiscard]] int threads_of_all(const Job& job);

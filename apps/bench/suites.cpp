@@ -9,6 +9,7 @@
 #include "pool_suite.hpp"
 #include "predict_suite.hpp"
 #include "probe_suite.hpp"
+#include "scale_suite.hpp"
 #include "scatter_suite.hpp"
 #include "vote_suite.hpp"
 #include "workspace_suite.hpp"
@@ -29,6 +30,7 @@ std::vector<Suite> all_suites() {
   all.push_back(gram_suite());
   all.push_back(fit_suite());
   all.push_back(predict_suite());
+  all.push_back(scale_suite());
   return all;
 }
 

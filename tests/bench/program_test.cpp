@@ -133,6 +133,23 @@ TEST(Bench, ACrossproductIsMeasuredBesideDenseOnes) {
                                                         "(X written + the better product) / crossproduct"}));
 }
 
+TEST(Bench, AFitIsMeasuredOnOneRankAndOnMore) {
+  const ProgramResult result = bench(3, "scale --rows 20000 --repeats 1 --threads 1 --device cpu --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::map<std::string, double> threads;
+  std::map<std::string, double> efficiencies;
+  for (const auto& line : lines_of(result.out)) {
+    const std::string name = line.at("case");
+    if (line.at("what") == "host threads") threads[name] = line.at("median");
+    if (line.at("what") == "passes: efficiency") efficiencies[name] = line.at("median");
+  }
+  EXPECT_EQ(threads, (std::map<std::string, double>{{"G4, 20000 rows, 1 rank", 1},
+                                                    {"G4, 20000 rows, 2 ranks", 2},
+                                                    {"G4, 20000 rows, 3 ranks", 3}}));
+  ASSERT_EQ(efficiencies.size(), 2U);
+  for (const auto& [name, value] : efficiencies) EXPECT_GT(value, 0) << name;
+}
+
 TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
   const ProgramResult result =
       run("TESSERA_SIMULATE='*:H200' " + std::string(TESSERA_MPIRUN) + " 2 " + program +

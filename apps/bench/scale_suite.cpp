@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scale_suite.hpp"
+
+#include "simulated.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/fit.hpp>
+#include <tessera/job/job.hpp>
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/counted.hpp"
+
+namespace tessera::bench {
+namespace {
+
+using base::counted;
+using Clock = std::chrono::steady_clock;
+
+struct ScaleSuite {
+  std::vector<std::string> models{"G4"};  ///< see `SimulatedModel`
+  std::int64_t rows = 1'000'000;
+  int repeats = 3;
+};
+
+/// What the first so many ranks took.
+struct Times {
+  int ranks = 0;
+  double hardware = 0;  ///< devices, or host threads
+  Measurement fit;
+  Measurement passes;
+};
+
+/// Ranks of 1, 2, 4 and so on, up to all.
+std::vector<int> numbers_of_ranks(int all) {
+  std::vector<int> numbers;
+  for (int ranks = 1; ranks < all; ranks *= 2) numbers.push_back(ranks);
+  numbers.push_back(all);
+  return numbers;
+}
+
+/// Fits the same rows on the ranks of one job, after one fit that is not counted.
+Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const ScaleSuite& suite,
+              const SimulatedModel& model, Case& out) {
+  Job job(comm, job_options(options));
+  const Plan plan = job.plan(suite.rows, gam::TableOptions{}.block_rows);
+  const gam::Table table = model.table(plan, job.local_range(plan), job.host_team());
+  gam::FitOptions fit;
+  fit.family = gam::family(std::string(model.family.name()));
+  for (int run = -1; run < suite.repeats; ++run) {
+    comm.barrier();
+    const auto start = Clock::now();
+    const gam::FitResult result = gam::fit(job, gam::parse_formula(model.formula()), table, fit);
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    if (run < 0) continue;
+    out("fit", "s").values.push_back(comm.allreduce(elapsed.count(), mpi::Reduction::max));
+    for (const gam::PhaseTime& phase : result.phases) {
+      if (phase.name == "rows") out("passes over the rows", "s").values.push_back(phase.seconds);
+    }
+  }
+  const bool on_devices = plan.on_devices() && !job.on_host();
+  const int hardware = on_devices ? static_cast<int>(job.inventory().devices().size()) : threads_of_all(job);
+  out(on_devices ? "devices" : "host threads", "1").values = {static_cast<double>(hardware)};
+  return {comm.size(), static_cast<double>(hardware), out("fit", "s"), out("passes over the rows", "s")};
+}
+
+/// The time of one rank over that of several, each times its devices or threads.
+double efficiency(const Times& one, const Times& several, Measurement Times::*what) {
+  return (one.*what).median() * one.hardware / ((several.*what).median() * several.hardware);
+}
+
+std::vector<Measurement> run_scale_suite(const mpi::Communicator& comm, const SuiteOptions& options,
+                                         ScaleSuite suite) {
+  suite.repeats = options.repeats.value_or(suite.repeats);
+  std::vector<Measurement> all;
+  for (const std::string& name : suite.models) {
+    const auto model = simulated_model(name);
+    if (!model) throw Error(ErrorCode::usage, fmt::format("no model '{}': take G4, G10 or B4", name));
+    Times one;
+    for (const int ranks : numbers_of_ranks(comm.size())) {
+      Case out("scale", fmt::format("{}, {} rows, {}", name, suite.rows, counted(ranks, "rank")));
+      const mpi::Communicator part = comm.split(comm.rank() < ranks ? 0 : 1);
+      on_first_ranks(comm, ranks, [&] {
+        const Times times = measure(part, options, suite, *model, out);
+        if (ranks == 1) {
+          one = times;
+        } else {
+          // Of what rank 0 was alone: it has the times of both.
+          if (comm.rank() != 0) return;
+          out("fit: efficiency", "1").values = {efficiency(one, times, &Times::fit)};
+          out("passes: efficiency", "1").values = {efficiency(one, times, &Times::passes)};
+        }
+      });
+      for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Suite scale_suite() {
+  const auto chosen = std::make_shared<ScaleSuite>();
+  Suite suite;
+  suite.name = "scale";
+  suite.description =
+      "The same fit on 1, 2, 4, ... ranks, each of which is to see a GPU of its own or a part of the cores";
+  suite.add_options = [chosen](CLI::App& command) {
+    add_options_of_models(command, chosen->rows, chosen->models);
+  };
+  suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
+    return run_scale_suite(comm, options, *chosen);
+  };
+  return suite;
+}
+
+}  // namespace tessera::bench

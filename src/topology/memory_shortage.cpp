@@ -52,6 +52,32 @@ std::vector<detail::MemoryNeed> gather_needs(const mpi::Communicator& comm, std:
   return needs;
 }
 
+// A cgroup may have several limits; of one process and another, only cgroups and nodes are shared.
+using LimitKey = std::tuple<int, MemoryLimit::Scope, CgroupId, std::int64_t, int>;
+
+LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, const MemoryLimit& limit) {
+  const int owner = limit.scope == MemoryLimit::Scope::process ? static_cast<int>(rank) : -1;
+  return {ranks[rank].node, limit.scope, limit.group, limit.limit_bytes, owner};
+}
+
+/// What is needed of each limit, and left of it.
+std::map<LimitKey, detail::Shortage> needs_by_limit(std::span<const detail::MemoryNeed> ranks) {
+  std::map<LimitKey, detail::Shortage> all;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    for (std::size_t i = 0; i < ranks[r].limits.size(); ++i) {
+      const MemoryLimit& limit = ranks[r].limits[i];
+      const detail::Shortage first{static_cast<int>(r), i, 0, 0, 0};
+      detail::Shortage& here = all.try_emplace(key_of(ranks, r, limit), first).first->second;
+      ++here.ranks;
+      // Sums are kept from overflowing: nobody has as much.
+      constexpr auto most = std::numeric_limits<std::int64_t>::max();
+      here.needed_bytes += std::min(ranks[r].bytes, most - here.needed_bytes);
+      here.free_bytes = std::max(here.free_bytes, limit.free_bytes);
+    }
+  }
+  return all;
+}
+
 std::string gib(std::int64_t bytes) {
   std::array<char, 32> text{};
   (void)std::snprintf(text.data(), text.size(), "%.4g", static_cast<double>(bytes) / (1 << 30));
@@ -70,38 +96,36 @@ const char* way_out(MemoryLimit::Scope scope) {
 }  // namespace
 
 std::optional<detail::Shortage> detail::worst_shortage(std::span<const MemoryNeed> ranks) {
-  // A cgroup may have several limits; of one process and another, only cgroups and nodes are shared.
-  using Key = std::tuple<int, MemoryLimit::Scope, CgroupId, std::int64_t, int>;
-  std::map<Key, Shortage> all;
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const int rank = static_cast<int>(r);
-    for (std::size_t i = 0; i < ranks[r].limits.size(); ++i) {
-      const MemoryLimit& limit = ranks[r].limits[i];
-      const int owner = limit.scope == MemoryLimit::Scope::process ? rank : -1;
-      const Key key{ranks[r].node, limit.scope, limit.group, limit.limit_bytes, owner};
-      Shortage& here = all.try_emplace(key, Shortage{rank, i, 0, 0, 0}).first->second;
-      ++here.ranks;
-      // Sums are kept from overflowing: nobody has as much.
-      constexpr auto most = std::numeric_limits<std::int64_t>::max();
-      here.needed_bytes += std::min(ranks[r].bytes, most - here.needed_bytes);
-      here.free_bytes = std::max(here.free_bytes, limit.free_bytes);
-    }
-  }
   std::optional<Shortage> worst;
   const auto is_worse = [](const Shortage& a, const Shortage& b) {
     const auto missing = [](const Shortage& s) { return s.needed_bytes - s.free_bytes; };
     return std::tuple(-missing(a), a.rank, a.limit) < std::tuple(-missing(b), b.rank, b.limit);
   };
-  for (const auto& [key, here] : all) {
+  for (const auto& [key, here] : needs_by_limit(ranks)) {
     if (here.needed_bytes <= here.free_bytes) continue;
     if (!worst || is_worse(here, *worst)) worst = here;
   }
   return worst;
 }
 
-std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm, std::int64_t bytes) {
-  const auto limits = host_limits().memory;
-  const auto needs = gather_needs(comm, bytes, limits);
+std::int64_t detail::share_of(std::span<const MemoryNeed> ranks, std::size_t rank) {
+  const auto all = needs_by_limit(ranks);
+  std::int64_t share = ranks[rank].bytes;
+  for (const MemoryLimit& limit : ranks[rank].limits) {
+    const Shortage& here = all.at(key_of(ranks, rank, limit));
+    if (here.needed_bytes <= here.free_bytes) continue;
+    const double part = static_cast<double>(here.free_bytes) / static_cast<double>(here.needed_bytes);
+    share = std::min(share, static_cast<std::int64_t>(static_cast<double>(ranks[rank].bytes) * part));
+  }
+  return share;
+}
+
+namespace {
+
+/// The worst shortage of what the ranks need under `limits`, which are this rank's. *Collective.*
+std::optional<MemoryShortage> describe_worst(const mpi::Communicator& comm,
+                                             std::span<const detail::MemoryNeed> needs,
+                                             std::span<const MemoryLimit> limits) {
   const auto worst = detail::worst_shortage(needs);
   if (!worst) return std::nullopt;
   const bool is_here = comm.rank() == worst->rank;
@@ -115,6 +139,24 @@ std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm
   shortage.limit.source =
       comm.broadcast_text(is_here ? limits[worst->limit].source : std::string(), worst->rank);
   return shortage;
+}
+
+}  // namespace
+
+std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm, std::int64_t bytes) {
+  const auto limits = host_limits().memory;
+  return describe_worst(comm, gather_needs(comm, bytes, limits), limits);
+}
+
+MemoryShare share_memory(const mpi::Communicator& comm, std::int64_t bytes,
+                         std::optional<std::int64_t> node_bytes) {
+  constexpr std::int64_t kept_part = 4;
+  auto limits = host_limits().memory;
+  for (MemoryLimit& limit : limits) limit.free_bytes -= limit.free_bytes / kept_part;
+  if (node_bytes) limits.push_back({MemoryLimit::Scope::node, {}, *node_bytes, *node_bytes, {}});
+  const auto needs = gather_needs(comm, bytes, limits);
+  return {detail::share_of(needs, static_cast<std::size_t>(comm.rank())),
+          describe_worst(comm, needs, limits)};
 }
 
 std::string to_string(const MemoryShortage& shortage) {

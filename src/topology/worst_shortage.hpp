@@ -29,4 +29,8 @@ struct Shortage {
 /// Of all limits the one that is most bytes too small; of equal ones that of the lowest rank. Pure.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
+/// What the rank at this place gets of the bytes that it needs, if each limit is divided in proportion to
+/// what is needed below it. Pure.
+[[nodiscard]] std::int64_t share_of(std::span<const MemoryNeed> ranks, std::size_t rank);
+
 }  // namespace tessera::inline TESSERA_ABI::detail

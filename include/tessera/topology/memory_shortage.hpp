@@ -32,6 +32,24 @@ struct MemoryShortage {
 [[nodiscard]] TESSERA_EXPORT std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm,
                                                                                 std::int64_t bytes);
 
+/// The part of the memory that it wants which a rank may take.
+struct MemoryShare {
+  std::int64_t bytes = 0;
+  std::optional<MemoryShortage> shortage{};  ///< why that is less on some rank, the same on every rank
+};
+
+/// Divides the memory that is left among ranks that want `bytes` each, and can do with less: a rank gets all
+/// of it, or its proportionate share of the tightest limit that it is under. Of each limit that the system
+/// sets a quarter of what is left is not given away, for what a rank takes beside. `node_bytes` is one more
+/// limit, on what the ranks of a node are given together.
+///
+///     const auto share = tessera::share_memory(comm, rows * bytes_per_row);
+///     const std::int64_t rows_in_memory = share.bytes / bytes_per_row;
+///
+/// Memory is not reserved. *Collective.* Blocks. Cost: as `find_memory_shortage`.
+[[nodiscard]] TESSERA_EXPORT MemoryShare share_memory(const mpi::Communicator& comm, std::int64_t bytes,
+                                                      std::optional<std::int64_t> node_bytes = {});
+
 /// "need 12.0 GiB on node01 (4 ranks), where 7.5 of 10.0 GiB are left by /sys/fs/…/memory.max: use more
 /// nodes, or ask for more memory (Slurm: --mem)".
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const MemoryShortage& shortage);

@@ -40,5 +40,14 @@ TEST(MemoryShortage, RanksOfOneNodeNeedItsMemoryTogether) {
   }
 }
 
+TEST(MemoryShare, IsThatOfTheNodesRanksTogether) {
+  const auto comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  constexpr std::int64_t each = 1000;
+  const auto share = share_memory(comm, each, each);
+  EXPECT_EQ(share.bytes, each / comm.size());
+  EXPECT_EQ(share.shortage.has_value(), comm.size() > 1);
+  EXPECT_EQ(share_memory(comm, each).bytes, each);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -83,6 +83,23 @@ TEST(WorstShortage, SumsDoNotOverflow) {
   EXPECT_EQ(found->needed_bytes, most);
 }
 
+TEST(ShareOf, IsAllWhereThereIsEnough) {
+  EXPECT_EQ(share_of(std::vector<MemoryNeed>{{0, 100, {}}}, 0), 100);
+  const std::vector<MemoryNeed> ranks{{0, 60, {node(200, 100)}}, {0, 40, {node(200, 100)}}};
+  EXPECT_EQ(share_of(ranks, 0), 60);
+  EXPECT_EQ(share_of(ranks, 1), 40);
+}
+
+TEST(ShareOf, IsProportionateUnderTheTightestLimit) {
+  const std::vector<MemoryNeed> ranks{{0, 300, {process(400, 120), cgroup(whole_job, 300, 200)}},
+                                      {0, 100, {process(400, 120), cgroup(whole_job, 300, 200)}},
+                                      {1, 100, {cgroup(whole_job, 300, 200)}}};
+  EXPECT_EQ(share_of(ranks, 0), 120);
+  EXPECT_EQ(share_of(ranks, 1), 50);
+  EXPECT_EQ(share_of(ranks, 2), 100);
+  EXPECT_EQ(share_of(std::vector<MemoryNeed>{{0, 100, {node(1000, 0)}}}, 0), 0);
+}
+
 TEST(MemoryShortage, IsASentenceWithAWayOut) {
   constexpr std::int64_t gib = 1 << 30;
   MemoryShortage shortage{4, 4, "node01", 12 * gib, cgroup(whole_job, 10 * gib, 15 * gib / 2)};

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/scratch_memory.hpp"
+
+#include "base/descriptor.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace tessera::files {
+namespace {
+
+[[noreturn]] void fail(const std::string& folder, const std::string& what, int reason) {
+  throw Error(ErrorCode::input, fmt::format("{}: {}: {}: name another folder for scratch files", folder, what,
+                                            std::strerror(reason)));
+}
+
+/// A file without a name, also where the file system must give it one first.
+base::Descriptor open_unnamed(const std::string& folder) {
+  base::Descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file.is_open() || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
+  std::string path = folder + "/tessera-scratch-XXXXXX";
+  file = base::Descriptor(::mkostemp(path.data(), O_CLOEXEC));
+  if (file.is_open()) ::unlink(path.c_str());
+  return file;
+}
+
+void refuse_memory(const std::string& folder, const base::Descriptor& file) {
+  struct statfs system {};
+  if (::fstatfs(file.number(), &system) != 0) return;
+  if (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)
+    throw Error(ErrorCode::input,
+                fmt::format("{}: its files are in memory (tmpfs): name a folder on a disk for scratch files",
+                            folder));
+}
+
+}  // namespace
+
+std::string default_scratch_folder() {
+  const char* const named = std::getenv("TMPDIR");
+  return named != nullptr && *named != '\0' ? named : "/var/tmp";
+}
+
+ScratchMemory::ScratchMemory(const std::string& folder, std::size_t bytes) {
+  if (bytes == 0) return;
+  const base::Descriptor file = open_unnamed(folder);
+  if (!file.is_open()) fail(folder, "no scratch file can be created", errno);
+  refuse_memory(folder, file);
+  int refused = 0;
+  do refused = ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes));
+  while (refused == EINTR);
+  if (refused != 0) fail(folder, fmt::format("has no room for {} bytes", bytes), refused);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+  if (mapped == MAP_FAILED) fail(folder, fmt::format("{} bytes cannot be mapped", bytes), errno);
+  data_ = mapped;
+  size_bytes_ = bytes;
+  advise(0, bytes, MADV_SEQUENTIAL);
+}
+
+ScratchMemory::~ScratchMemory() {
+  if (data_ != nullptr) ::munmap(data_, size_bytes_);
+}
+
+void ScratchMemory::read_ahead(std::size_t begin, std::size_t end) const noexcept {
+  advise(begin, end, MADV_WILLNEED);
+}
+
+void ScratchMemory::let_go(std::size_t begin, std::size_t end) const noexcept {
+  advise(begin, end, MADV_DONTNEED);
+}
+
+// Advice that the kernel does not take costs time, and no more.
+void ScratchMemory::advise(std::size_t begin, std::size_t end, int advice) const noexcept {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  begin = begin / page * page;
+  end = std::min(end, size_bytes_);
+  if (begin < end) (void)::madvise(static_cast<std::byte*>(data_) + begin, end - begin, advice);
+}
+
+}  // namespace tessera::files

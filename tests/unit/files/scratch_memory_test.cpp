@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/scratch_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <string>
+#include <tessera/error.hpp>
+#include <utility>
+
+#include "temporary_folder.hpp"
+
+namespace tessera::files {
+namespace {
+
+constexpr std::size_t bytes = std::size_t{3} << 20;
+
+std::span<std::uint8_t> bytes_of(const ScratchMemory& memory) {
+  return {static_cast<std::uint8_t*>(memory.data()), memory.size_bytes()};
+}
+
+/// What is said of a folder that cannot have so many bytes.
+std::string refusal(const std::string& folder, std::size_t size) {
+  try {
+    const ScratchMemory memory(folder, size);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    return error.what();
+  }
+  return "no refusal";
+}
+
+TEST(ScratchMemory, KeepsWhatItLetsGo) {
+  ScratchMemory first(default_scratch_folder(), bytes);
+  EXPECT_TRUE(std::ranges::all_of(bytes_of(first), [](std::uint8_t value) { return value == 0; }));
+  for (std::size_t i = 0; i < bytes; ++i) bytes_of(first)[i] = static_cast<std::uint8_t>(i * 31 >> 4);
+  const ScratchMemory memory = std::move(first);
+  // Whatever part of it, and beyond its end.
+  memory.let_go(5, 100);
+  memory.let_go(0, 2 * bytes);
+  memory.read_ahead(1000, 5000);
+  memory.read_ahead(bytes, 2 * bytes);
+  for (std::size_t i = 0; i < bytes; ++i)
+    ASSERT_EQ(bytes_of(memory)[i], static_cast<std::uint8_t>(i * 31 >> 4)) << i;
+}
+
+TEST(ScratchMemory, LeavesNoFile) {
+  const TemporaryFolder folder;
+  const ScratchMemory memory(folder.path(), bytes);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(ScratchMemory, OfNoBytesNeedsNoFolder) {
+  EXPECT_EQ(ScratchMemory("/nowhere", 0).size_bytes(), 0U);
+}
+
+TEST(ScratchMemory, SaysWhyThereIsNone) {
+  EXPECT_EQ(refusal("/nowhere", bytes),
+            "/nowhere: no scratch file can be created: No such file or directory: name another folder for "
+            "scratch files");
+  // More than any file system takes, before a byte is written.
+  const std::string folder = default_scratch_folder();
+  const std::size_t endless = std::numeric_limits<std::int64_t>::max() / 2;
+  EXPECT_TRUE(refusal(folder, endless).starts_with(folder + ": has no room for "))
+      << refusal(folder, endless);
+}
+
+TEST(ScratchMemory, IsNotInMemory) {
+  if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP() << "there is no /dev/shm";
+  EXPECT_EQ(refusal("/dev/shm", bytes),
+            "/dev/shm: its files are in memory (tmpfs): name a folder on a disk for scratch files");
+}
+
+}  // namespace
+}  // namespace tessera::files

@@ -62,7 +62,7 @@ gam::Frame SimulatedModel::frame(std::int64_t rows, Range range, HostTeam& team)
   frame.file_rows = rows;
   frame.complete_rows = rows;
   frame.rows = range;
-  frame.complete.assign(static_cast<std::size_t>(range.size()), 1);
+  frame.complete.own().assign(static_cast<std::size_t>(range.size()), 1);
   for (int variable = 0; variable <= smooths; ++variable) {
     gam::Variable column;
     column.name = name_of(variable);

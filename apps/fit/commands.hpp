@@ -9,6 +9,7 @@
 #include <tessera/mpi/session.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct FitCommand {
   int max_iterations = FitOptions{}.max_iterations;
   int largest_tested_effect = FitOptions{}.largest_tested_effect;
   std::string checkpoint;
+  std::optional<std::uint64_t> memory;
+  std::string scratch;
   double time_limit = 0;
   apps::CollectiveTimeout collective_timeout;
 

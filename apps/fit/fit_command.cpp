@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -94,6 +95,15 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->check(apps::file_name());
   command
       ->add_option(
+          "--memory", memory,
+          "What columns may take of a node's memory, of all its ranks, such as 2G; others are in scratch "
+          "files (else 3/4 of what is free)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE");
+  command->add_option("--scratch", scratch, "Folder of scratch files, on a disk (else $TMPDIR or /var/tmp)")
+      ->type_name("DIR");
+  command
+      ->add_option(
           "--time-limit", time_limit,
           "Stop after so many seconds, as at SIGUSR1, SIGTERM or SIGINT, with status 75; 0: no limit")
       ->check(CLI::Range(0.0, 1e9))
@@ -154,6 +164,10 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   options.max_iterations = max_iterations;
   options.largest_tested_effect = largest_tested_effect;
   options.checkpoint = checkpoint;
+  if (memory)
+    options.memory.node_bytes =
+        static_cast<std::int64_t>(std::min<std::uint64_t>(*memory, std::numeric_limits<std::int64_t>::max()));
+  options.memory.scratch = scratch;
   for (const std::string& text : knots) {
     const auto [given, first] = options.knots.insert(parse_knots(text));
     if (!first)

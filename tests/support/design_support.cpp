@@ -31,21 +31,21 @@ Frame frame_of(const nlohmann::json& columns, int rank, int ranks, bool incomple
       for (const auto& value : values) levels.insert(value.get<std::string>());
     }
     variable.levels.assign(levels.begin(), levels.end());
-    frame.complete.clear();
+    frame.complete.own().clear();
     for (std::int64_t row = frame.rows.begin; row < frame.rows.end; ++row) {
       const auto& value = values[static_cast<std::size_t>(row)];
       if (variable.factor) {
         const auto level =
             std::find(variable.levels.begin(), variable.levels.end(), value.get<std::string>());
-        variable.codes.push_back(static_cast<std::int32_t>(level - variable.levels.begin()));
+        variable.codes.own().push_back(static_cast<std::int32_t>(level - variable.levels.begin()));
       } else {
         variable.numbers.own().push_back(value.get<double>());
       }
-      frame.complete.push_back(1);
+      frame.complete.own().push_back(1);
       if (!incomplete_rows || row % 3 != 0) continue;
-      frame.complete.push_back(0);
+      frame.complete.own().push_back(0);
       if (variable.factor) {
-        variable.codes.push_back(-1);
+        variable.codes.own().push_back(-1);
       } else {
         variable.numbers.own().push_back(row % 2 == 0 ? 1e6 : std::numeric_limits<double>::quiet_NaN());
       }

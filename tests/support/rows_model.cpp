@@ -101,7 +101,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
   Frame frame;
   frame.file_rows = options.rows;
   frame.rows = {0, options.rows};
-  frame.complete.assign(n, 1);
+  frame.complete.own().assign(n, 1);
   frame.variables.resize(columns);
   const auto fill = [&](int column, auto&& draw) {
     auto& numbers = frame.variables[static_cast<std::size_t>(column)].numbers.own();
@@ -112,7 +112,8 @@ Frame random_frame(Random& random, const ModelOptions& options) {
     variable.factor = true;
     variable.levels.resize(static_cast<std::size_t>(levels));
     for (std::size_t i = 0; i < n; ++i) {
-      variable.codes.push_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(levels)));
+      variable.codes.own().push_back(
+          static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(levels)));
     }
   };
   // Some values lie outside the breaks, where splines go on as lines or start over.
@@ -134,10 +135,10 @@ Frame random_frame(Random& random, const ModelOptions& options) {
   if (options.missing) {
     for (std::size_t i = 0; i < n; ++i) {
       if (random() % 10 != 0) continue;
-      frame.complete[i] = 0;
+      frame.complete.own()[i] = 0;
       for (Variable& variable : frame.variables) {
         if (variable.factor) {
-          variable.codes[i] = -1;
+          variable.codes.own()[i] = -1;
         } else {
           variable.numbers.own()[i] = std::numeric_limits<double>::quiet_NaN();
         }
@@ -327,10 +328,10 @@ Frame part_of(const Frame& whole, tessera::Range range) {
     using Values = std::remove_reference_t<decltype(values)>;
     if (!values.empty()) values = Values(values.begin() + range.begin, values.begin() + range.end);
   };
-  cut(part.complete);
+  cut(part.complete.own());
   for (Variable& variable : part.variables) {
     cut(variable.numbers.own());
-    cut(variable.codes);
+    cut(variable.codes.own());
   }
   part.rows = range;
   return part;

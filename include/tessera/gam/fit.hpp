@@ -36,6 +36,7 @@ struct FitOptions {
   /// A file that keeps the state after every iteration, and from which a later fit of the same model to the
   /// same table goes on, with the bits of one that was never stopped (`Checkpoint`). Empty: none.
   std::string checkpoint{};
+  MemoryOptions memory{};  ///< that the columns may take; neither bits nor checkpoints depend on it
 };
 
 /// What a fit tells while it works, on every rank alike, on the thread that called it. Each does nothing
@@ -74,7 +75,9 @@ struct FitResult {
   /// `FitOptions::checkpoint`, whose files are there until they are removed: *collectively*, when the model
   /// is where it is to stay (`checkpoint->remove()`), while the job lives. Null: there is none.
   std::shared_ptr<Checkpoint> checkpoint{};
-  std::optional<int> kept{};  ///< the last iteration whose state is in it
+  std::optional<int> kept{};       ///< the last iteration whose state is in it
+  std::int64_t spilled_bytes = 0;  ///< of the columns of all ranks, in scratch files
+  std::string scratch{};           ///< the folder of these
 };
 
 /// *Collective.* Fits a generalized additive model by performance iteration with fast REML, with the answer
@@ -90,10 +93,10 @@ struct FitResult {
 /// `job_fault` as passes do.
 ///
 /// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
-/// own stream, or on its threads. Memory of a rank: the columns that the model uses, but for those of
-/// numbers, which are read where the table has them and must not change meanwhile; and a few p x p matrices
-/// on rank 0 for p coefficients. Cost: an iteration is one pass over the rows and some p^3 operations on one
-/// rank.
+/// own stream, or on its threads. Memory of a rank: the columns that the model uses, or as much of them as
+/// `FitOptions::memory` lets them take, but for numbers of the table, which are read where it has them and
+/// must not change meanwhile; and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is
+/// one pass over the rows and some p^3 operations on one rank.
 [[nodiscard]] FitResult fit(Job& job, const Formula& formula, const Table& table,
                             const FitOptions& options = {}, FitObserver* observer = nullptr);
 

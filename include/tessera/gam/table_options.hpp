@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,15 @@ struct TableOptions {
   std::vector<std::string> factors{};      ///< columns whose fields are levels, numbers too
   std::vector<std::string> numbers{};      ///< columns that must be numbers, those in quotes too
   std::int64_t block_rows = 8192;          ///< rows in which the order of additions is fixed
+};
+
+/// Where the columns lie that a fit goes over again and again.
+struct MemoryOptions {
+  /// Bytes that those of all ranks of a node may take of its memory; nothing: three quarters of what is free.
+  /// Others are in scratch files, which passes read.
+  std::optional<std::int64_t> node_bytes{};
+  /// The folder of these, which is on a disk. Empty: $TMPDIR, or else /var/tmp.
+  std::string scratch{};
 };
 
 }  // namespace tessera::gam

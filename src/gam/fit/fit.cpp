@@ -26,6 +26,7 @@ namespace {
 FrameRequest request_for(const FormulaTerms& formula, const FitOptions& options, const TableOptions& table) {
   FrameRequest request;
   request.options = table;
+  request.memory = options.memory;
   request.variables = formula.variables();
   request.numeric = formula.numeric_variables();
   if (!options.family.definition().two_levels()) request.numeric.push_back(formula.response.text);
@@ -93,6 +94,8 @@ class TableFit {
     Frame frame =
         table->read(workers, request_for(formula_, options_, source_.options), job_.local_range(plan_));
     for (const ColumnReading& column : frame.columns) observer_.note(to_string(column));
+    spilled_ = frame.spilled;
+    if (spilled_.bytes > 0) observer_.note(to_string(spilled_));
     clock.add_bytes(job_.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
     return frame;
   }
@@ -114,7 +117,9 @@ class TableFit {
                   .estimate = estimate_,
                   .resumed_from = {},
                   .checkpoint = checkpoint.files(),
-                  .kept = checkpoint.kept()};
+                  .kept = checkpoint.kept(),
+                  .spilled_bytes = spilled_.bytes,
+                  .scratch = spilled_.bytes > 0 ? spilled_.folder : std::string()};
     if (checkpoint.resumed() && checkpoint.resumed()->iteration > 0)
       out.resumed_from = checkpoint.resumed()->iteration;
     return out;
@@ -129,6 +134,7 @@ class TableFit {
   Plan plan_;
   std::vector<PhaseTime> phases_;
   std::optional<CostEstimate> estimate_;
+  SpilledColumns spilled_;
 };
 
 }  // namespace

@@ -246,8 +246,8 @@ void require_memory(const FitContext& fit, const Frame& frame) {
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
   if (!shortage) return;
   throw Error(ErrorCode::input,
-              fmt::format("{} coefficients in {} columns {}, or a model of smaller k, fewer "
-                          "levels or fewer terms",
+              fmt::format("{} coefficients in {} columns {}, less for the rows, or a model of smaller k, "
+                          "fewer levels or fewer terms",
                           size.coef, size.raw, to_string(*shortage)));
 }
 

@@ -23,7 +23,7 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-void make_numeric_response(Variable& response, const Family& family) {
+void make_numeric_response(Frame& frame, Variable& response, const Family& family) {
   if (!response.factor) return;
   if (response.levels.size() == 1)
     throw Error(ErrorCode::input, fmt::format("the response '{}' is '{}' in every complete row: there is "
@@ -35,8 +35,9 @@ void make_numeric_response(Variable& response, const Family& family) {
         fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}", response.name,
                     response.levels.size(), family.name(), family.two_levels() ? " or have two levels" : ""));
   }
-  response.numbers = std::vector<double>(response.codes.begin(), response.codes.end());
-  response.codes.clear();
+  response.numbers = frame.memory.column<double>(frame.memory.place<double>(response.codes.size()));
+  std::copy(response.codes.begin(), response.codes.end(), response.numbers.writable());
+  response.codes = {};
   response.factor = false;
 }
 
@@ -128,7 +129,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
                   "no complete row: every row has a missing value in a variable of the model");
     }
     Variable& response = variable_of(frame, rows.response);
-    make_numeric_response(response, rows.family);
+    make_numeric_response(frame, response, rows.family);
     check_response(workers, frame, response, rows.family);
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
     if (rows.prior_weight >= 0) check_weights(workers, frame, variable_of(frame, rows.prior_weight));

@@ -19,7 +19,7 @@ namespace {
 /// predictor where the family has its start there.
 std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
-  const auto numbers = [&](int variable) -> const Numbers& {
+  const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
     return frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
   // Without an offset nothing asks for the difference.

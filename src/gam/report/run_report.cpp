@@ -79,6 +79,8 @@ void save_run_report(const Job& job, const FitResult& result, const std::string&
     json["estimate"] = {{"host_seconds", result.estimate->host_seconds},
                         {"device_seconds", result.estimate->device_seconds}};
   }
+  json["spilled"] = {{"bytes", result.spilled_bytes},
+                     {"scratch", result.scratch.empty() ? Json() : Json(result.scratch)}};
   if (!log_problem.empty()) json["log"] = "lines were dropped: " + log_problem;
   Json times = Json::array();
   for (const PhaseTime& phase : result.phases) {

@@ -21,6 +21,7 @@ RowChunk::RowChunk(const LayoutView& view)
 
 void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) const {
   const Frame& frame = *rows_.frame;
+  frame.prepare_to_read(begin, end);
   int count = 0;
   for (std::size_t row = begin; row < end; ++row) {
     chunk.index[at(count)] = row;

@@ -18,9 +18,11 @@ void DeviceLayout::load(const RowLayout& layout, const Tile& tile) {
 }
 
 template <class T>
-Buffer<T> DeviceColumns::staged(const T* host, std::size_t count, const Tile& tile) {
+Buffer<T> DeviceColumns::staged(const ColumnStorage<T>& column, std::size_t begin, std::size_t count,
+                                const Tile& tile) {
   Buffer<T> buffer = tile.buffers().take<T>(count, tile.stream());
-  staging_.upload(buffer.data(), host, count * sizeof(T), tile.stream());
+  staging_.upload(buffer.data(), column.data() + begin, count * sizeof(T), tile.stream());
+  column.let_go(begin, begin + count);
   return buffer;
 }
 
@@ -35,7 +37,7 @@ void DeviceColumns::load(const Rows& rows, const Tile& tile) {
     // Given back before others are taken, so that those are the same memory.
     numbers_.clear();
     codes_.clear();
-    complete_ = staged(frame.complete.data() + begin, count, tile);
+    complete_ = staged(frame.complete, begin, count, tile);
     loaded_ = range;
     changed = true;
   }
@@ -44,9 +46,9 @@ void DeviceColumns::load(const Rows& rows, const Tile& tile) {
     const Variable& variable = frame.variables[i];
     if (variable.factor ? codes_.contains(i) : numbers_.contains(i)) continue;
     if (variable.factor)
-      codes_.emplace(i, staged(variable.codes.data() + begin, count, tile));
+      codes_.emplace(i, staged(variable.codes, begin, count, tile));
     else
-      numbers_.emplace(i, staged(variable.numbers.data() + begin, count, tile));
+      numbers_.emplace(i, staged(variable.numbers, begin, count, tile));
     changed = true;
   }
   if (!changed) return;

@@ -49,7 +49,7 @@ class DeviceColumns {
 
  private:
   template <class T>
-  Buffer<T> staged(const T* host, std::size_t count, const Tile& tile);
+  Buffer<T> staged(const ColumnStorage<T>& column, std::size_t begin, std::size_t count, const Tile& tile);
 
   DeviceStaging staging_;
   Range loaded_;                                   ///< rows whose columns are here

@@ -63,7 +63,7 @@ std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std
   return mine;
 }
 
-const Numbers& numbers_of(const Frame& frame, int variable) {
+const ColumnStorage<double>& numbers_of(const Frame& frame, int variable) {
   const Variable& column = frame.variables.at(static_cast<std::size_t>(variable));
   if (column.factor)
     throw Error(ErrorCode::usage, fmt::format("{} is a factor; only numbers have an order", column.name));
@@ -78,7 +78,8 @@ struct Values {
 
 /// The distinct keys of this rank's complete rows, sorted: by each thread of a share of the rows, then of two
 /// shares at a time.
-std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame, const Numbers& numbers) {
+std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
+                                      const ColumnStorage<double>& numbers) {
   const std::int64_t rows = std::ssize(numbers);
   const std::int64_t share = std::max<std::int64_t>(1, (rows - 1) / workers.team.size() + 1);
   std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
@@ -144,7 +145,7 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
 
 Distinct distinct_values(const Workers& workers, const Frame& frame, int variable, std::int64_t enough) {
   const mpi::Communicator& comm = workers.comm;
-  const Numbers& numbers = numbers_of(frame, variable);
+  const ColumnStorage<double>& numbers = numbers_of(frame, variable);
   // Few are asked for, so a sorted list of those that a thread has met is quicker than a sort of the column.
   std::vector<std::vector<double>> met(base::at(workers.team.size()));
   const Extent extent = extent_of(workers, frame, variable);

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "gam/formula/formula.hpp"
+#include "gam/table/column_storage.hpp"
+#include "gam/table/row_memory.hpp"
 
 #include <tessera/gam/table_options.hpp>
 #include <tessera/partition/plan.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,54 +18,15 @@
 
 namespace tessera::gam {
 
-/// The numbers of a variable: its own, or borrowed from a table in memory, which must stay and not change.
-class Numbers {
- public:
-  Numbers() = default;
-  // They are one: NOLINTNEXTLINE(google-explicit-constructor)
-  Numbers(std::vector<double> own) : own_(std::move(own)) {}
-  Numbers(std::initializer_list<double> own) : own_(own) {}
-  [[nodiscard]] static Numbers borrow(std::span<const double> numbers) {
-    Numbers out;
-    out.borrowed_ = numbers;
-    return out;
-  }
-
-  /// To be written to: borrowed numbers are copied first.
-  [[nodiscard]] std::vector<double>& own() {
-    if (!borrowed_.empty()) {
-      own_.assign(borrowed_.begin(), borrowed_.end());
-      borrowed_ = {};
-    }
-    return own_;
-  }
-
-  [[nodiscard]] const double* data() const noexcept { return all().data(); }
-  [[nodiscard]] std::size_t size() const noexcept { return all().size(); }
-  [[nodiscard]] bool empty() const noexcept { return all().empty(); }
-  [[nodiscard]] auto begin() const noexcept { return all().begin(); }
-  [[nodiscard]] auto end() const noexcept { return all().end(); }
-  [[nodiscard]] double operator[](std::size_t row) const noexcept { return data()[row]; }
-  friend bool operator==(const Numbers& a, const Numbers& b) { return std::ranges::equal(a.all(), b.all()); }
-
- private:
-  [[nodiscard]] std::span<const double> all() const noexcept {
-    return borrowed_.empty() ? std::span(own_) : borrowed_;
-  }
-
-  std::vector<double> own_;
-  std::span<const double> borrowed_;
-};
-
 /// One variable of the model over this rank's rows: numbers, or codes of a factor's levels.
 struct Variable {
   static constexpr std::int32_t missing = -1;  ///< the code of a missing value
   static constexpr std::int32_t unseen = -2;   ///< predicting: the code of a level that the model lacks
   std::string name;                            ///< the expression's text
   bool factor = false;
-  Numbers numbers;                  ///< one a row if numeric
-  std::vector<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
-  std::vector<std::string> levels;  ///< the job's levels in byte order, the same on every rank
+  ColumnStorage<double> numbers;      ///< one a row if numeric
+  ColumnStorage<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
+  std::vector<std::string> levels;    ///< the job's levels in byte order, the same on every rank
 };
 
 /// How a column of the file was read, over the whole job.
@@ -84,6 +45,17 @@ struct ColumnReading {
 /// "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'": for the log.
 [[nodiscard]] std::string to_string(const ColumnReading& column);
 
+/// Columns that are in scratch files, because memory has no room for them: of all ranks.
+struct SpilledColumns {
+  std::int64_t bytes = 0;
+  std::int64_t all_bytes = 0;  ///< with those in memory
+  std::string folder;          ///< of rank 0
+  std::string limit;           ///< what leaves no room, e.g. a file that sets a limit
+};
+
+/// "columns: 3 of 4 GiB are in scratch files in /var/tmp, …": for the log.
+[[nodiscard]] std::string to_string(const SpilledColumns& spilled);
+
 /// The model's variables over this rank's rows of the file.
 ///
 /// Units of the job are the data rows of the file, those with a missing value too, so that a row's
@@ -92,9 +64,17 @@ struct Frame {
   std::int64_t file_rows = 0;  ///< data rows of the whole file
   tessera::Range rows;         ///< this rank's
   std::vector<Variable> variables;
-  std::vector<std::uint8_t> complete;  ///< one a row: no used variable is missing
-  std::int64_t complete_rows = 0;      ///< of the whole job: the n of the model
-  std::vector<ColumnReading> columns;  ///< that the variables use, the same on every rank
+  ColumnStorage<std::uint8_t> complete;  ///< one a row: no used variable is missing
+  std::int64_t complete_rows = 0;        ///< of the whole job: the n of the model
+  std::vector<ColumnReading> columns;    ///< that the variables use, the same on every rank
+  RowMemory memory;                      ///< that the columns are in
+  SpilledColumns spilled;                ///< the same on every rank
+
+  /// Whoever goes over the rows in order calls this before local rows [begin, end), on any thread: spilled
+  /// columns are read ahead of them, and those far behind leave the resident memory.
+  void prepare_to_read(std::size_t begin, std::size_t end) const;
+  /// And this after it has written them.
+  void release_written(std::size_t begin, std::size_t end) const;
 
   /// The place of a variable by its name. Throws `Error(input)` if there is none.
   [[nodiscard]] int index_of(std::string_view name) const;
@@ -117,6 +97,8 @@ struct FrameRequest {
   std::vector<std::pair<std::string, std::vector<std::string>>> known_levels;
   std::vector<std::string> unseen_is_complete;
   TableOptions options;
+  /// Where the columns may lie; nothing: in memory, or the read is refused.
+  std::optional<MemoryOptions> memory;
 };
 
 }  // namespace tessera::gam

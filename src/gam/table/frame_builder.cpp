@@ -2,7 +2,6 @@
 #include "gam/table/frame_builder.hpp"
 
 #include "base/at.hpp"
-#include "base/huge_pages.hpp"
 #include "base/pack.hpp"
 #include "base/utf8.hpp"
 
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <unordered_set>
@@ -38,11 +38,35 @@ std::int64_t bytes_per_row(const ReadPlan& plan) {
   return static_cast<std::int64_t>(bytes);
 }
 
-/// Refuses a table that cannot be held, before the kernel ends a rank that tries. *Collective.*
-void require_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
-  const auto shortage = find_memory_shortage(comm, rows.size() * bytes_per_row(plan));
-  if (shortage)
-    throw Error(ErrorCode::input, fmt::format("{}: the rows {}", plan.path(), to_string(*shortage)));
+/// What the columns of a rank may take of memory, and what limits that.
+struct Share {
+  RowMemory memory;
+  std::string limit;
+};
+
+/// Divides the memory among the ranks. A table that cannot be held, and must be, is refused before the kernel
+/// ends a rank that tries. *Collective.*
+Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
+  const std::int64_t bytes = rows.size() * bytes_per_row(plan);
+  if (!plan.memory()) {
+    if (const auto shortage = find_memory_shortage(comm, bytes))
+      throw Error(ErrorCode::input, fmt::format("{}: the rows {}", plan.path(), to_string(*shortage)));
+    return {};
+  }
+  const auto& [node_bytes, folder] = *plan.memory();
+  const MemoryShare share = share_memory(comm, bytes, node_bytes);
+  if (!share.shortage) return {};
+  const std::string& source = share.shortage->limit.source;
+  return {RowMemory(share.bytes, folder.empty() ? files::default_scratch_folder() : folder),
+          source.empty() ? "the limit that was given" : source};
+}
+
+/// What the ranks have spilled of so many bytes of columns. *Collective.*
+SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std::int64_t all_bytes,
+                          const std::string& limit) {
+  std::array<std::int64_t, 2> bytes{frame.memory.spilled_bytes(), all_bytes};
+  comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
+  return {bytes[0], bytes[1], comm.broadcast_text(frame.memory.folder(), 0), limit};
 }
 
 [[noreturn]] void refuse_levels(const ReadPlan& plan, const UsedColumn& column) {
@@ -62,15 +86,33 @@ std::vector<FieldCounts> sums_over(const mpi::Communicator& comm, std::vector<Fi
   return counts;
 }
 
+/// Those of the variables, then that of the marks of complete rows, which are read first of all and so are
+/// the last to leave memory.
+std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
+  const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
+  std::vector<RowMemory::Place> places;
+  for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
+    const bool borrowed = !plan.in_memory(variable).empty();
+    places.push_back(plan.is_factor(variable) ? memory.place<std::int32_t>(rows)
+                     : borrowed               ? RowMemory::Place{}
+                                              : memory.place<double>(rows));
+  }
+  places.push_back(marks);
+  return places;
+}
+
 /// Columns for some rows, each made by a thread of its own: the system gives memory page by page as it is
 /// first written to. Those that are in memory are borrowed.
-Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team) {
+Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
   Frame frame;
   frame.rows = rows;
   frame.variables.resize(plan.variables().size());
+  frame.memory = std::move(memory);
+  const auto places = place_columns(plan, at(rows.size()), frame.memory);
   team.for_each_block({0, std::ssize(frame.variables) + 1}, 1, [&](int /*thread*/, Range one) {
+    const RowMemory::Place& place = places[at(one.begin)];
     if (one.begin == std::ssize(frame.variables)) {
-      base::resize_in_huge_pages(frame.complete, at(rows.size()));
+      frame.complete = frame.memory.column<std::uint8_t>(place);
       return;
     }
     const ReadPlan::PlannedVariable& planned = plan.variables()[at(one.begin)];
@@ -79,23 +121,24 @@ Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team) {
     variable.factor = plan.is_factor(planned);
     const std::span<const double> in_memory = plan.in_memory(planned);
     if (variable.factor)
-      base::resize_in_huge_pages(variable.codes, at(rows.size()));
+      variable.codes = frame.memory.column<std::int32_t>(place);
     else if (!in_memory.empty())
-      variable.numbers = Numbers::borrow(in_memory.first(at(rows.size())));
+      variable.numbers = ColumnStorage<double>::borrow(in_memory.first(at(rows.size())));
     else
-      base::resize_in_huge_pages(variable.numbers.own(), at(rows.size()));
+      variable.numbers = frame.memory.column<double>(place);
   });
   return frame;
 }
 
 }  // namespace
 
-FrameBuilder::FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team)
+FrameBuilder::FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
+                           RowMemory memory)
     : plan_(plan),
       row_word_(row_word),
       team_(team),
       known_(known_levels_of(plan)),
-      frame_(frame_for(plan, rows, team)) {
+      frame_(frame_for(plan, rows, team, std::move(memory))) {
   for (int thread = 0; thread < team.size(); ++thread) parts_.emplace_back(plan_, known_, frame_, row_word_);
 }
 
@@ -289,8 +332,9 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
       if (found != variable.levels.end() && *found == text)
         final_code[code] = static_cast<std::int32_t>(found - variable.levels.begin());
     }
+    std::int32_t* const codes = variable.codes.writable();
     for_each_code(part, [&](std::size_t i) {
-      if (variable.codes[i] >= 0) variable.codes[i] = final_code[at(variable.codes[i])];
+      if (codes[i] >= 0) codes[i] = final_code[at(codes[i])];
     });
   });
 }
@@ -366,14 +410,16 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     together(comm, [&] { scan(sample, builder.emplace(plan, sample, row_word, workers.team)); });
     static_cast<void>(retyped(sums_over(comm, builder->counts())));
   }
-  require_memory(comm, plan, rows);
   for (;;) {
+    const Share share = share_for(comm, plan, rows);
     std::optional<FrameBuilder> builder;
-    together(comm, [&] { scan(rows, builder.emplace(plan, rows, row_word, workers.team)); });
+    together(comm, [&] { scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory)); });
     const std::vector<FieldCounts> counts = sums_over(comm, builder->counts());
     if (retyped(counts)) continue;
     together(comm, [&] { builder->refuse_faults(counts); });
-    return builder->finish(comm, file_rows);
+    Frame frame = builder->finish(comm, file_rows);
+    frame.spilled = spilled_of(comm, frame, rows.size() * bytes_per_row(plan), share.limit);
+    return frame;
   }
 }
 

@@ -19,8 +19,9 @@ namespace tessera::gam {
 
 class FrameBuilder {
  public:
-  /// `row_word` is what messages call a row's number: "line" or "row".
-  FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team);
+  /// `row_word` is what messages call a row's number: "line" or "row". `memory` is what the columns may take.
+  FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
+               RowMemory memory = {});
 
   [[nodiscard]] const ReadPlan& plan() const noexcept { return plan_; }
   [[nodiscard]] HostTeam& team() const noexcept { return team_; }

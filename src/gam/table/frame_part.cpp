@@ -139,9 +139,9 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
     Column& column = columns_[at(planned.columns[0])];
     Variable& variable = frame.variables[v];
     if (variable.factor) {
-      column.column_of_codes = variable.codes.data();
+      column.column_of_codes = variable.codes.writable();
     } else if (plan.in_memory(planned).empty()) {
-      column.column_to = variable.numbers.own().data();
+      column.column_to = variable.numbers.writable();
       column.column_of_numbers = column.column_to;
     }
   }
@@ -294,13 +294,13 @@ void FramePart::evaluate(std::size_t variable, std::size_t count) {
   const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
   arguments_.clear();
   for (const int c : planned.columns) arguments_.push_back(columns_[at(c)].numbers);
-  planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.own().data() + at_, count});
+  planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
 }
 
 // Looks at the rows that wait, a variable at a time.
 void FramePart::flush() {
   const std::size_t count = std::exchange(waiting_, 0);
-  std::uint8_t* const complete = frame_->complete.data() + at_;
+  std::uint8_t* const complete = frame_->complete.writable() + at_;
   std::fill_n(complete, count, std::uint8_t{1});
   bool infinite = false;
   for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
@@ -324,6 +324,7 @@ void FramePart::flush() {
   }
   if (infinite && !infinity_) find_infinity(count);
   complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
+  frame_->release_written(at_, at_ + count);
   at_ += count;
   for (Column& column : columns_) {
     if (column.column_to != nullptr) column.to += count;

@@ -3,6 +3,7 @@
 
 #include "gam/table/frame.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ class ReadPlan {
   void set_in_memory(std::size_t column, std::span<const double> numbers) {
     columns_[column].in_memory = numbers;
   }
+  /// As the request has it.
+  [[nodiscard]] const std::optional<MemoryOptions>& memory() const noexcept { return memory_; }
   /// True for a field that stands for a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
   /// True if some number does: what reads as one has to be looked at as a text first.
@@ -64,6 +67,7 @@ class ReadPlan {
   std::vector<std::string> missing_;
   std::vector<std::string> unseen_is_complete_;
   bool numbers_may_be_missing_ = false;
+  std::optional<MemoryOptions> memory_;
   std::string path_;
 };
 

@@ -47,7 +47,7 @@ Table read_table(Job& job, const TableFile& file, const Formula& formula) {
                                  ->columns()
                                  .front();
     if (variable.factor)
-      table.columns.push_back({name, Factor{std::move(variable.codes), std::move(variable.levels)}});
+      table.columns.push_back({name, Factor{std::move(variable.codes.own()), std::move(variable.levels)}});
     else
       table.columns.push_back({name, std::move(variable.numbers.own())});
   }

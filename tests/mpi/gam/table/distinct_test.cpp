@@ -24,7 +24,7 @@ Frame part_of(const mpi::Communicator& comm, const std::vector<double>& values,
   Variable variable;
   variable.name = "x";
   variable.numbers.own().assign(values.begin() + frame.rows.begin, values.begin() + frame.rows.end);
-  frame.complete.assign(complete.begin() + frame.rows.begin, complete.begin() + frame.rows.end);
+  frame.complete.own().assign(complete.begin() + frame.rows.begin, complete.begin() + frame.rows.end);
   frame.complete_rows = std::count(complete.begin(), complete.end(), std::uint8_t{1});
   frame.variables.push_back(variable);
   return frame;

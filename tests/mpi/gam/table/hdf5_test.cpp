@@ -152,9 +152,9 @@ TEST(Hdf5Table, ReadsEveryKindOfColumn) {
     ASSERT_EQ(table->rows(), 5);
     EXPECT_EQ(table->columns(),
               (std::vector<std::string>{"f4", "i2", "n", "s", "skip me", "t", "u", "u8", "v", "x"}));
-    const Frame frame =
-        table->read(crew(comm), request({"x", "f4", "i2", "u8", "v", "n", "s", "t", "I(i2 + f4)"}),
-                    uneven_share(comm, 5, static_cast<std::uint64_t>(chunk)));
+    FrameRequest wanted = request({"x", "f4", "i2", "u8", "v", "n", "s", "t", "I(i2 + f4)"});
+    const Range mine = uneven_share(comm, 5, static_cast<std::uint64_t>(chunk));
+    const Frame frame = table->read(crew(comm), wanted, mine);
     // bc and bcd are levels of no complete row.
     EXPECT_EQ(put_together(comm, frame),
               "1.5|0.5|-7|1|b|a|a|TRUE|-6.5|\n"
@@ -162,6 +162,10 @@ TEST(Hdf5Table, ReadsEveryKindOfColumn) {
               "-2|2|2|3||x |d|FALSE|4|\n"
               "0|3|3|4|\xC3\xA4|||TRUE|6|\n"
               "4|4|4|9007199254740992|b|a|a|TRUE|8|\n");
+    wanted.memory = MemoryOptions{.node_bytes = 0};
+    const Frame spilled = table->read(crew(comm), wanted, mine);
+    EXPECT_EQ(spilled.spilled.bytes, 5 * (5 * sizeof(double) + 4 * sizeof(std::int32_t) + 1));
+    EXPECT_EQ(put_together(comm, spilled), put_together(comm, frame));
     const Frame texts = table->read(crew(comm), request({"`skip me`", "u"}), uneven_share(comm, 5, 3));
     EXPECT_EQ(put_together(comm, texts), "1|TRUE|\n2|FALSE|\n3|FALSE|\n4|TRUE|\n5|TRUE|\n");
     EXPECT_EQ(comm.allreduce(table->bytes_read() > 0 ? 1 : 0, mpi::Reduction::max), 1);

@@ -59,11 +59,17 @@ std::string outcome_of(const mpi::Communicator& comm, int threads, const Read& r
   }
 }
 
-/// Expects of two, three and eight threads what one gives, and returns that.
+/// Expects of two, three and eight threads what one gives, in memory and in scratch files, and returns that.
+/// `read(workers, wanted)`.
 template <class Read>
-std::string common_outcome(const mpi::Communicator& comm, const Read& read) {
-  std::string one = outcome_of(comm, 1, read);
-  for (const int threads : {2, 3, 8}) EXPECT_TRUE(outcome_of(comm, threads, read) == one) << threads;
+std::string common_outcome(const mpi::Communicator& comm, FrameRequest wanted, const Read& read) {
+  const auto outcome = [&](int threads) {
+    return outcome_of(comm, threads, [&](const Workers& workers) { return read(workers, wanted); });
+  };
+  std::string one = outcome(1);
+  for (const int threads : {2, 3, 8}) EXPECT_TRUE(outcome(threads) == one) << threads;
+  wanted.memory = MemoryOptions{.node_bytes = 0};
+  for (const int threads : {1, 3}) EXPECT_TRUE(outcome(threads) == one) << threads << ", spilled";
   return one;
 }
 
@@ -117,9 +123,9 @@ Table table_of(const mpi::Communicator& comm, const MemoryColumns& columns) {
 }
 
 std::string read_memory(const mpi::Communicator& comm, const MemoryColumns& columns,
-                        const FrameRequest& wanted) {
+                        const FrameRequest& request) {
   const Table table = table_of(comm, columns);
-  return common_outcome(comm, [&](const Workers& workers) {
+  return common_outcome(comm, request, [&](const Workers& workers, const FrameRequest& wanted) {
     return open_memory(workers, table)->read(workers, wanted, table.plan.range_of(comm.rank()));
   });
 }
@@ -226,12 +232,12 @@ std::string text_of(const std::vector<std::string>& lines) {
 
 /// Reads x, which must be numbers, n, which happens to be, and f.
 std::string read_csv(const mpi::Communicator& comm, const std::string& path, std::uint64_t seed) {
-  FrameRequest wanted = request({"f", "n", "x"});
-  wanted.numeric = {"x"};
+  FrameRequest columns = request({"f", "n", "x"});
+  columns.numeric = {"x"};
   CsvOptions options;
   options.buffer_bytes = 64;
   options.landmark_bytes = 40 + static_cast<std::int64_t>(seed * 37 % 900);
-  return common_outcome(comm, [&](const Workers& workers) {
+  return common_outcome(comm, columns, [&](const Workers& workers, const FrameRequest& wanted) {
     const auto table = open_csv(workers, path, options);
     return table->read(workers, wanted, uneven_share(comm, table->rows(), seed));
   });
@@ -279,11 +285,12 @@ TEST(Threads, FindTooManyLevelsAmongThem) {
   for (int i = 0; i < 100'000 * comm.size() + 1; ++i)
     text += "level" + std::to_string(i) + (i % 1000 == 0 ? ",1\n" : ",NA\n");
   const SharedFile file(comm, "t.csv", text);
-  const std::string said = common_outcome(comm, [&](const Workers& workers) {
-    const auto table = open_csv(workers, file.path());
-    return table->read(workers, request({"f", "x"}),
-                       Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank()));
-  });
+  const std::string said =
+      common_outcome(comm, request({"f", "x"}), [&](const Workers& workers, const FrameRequest& wanted) {
+        const auto table = open_csv(workers, file.path());
+        return table->read(workers, wanted,
+                           Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank()));
+      });
   EXPECT_NE(said.find("the text column 'f' has more than 100000 distinct values"), std::string::npos) << said;
 }
 

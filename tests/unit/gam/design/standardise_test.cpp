@@ -41,9 +41,9 @@ Frame far_table() {
     if (row < frame.rows.begin || row >= frame.rows.end) continue;
     for (std::size_t i = 0; i < numbers.size(); ++i)
       frame.variables[i].numbers.own().push_back(complete ? numbers[i] : NAN);
-    frame.variables[6].codes.push_back(complete ? f : -1);
-    frame.variables[7].codes.push_back(complete ? g : -1);
-    frame.complete.push_back(complete ? 1 : 0);
+    frame.variables[6].codes.own().push_back(complete ? f : -1);
+    frame.variables[7].codes.own().push_back(complete ? g : -1);
+    frame.complete.own().push_back(complete ? 1 : 0);
   }
   return frame;
 }

@@ -31,7 +31,7 @@ Frame table() {
   Frame frame;
   frame.file_rows = frame.complete_rows = row_count;
   frame.rows = {0, row_count};
-  frame.complete.assign(row_count, 1);
+  frame.complete.own().assign(row_count, 1);
   for (const char* name : {"y", "x", "v", "z", "t", "w"})
     frame.variables.push_back({name, false, {}, {}, {}});
   frame.variables.push_back({"f", true, {}, {}, {"a", "b", "c"}});
@@ -40,7 +40,7 @@ Frame table() {
         uniform(),      uniform(), 100 + 50 * uniform(), 5.5e6 + 2000 * uniform(), -3e5 + 400 * uniform(),
         uniform() - 0.3};
     for (std::size_t i = 0; i < values.size(); ++i) frame.variables[i].numbers.own().push_back(values[i]);
-    frame.variables[6].codes.push_back(static_cast<int>(random() % 3));
+    frame.variables[6].codes.own().push_back(static_cast<int>(random() % 3));
   }
   return frame;
 }

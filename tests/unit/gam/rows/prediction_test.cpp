@@ -121,7 +121,7 @@ TEST(Prediction, OfALevelThatTheModelLacksIsWithoutItsTerms) {
     }
   }
   ASSERT_GE(factor, 0);
-  for (std::int32_t& code : without.frame.variables[static_cast<std::size_t>(factor)].codes) code = -1;
+  for (std::int32_t& code : without.frame.variables[static_cast<std::size_t>(factor)].codes.own()) code = -1;
   // Raw columns of terms with that factor, taken out of the maps, give nothing to rows that have it.
   for (const RawTerm& term : model.design.terms) {
     bool has = false;

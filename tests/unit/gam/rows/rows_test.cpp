@@ -94,7 +94,7 @@ TEST_P(RowsOfFamily, DevianceIsThatOfAStepWithResidualsOfTheResponse) {
 
   long double sum = 0;
   long double square = 0;
-  const auto numbers = [&](int variable) -> const Numbers& {
+  const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
     return model.frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
   for (std::size_t row = 0; row < model.frame.complete.size(); ++row) {
@@ -131,7 +131,7 @@ TEST_P(RowsOfFamily, BadRowIsCountedAndGivesNothingElse) {
   columns[static_cast<std::size_t>(model.response)].numbers.own()[7] = nan;
   columns[static_cast<std::size_t>(model.offsets[1])].numbers.own()[200] = -infinity;
   columns[0].numbers.own()[299] = infinity;
-  for (const std::size_t row : {7U, 200U, 299U}) without.frame.complete[row] = 0;
+  for (const std::size_t row : {7U, 200U, 299U}) without.frame.complete.own()[row] = 0;
   EXPECT_EQ(RowLayout::deviance(reduce(model, PassKind::deviance)).bad_rows, 3);
   EXPECT_EQ(RowLayout::deviance(reduce(model, PassKind::deviance)).deviance,
             RowLayout::deviance(reduce(without, PassKind::deviance)).deviance);
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(AllFamilies, RowsOfFamily, ::testing::ValuesIn(tessera:
 
 TEST(Rows, NoCompleteRowGivesZeros) {
   Model model = make_model({.rows = 50});
-  std::fill(model.frame.complete.begin(), model.frame.complete.end(), std::uint8_t{0});
+  std::fill(model.frame.complete.own().begin(), model.frame.complete.own().end(), std::uint8_t{0});
   for (const double sum : reduce(model, PassKind::step)) EXPECT_EQ(sum, 0);
 }
 

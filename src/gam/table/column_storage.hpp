@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "files/scratch_memory.hpp"
+
+namespace tessera::gam {
+
+/// The values of a column, one a row: its own; borrowed from a table in memory, which must stay and not
+/// change; or in a scratch file, which copies of the column share.
+template <class T>
+class ColumnStorage {
+ public:
+  ColumnStorage() = default;
+  // They are one: NOLINTNEXTLINE(google-explicit-constructor)
+  ColumnStorage(std::vector<T> own) : own_(std::move(own)) {}
+  ColumnStorage(std::initializer_list<T> own) : own_(own) {}
+  [[nodiscard]] static ColumnStorage borrow(std::span<const T> values) {
+    ColumnStorage out;
+    out.elsewhere_ = values;
+    return out;
+  }
+  /// As many as the scratch memory holds.
+  [[nodiscard]] static ColumnStorage in(files::ScratchMemory memory) {
+    ColumnStorage out;
+    out.scratch_ = std::make_shared<files::ScratchMemory>(std::move(memory));
+    out.elsewhere_ = {static_cast<const T*>(out.scratch_->data()), out.scratch_->size_bytes() / sizeof(T)};
+    return out;
+  }
+
+  /// To be written to, and to grow: values that are elsewhere are copied first.
+  [[nodiscard]] std::vector<T>& own() {
+    if (!elsewhere_.empty()) {
+      own_.assign(elsewhere_.begin(), elsewhere_.end());
+      elsewhere_ = {};
+      scratch_.reset();
+    }
+    return own_;
+  }
+  /// To be written to where they are, own or in a scratch file.
+  [[nodiscard]] T* writable() { return scratch_ ? static_cast<T*>(scratch_->data()) : own().data(); }
+
+  [[nodiscard]] const T* data() const noexcept { return all().data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return all().size(); }
+  [[nodiscard]] bool empty() const noexcept { return all().empty(); }
+  [[nodiscard]] auto begin() const noexcept { return all().begin(); }
+  [[nodiscard]] auto end() const noexcept { return all().end(); }
+  [[nodiscard]] T operator[](std::size_t row) const noexcept { return data()[row]; }
+  friend bool operator==(const ColumnStorage& a, const ColumnStorage& b) {
+    return std::ranges::equal(a.all(), b.all());
+  }
+
+  /// See `files::ScratchMemory`; rows. Nothing for values in memory.
+  void read_ahead(std::size_t begin, std::size_t end) const noexcept {
+    if (scratch_) scratch_->read_ahead(begin * sizeof(T), end * sizeof(T));
+  }
+  void let_go(std::size_t begin, std::size_t end) const noexcept {
+    if (scratch_) scratch_->let_go(begin * sizeof(T), end * sizeof(T));
+  }
+
+ private:
+  [[nodiscard]] std::span<const T> all() const noexcept {
+    return elsewhere_.empty() ? std::span<const T>(own_) : elsewhere_;
+  }
+
+  std::vector<T> own_;
+  std::span<const T> elsewhere_;
+  std::shared_ptr<files::ScratchMemory> scratch_;  ///< that the values are in
+};
+
+}  // namespace tessera::gam

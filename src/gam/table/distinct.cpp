@@ -14,7 +14,9 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace tessera::gam {
@@ -70,28 +72,44 @@ const ColumnStorage<double>& numbers_of(const Frame& frame, int variable) {
   return column.numbers;
 }
 
-/// This rank's share of the distinct values of a variable, and their number in the job.
-struct Values {
-  std::vector<std::uint64_t> keys;
-  std::int64_t count = 0;
+/// Keys from the first to the last of them.
+struct KeyRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// The distinct keys of this rank's complete rows, sorted: by each thread of a share of the rows, then of two
-/// shares at a time.
+/// Adds the keys of a range that complete rows have.
+void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range rows, KeyRange range,
+              std::vector<std::uint64_t>& keys) {
+  frame.prepare_to_read(base::at(rows.begin), base::at(rows.end));
+  for (std::size_t i = base::at(rows.begin); i < base::at(rows.end); ++i) {
+    if (frame.complete[i] == 0) continue;
+    const std::uint64_t key = key_of(numbers[i]);
+    if (key < range.first || key > range.last || (!keys.empty() && keys.back() == key)) continue;
+    // Before it grows: most of what there is may be the same few values, again and again.
+    if (keys.size() == keys.capacity()) {
+      sort_distinct(keys);
+      keys.reserve(2 * keys.size() + 1);
+    }
+    keys.push_back(key);
+  }
+}
+
+/// The distinct keys of a column's complete rows, sorted: those of a range, of which a rank has `expected` or
+/// so. By each thread of a share of the rows, then of two shares at a time.
 std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
-                                      const ColumnStorage<double>& numbers) {
+                                      const ColumnStorage<double>& numbers, KeyRange range,
+                                      std::int64_t expected) {
+  constexpr std::int64_t rows_of_run = 1 << 16;
   const std::int64_t rows = std::ssize(numbers);
   const std::int64_t share = std::max<std::int64_t>(1, (rows - 1) / workers.team.size() + 1);
   std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
   workers.team.for_each_block({0, rows}, share, [&](int /*thread*/, Range part) {
     std::vector<std::uint64_t>& keys = shares[base::at(part.begin / share)];
     // Room for all of them; pages that runs of one value leave untouched cost nothing.
-    keys.reserve(base::at(part.size()));
-    for (std::size_t i = base::at(part.begin); i < base::at(part.end); ++i) {
-      if (frame.complete[i] == 0) continue;
-      const std::uint64_t key = key_of(numbers[i]);
-      if (keys.empty() || keys.back() != key) keys.push_back(key);
-    }
+    keys.reserve(base::at(std::min(part.size(), expected)));
+    for (std::int64_t begin = part.begin; begin < part.end; begin += rows_of_run)
+      add_keys(frame, numbers, {begin, std::min(part.end, begin + rows_of_run)}, range, keys);
     sort_distinct(keys);
   });
   for (std::size_t width = 1; width < shares.size(); width *= 2) {
@@ -109,21 +127,6 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   return shares.empty() ? std::vector<std::uint64_t>() : std::move(shares.front());
 }
 
-Values distinct_keys(const Workers& workers, const Frame& frame, int variable,
-                     std::span<const double> extra) {
-  const mpi::Communicator& comm = workers.comm;
-  std::vector<std::uint64_t> keys = local_keys(workers, frame, numbers_of(frame, variable));
-  for (const double value : extra) {
-    const std::uint64_t key = key_of(value);
-    const auto place = std::lower_bound(keys.begin(), keys.end(), key);
-    if (place == keys.end() || *place != key) keys.insert(place, key);
-  }
-  Values values;
-  values.keys = spread(comm, std::move(keys));
-  values.count = comm.allreduce(static_cast<std::int64_t>(values.keys.size()), mpi::Reduction::sum);
-  return values;
-}
-
 /// The keys at the given places of the sorted order, by bisection of the 64 bits of a key, all at once.
 std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
                                   std::span<const std::int64_t> positions) {
@@ -139,6 +142,98 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
     }
   }
   return found;
+}
+
+/// The distinct keys of a column, dealt out to the ranks, a range of them at a time: as many as there is room
+/// for. All members are *collective*.
+class DistinctKeys {
+ public:
+  DistinctKeys(const Workers& workers, const Frame& frame, const ColumnStorage<double>& numbers,
+               std::span<const double> extra, std::int64_t at_once)
+      : workers_(workers), frame_(frame), numbers_(numbers), at_once_(at_once) {
+    for (const double value : extra) extra_.push_back(key_of(value));
+    cut();
+    for (std::size_t range = 0; range < ranges_.size(); ++range) {
+      load(range);
+      begins_.push_back(begins_.back() + workers.comm.allreduce(std::ssize(keys_), mpi::Reduction::sum));
+    }
+  }
+
+  [[nodiscard]] std::int64_t count() const { return begins_.back(); }
+
+  /// The keys at the given places of the sorted order.
+  [[nodiscard]] std::vector<std::uint64_t> at(std::span<const std::int64_t> places) {
+    std::vector<std::uint64_t> found(places.size());
+    for (std::size_t range = 0; range < ranges_.size(); ++range) {
+      std::vector<std::size_t> these;
+      std::vector<std::int64_t> here;
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (places[i] < begins_[range] || places[i] >= begins_[range + 1]) continue;
+        these.push_back(i);
+        here.push_back(places[i] - begins_[range]);
+      }
+      if (here.empty()) continue;
+      load(range);
+      const std::vector<std::uint64_t> keys = select(workers_.comm, keys_, here);
+      for (std::size_t i = 0; i < these.size(); ++i) found[these[i]] = keys[i];
+    }
+    return found;
+  }
+
+ private:
+  /// Cuts the keys into ranges of about as many rows, by a sample of the column.
+  void cut() {
+    constexpr std::int64_t most_sampled = 4096;
+    const mpi::Communicator& comm = workers_.comm;
+    const std::int64_t rows = std::ssize(numbers_);
+    const std::int64_t ranges =
+        comm.allreduce(rows == 0 ? 1 : (rows - 1) / at_once_ + 1, mpi::Reduction::max);
+    ranges_.assign(1, {});
+    if (ranges == 1) return;
+    std::vector<std::uint64_t> mine;
+    for (std::int64_t row = 0; row < rows; row += (rows - 1) / most_sampled + 1) {
+      if (frame_.complete[base::at(row)] != 0) mine.push_back(key_of(numbers_[base::at(row)]));
+    }
+    std::vector<std::uint64_t> sample = comm.allgatherv(std::span<const std::uint64_t>(mine));
+    std::sort(sample.begin(), sample.end());
+    for (std::int64_t range = 1; range < ranges && !sample.empty(); ++range) {
+      const std::uint64_t first = sample[base::at(range * std::ssize(sample) / ranges)];
+      if (first <= ranges_.back().first) continue;
+      ranges_.back().last = first - 1;
+      ranges_.push_back({.first = first});
+    }
+  }
+
+  void load(std::size_t range) {
+    if (loaded_ == range) return;
+    loaded_ = range;
+    std::vector<std::uint64_t>().swap(keys_);
+    std::vector<std::uint64_t> keys = local_keys(workers_, frame_, numbers_, ranges_[range], at_once_);
+    for (const std::uint64_t key : extra_) {
+      if (key < ranges_[range].first || key > ranges_[range].last) continue;
+      const auto place = std::lower_bound(keys.begin(), keys.end(), key);
+      if (place == keys.end() || *place != key) keys.insert(place, key);
+    }
+    keys_ = spread(workers_.comm, std::move(keys));
+  }
+
+  const Workers& workers_;
+  const Frame& frame_;
+  const ColumnStorage<double>& numbers_;
+  std::int64_t at_once_;
+  std::vector<std::uint64_t> extra_;
+  std::vector<KeyRange> ranges_;            ///< in order
+  std::vector<std::int64_t> begins_ = {0};  ///< places of their first keys; then their number
+  std::optional<std::size_t> loaded_;
+  std::vector<std::uint64_t> keys_;  ///< this rank's of that range
+};
+
+/// Values of a column that a rank may have at once, in three copies: an eighth of what columns may take of
+/// memory, and some in any case.
+std::int64_t values_at_once(const RowMemory& memory) {
+  constexpr std::int64_t least = std::int64_t{1} << 20;
+  constexpr auto copies = static_cast<std::int64_t>(3 * sizeof(std::uint64_t));
+  return std::max(least, memory.bytes() / 8 / copies);
 }
 
 }  // namespace
@@ -176,10 +271,11 @@ Distinct distinct_values(const Workers& workers, const Frame& frame, int variabl
 }
 
 std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable, int count,
-                                       std::span<const double> extra) {
+                                       std::span<const double> extra, std::optional<std::int64_t> at_once) {
   if (count < 1) throw Error(ErrorCode::usage, fmt::format("{} quantiles are asked for", count));
-  const Values values = distinct_keys(workers, frame, variable, extra);
-  if (values.count == 0)
+  DistinctKeys values(workers, frame, numbers_of(frame, variable), extra,
+                      at_once.value_or(values_at_once(frame.memory)));
+  if (values.count() == 0)
     throw Error(ErrorCode::input, fmt::format("{} has no value in any complete row",
                                               frame.variables.at(static_cast<std::size_t>(variable)).name));
   // Hyndman and Fan, The American Statistician 50 (1996), definition 7, in the arithmetic of R's
@@ -189,12 +285,12 @@ std::vector<double> distinct_quantiles(const Workers& workers, const Frame& fram
   const double step = count > 1 ? 1.0 / (count - 1) : 0.0;
   for (int i = 0; i < count; ++i) {
     const double probability = count > 1 && i == count - 1 ? 1.0 : i * step;
-    const double position = 1 + static_cast<double>(values.count - 1) * probability;
+    const double position = 1 + static_cast<double>(values.count() - 1) * probability;
     positions.push_back(static_cast<std::int64_t>(std::floor(position)) - 1);
     positions.push_back(static_cast<std::int64_t>(std::ceil(position)) - 1);
     fractions.push_back(position - std::floor(position));
   }
-  const std::vector<std::uint64_t> keys = select(workers.comm, values.keys, positions);
+  const std::vector<std::uint64_t> keys = values.at(positions);
   std::vector<double> result;
   for (std::size_t i = 0; i < fractions.size(); ++i) {
     const double low = value_of(keys[2 * i]);

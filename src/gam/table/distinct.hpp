@@ -5,6 +5,7 @@
 #include "gam/table/workers.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,8 +21,11 @@ struct Distinct {
 [[nodiscard]] Distinct distinct_values(const Workers& workers, const Frame& frame, int variable,
                                        std::int64_t enough);
 /// *Collective.* R's type-7 quantiles of the sorted distinct values (with `extra` among them) at equally
-/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks and threads.
+/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks and threads. Sorts
+/// about `at_once` values on a rank at a time: nothing stands for what the frame's memory has room for. Cost:
+/// a look at the column for each time, and one more for some.
 [[nodiscard]] std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable,
-                                                     int count, std::span<const double> extra);
+                                                     int count, std::span<const double> extra,
+                                                     std::optional<std::int64_t> at_once = {});
 
 }  // namespace tessera::gam

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -91,7 +92,9 @@ TEST(Distinct, AgreesWithASortOfTheWholeColumn) {
 
     const std::vector<double> with_extra = distinct_of(values, complete, extra);
     for (const int count : {1, 2, 3, 10, 57}) {
-      const std::vector<double> quantiles = distinct_quantiles({comm, team}, frame, 0, count, extra);
+      std::optional<std::int64_t> at_once;
+      if (count > 2) at_once = 1 + static_cast<std::int64_t>(random() % 100);
+      const std::vector<double> quantiles = distinct_quantiles({comm, team}, frame, 0, count, extra, at_once);
       const std::vector<double> expected = quantiles_of(with_extra, count);
       ASSERT_EQ(quantiles.size(), expected.size());
       for (std::size_t i = 0; i < expected.size(); ++i)

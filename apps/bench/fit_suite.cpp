@@ -19,10 +19,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void time_one_fit(Job& job, const SimulatedModel& model, const gam::Table& table, Case& out) {
+void time_one_fit(Job& job, const SimulatedModel& model, const gam::Table& table,
+                  const gam::MemoryOptions& memory, Case& out) {
   const mpi::Communicator& comm = job.comm();
   gam::FitOptions options;
   options.family = gam::family(std::string(model.family.name()));
+  options.memory = memory;
   comm.barrier();
   const auto start = Clock::now();
   const gam::FitResult result = gam::fit(job, gam::parse_formula(model.formula()), table, options);
@@ -64,7 +66,8 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
     const Plan plan = job.plan(suite.rows, suite.block_rows);
     const gam::Table table = model->table(plan, job.local_range(plan), job.host_team());
     reset_peak_resident();
-    for (int run = 0; run < suite.repeats; ++run) time_one_fit(job, *model, table, out);
+    for (int run = 0; run < suite.repeats; ++run)
+      time_one_fit(job, *model, table, suite.memory.options(), out);
     out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
     const int threads = threads_of_all(job);
     if (suite.peer) {
@@ -86,6 +89,7 @@ Suite fit_suite() {
     command.add_option("--block-rows", chosen->block_rows, "Rows in which the order of additions is fixed")
         ->check(from_to(1, std::int64_t{1} << 40))
         ->capture_default_str();
+    chosen->memory.add_to(command);
   };
   suite.run = in_a_job(suite.name, chosen, run_fit_suite);
   return suite;

@@ -9,12 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "common/memory_arguments.hpp"
+
 namespace tessera::bench {
 
 struct FitSuite {
   std::vector<std::string> models{"G4"};  ///< see `SimulatedModel`
   std::int64_t rows = 1'000'000;
   std::int64_t block_rows = 8192;
+  apps::MemoryArguments memory;
   int repeats = 3;
   bool peer = true;  ///< run bam() beside it, if it is there
 };

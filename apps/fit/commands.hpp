@@ -9,11 +9,11 @@
 #include <tessera/mpi/session.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/job_arguments.hpp"
+#include "common/memory_arguments.hpp"
 
 namespace CLI {
 class App;
@@ -42,8 +42,7 @@ struct FitCommand {
   int max_iterations = FitOptions{}.max_iterations;
   int largest_tested_effect = FitOptions{}.largest_tested_effect;
   std::string checkpoint;
-  std::optional<std::uint64_t> memory;
-  std::string scratch;
+  apps::MemoryArguments memory;
   double time_limit = 0;
   apps::CollectiveTimeout collective_timeout;
 

@@ -11,12 +11,10 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <tessera/tessera.hpp>
 
 #include "base/counted.hpp"
@@ -93,15 +91,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->add_option("--checkpoint", checkpoint,
                    "Keep the state here after every iteration; the same command goes on from it")
       ->check(apps::file_name());
-  command
-      ->add_option(
-          "--memory", memory,
-          "What columns may take of a node's memory, of all its ranks, such as 2G; others are in scratch "
-          "files (else 3/4 of what is free)")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("SIZE");
-  command->add_option("--scratch", scratch, "Folder of scratch files, on a disk (else $TMPDIR or /var/tmp)")
-      ->type_name("DIR");
+  memory.add_to(*command);
   command
       ->add_option(
           "--time-limit", time_limit,
@@ -164,10 +154,7 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   options.max_iterations = max_iterations;
   options.largest_tested_effect = largest_tested_effect;
   options.checkpoint = checkpoint;
-  if (memory)
-    options.memory.node_bytes =
-        static_cast<std::int64_t>(std::min<std::uint64_t>(*memory, std::numeric_limits<std::int64_t>::max()));
-  options.memory.scratch = scratch;
+  options.memory = memory.options();
   for (const std::string& text : knots) {
     const auto [given, first] = options.knots.insert(parse_knots(text));
     if (!first)

@@ -23,6 +23,10 @@ struct MemoryOptions {
   std::optional<std::int64_t> node_bytes{};
   /// The folder of these, which is on a disk. Empty: $TMPDIR, or else /var/tmp.
   std::string scratch{};
+  /// Bytes that columns, and scratch of the passes, may take of a device's memory; nothing: the job's budget
+  /// of it (`InventoryDevice::memory_budget_bytes`), which is the most in any case. Others are copied there
+  /// in each pass.
+  std::optional<std::int64_t> device_bytes{};
 };
 
 }  // namespace tessera::gam

@@ -21,6 +21,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -45,7 +47,8 @@ class FitRun {
   FittedModel run() {
     look_at_response();
     rows_.design = &model_.design;
-    rows_.on_devices = make_device_table(fit_.job);
+    rows_.on_devices = make_device_table(
+        fit_.job, fit_.options.memory.device_bytes.value_or(std::numeric_limits<std::int64_t>::max()));
     require_memory(fit_, frame_);
     const RawMoments moments = prepare_design();
     RawSums first = settle_design(moments.mean_response());

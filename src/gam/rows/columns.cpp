@@ -4,6 +4,15 @@
 #include <set>
 
 namespace tessera::gam {
+namespace {
+
+constexpr std::int64_t bytes_of_mark = sizeof(std::uint8_t);
+
+std::int64_t bytes_of(const Variable& variable) {
+  return variable.factor ? sizeof(std::int32_t) : sizeof(double);
+}
+
+}  // namespace
 
 std::vector<int> variables_read(const Rows& rows) {
   std::set<int> read(rows.offsets.begin(), rows.offsets.end());
@@ -16,13 +25,17 @@ std::vector<int> variables_read(const Rows& rows) {
   return {read.begin(), read.end()};
 }
 
+std::int64_t bytes_per_row(const Frame& frame) {
+  std::int64_t bytes = bytes_of_mark;
+  for (const Variable& variable : frame.variables) bytes += bytes_of(variable);
+  return bytes;
+}
+
 std::int64_t column_bytes_per_row(const Rows& rows) {
-  std::size_t bytes = sizeof(rows.frame->complete[0]);
-  for (const int index : variables_read(rows)) {
-    const Variable& variable = rows.frame->variables[static_cast<std::size_t>(index)];
-    bytes += variable.factor ? sizeof(variable.codes[0]) : sizeof(variable.numbers[0]);
-  }
-  return static_cast<std::int64_t>(bytes);
+  std::int64_t bytes = bytes_of_mark;
+  for (const int index : variables_read(rows))
+    bytes += bytes_of(rows.frame->variables[static_cast<std::size_t>(index)]);
+  return bytes;
 }
 
 }  // namespace tessera::gam

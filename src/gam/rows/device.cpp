@@ -22,8 +22,6 @@ namespace {
 constexpr std::int64_t largest_slice = 8192;
 /// Scratch at most, whatever the device has: more slices at once than this holds bring nothing.
 constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
-/// Part of the memory budget for scratch; columns may take the rest.
-constexpr std::int64_t scratch_share = 5;
 constexpr std::int64_t largest_grid_y = 65535;
 constexpr unsigned threads_per_warp = 32;
 
@@ -136,7 +134,7 @@ class DevicePass {
                           static_cast<unsigned>(groups), view};
   }
   /// Gives the waves scratch memory, for as many slices at once as the budget holds. Returns how many.
-  std::int64_t begin(WaveView& wave, int placements, std::int64_t all_slices);
+  std::int64_t begin(WaveView& wave, int placements, std::int64_t most_slices, std::int64_t budget_bytes);
   void add(const Kernels& kernels, const WaveView& wave, std::int64_t slices);
   void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
 
@@ -174,17 +172,17 @@ void DevicePass::load(std::span<const double> coef) {
   }
 }
 
-std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t all_slices) {
+std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t most_slices,
+                               std::int64_t budget_bytes) {
   constexpr std::int64_t number = sizeof(double);
   constexpr std::int64_t start_bytes = sizeof(int);
   const std::int64_t roots = cross_ ? 1 : 0;
   const std::int64_t numbers_per_row = division_.values_per_row + 1 + roots + RowLayout::scalar_count;
   const std::int64_t row_bytes = number * numbers_per_row + start_bytes * placements;
   const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
-  const std::int64_t scratch_bytes =
-      std::min(largest_scratch_bytes, tile_.memory_budget_bytes() / scratch_share);
+  const std::int64_t scratch_bytes = std::min(largest_scratch_bytes, budget_bytes / scratch_share);
   const std::int64_t slices =
-      std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(all_slices, largest_grid_y));
+      std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(most_slices, largest_grid_y));
   wave.capacity = slices * wave.slice_rows;
   wave.values = scratch<double>(wave.capacity * division_.values_per_row, tile_);
   wave.starts = scratch<int>(wave.capacity * placements, tile_);
@@ -246,11 +244,6 @@ DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t b
 
 DeviceRows::~DeviceRows() = default;
 
-std::int64_t DeviceRows::bytes_per_row() const {
-  const std::int64_t columns = column_bytes_per_row(rows_);
-  return columns + (columns + scratch_share - 2) / (scratch_share - 1);
-}
-
 DeviceRows::OnDevice& DeviceRows::on_device(int index) {
   const std::lock_guard lock(mutex_);
   auto& slot = devices_[index];
@@ -266,8 +259,12 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const CrossShare& share = kind == PassKind::moments ? cross_.moments : cross_.sums;
   OnDevice& on = on_device(tile.device_index());
   on.layout.load(layout_, tile);
-  DeviceColumns& columns = table_->of(tile, *backend.context.device);
-  columns.load(rows_, tile);
+  const std::int64_t rows = tile.range().size();
+  const std::int64_t block_rows = std::min(block_rows_, rows);
+  const std::int64_t budget_bytes = table_->budget_bytes(tile);
+  // Of all variables, so that rows stay where they are from a pass that reads some of them to the next.
+  const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
+  RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
   DevicePass pass(kind, Division(kind, layout_, on_matrix_units ? &share : nullptr), tile);
   pass.load(raw_coef);
   if (on_matrix_units) {
@@ -280,20 +277,28 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   wave.components = on.layout.components();
   wave.products = on.layout.products();
   wave.raw_coef = pass.coefficients();
-  wave.columns = columns.view();
   wave.response_factor = rows_.response_factor;
   wave.prior_factor = rows_.prior_factor;
-  wave.rows = tile.range().size();
-  wave.block_rows = std::min(block_rows_, wave.rows);
-  wave.slice_rows = static_cast<int>(std::min(wave.block_rows, largest_slice));
-  wave.slices_per_block = static_cast<int>((wave.block_rows - 1) / wave.slice_rows + 1);
+  wave.block_rows = block_rows;
+  wave.slice_rows = static_cast<int>(std::min(block_rows, largest_slice));
+  wave.slices_per_block = static_cast<int>((block_rows - 1) / wave.slice_rows + 1);
   wave.width = static_cast<std::int64_t>(layout_.width(kind));
-  const std::int64_t blocks = (wave.rows - 1) / wave.block_rows + 1;
-  const std::int64_t all_slices = blocks * wave.slices_per_block;
-  const std::int64_t at_once = pass.begin(wave, layout_.view().placement_count, all_slices);
-  for (; wave.first_slice < all_slices; wave.first_slice += at_once) {
-    if (tile.stopping()) return;
-    pass.add(*backend.built, wave, std::min(at_once, all_slices - wave.first_slice));
+  const auto slices_of = [&](std::int64_t some_rows) {
+    return ((some_rows - 1) / block_rows + 1) * wave.slices_per_block;
+  };
+  const std::int64_t at_once =
+      pass.begin(wave, layout_.view().placement_count, slices_of(std::max(division.resident, division.part)),
+                 budget_bytes);
+  std::int64_t all_slices = 0;
+  while (const auto run = runs.next()) {
+    wave.columns = run->columns;
+    wave.rows = run->rows;
+    const std::int64_t slices = slices_of(run->rows);
+    for (wave.first_slice = 0; wave.first_slice < slices; wave.first_slice += at_once) {
+      if (tile.stopping()) return;
+      pass.add(*backend.built, wave, std::min(at_once, slices - wave.first_slice));
+    }
+    all_slices += slices;
   }
   auto& [tops, bins] = on.arrived;
   const auto width = static_cast<std::size_t>(wave.width);

@@ -17,11 +17,11 @@
 
 namespace tessera::gam {
 
-/// The pass over rows on GPUs. A device gets the columns of its tile at its first pass and keeps them; a
-/// tile that its memory does not hold at once is read again, part by part, in every pass.
+/// The pass over rows on GPUs. A device gets the columns of its tile at its first pass and keeps them; of
+/// those that its memory does not hold it is given the rest again, part by part, in every pass.
 ///
-/// Rows are summed in runs of fixed length and order, and runs reproducibly, so that the sums do not
-/// depend on the number of devices, on the parts of a tile, or on how many runs are worked on at once.
+/// Rows are summed in slices of fixed length and order, and slices reproducibly, so that the sums do not
+/// depend on the number of devices, on the parts of a tile, or on how many slices are worked on at once.
 class DeviceRows {
  public:
   DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
@@ -37,9 +37,6 @@ class DeviceRows {
   /// Adds what the rows of `tile.range()` give to `sum`. Thread-safe for tiles of different devices; the
   /// tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that failed.
   void add(PassKind kind, std::span<const double> raw_coef, const Tile& tile, ReproducibleSum& sum);
-
-  /// Device memory that a part of a tile needs, in bytes a row: its columns, and as much for scratch.
-  [[nodiscard]] std::int64_t bytes_per_row() const;
 
  private:
   struct OnDevice;

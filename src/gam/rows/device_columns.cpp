@@ -5,9 +5,21 @@
 #include "gam/rows/device_memory.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 
 namespace tessera::gam {
+namespace {
+
+/// Copies local rows [begin, begin + count) of a column.
+template <class T>
+void upload(const Buffer<T>& buffer, const ColumnStorage<T>& column, std::size_t begin, std::size_t count,
+            DeviceStaging& staging, StreamView stream) {
+  staging.upload(buffer.data(), column.data() + begin, count * sizeof(T), stream);
+  column.let_go(begin, begin + count);
+}
+
+}  // namespace
 
 void DeviceLayout::load(const RowLayout& layout, const Tile& tile) {
   if (loaded_) return;
@@ -17,62 +29,122 @@ void DeviceLayout::load(const RowLayout& layout, const Tile& tile) {
   loaded_ = true;
 }
 
-template <class T>
-Buffer<T> DeviceColumns::staged(const ColumnStorage<T>& column, std::size_t begin, std::size_t count,
-                                const Tile& tile) {
-  Buffer<T> buffer = tile.buffers().take<T>(count, tile.stream());
-  staging_.upload(buffer.data(), column.data() + begin, count * sizeof(T), tile.stream());
-  column.let_go(begin, begin + count);
-  return buffer;
-}
-
-void DeviceColumns::load(const Rows& rows, const Tile& tile) {
-  const Range range = tile.range();
-  const Frame& frame = *rows.frame;
-  const auto begin = static_cast<std::size_t>(range.begin - frame.rows.begin);
-  const auto count = static_cast<std::size_t>(range.size());
-  bool changed = false;
-  if (range != loaded_) {
-    loaded_ = {};
+void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& tile) {
+  const auto take = [&]<class T>(Buffer<T>& buffer) {
+    buffer = tile.buffers().take<T>(static_cast<std::size_t>(count), tile.stream());
+  };
+  bool taken = false;
+  if (count > capacity_) {
     // Given back before others are taken, so that those are the same memory.
     numbers_.clear();
     codes_.clear();
-    complete_ = staged(frame.complete, begin, count, tile);
-    loaded_ = range;
-    changed = true;
+    current_.clear();
+    complete_.reset();
+    take(complete_);
+    capacity_ = count;
+    loaded_ = {};
+    taken = true;
   }
+  const std::vector<Variable>& variables = rows.frame->variables;
   for (const int index : variables_read(rows)) {
     const auto i = static_cast<std::size_t>(index);
-    const Variable& variable = frame.variables[i];
-    if (variable.factor ? codes_.contains(i) : numbers_.contains(i)) continue;
-    if (variable.factor)
-      codes_.emplace(i, staged(variable.codes, begin, count, tile));
+    if (numbers_.contains(i) || codes_.contains(i)) continue;
+    if (variables[i].factor)
+      take(codes_[i]);
     else
-      numbers_.emplace(i, staged(variable.numbers, begin, count, tile));
-    changed = true;
+      take(numbers_[i]);
+    taken = true;
   }
-  if (!changed) return;
-  std::vector<const double*> number_pointers(frame.variables.size(), nullptr);
-  std::vector<const std::int32_t*> code_pointers(frame.variables.size(), nullptr);
+  if (!taken) return;
+  std::vector<const double*> number_pointers(variables.size(), nullptr);
+  std::vector<const std::int32_t*> code_pointers(variables.size(), nullptr);
   for (const auto& [index, column] : numbers_) number_pointers[index] = column.data();
   for (const auto& [index, column] : codes_) code_pointers[index] = column.data();
   number_columns_ = kept(number_pointers, tile);
   code_columns_ = kept(code_pointers, tile);
 }
 
-DeviceColumns& DeviceTable::of(const Tile& tile, const DeviceContext& context) {
+void DeviceColumns::load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream) {
+  const Frame& frame = *rows.frame;
+  const auto begin = static_cast<std::size_t>(range.begin - frame.rows.begin);
+  const auto count = static_cast<std::size_t>(range.size());
+  if (range != loaded_) {
+    loaded_ = {};
+    current_.clear();
+    upload(complete_, frame.complete, begin, count, staging, stream);
+    loaded_ = range;
+  }
+  for (const int index : variables_read(rows)) {
+    const auto i = static_cast<std::size_t>(index);
+    if (current_.contains(i)) continue;
+    const Variable& variable = frame.variables[i];
+    if (variable.factor)
+      upload(codes_.at(i), variable.codes, begin, count, staging, stream);
+    else
+      upload(numbers_.at(i), variable.numbers, begin, count, staging, stream);
+    current_.insert(i);
+  }
+}
+
+RowRuns::RowRuns(TileColumns& on, const Rows& rows, const Tile& tile, const DeviceDivision& division)
+    : on_(on), rows_(rows), tile_(tile), division_(division), at_(tile.range().begin) {
+  if (division_.resident > 0) on_.resident.reserve(rows, division_.resident, tile);
+  if (division_.part == 0) return;
+  for (TileColumns::Part& part : on_.parts) part.columns.reserve(rows, division_.part, tile);
+  on_.begun.record(tile.stream());
+  on_.begun.make_wait(on_.copies);
+}
+
+RowRuns::~RowRuns() {
+  if (parts_ == 0) return;
+  try {
+    on_.copies.synchronize();
+  } catch (const std::exception&) {
+    // A device that failed has failed the tile's stream too, which is waited for with its reason.
+  }
+}
+
+std::optional<RowRuns::Run> RowRuns::next() {
+  if (current_ != nullptr) current_->summed.record(tile_.stream());
+  const Range all = tile_.range();
+  if (at_ == all.end) return std::nullopt;
+  const bool stays = at_ == all.begin && division_.resident > 0;
+  const std::int64_t size = std::min(stays ? division_.resident : division_.part, all.end - at_);
+  const Range range{at_, at_ + size};
+  at_ = range.end;
+  if (!stays) return next_part(range);
+  on_.resident.load(rows_, range, on_.staging, tile_.stream());
+  return Run{size, on_.resident.view()};
+}
+
+RowRuns::Run RowRuns::next_part(Range range) {
+  current_ = &on_.parts.at(parts_++ % parts_at_once);
+  // An event that was never recorded is complete.
+  current_->summed.make_wait(on_.copies);
+  current_->columns.load(rows_, range, on_.staging, on_.copies);
+  current_->copied.record(on_.copies);
+  current_->copied.make_wait(tile_.stream());
+  return {range.size(), current_->columns.view()};
+}
+
+TileColumns& DeviceTable::of(const Tile& tile, const DeviceContext& context) {
   const std::lock_guard lock(mutex_);
   auto& slot = devices_[tile.device_index()];
-  if (!slot) slot = std::make_unique<DeviceColumns>(context, copy_threads_);
+  if (!slot) slot = std::make_unique<TileColumns>(context, copy_threads_);
   return *slot;
 }
 
-std::shared_ptr<DeviceTable> make_device_table(const Job& job) {
+std::int64_t DeviceTable::budget_bytes(const Tile& tile) const {
+  return std::min(tile.memory_budget_bytes(), device_bytes_);
+}
+
+std::shared_ptr<DeviceTable> make_device_table(const Job& job, std::int64_t device_bytes) {
   // More do not fill the bus any better.
   constexpr std::int64_t most_threads = 8;
   const std::int64_t devices = std::ssize(job.inventory().devices_of(job.comm().rank()));
-  return std::make_shared<DeviceTable>(static_cast<int>(
-      std::clamp<std::int64_t>(job.threads() / std::max<std::int64_t>(1, devices), 1, most_threads)));
+  const std::int64_t threads =
+      std::clamp<std::int64_t>(job.threads() / std::max<std::int64_t>(1, devices), 1, most_threads);
+  return std::make_shared<DeviceTable>(static_cast<int>(threads), device_bytes);
 }
 
 }  // namespace tessera::gam

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/rows/device_division.hpp"
 #include "gam/rows/device_staging.hpp"
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_pass.hpp"
 #include "gam/rows/rows_view.hpp"
 
+#include <tessera/device/stream.hpp>
 #include <tessera/job/tile.hpp>
 #include <tessera/memory/buffer_pool.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace tessera::gam {
@@ -35,42 +39,99 @@ class DeviceLayout {
   Buffer<Product> products_;
 };
 
-/// The columns of some rows on one device, where they stay until others are loaded.
+/// The columns of some rows on one device, where they stay until those of others are loaded in their place.
 class DeviceColumns {
  public:
-  DeviceColumns(const DeviceContext& context, int copy_threads) : staging_(context, copy_threads) {}
-
-  /// Copies those columns that `rows` needs of the tile's rows, unless they are there.
-  void load(const Rows& rows, const Tile& tile);
+  /// Takes memory for those columns that `rows` needs of so many rows, unless it is there. On the stream of
+  /// the tile.
+  void reserve(const Rows& rows, std::int64_t count, const Tile& tile);
+  /// Copies those columns of these rows, unless they are there, once there is memory for them.
+  void load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream);
   [[nodiscard]] ColumnsView view() const noexcept {
     return {number_columns_.data(), code_columns_.data(), complete_.data()};
   }
-  [[nodiscard]] DeviceStaging& staging() noexcept { return staging_; }
 
  private:
-  template <class T>
-  Buffer<T> staged(const ColumnStorage<T>& column, std::size_t begin, std::size_t count, const Tile& tile);
-
-  DeviceStaging staging_;
-  Range loaded_;                                   ///< rows whose columns are here
+  std::int64_t capacity_ = 0;                      ///< rows
   std::map<std::size_t, Buffer<double>> numbers_;  ///< by the frame's variable indices
   std::map<std::size_t, Buffer<std::int32_t>> codes_;
   Buffer<const double*> number_columns_;
   Buffer<const std::int32_t*> code_columns_;
   Buffer<std::uint8_t> complete_;
+  Range loaded_;                   ///< rows whose columns are here:
+  std::set<std::size_t> current_;  ///< those of these variables
+};
+
+/// What is on one device of the columns of its tile: see `DeviceDivision`.
+struct TileColumns {
+  TileColumns(const DeviceContext& context, int copy_threads)
+      : staging(context, copy_threads),
+        copies(context),
+        begun(context),
+        parts{{Part(context), Part(context)}} {}
+
+  /// The columns of a part while its rows are summed.
+  struct Part {
+    explicit Part(const DeviceContext& context) : copied(context), summed(context) {}
+    DeviceColumns columns;
+    Event copied;
+    Event summed;
+  };
+
+  DeviceStaging staging;
+  DeviceColumns resident;
+  Stream copies;
+  Event begun;  ///< the pass, on the stream of the tile
+  std::array<Part, parts_at_once> parts;
+};
+
+/// The runs of rows that one pass goes over on a device, one after the other: those that stay there, then the
+/// others part by part. A part is copied, on a stream of its own, while the device sums the rows before it.
+///
+///     RowRuns runs(columns, rows, tile, division);
+///     while (const auto run = runs.next()) …          // submit work on run->columns to the tile's stream
+class RowRuns {
+ public:
+  RowRuns(TileColumns& on, const Rows& rows, const Tile& tile, const DeviceDivision& division);
+  /// Waits for the copies.
+  ~RowRuns();
+  RowRuns(const RowRuns&) = delete;
+  RowRuns& operator=(const RowRuns&) = delete;
+
+  struct Run {
+    std::int64_t rows = 0;
+    ColumnsView columns;
+  };
+  /// The next run, once the work on that before it is on the tile's stream; nothing after the last.
+  [[nodiscard]] std::optional<Run> next();
+
+ private:
+  [[nodiscard]] Run next_part(Range range);
+
+  TileColumns& on_;
+  const Rows& rows_;
+  const Tile& tile_;
+  DeviceDivision division_;
+  std::int64_t at_;                       ///< the first row that has had no turn
+  TileColumns::Part* current_ = nullptr;  ///< that is being summed
+  std::size_t parts_ = 0;                 ///< that have had their turn
 };
 
 class DeviceTable {
  public:
-  explicit DeviceTable(int copy_threads) : copy_threads_(copy_threads) {}
+  DeviceTable(int copy_threads, std::int64_t device_bytes)
+      : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
 
   /// Those of the device of a tile. Thread-safe.
-  [[nodiscard]] DeviceColumns& of(const Tile& tile, const DeviceContext& context);
+  [[nodiscard]] TileColumns& of(const Tile& tile, const DeviceContext& context);
+  /// What a tile may take of its device's memory.
+  [[nodiscard]] std::int64_t budget_bytes(const Tile& tile) const;
 
  private:
   int copy_threads_;
+  std::int64_t device_bytes_;
   std::mutex mutex_;
-  std::map<int, std::unique_ptr<DeviceColumns>> devices_;  ///< by `Tile::device_index`
+  std::map<int, std::unique_ptr<TileColumns>> devices_;  ///< by `Tile::device_index`
 };
 
 }  // namespace tessera::gam

@@ -54,8 +54,9 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
   });
   DeviceLayout layout;
   layout.load(layout_, tile);
-  DeviceColumns& columns = table_->of(tile, *backend.context.device);
-  columns.load(rows_, tile);
+  TileColumns& on = table_->of(tile, *backend.context.device);
+  on.resident.reserve(rows_, tile.range().size(), tile);
+  on.resident.load(rows_, tile.range(), on.staging, tile.stream());
   const auto in_arena = [&](std::span<const double> numbers) {
     auto* copy = scratch<double>(std::ssize(numbers), tile);
     upload(copy, numbers.data(), numbers.size(), tile);
@@ -69,7 +70,7 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
   view.numbers = layout.numbers();
   view.components = layout.components();
   view.raw_coef = in_arena(raw_coef_);
-  view.columns = columns.view();
+  view.columns = on.resident.view();
   view.response_factor = rows_.response_factor;
   if (!form_.empty()) {
     const auto products = layout_.products_of_terms();
@@ -86,7 +87,7 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
     view.out = predictions + 2 * view.first;
     launch(backend.built->predict, {blocks_for(view.count)}, {threads_per_block}, 0, tile.stream(), view);
   }
-  columns.staging().download(out.data(), predictions, out.size_bytes(), tile.stream());
+  on.staging.download(out.data(), predictions, out.size_bytes(), tile.stream());
 }
 
 }  // namespace tessera::gam

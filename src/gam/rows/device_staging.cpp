@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t piece_bytes = std::size_t{4} << 20;
 /// As many are on the bus or being filled, however few threads there are.
 constexpr std::size_t least_pieces = 8;
-/// Copies of less do not pay for pieces and threads.
+/// Copies of less do not pay for making pieces and threads.
 constexpr std::size_t least_bytes = std::size_t{4} << 20;
 
 }  // namespace
@@ -47,7 +47,9 @@ void DeviceStaging::for_each_piece(
 }
 
 void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, StreamView stream) {
-  if (bytes < least_bytes) {
+  if (bytes == 0) return;
+  // Where there are pieces they are better: a copy of pageable memory waits for the stream.
+  if (bytes < least_bytes && !team_) {
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native(stream)), "copy to the device");
     return;
   }

@@ -3,15 +3,19 @@
 
 #include <tessera/job/job.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 namespace tessera::gam {
 
 /// Columns of a frame on the devices of this rank, where all passes over its rows find them: each column
-/// crosses the bus once, if the devices' memory holds the rows. The frame must not change meanwhile.
+/// crosses the bus once, as far as the devices' memory holds the rows. The frame must not change meanwhile.
 class DeviceTable;
 
-/// One for the devices of a job, empty yet; null in a build without CUDA.
-[[nodiscard]] std::shared_ptr<DeviceTable> make_device_table(const Job& job);
+/// One for the devices of a job, empty yet; null in a build without CUDA. It takes no more of a device's
+/// memory than the tile's budget, nor than `device_bytes`.
+[[nodiscard]] std::shared_ptr<DeviceTable> make_device_table(
+    const Job& job, std::int64_t device_bytes = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace tessera::gam

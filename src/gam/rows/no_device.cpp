@@ -19,7 +19,7 @@ namespace {
 
 struct DeviceRows::OnDevice {};
 
-std::shared_ptr<DeviceTable> make_device_table(const Job& /*job*/) {
+std::shared_ptr<DeviceTable> make_device_table(const Job& /*job*/, std::int64_t /*device_bytes*/) {
   return nullptr;
 }
 
@@ -36,10 +36,6 @@ DeviceRows::~DeviceRows() = default;
 
 void DeviceRows::add(PassKind, std::span<const double>, const Tile&, ReproducibleSum&) {
   fail();
-}
-
-std::int64_t DeviceRows::bytes_per_row() const {
-  return 2 * column_bytes_per_row(rows_);
 }
 
 DevicePrediction::DevicePrediction(const Rows& rows, const RowLayout& layout,

@@ -43,8 +43,7 @@ struct RowPass::State {
         [&](Tile& tile, ReproducibleSum& sum) { device.add(kind, raw_coef, tile, sum); },
         [&](const HostTile& tile, std::span<double> partial) {
           host.add(kind, raw_coef, at(tile.range.begin - first), at(tile.range.end - first), partial);
-        },
-        device.bytes_per_row());
+        });
   }
 
   Job& job;

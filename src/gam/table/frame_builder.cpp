@@ -53,10 +53,10 @@ Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows)
       throw Error(ErrorCode::input, fmt::format("{}: the rows {}", plan.path(), to_string(*shortage)));
     return {};
   }
-  const auto& [node_bytes, folder] = *plan.memory();
-  const MemoryShare share = share_memory(comm, bytes, node_bytes);
+  const MemoryShare share = share_memory(comm, bytes, plan.memory()->node_bytes);
   if (!share.shortage) return {};
   const std::string& source = share.shortage->limit.source;
+  const std::string& folder = plan.memory()->scratch;
   return {RowMemory(share.bytes, folder.empty() ? files::default_scratch_folder() : folder),
           source.empty() ? "the limit that was given" : source};
 }

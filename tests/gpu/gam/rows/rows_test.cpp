@@ -2,6 +2,7 @@
 // Sums over rows on real devices: the host's to rounding, and the same bits however the rows are cut.
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device.hpp"
+#include "gam/rows/device_division.hpp"
 #include "gam/rows/device_prediction.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
@@ -200,12 +201,37 @@ TEST_P(GpuRows, BitsDoNotDependOnPartsMemoryOrDevices) {
     EXPECT_EQ(sum_of_parts(model, PassKind::step, block, halves, plenty, first), whole);
     EXPECT_EQ(sum_of_parts(model, PassKind::step, block, halves, little, in_turn), whole);
     if (block > 1000) continue;
+    // Some rows stay on the device, or none does, and the others come there in parts.
+    for (const std::int64_t tiny : {std::int64_t{1} << 20, std::int64_t{1} << 18}) {
+      const auto division = divide_rows(row_count, block, bytes_per_row(model.frame), tiny);
+      EXPECT_GT(row_count - division.resident, 4 * division.part) << tiny;
+      EXPECT_EQ(sum_of_parts(model, PassKind::step, block, {all}, tiny, first), whole) << tiny;
+    }
     std::vector<Range> many;
     for (std::int64_t begin = 0; begin < row_count; begin += 3000) {
       many.push_back({begin, std::min(begin + 3000, row_count)});
     }
     EXPECT_EQ(sum_of_parts(model, PassKind::step, block, many, plenty, in_turn), whole);
   }
+}
+
+TEST_P(GpuRows, PassesInPartsHaveTheBitsOfThoseAtOnce) {
+  const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 28});
+  JobRows at_once(*job_, model);
+  JobRows in_parts(*job_, model);
+  in_parts.rows.on_devices = make_device_table(*job_, std::int64_t{1} << 18);
+  RowPass expected(*job_, at_once.plan, at_once.rows);
+  RowPass pass(*job_, in_parts.plan, in_parts.rows);
+  const RawMoments moments = expected.moments();
+  const RawSums step = expected.step(model.raw_coef);
+  const RawDeviance deviance = expected.deviance(model.raw_coef);
+  // Again: the parts that a pass leaves on the device are not those that the next one begins with.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(pass.deviance(model.raw_coef).deviance, deviance.deviance);
+    EXPECT_EQ(pass.moments().column_sums, moments.column_sums);
+    rows_test::expect_same_bits(pass.step(model.raw_coef), step);
+  }
+  EXPECT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
 }
 
 TEST_P(GpuRows, PredictionsAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {

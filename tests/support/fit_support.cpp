@@ -5,6 +5,8 @@
 
 #include <span>
 
+#include "files/input_file.hpp"
+
 namespace tessera::gam::testing {
 
 Job cpu_job(const mpi::Communicator& comm, int threads) {
@@ -32,6 +34,13 @@ FittedModel fitted(const mpi::Communicator& comm, const std::string& formula, co
                    const FitOptions& options, int threads) {
   Job job = cpu_job(comm, threads);
   return fit(job, parse_formula(formula), file, options).model.fitted();
+}
+
+std::string text_of(const mpi::Communicator& comm, const Model& model) {
+  const SharedFile file(comm, "model.json");
+  if (comm.rank() != 0) return {};
+  save_model(model, file.path());
+  return files::read_text(file.path(), std::int64_t{1} << 30);
 }
 
 AllPredictions predicted_from_file(Job& job, const FittedModel& model, const std::string& data,

@@ -28,6 +28,9 @@ namespace tessera::gam::testing {
 [[nodiscard]] FittedModel fitted(const mpi::Communicator& comm, const std::string& formula,
                                  const TableFile& file, const FitOptions& options = {}, int threads = 1);
 
+/// *Collective.* The text of model.json, on rank 0; empty elsewhere.
+[[nodiscard]] std::string text_of(const mpi::Communicator& comm, const Model& model);
+
 /// *Collective.* Predictions with standard errors of all rows of a file, on every rank, by the model of rank
 /// 0 as it is read from a file.
 struct AllPredictions {

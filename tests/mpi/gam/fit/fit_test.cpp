@@ -17,12 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "files/input_file.hpp"
-
 namespace tessera::gam {
 namespace {
 
 using testing::SharedFile;
+using testing::text_of;
 
 constexpr std::int64_t rows = 300;
 constexpr std::int64_t block = 32;
@@ -74,14 +73,6 @@ Table in_memory(const Job& job, std::int64_t count = rows) {
   }
   table.columns = {{"y", y}, {"x", x}, {"w", w}, {"f", f}, {"g", g}};
   return table;
-}
-
-/// model.json, on rank 0; empty elsewhere.
-std::string text_of(const mpi::Communicator& comm, const Model& model) {
-  const SharedFile file(comm, "model.json");
-  if (comm.rank() != 0) return {};
-  save_model(model, file.path());
-  return files::read_text(file.path(), std::int64_t{1} << 30);
 }
 
 /// The message of the error that `work` must end in on every rank alike.

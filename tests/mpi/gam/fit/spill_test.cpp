@@ -16,12 +16,11 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-#include "files/input_file.hpp"
-
 namespace tessera::gam {
 namespace {
 
 using testing::SharedFile;
+using testing::text_of;
 
 /// More than are read ahead at a time, on one rank.
 constexpr std::int64_t rows = 300'000;
@@ -40,14 +39,6 @@ std::string csv() {
                     1 + covariate(0.7548776662466927), "abc"[i % 3]);
   }
   return text;
-}
-
-/// model.json, on rank 0; empty elsewhere.
-std::string text_of(const mpi::Communicator& comm, const Model& model) {
-  const SharedFile file(comm, "model.json");
-  if (comm.rank() != 0) return {};
-  save_model(model, file.path());
-  return files::read_text(file.path(), std::int64_t{1} << 30);
 }
 
 /// Memory of this process that is no file's.

@@ -236,6 +236,10 @@ void* mmap(void* address, size_t bytes, int protection, int flags, int file, off
   return fails(Call::map) ? MAP_FAILED : NEXT(mmap)(address, bytes, protection, flags, file, offset);
 }
 
+int posix_fallocate(int file, off_t begin, off_t bytes) noexcept {
+  return fails(Call::reserve) ? errno : NEXT(posix_fallocate)(file, begin, bytes);
+}
+
 // glibc's own names, since dlsym takes memory by these. NOLINTBEGIN(bugprone-reserved-identifier)
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);

@@ -23,11 +23,13 @@ enum Call : std::int32_t {
   status,
   allocate,
   map,
+  reserve,
   calls
 };
 
-inline constexpr std::array<const char*, calls> names = {
-    "open", "read", "pread", "write", "fsync", "rename", "link", "unlink", "close", "stat", "malloc", "mmap"};
+inline constexpr std::array<const char*, calls> names = {"open",   "read", "pread",    "write", "fsync",
+                                                         "rename", "link", "unlink",   "close", "stat",
+                                                         "malloc", "mmap", "fallocate"};
 
 /// One run. The numbers are those of `call`, from 1.
 struct Order {

@@ -194,6 +194,7 @@ std::vector<Failure> failures_of(Call call) {
     case Call::unlink: return {{EIO, false}, {ESTALE, false}};
     case Call::close: return {{EIO, false}, {EDQUOT, false}, {EINTR, false}};
     case Call::status: return {{EIO, false}, {ESTALE, false}};
+    case Call::reserve: return {{ENOSPC, false}, {EDQUOT, false}, {EINTR, true}};
     default: return {{ENOMEM, false}};
   }
 }
@@ -385,6 +386,10 @@ void FailingCalls::fail_in_turn(const std::vector<std::string>& words, const std
 TEST_F(FailingCalls, InAFit) {
   std::ofstream(folder_ / "model.json") << "a model that was there";
   fail_in_turn(fit({"--checkpoint", "state", "--run-report", "run.json"}));
+}
+
+TEST_F(FailingCalls, InAFitWithColumnsInScratchFiles) {
+  fail_in_turn(fit({"--memory", "0"}), {Call::open, Call::status, Call::map, Call::reserve});
 }
 
 TEST_F(FailingCalls, InAFitThatGoesOn) {

@@ -20,6 +20,11 @@
 namespace tessera::files {
 namespace {
 
+/// Bytes that are read, and let go, at a time.
+constexpr std::size_t stretch = std::size_t{1} << 20;
+/// Stretches that are being read in front of the one that threads are at.
+constexpr std::size_t stretches_ahead = 2;
+
 [[noreturn]] void fail(const std::string& folder, const std::string& what, int reason) {
   throw Error(ErrorCode::input, fmt::format("{}: {}: {}: name another folder for scratch files", folder, what,
                                             std::strerror(reason)));
@@ -71,12 +76,22 @@ ScratchMemory::~ScratchMemory() {
   if (data_ != nullptr) ::munmap(data_, size_bytes_);
 }
 
-void ScratchMemory::read_ahead(std::size_t begin, std::size_t end) const noexcept {
-  advise(begin, end, MADV_WILLNEED);
-}
-
 void ScratchMemory::let_go(std::size_t begin, std::size_t end) const noexcept {
   advise(begin, end, MADV_DONTNEED);
+}
+
+void ScratchMemory::prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
+  const std::size_t first = (begin + stretch - 1) / stretch * stretch;
+  if (first >= end) return;
+  advise(first == 0 ? 0 : first + stretches_ahead * stretch, first + (stretches_ahead + 1) * stretch,
+         MADV_WILLNEED);
+  // Other threads are in the stretch before this one still.
+  if (first >= 2 * stretch) let_go(first - 2 * stretch, first - stretch);
+}
+
+void ScratchMemory::release_written(std::size_t begin, std::size_t end) const noexcept {
+  const std::size_t last = end / stretch * stretch;
+  if (last > begin) let_go(last - stretch, last);
 }
 
 // Advice that the kernel does not take costs time, and no more.

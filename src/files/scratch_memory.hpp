@@ -30,11 +30,14 @@ class ScratchMemory {
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
 
-  /// Begins to read bytes that are about to be needed. Does not block.
-  void read_ahead(std::size_t begin, std::size_t end) const noexcept;
   /// Takes bytes out of the process' resident memory. They keep their values; the system has their pages for
   /// as long as it needs the room for nothing else.
   void let_go(std::size_t begin, std::size_t end) const noexcept;
+  /// Whoever reads the memory in order calls this before bytes [begin, end), on any thread: what follows is
+  /// read ahead, and what is far behind let go, so that some MiB are resident.
+  void prepare_to_read(std::size_t begin, std::size_t end) const noexcept;
+  /// Lets go what is behind bytes that were written in order.
+  void release_written(std::size_t begin, std::size_t end) const noexcept;
 
  private:
   void advise(std::size_t begin, std::size_t end, int advice) const noexcept;

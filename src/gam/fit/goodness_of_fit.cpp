@@ -3,6 +3,7 @@
 
 #include "gam/fit/prepare_rows.hpp"
 #include "gam/fit/starting_point.hpp"
+#include "gam/rows/columns.hpp"
 #include "gam/table/workers.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
@@ -52,10 +53,14 @@ double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model)
   };
   const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
   const double scale = rows.family.aic_scale(model.deviance, static_cast<double>(model.rows), model.scale);
+  const std::vector<int> read = variables_read(rows);
   std::vector<ReproducibleSum> sums(static_cast<std::size_t>(fit.job.threads()), ReproducibleSum(1));
   fit.job.host_team().for_each_block(frame.rows, fit.plan.block(), [&](int thread, Range block) {
     double partial = 0;
     const auto row_of = [&](std::int64_t unit) { return static_cast<std::size_t>(unit - frame.rows.begin); };
+    for (const int variable : read)
+      frame.variables[static_cast<std::size_t>(variable)].prepare_to_read(row_of(block.begin),
+                                                                          row_of(block.end));
     for_each_complete_run(
         frame, row_of(block.begin), row_of(block.end), [&](std::size_t begin, std::size_t end) {
           partial = rows.family.add_saturated(

@@ -48,6 +48,7 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
                    const FirstFault& first_fault, const Refuse& refuse) {
   const std::span<const double> numbers = variable.numbers;
   for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
+    variable.prepare_to_read(begin, end);
     for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
       const std::size_t fault = first + first_fault(numbers.subspan(first, last - first));
       if (fault < last) refuse(numbers[fault], frame.rows.begin + static_cast<std::int64_t>(fault) + 1);

@@ -21,7 +21,8 @@ RowChunk::RowChunk(const LayoutView& view)
 
 void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) const {
   const Frame& frame = *rows_.frame;
-  frame.prepare_to_read(begin, end);
+  frame.complete.prepare_to_read(begin, end);
+  for (const int variable : variables_) frame.variables[at(variable)].prepare_to_read(begin, end);
   int count = 0;
   for (std::size_t row = begin; row < end; ++row) {
     chunk.index[at(count)] = row;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/rows/columns.hpp"
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_pass.hpp"
@@ -43,7 +44,8 @@ struct RowChunk {
 /// Evaluates the terms of rows. Thread-safe: each thread has a chunk of its own.
 class RowEvaluator {
  public:
-  RowEvaluator(const Rows& rows, const RowLayout& layout) : rows_(rows), view_(layout.view()) {}
+  RowEvaluator(const Rows& rows, const RowLayout& layout)
+      : rows_(rows), view_(layout.view()), variables_(variables_read(rows)) {}
 
   /// Finds the complete rows among local rows [begin, end), at most `chunk_rows`, and their offsets, at which
   /// their predictors begin.
@@ -59,6 +61,7 @@ class RowEvaluator {
 
   const Rows& rows_;
   LayoutView view_;
+  std::vector<int> variables_;  ///< that the rows have
 };
 
 /// One term of a product over the rows of a chunk.

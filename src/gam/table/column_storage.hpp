@@ -58,8 +58,11 @@ class ColumnStorage {
   }
 
   /// See `files::ScratchMemory`; rows. Nothing for values in memory.
-  void read_ahead(std::size_t begin, std::size_t end) const noexcept {
-    if (scratch_) scratch_->read_ahead(begin * sizeof(T), end * sizeof(T));
+  void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
+    if (scratch_) scratch_->prepare_to_read(begin * sizeof(T), end * sizeof(T));
+  }
+  void release_written(std::size_t begin, std::size_t end) const noexcept {
+    if (scratch_) scratch_->release_written(begin * sizeof(T), end * sizeof(T));
   }
   void let_go(std::size_t begin, std::size_t end) const noexcept {
     if (scratch_) scratch_->let_go(begin * sizeof(T), end * sizeof(T));

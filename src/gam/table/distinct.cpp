@@ -81,7 +81,7 @@ struct KeyRange {
 /// Adds the keys of a range that complete rows have.
 void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range rows, KeyRange range,
               std::vector<std::uint64_t>& keys) {
-  frame.prepare_to_read(base::at(rows.begin), base::at(rows.end));
+  numbers.prepare_to_read(base::at(rows.begin), base::at(rows.end));
   for (std::size_t i = base::at(rows.begin); i < base::at(rows.end); ++i) {
     if (frame.complete[i] == 0) continue;
     const std::uint64_t key = key_of(numbers[i]);
@@ -228,12 +228,12 @@ class DistinctKeys {
   std::vector<std::uint64_t> keys_;  ///< this rank's of that range
 };
 
-/// Values of a column that a rank may have at once, in three copies: an eighth of what columns may take of
-/// memory, and some in any case.
+/// Values of a column that a rank may have at once, in three copies: as many as take a quarter of what
+/// columns may take of memory, and some in any case.
 std::int64_t values_at_once(const RowMemory& memory) {
-  constexpr std::int64_t least = std::int64_t{1} << 20;
+  constexpr std::int64_t least = std::int64_t{1} << 21;
   constexpr auto copies = static_cast<std::int64_t>(3 * sizeof(std::uint64_t));
-  return std::max(least, memory.bytes() / 8 / copies);
+  return std::max(least, memory.bytes() / 4 / copies);
 }
 
 }  // namespace
@@ -245,6 +245,7 @@ Distinct distinct_values(const Workers& workers, const Frame& frame, int variabl
   std::vector<std::vector<double>> met(base::at(workers.team.size()));
   const Extent extent = extent_of(workers, frame, variable);
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    numbers.prepare_to_read(begin, end);
     std::vector<double>& found = met[base::at(thread)];
     for (std::size_t i = begin; i < end && std::ssize(found) < enough; ++i) {
       if (frame.complete[i] == 0) continue;

@@ -91,9 +91,11 @@ template <class Measure>
 
 /// *Collective.* Of a numeric variable.
 [[nodiscard]] inline Extent extent_of(const Workers& workers, const Frame& frame, int variable) {
-  const std::span<const double> numbers = frame.variables[base::at(variable)].numbers;
+  const ColumnStorage<double>& column = frame.variables[base::at(variable)].numbers;
+  const std::span<const double> numbers = column;
   return extents_of_runs(workers, frame, 1,
                          [&](std::size_t begin, std::size_t end, std::span<Extent> here) {
+                           column.prepare_to_read(begin, end);
                            here[0].add(extent_of(numbers.subspan(begin, end - begin)));
                          })
       .front();

@@ -6,42 +6,13 @@
 #include <fmt/format.h>
 
 namespace tessera::gam {
-namespace {
-
-/// Rows whose spilled columns are read, and let go, at a time: a mebibyte of numbers.
-constexpr std::size_t stretch = std::size_t{1} << 17;
-/// Stretches that are being read in front of the one that threads are at.
-constexpr std::size_t stretches_ahead = 2;
-
-/// Calls `use(column)` for each column of a frame.
-template <class Use>
-void for_each_column(const Frame& frame, const Use& use) {
-  use(frame.complete);
-  for (const Variable& variable : frame.variables) {
-    use(variable.numbers);
-    use(variable.codes);
-  }
-}
-
-}  // namespace
-
-void Frame::prepare_to_read(std::size_t begin, std::size_t end) const {
-  if (memory.spilled_bytes() == 0) return;
-  const std::size_t first = (begin + stretch - 1) / stretch * stretch;
-  if (first >= end) return;
-  for_each_column(*this, [&](const auto& column) {
-    column.read_ahead(first == 0 ? 0 : first + stretches_ahead * stretch,
-                      first + (stretches_ahead + 1) * stretch);
-    // Threads are in the stretch before this one still.
-    if (first >= 2 * stretch) column.let_go(first - 2 * stretch, first - stretch);
-  });
-}
 
 void Frame::release_written(std::size_t begin, std::size_t end) const {
-  if (memory.spilled_bytes() == 0) return;
-  const std::size_t last = end / stretch * stretch;
-  if (last <= begin) return;
-  for_each_column(*this, [&](const auto& column) { column.let_go(last - stretch, last); });
+  complete.release_written(begin, end);
+  for (const Variable& variable : variables) {
+    variable.numbers.release_written(begin, end);
+    variable.codes.release_written(begin, end);
+  }
 }
 
 int Frame::index_of(std::string_view name) const {

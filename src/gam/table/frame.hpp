@@ -27,6 +27,12 @@ struct Variable {
   ColumnStorage<double> numbers;      ///< one a row if numeric
   ColumnStorage<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
   std::vector<std::string> levels;    ///< the job's levels in byte order, the same on every rank
+
+  /// See `files::ScratchMemory`; rows.
+  void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
+    numbers.prepare_to_read(begin, end);
+    codes.prepare_to_read(begin, end);
+  }
 };
 
 /// How a column of the file was read, over the whole job.
@@ -70,10 +76,7 @@ struct Frame {
   RowMemory memory;                      ///< that the columns are in
   SpilledColumns spilled;                ///< the same on every rank
 
-  /// Whoever goes over the rows in order calls this before local rows [begin, end), on any thread: spilled
-  /// columns are read ahead of them, and those far behind leave the resident memory.
-  void prepare_to_read(std::size_t begin, std::size_t end) const;
-  /// And this after it has written them.
+  /// See `files::ScratchMemory`; local rows of all columns.
   void release_written(std::size_t begin, std::size_t end) const;
 
   /// The place of a variable by its name. Throws `Error(input)` if there is none.

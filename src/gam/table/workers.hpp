@@ -22,13 +22,10 @@ struct Workers {
 template <class Work>
 void for_each_run(const Workers& workers, const Frame& frame, const Work& work) {
   constexpr std::int64_t rows_of_run = 1 << 16;
-  workers.team.for_each_block({0, static_cast<std::int64_t>(frame.complete.size())}, rows_of_run,
-                              [&](int thread, Range run) {
-                                const auto begin = static_cast<std::size_t>(run.begin);
-                                const auto end = static_cast<std::size_t>(run.end);
-                                frame.prepare_to_read(begin, end);
-                                work(thread, begin, end);
-                              });
+  workers.team.for_each_block(
+      {0, static_cast<std::int64_t>(frame.complete.size())}, rows_of_run, [&](int thread, Range run) {
+        work(thread, static_cast<std::size_t>(run.begin), static_cast<std::size_t>(run.end));
+      });
 }
 
 /// Calls `work(begin, end)` for each run of complete rows among these, in order.

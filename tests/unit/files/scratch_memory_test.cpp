@@ -44,8 +44,9 @@ TEST(ScratchMemory, KeepsWhatItLetsGo) {
   // Whatever part of it, and beyond its end.
   memory.let_go(5, 100);
   memory.let_go(0, 2 * bytes);
-  memory.read_ahead(1000, 5000);
-  memory.read_ahead(bytes, 2 * bytes);
+  memory.prepare_to_read(0, 5000);
+  memory.prepare_to_read(bytes - 1, 2 * bytes);
+  memory.release_written(bytes / 2, bytes);
   for (std::size_t i = 0; i < bytes; ++i)
     ASSERT_EQ(bytes_of(memory)[i], static_cast<std::uint8_t>(i * 31 >> 4)) << i;
 }

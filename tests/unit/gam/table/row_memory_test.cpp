@@ -88,7 +88,7 @@ TEST(Frame, HasFewPagesOfSpilledColumnsWhileItIsGoneOver) {
   EXPECT_LT(most, column_kib / 4);
   most = 0;
   for (std::size_t row = 0; row < rows; row += step) {
-    frame.prepare_to_read(row, std::min(rows, row + step));
+    frame.variables[0].prepare_to_read(row, std::min(rows, row + step));
     ASSERT_EQ(numbers[row + 1], static_cast<double>(row));
     most = std::max(most, resident_file_kib() - before);
   }

@@ -17,7 +17,7 @@ struct Measurement {
   std::string suite;  ///< "fit"
   std::string name;   ///< "G4, 1000000 rows"
   std::string what;   ///< "tessera", "bam", "ratio", …
-  std::string unit;   ///< "s", "us", "MB" or "1"
+  std::string unit;   ///< "s", "us", "MB", "MB/s" or "1"
   std::vector<double> values;
 
   [[nodiscard]] double minimum() const;

@@ -11,13 +11,6 @@
 namespace tessera::bench {
 namespace {
 
-/// A uniform number from 0 to 1 for each index of each stream, neither end among them.
-double uniform(int stream, std::int64_t index) {
-  auto state = static_cast<std::uint64_t>(index) * 64 + static_cast<std::uint64_t>(stream);
-  state = base::split_mix(base::split_mix(state));
-  return (static_cast<double>(state >> 12) + 0.5) * 0x1p-52;
-}
-
 constexpr int noise_stream = 60;
 
 std::string name_of(int variable) {
@@ -25,6 +18,12 @@ std::string name_of(int variable) {
 }
 
 }  // namespace
+
+double uniform(int stream, std::int64_t index) {
+  auto state = static_cast<std::uint64_t>(index) * 64 + static_cast<std::uint64_t>(stream);
+  state = base::split_mix(base::split_mix(state));
+  return (static_cast<double>(state >> 12) + 0.5) * 0x1p-52;
+}
 
 std::string SimulatedModel::formula() const {
   std::string text = "y ~ ";

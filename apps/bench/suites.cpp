@@ -3,6 +3,7 @@
 #include "claim_suite.hpp"
 #include "fit_suite.hpp"
 #include "gram_suite.hpp"
+#include "io_suite.hpp"
 #include "module_suite.hpp"
 #include "nccl_suite.hpp"
 #include "partition_suite.hpp"
@@ -31,6 +32,7 @@ std::vector<Suite> all_suites() {
   all.push_back(fit_suite());
   all.push_back(predict_suite());
   all.push_back(scale_suite());
+  all.push_back(io_suite());
   return all;
 }
 

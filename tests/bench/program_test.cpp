@@ -160,6 +160,16 @@ TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
                                    "means / means, CPU", "with errors / with errors, CPU"}));
 }
 
+TEST(Bench, TablesAreReadFromEveryFormat) {
+  const ProgramResult result =
+      bench(2, "io --megabytes 1 --tables mix --repeats 1 --threads 1 --device cpu --no-peer --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::set<std::string> expected;
+  for (const std::string format : {"csv", "gzip", "bgzip"})
+    expected.insert({format, format + ", each core", format + " peak"});
+  EXPECT_EQ(measured_in(result), expected);
+}
+
 TEST(Bench, KernelsAreMeasuredCompiledAndKept) {
   const ProgramResult result = bench(2, "module --repeats 1 --json --no-peer");
   ASSERT_EQ(result.status, 0) << result.err;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "r_script.hpp"
+
+#include "child.hpp"
+
+#include <fmt/core.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace tessera::bench {
+
+std::optional<std::string> version_of_r_package(const std::string& package) {
+  const Output version =
+      output_of(fmt::format("Rscript -e 'cat(as.character(packageVersion(\"{}\")))' 2>/dev/null", package));
+  if (version.status != 0 || version.text.empty()) return std::nullopt;
+  return version.text;
+}
+
+RFigures run_r_script(const TemporaryFolder& folder, const char* script, const std::string& arguments,
+                      const std::string& what, const std::string& key) {
+  const auto path = folder.file("script.R");
+  std::ofstream(path) << script << r_peak;
+  // The peer's own threads are what is asked for; a threaded BLAS beside them would only be in their way.
+  const Output output =
+      output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' {} 2>&1", path.string(), arguments));
+  RFigures figures;
+  std::istringstream lines(output.text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    double value = 0;
+    if (words >> word >> value) figures[word].push_back(value);
+  }
+  if (output.status != 0 || !figures.contains(key))
+    throw Error(ErrorCode::input, what + " failed: " + output.text);
+  return figures;
+}
+
+}  // namespace tessera::bench

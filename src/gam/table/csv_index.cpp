@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv_index.hpp"
 
+#include "gam/table/byte_places.hpp"
 #include "gam/table/csv_rows.hpp"
 #include "gam/table/frame.hpp"
 
 #include <tessera/job/together.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <bit>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -113,8 +115,9 @@ CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, b
   counts_[1].content = true;  // an open quote is content
 }
 
-// Text of one line, or some of it.
-void CsvPartScanner::fragment(std::string_view text, std::int64_t offset, bool with_quotes) {
+// Bytes of one line, or some of them.
+void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
+  if (counts_[0].content && counts_[1].content) return;
   std::size_t blanks = 0;
   while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
   if (blanks == text.size()) return;
@@ -130,7 +133,6 @@ void CsvPartScanner::fragment(std::string_view text, std::int64_t offset, bool w
     }
     ++count.rows;
   }
-  if (with_quotes && has_odd_quotes(text)) odd_quotes_ = !odd_quotes_;
 }
 
 void CsvPartScanner::newline(std::int64_t next_line) {
@@ -143,23 +145,26 @@ void CsvPartScanner::newline(std::int64_t next_line) {
 }
 
 void CsvPartScanner::feed(std::string_view bytes) {
-  const char* at = bytes.data();
-  const char* const end = at + bytes.size();
-  const auto find = [end](const char* from, char c) {
-    const void* found = from == end ? nullptr : std::memchr(from, c, static_cast<std::size_t>(end - from));
-    return found == nullptr ? end : static_cast<const char*>(found);
-  };
-  const char* next_quote = find(at, '"');
-  while (at < end) {
-    const char* const line_end = find(at, '\n');
-    const bool with_quotes = next_quote < line_end;
-    fragment({at, static_cast<std::size_t>(line_end - at)}, position_ + (at - bytes.data()), with_quotes);
-    if (with_quotes) next_quote = find(line_end, '"');
-    if (line_end == end) break;
-    at = line_end + 1;
-    newline(position_ + (at - bytes.data()));
+  for (; bytes.size() >= block_bytes; bytes.remove_prefix(block_bytes)) block(bytes.data(), block_bytes);
+  std::array<char, block_bytes> last{};
+  bytes.copy(last.data(), bytes.size());
+  block(last.data(), bytes.size());
+}
+
+void CsvPartScanner::block(const char* bytes, std::size_t size) {
+  const std::uint64_t quotes = places_of('"', bytes);
+  const std::uint64_t odd = parities(quotes) ^ (odd_quotes_ ? ~std::uint64_t{0} : 0);
+  std::size_t begin = 0;
+  for (std::uint64_t newlines = places_of('\n', bytes); newlines != 0; newlines &= newlines - 1) {
+    const auto end = static_cast<std::size_t>(std::countr_zero(newlines));
+    fragment({bytes + begin, end - begin}, position_ + static_cast<std::int64_t>(begin));
+    begin = end + 1;
+    odd_quotes_ = ((odd >> end) & 1) != 0;
+    newline(position_ + static_cast<std::int64_t>(begin));
   }
-  position_ += static_cast<std::int64_t>(bytes.size());
+  fragment({bytes + begin, size - begin}, position_ + static_cast<std::int64_t>(begin));
+  odd_quotes_ = (odd >> (block_bytes - 1)) != 0;
+  position_ += static_cast<std::int64_t>(size);
 }
 
 std::size_t CsvIndex::before(std::int64_t row) const {

@@ -53,7 +53,8 @@ class CsvPartScanner {
   [[nodiscard]] std::int64_t begin() const { return begin_; }
 
  private:
-  void fragment(std::string_view text, std::int64_t offset, bool with_quotes);
+  void block(const char* bytes, std::size_t size);
+  void fragment(std::string_view text, std::int64_t offset);
   void newline(std::int64_t next_line);
 
   std::int64_t begin_;

@@ -2,6 +2,7 @@
 #include "gam/table/csv_rows.hpp"
 
 #include "base/text.hpp"
+#include "gam/table/byte_places.hpp"
 
 #include <tessera/error.hpp>
 
@@ -20,6 +21,14 @@ namespace {
 
 // A longer row is one whose quote is never closed.
 constexpr std::size_t max_row_bytes = std::size_t{64} << 20;
+// Behind what is read: blocks begin anywhere, and numbers are read eight bytes at a time.
+constexpr std::size_t padding = block_bytes;
+static_assert(padding >= decimal_padding);
+
+/// The lowest bits, up to this one and with it.
+std::uint64_t up_to(int bit) {
+  return ~std::uint64_t{0} >> (63 - bit);
+}
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
   return text.size() == lower.size() &&
@@ -28,39 +37,21 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
 
 }  // namespace
 
-void append_commas(std::string_view text, std::vector<std::size_t>& places) {
-  constexpr std::uint64_t low_bits = 0x7F7F7F7F7F7F7F7F;
-  for (std::size_t begin = 0; begin < text.size(); begin += 8) {
-    const std::uint64_t others = eight_bytes(text.data() + begin) ^ 0x2C2C2C2C2C2C2C2C;
-    // The highest bit of each byte that is nothing in `others`.
-    std::uint64_t commas = ~(((others & low_bits) + low_bits) | others | low_bits);
-    for (; commas != 0; commas &= commas - 1) {
-      const std::size_t place = begin + static_cast<std::size_t>(std::countr_zero(commas)) / 8;
-      if (place >= text.size()) return;
-      places.push_back(place);
-    }
-  }
-}
-
-bool has_odd_quotes(std::string_view text) noexcept {
-  unsigned char odd = 0;
-  for (const char c : text) odd ^= static_cast<unsigned char>(c == '"' ? 1 : 0);
-  return odd != 0;
-}
-
 std::string_view trimmed(std::string_view text) noexcept {
   return base::trimmed(text, " \t\r");
 }
 
 CsvRowReader::CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes,
                            std::int64_t offset, std::int64_t line)
-    : source_(source), path_(std::move(path)), buffer_(buffer_bytes + decimal_padding) {
+    : source_(source), path_(std::move(path)), buffer_(buffer_bytes + padding) {
   go_to(offset, line, std::numeric_limits<std::int64_t>::max());
 }
 
 void CsvRowReader::go_to(std::int64_t offset, std::int64_t line, std::int64_t end) {
   source_.seek(offset);
   filled_ = at_ = 0;
+  block_ = {};
+  inside_ = false;
   offset_ = offset;
   line_ = line;
   end_ = end;
@@ -72,9 +63,10 @@ bool CsvRowReader::refill() {
   if (end_of_file_) return false;
   std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
   filled_ -= at_;
+  block_.end -= at_;
   offset_ += static_cast<std::int64_t>(at_);
   at_ = 0;
-  std::size_t capacity = buffer_.size() - decimal_padding;
+  std::size_t capacity = buffer_.size() - padding;
   if (filled_ == capacity) {
     if (filled_ >= max_row_bytes)
       throw Error(
@@ -83,7 +75,7 @@ bool CsvRowReader::refill() {
               "{}, line {}: a row of more than {} MiB; is a quote not closed, or are there no newlines?",
               path_, row_line_, max_row_bytes >> 20));
     capacity *= 2;
-    buffer_.resize(capacity + decimal_padding);
+    buffer_.resize(capacity + padding);
   }
   const auto wanted =
       std::min(static_cast<std::int64_t>(capacity), end_ - offset_) - static_cast<std::int64_t>(filled_);
@@ -105,35 +97,67 @@ bool CsvRowReader::next() {
 // Takes the text up to the next line end outside quotes; false if there is none left.
 bool CsvRowReader::cut() {
   row_line_ = line_;
-  has_quotes_ = false;
-  bool inside = false;
-  std::size_t scanned = 0;  // of the row
-  for (;;) {
-    const std::string_view rest{buffer_.data() + at_ + scanned, filled_ - at_ - scanned};
-    const std::size_t size = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, size);
-    if (const std::size_t quote = line.find('"'); quote != std::string_view::npos) {
-      has_quotes_ = true;
-      inside = inside != has_odd_quotes(line.substr(quote));
+  quotes_ = fields_ = 0;
+  std::size_t end = 0;
+  for (bool ended = false; !ended;) {
+    for (; block_.separators != 0 && !ended; block_.separators &= block_.separators - 1) {
+      const int bit = std::countr_zero(block_.separators);
+      end = block_.begin + static_cast<std::size_t>(bit);
+      ends_[fields_++] = static_cast<std::uint32_t>(end - at_);
+      ended = buffer_[end] == '\n';
+      if (ended) {
+        ++line_;
+        pass_in_block(up_to(bit));
+      }
     }
-    scanned += size;
-    const bool ended = size < rest.size();
-    if (!ended && refill()) continue;
-    if (!ended && inside)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}, line {}: a quote of this row is never closed", path_, row_line_));
-    if (!ended && scanned == 0) return false;
-    if (ended) ++line_;
-    if (ended && inside) {
-      ++scanned;
+    if (ended) break;
+    pass_in_block(~std::uint64_t{0});
+    if (block_.end < filled_ || refill()) {
+      look_at_block();
       continue;
     }
-    row_begin_ = at_;
-    row_size_ = scanned;
-    if (scanned > 0 && buffer_[at_ + scanned - 1] == '\r') --row_size_;
-    at_ += ended ? scanned + 1 : scanned;
-    return true;
+    if (inside_)
+      throw Error(ErrorCode::input,
+                  fmt::format("{}, line {}: a quote of this row is never closed", path_, row_line_));
+    if (filled_ == at_) return false;
+    end = filled_;
+    ends_[fields_++] = static_cast<std::uint32_t>(end - at_);
+    break;
   }
+  row_begin_ = at_;
+  row_size_ = end - at_;
+  at_ = std::min(end + 1, filled_);
+  if (row_size_ > 0 && buffer_[end - 1] == '\r') {
+    --row_size_;
+    --ends_[fields_ - 1];
+  }
+  return true;
+}
+
+// The next bytes of the buffer, of which there are some.
+void CsvRowReader::look_at_block() {
+  block_.begin = block_.end;
+  block_.end = std::min(filled_, block_.begin + block_bytes);
+  const char* const bytes = buffer_.data() + block_.begin;
+  const std::uint64_t there = up_to(static_cast<int>(block_.end - block_.begin) - 1);
+  block_.separators = (places_of('\n', bytes) | places_of(',', bytes)) & there;
+  block_.quotes = places_of('"', bytes) & there;
+  if (inside_ || block_.quotes != 0) {
+    const std::uint64_t within = parities(block_.quotes) ^ (inside_ ? ~std::uint64_t{0} : 0);
+    block_.inner_newlines = places_of('\n', bytes) & there & within;
+    block_.separators &= ~within;
+    inside_ = (within >> 63) != 0;
+  }
+  if (ends_.size() <= fields_ + block_bytes) ends_.resize(2 * ends_.size() + 2 * block_bytes);
+}
+
+// Counts what the row has of the block, and takes it away.
+void CsvRowReader::pass_in_block(std::uint64_t places) {
+  if ((block_.quotes | block_.inner_newlines) == 0) return;
+  line_ += std::popcount(block_.inner_newlines & places);
+  quotes_ += static_cast<std::size_t>(std::popcount(block_.quotes & places));
+  block_.inner_newlines &= ~places;
+  block_.quotes &= ~places;
 }
 
 void CsvFields::take(std::size_t size) noexcept {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "gam/table/byte_source.hpp"
-#include "gam/table/decimal.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +37,9 @@ class CsvRowReader {
 
   /// `decimal_padding` bytes behind it can be read.
   [[nodiscard]] std::string_view row() const noexcept { return {buffer_.data() + row_begin_, row_size_}; }
-  [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
+  /// Where its fields end, counted from its first byte: at each comma outside of quotes, and with the row.
+  [[nodiscard]] std::span<const std::uint32_t> field_ends() const noexcept { return {ends_.data(), fields_}; }
+  [[nodiscard]] std::size_t quotes() const noexcept { return quotes_; }
   /// The line that the row begins on, counted from 1.
   [[nodiscard]] std::int64_t line() const noexcept { return row_line_; }
   /// Behind the row and its end: the byte, and the line.
@@ -47,11 +49,24 @@ class CsvRowReader {
  private:
   bool cut();
   bool refill();
+  void look_at_block();
+  void pass_in_block(std::uint64_t places);
+
+  /// What is at hand of a block of the buffer: the places that are not passed yet.
+  struct Block {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::uint64_t separators = 0;  // commas and newlines outside of quotes
+    std::uint64_t quotes = 0;
+    std::uint64_t inner_newlines = 0;  // within quotes
+  };
 
   ByteSource& source_;
   std::string path_;
   std::vector<char> buffer_;  // and the padding
   std::size_t filled_ = 0;
+  Block block_;
+  bool inside_ = false;      // of quotes, behind the block
   std::size_t at_ = 0;       // where the next row begins
   std::int64_t offset_ = 0;  // of the buffer's first byte in the file
   std::int64_t line_ = 0;    // at at_
@@ -60,7 +75,9 @@ class CsvRowReader {
   std::size_t row_begin_ = 0;
   std::size_t row_size_ = 0;
   std::int64_t row_line_ = 0;
-  bool has_quotes_ = false;
+  std::size_t quotes_ = 0;
+  std::vector<std::uint32_t> ends_;  // room for those of the row and of a block
+  std::size_t fields_ = 0;
 };
 
 /// One field of a row.
@@ -73,7 +90,7 @@ struct CsvField {
 class CsvFields {
  public:
   explicit CsvFields(const CsvRowReader& reader) noexcept
-      : rest_(reader.row()), has_quotes_(reader.has_quotes()) {}
+      : rest_(reader.row()), has_quotes_(reader.quotes() > 0) {}
 
   /// True if there is another field; an empty row has one.
   [[nodiscard]] bool more() const noexcept { return more_; }
@@ -91,20 +108,6 @@ class CsvFields {
   bool has_quotes_;
   bool more_ = true;
 };
-
-/// Appends the places of the commas in a text behind which `decimal_padding` bytes can be read.
-void append_commas(std::string_view text, std::vector<std::size_t>& places);
-
-/// True for a number as most are written, which is then `value`; `decimal_padding` bytes behind the text can
-/// be read.
-[[nodiscard]] inline bool is_plain_number(std::string_view text, double& value) noexcept {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  return take_decimal(at, end, value) && at == end;
-}
-
-/// True if there is an odd number of quotes.
-[[nodiscard]] bool has_odd_quotes(std::string_view text) noexcept;
 
 /// A text without the blanks (and tabs) around it.
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;

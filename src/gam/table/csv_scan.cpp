@@ -3,6 +3,7 @@
 
 #include "base/utf8.hpp"
 #include "gam/table/csv_rows.hpp"
+#include "gam/table/decimal.hpp"
 
 #include <tessera/error.hpp>
 
@@ -12,9 +13,9 @@
 #include <array>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -35,23 +36,32 @@ bool has_lone_returns(std::string_view row) {
   return false;
 }
 
+/// A column that is wanted.
+struct WantedField {
+  std::size_t position = 0;  ///< in a row
+  std::size_t column = 0;    ///< of the plan
+  bool number = false;       ///< what reads as a number is one
+};
+
 /// The columns that are wanted, as they come in a row.
-std::vector<std::size_t> order_of(const std::vector<UsedColumn>& used) {
-  std::vector<std::size_t> order(used.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return used[a].position < used[b].position; });
-  return order;
+std::vector<WantedField> wanted_of(const ReadPlan& plan) {
+  std::vector<WantedField> wanted;
+  for (std::size_t c = 0; c < plan.columns().size(); ++c) {
+    const UsedColumn& used = plan.columns()[c];
+    wanted.push_back({.position = static_cast<std::size_t>(used.position),
+                      .column = c,
+                      .number = !used.text && !plan.numbers_may_be_missing()});
+  }
+  std::sort(wanted.begin(), wanted.end(),
+            [](const WantedField& a, const WantedField& b) { return a.position < b.position; });
+  return wanted;
 }
 
 /// What one thread reads a file through.
 class RowScanner {
  public:
   RowScanner(const CsvRows& file, ByteSource& source, const ReadPlan& plan)
-      : file_(file),
-        order_(order_of(plan.columns())),
-        numbers_may_be_missing_(plan.numbers_may_be_missing()),
-        reader_(source, file.path, file.buffer_bytes, 0, 1) {}
+      : file_(file), wanted_(wanted_of(plan)), reader_(source, file.path, file.buffer_bytes, 0, 1) {}
 
   /// Hands over rows that begin at a landmark or behind it, and end before the byte `end` or where the file
   /// does.
@@ -73,64 +83,79 @@ class RowScanner {
 
  private:
   void take_row(FramePart& part) {
-    const int fields = reader_.has_quotes() ? take_fields(part) : take_plain_fields(part);
-    if (static_cast<std::size_t>(fields) != file_.columns)
+    const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
+    if (fields != file_.columns)
       throw Error(ErrorCode::input,
                   fmt::format("{}, line {}: {} field{} where the header has {}", file_.path, reader_.line(),
                               fields, fields == 1 ? "" : "s", file_.columns));
     part.end_row(reader_.line());
   }
 
+  /// The text of a field as it stands in the row.
+  [[nodiscard]] std::string_view field(std::size_t position) const {
+    const std::span<const std::uint32_t> ends = reader_.field_ends();
+    const std::size_t begin = position == 0 ? 0 : ends[position - 1] + std::size_t{1};
+    return reader_.row().substr(begin, ends[position] - begin);
+  }
+
+  /// True if quotes stand around whole fields and nowhere else.
+  [[nodiscard]] bool is_simple() const {
+    std::size_t quotes = reader_.quotes();
+    for (std::size_t i = 0; quotes > 0 && i < reader_.field_ends().size(); ++i) {
+      const std::string_view text = field(i);
+      if (!text.starts_with('"')) continue;
+      if (text.size() < 2 || text.back() != '"' || quotes < 2) return false;
+      quotes -= 2;
+    }
+    return quotes == 0;
+  }
+
   /// Returns how many there are, as the next does.
-  int take_fields(FramePart& part) {
-    const std::vector<UsedColumn>& used = part.plan().columns();
+  std::size_t take_simple_fields(FramePart& part) {
+    const std::size_t fields = reader_.field_ends().size();
+    const bool quotes = reader_.quotes() > 0;
+    for (const WantedField& wanted : wanted_) {
+      if (wanted.position >= fields) break;
+      const std::string_view text = field(wanted.position);
+      if (quotes && text.starts_with('"'))
+        part.set_field(wanted.column, text.substr(1, text.size() - 2), true, reader_.line());
+      else
+        take_plain_field(wanted, text, part);
+    }
+    return fields;
+  }
+
+  std::size_t take_fields(FramePart& part) {
     CsvFields fields(reader_);
-    int position = 0;
-    for (const std::size_t column : order_) {
-      for (; position < used[column].position && fields.more(); ++position) fields.skip();
+    std::size_t position = 0;
+    for (const WantedField& wanted : wanted_) {
+      for (; position < wanted.position && fields.more(); ++position) fields.skip();
       if (!fields.more()) break;
       ++position;
       const CsvField field = fields.field(scratch_);
       if (field.quoted)
-        part.set_field(column, field.text, true, reader_.line());
+        part.set_field(wanted.column, field.text, true, reader_.line());
       else
-        take_plain_field(column, field.text, part);
+        take_plain_field(wanted, field.text, part);
     }
     for (; fields.more(); ++position) fields.skip();
     return position;
   }
 
-  /// Of a row without quotes: where its fields end is known before the first is looked at, so that the
-  /// processor works on several at a time.
-  int take_plain_fields(FramePart& part) {
-    const std::vector<UsedColumn>& used = part.plan().columns();
-    const std::string_view row = reader_.row();
-    ends_.clear();
-    append_commas(row, ends_);
-    ends_.push_back(row.size());
-    for (const std::size_t column : order_) {
-      const auto position = static_cast<std::size_t>(used[column].position);
-      if (position >= ends_.size()) break;
-      const std::size_t begin = position == 0 ? 0 : ends_[position - 1] + 1;
-      take_plain_field(column, row.substr(begin, ends_[position] - begin), part);
-    }
-    return static_cast<int>(ends_.size());
-  }
-
-  void take_plain_field(std::size_t column, std::string_view text, FramePart& part) const {
+  // Called for each field, with the constants of a number in registers from one to the next.
+  [[gnu::always_inline]] void take_plain_field(const WantedField& wanted, std::string_view text,
+                                               FramePart& part) const {
     double value = 0;
-    if (!part.plan().columns()[column].text && !numbers_may_be_missing_ && is_plain_number(text, value))
-      part.set_number(column, value);
+    if (wanted.number && read_decimal(text, value))
+      part.set_number(wanted.column, value);
     else
-      part.set_field(column, text, false, reader_.line());
+      part.set_field(wanted.column, text, false, reader_.line());
   }
 
   const CsvRows& file_;
-  std::vector<std::size_t> order_;
-  bool numbers_may_be_missing_;
+  std::vector<WantedField> wanted_;
   CsvRowReader reader_;
   std::string scratch_;
-  std::vector<std::size_t> ends_;  // of the fields of a row
 };
 
 /// Rows from one landmark to the next, by the threads of the team.

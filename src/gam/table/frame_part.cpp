@@ -202,17 +202,27 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
   return entry;
 }
 
+void FramePart::set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number) {
+  Column& of = columns_[column];
+  if (!of.cache) of.cache = std::make_unique<LevelCache<Dictionary::Entry>>();
+  const Dictionary::Entry* entry = of.cache->find(text);
+  std::optional<Dictionary::Entry> looked_up;
+  if (entry == nullptr) {
+    if (plan_->is_missing(text)) return set_missing(column);
+    entry = &looked_up.emplace(look_up(column, text, row_number));
+    of.cache->keep(text, *entry);
+  }
+  ColumnFindings& found = found_[column];
+  found.counts.add(quoted ? entry->quoted : entry->plain);
+  if (entry->code == Variable::unseen) ++found.unseen_rows;
+  of.codes[waiting_] = entry->code;
+}
+
 void FramePart::set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number) {
+  if (plan_->columns()[column].text) return set_level(column, text, quoted, row_number);
   if (plan_->is_missing(text)) return set_missing(column);
   ColumnFindings& found = found_[column];
   Column& of = columns_[column];
-  if (plan_->columns()[column].text) {
-    const Dictionary::Entry entry = look_up(column, text, row_number);
-    found.counts.add(quoted ? entry.quoted : entry.plain);
-    if (entry.code == Variable::unseen) ++found.unseen_rows;
-    of.codes[waiting_] = entry.code;
-    return;
-  }
   const std::string_view core = trimmed(text);
   const auto value = begins_like_number(core) ? parse_number(core) : std::nullopt;
   const FieldKind kind = kind_of(*plan_, core, value && !quoted);

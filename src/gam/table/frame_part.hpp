@@ -2,12 +2,14 @@
 #pragma once
 
 #include "gam/table/frame.hpp"
+#include "gam/table/level_cache.hpp"
 #include "gam/table/read_plan.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -190,8 +192,10 @@ class FramePart {
     const double* column_of_numbers = nullptr;
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // what `set_levels` has looked up
+    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // and `set_field`, if it is called for a factor
   };
 
+  void set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
   Dictionary::Entry look_up(std::size_t column, std::string_view text, std::int64_t row_number);
   void note_stray(std::size_t column, std::string_view text, std::int64_t row_number);
   void flush();

@@ -18,10 +18,8 @@ namespace {
 std::optional<double> number_of(std::string text) {
   const std::size_t size = text.size();
   text += std::string(decimal_padding, '7');
-  const char* at = text.data();
-  const char* const end = at + size;
   double value = 0;
-  if (!take_decimal(at, end, value) || at != end) return std::nullopt;
+  if (!read_decimal({text.data(), size}, value)) return std::nullopt;
   return value;
 }
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tessera::files {
 class InputFile;
@@ -22,12 +24,14 @@ class ByteSource {
   virtual ~ByteSource() = default;
   /// Fills the buffer from where it stands; less than its size only at the end. Throws `Error(input)`.
   [[nodiscard]] virtual std::size_t read(std::span<char> buffer) = 0;
-  /// Goes to an offset of the unpacked bytes. Of a gzip stream everything before it is unpacked, from the
-  /// beginning if the offset lies behind: cost O(offset).
+  /// Goes to an offset of the unpacked bytes. Of a gzip file what lies before it is unpacked, from
+  /// `begin_of_reading` on or from where the source stands.
   virtual void seek(std::int64_t offset) = 0;
+  /// Where reading begins to get at an offset.
+  [[nodiscard]] virtual std::int64_t begin_of_reading(std::int64_t offset) const { return offset; }
   /// The same bytes for another thread, whose reads count in `bytes_read` of this source and are not
-  /// announced by `between`; null where they can be had in their order alone, as those of a gzip stream. The
-  /// source must stay.
+  /// announced by `between`; null where they can be had in their order alone, as those of a gzip stream that
+  /// was not read to its end yet. The source must stay.
   [[nodiscard]] virtual std::unique_ptr<ByteSource> for_another_thread() = 0;
   /// Bytes taken from the file so far, packed if it is packed.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
@@ -35,9 +39,21 @@ class ByteSource {
   [[nodiscard]] virtual const files::InputFile& file() const = 0;
 };
 
+/// The bytes of a packed file, which can be unpacked from some points on (see gzip_points.hpp).
+class PackedSource : public ByteSource {
+ public:
+  /// How many bytes are unpacked; nothing if only the end of reading tells. Throws `Error(input)`.
+  [[nodiscard]] virtual std::optional<std::int64_t> find_size() = 0;
+  /// The points, once they are known, for other ranks that have the same file open.
+  [[nodiscard]] virtual std::string points() const = 0;
+  virtual void set_points(std::string_view points) = 0;
+};
+
 /// Throws `Error(input)` if the file cannot be opened or is no regular file, and `read` if gzip data are
 /// damaged or cut short, with the byte of the file: nothing of a file is left out.
 [[nodiscard]] std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads between = {});
-[[nodiscard]] std::unique_ptr<ByteSource> open_gzip(const std::string& path, BetweenReads between = {});
+/// `point_bytes`: what is unpacked from one point of a stream to the next, at least.
+[[nodiscard]] std::unique_ptr<PackedSource> open_gzip(const std::string& path, BetweenReads between = {},
+                                                      std::int64_t point_bytes = std::int64_t{1} << 22);
 
 }  // namespace tessera::gam

@@ -158,14 +158,23 @@ class RowScanner {
   std::string scratch_;
 };
 
-/// Rows from one landmark to the next, by the threads of the team.
+/// Rows from one landmark to another, by the threads of the team.
 void scan_by_landmarks(const CsvRows& file, Range rows, FrameBuilder& builder) {
   const std::vector<CsvLandmark>& marks = file.index.landmarks;
-  const std::size_t first = file.index.before(rows.begin);
   std::vector<Range> runs;
-  for (std::size_t mark = first; mark < marks.size() && marks[mark].row < rows.end; ++mark)
-    runs.push_back({std::max(rows.begin, marks[mark].row),
-                    mark + 1 < marks.size() ? std::min(rows.end, marks[mark + 1].row) : rows.end});
+  std::vector<std::size_t> starts;  // the landmark of each run
+  std::int64_t begin_of_last = -1;
+  std::size_t mark = file.index.before(rows.begin);
+  for (; mark < marks.size() && marks[mark].row < rows.end; ++mark) {
+    // Nobody begins where others have to unpack what lies before.
+    const std::int64_t begin = file.source.begin_of_reading(marks[mark].offset);
+    if (begin == begin_of_last) continue;
+    begin_of_last = begin;
+    runs.push_back({std::max(rows.begin, marks[mark].row), rows.end});
+    starts.push_back(mark);
+  }
+  for (std::size_t run = 0; run + 1 < runs.size(); ++run) runs[run].end = runs[run + 1].begin;
+  starts.push_back(mark);
   std::vector<std::unique_ptr<ByteSource>> sources;
   sources.reserve(static_cast<std::size_t>(builder.team().size()));
   for (int thread = 0; thread < builder.team().size(); ++thread)
@@ -174,10 +183,10 @@ void scan_by_landmarks(const CsvRows& file, Range rows, FrameBuilder& builder) {
   builder.read(runs, file.between, [&](int thread, std::size_t run, FramePart& part) {
     const auto own = static_cast<std::size_t>(thread);
     if (!scanners[own]) scanners[own].emplace(file, *sources[own], builder.plan());
-    const std::size_t mark = first + run;
+    const std::size_t behind = starts[run + 1];
     const std::int64_t end =
-        mark + 1 < marks.size() ? marks[mark + 1].offset : std::numeric_limits<std::int64_t>::max();
-    scanners[own]->scan(marks[mark], end, runs[run], part);
+        behind < marks.size() ? marks[behind].offset : std::numeric_limits<std::int64_t>::max();
+    scanners[own]->scan(marks[starts[run]], end, runs[run], part);
   });
 }
 

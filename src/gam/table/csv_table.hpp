@@ -18,6 +18,7 @@ struct CsvOptions {
   std::size_t buffer_bytes = std::size_t{1} << 18;  ///< of each thread: they stay in its cache
   /// Between the places of the file from which rows can be found again; 0: chosen by the file's size.
   std::int64_t landmark_bytes = 0;
+  std::int64_t point_bytes = std::int64_t{1} << 22;  ///< see `open_gzip`
   BetweenReads between{};
 };
 
@@ -28,8 +29,9 @@ struct CsvOptions {
 /// Every character of a field belongs to it, blanks too. What a field means is for frame_builder.hpp to say.
 ///
 /// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows, both on
-/// all threads of its team. A gzip stream can be unpacked only from its beginning: rank 0 alone counts the
-/// rows, and then every rank unpacks all that precedes the end of its own rows, on one thread.
+/// all threads of its team. So of a gzip file of blocks that tell their sizes, as bgzip writes them. Any
+/// other gzip file is unpacked by rank 0 alone to count the rows, on one thread, which leaves points from
+/// which each thread of each rank then unpacks what it reads.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no header, no row, two columns
 /// of one name.

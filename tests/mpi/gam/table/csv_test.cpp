@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv_table.hpp"
 #include "gam/table/table_reader.hpp"
+#include "support/bgzip.hpp"
 #include "support/table_support.hpp"
 
 #include <zlib.h>
@@ -18,6 +19,7 @@
 namespace tessera::gam {
 namespace {
 
+using testing::bgzip;
 using testing::common_fault;
 using testing::crew;
 using testing::put_together;
@@ -509,6 +511,32 @@ TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
   const std::string fault =
       common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), packed.path())); });
   EXPECT_NE(fault.find("damaged gzip data"), std::string::npos) << fault;
+}
+
+TEST(CsvTable, ReadsPackedFilesFromTheirPointsOn) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,f\n";
+  for (int i = 0; i < 30000; ++i)
+    text += std::to_string(i * 0.37) + (i % 97 == 0 ? ",\"g\n" : ",\"g") + std::to_string(i % 7) + "\"\n";
+  const SharedFile plain(comm, "t.csv", text);
+  const SharedFile stream(comm, "s.csv.gz");
+  pack(comm, text, stream.path());
+  const SharedFile blocks(comm, "b.csv.gz", bgzip(text, 3000));
+  const auto plain_table = open_table(crew(comm), plain.path());
+  const Range share = uneven_share(comm, plain_table->rows(), 8);
+  const std::string expected = put_together(comm, plain_table->read(crew(comm), request({"f", "x"}), share));
+  for (const std::string& path : {stream.path(), blocks.path()}) {
+    for (const std::int64_t spacing : {1, 20'000, 10'000'000}) {
+      CsvOptions options;
+      options.gzip = true;
+      options.buffer_bytes = 1 << 12;
+      options.landmark_bytes = 1 << 12;
+      options.point_bytes = spacing;
+      const auto table = open_csv(crew(comm), path, options);
+      ASSERT_EQ(table->rows(), plain_table->rows());
+      EXPECT_EQ(put_together(comm, table->read(crew(comm), request({"f", "x"}), share)), expected) << path;
+    }
+  }
 }
 
 /// How the reading of a table ends if the last rank is asked to stop at its `turn`-th look: the same on every

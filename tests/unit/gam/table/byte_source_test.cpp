@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/byte_source.hpp"
+#include "support/bgzip.hpp"
 #include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <random>
 #include <string>
 
 namespace tessera::gam {
@@ -106,16 +108,86 @@ TEST_F(ByteSourceTest, GoesBackAndForthInAGzipFile) {
   }
 }
 
+/// Some text that deflate makes several blocks of.
+std::string long_text() {
+  std::mt19937_64 random(9);
+  std::string text;
+  for (int i = 0; i < 60'000; ++i) text += std::to_string(random() % 1'000'000) + '\n';
+  return text;
+}
+
+/// Expects the bytes of `text` from any offset on, of some sources that other threads would have.
+void expect_from_anywhere(ByteSource& source, const std::string& text) {
+  std::mt19937_64 random(4);
+  std::string buffer(3000, '\0');
+  const auto first = source.for_another_thread();
+  const auto second = source.for_another_thread();
+  ASSERT_NE(first, nullptr);
+  for (int i = 0; i < 200; ++i) {
+    const auto& one = i % 3 == 0 ? first : second;
+    const std::size_t offset = random() % (text.size() + 1);
+    one->seek(static_cast<std::int64_t>(offset));
+    const std::size_t got = one->read(buffer);
+    ASSERT_EQ(buffer.substr(0, got), text.substr(offset, buffer.size())) << offset;
+  }
+}
+
+TEST_F(ByteSourceTest, AGzipStreamThatWasReadOnceIsReadFromAnywhere) {
+  const std::string text = long_text();
+  const std::string half = packed(text.substr(0, text.size() / 2));
+  const std::string whole = half + packed(text.substr(text.size() / 2));
+  for (const std::int64_t spacing : {1, 1000, 100'000}) {
+    std::ofstream(path(), std::ios::binary) << whole << std::string(50, '\0');
+    const auto source = open_gzip(path(), {}, spacing);
+    EXPECT_EQ(source->find_size(), std::nullopt);
+    EXPECT_EQ(source->for_another_thread(), nullptr);
+    std::string buffer(10'000, '\0');
+    while (source->read(buffer) == buffer.size()) continue;
+    EXPECT_EQ(source->find_size(), std::ssize(text));
+    expect_from_anywhere(*source, text);
+    // What it has learnt serves another that has the file open.
+    const auto other = open_gzip(path());
+    other->set_points(source->points());
+    expect_from_anywhere(*other, text);
+    // Reading begins near where it is to begin, and is bounded by what a point is apart.
+    EXPECT_GT(source->begin_of_reading(std::ssize(text) - 1), std::ssize(text) - spacing - 200'000);
+  }
+}
+
+TEST_F(ByteSourceTest, AFileOfBlocksIsReadFromAnywhereAtOnce) {
+  const std::string text = long_text();
+  std::ofstream(path(), std::ios::binary) << testing::bgzip(text, 5000);
+  const auto source = open_gzip(path());
+  EXPECT_EQ(source->find_size(), std::ssize(text));
+  EXPECT_EQ(source->begin_of_reading(12'345), 10'000);
+  expect_from_anywhere(*source, text);
+}
+
+TEST_F(ByteSourceTest, ABlockOfAnotherSizeThanItSaysIsRefused) {
+  const std::string first = testing::bgzip_block("x,y\n1,2\n");
+  const std::string second = testing::bgzip_block("3,4\n");
+  // The first block leads over the second, to a third.
+  std::string hidden = first + second;
+  hidden[16] = static_cast<char>(hidden.size() - 1);
+  std::ofstream(path(), std::ios::binary) << hidden << testing::bgzip_block("5,6\n");
+  const auto source = open_gzip(path());
+  ASSERT_TRUE(source->find_size().has_value());
+  std::string buffer(100, '\0');
+  EXPECT_THROW(static_cast<void>(source->read(buffer)), Error);
+}
+
 TEST_F(ByteSourceTest, APipeIsRefusedAndNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
-  for (const auto open : {open_plain, open_gzip}) {
+  const auto expect_refused = [&](const auto& open) {
     try {
-      static_cast<void>(open(path(), {}));
+      static_cast<void>(open());
       FAIL() << "a pipe was opened";
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()), path() + ": cannot be read: it is no regular file");
     }
-  }
+  };
+  expect_refused([&] { return open_plain(path()); });
+  expect_refused([&] { return open_gzip(path()); });
 }
 
 }  // namespace

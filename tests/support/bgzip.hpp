@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zlib.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tessera::gam::testing {
+
+/// A gzip member that tells its size in an extra field, as bgzip writes them: at most 64 KiB.
+inline std::string bgzip_block(std::string_view text) {
+  std::array<Bytef, 6> extra{'B', 'C', 2, 0, 0, 0};
+  gz_header header{};
+  header.extra = extra.data();
+  header.extra_len = static_cast<uInt>(extra.size());
+  z_stream stream{};
+  deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  deflateSetHeader(&stream, &header);
+  std::string block(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(block.data());
+  stream.avail_out = static_cast<uInt>(block.size());
+  deflate(&stream, Z_FINISH);
+  block.resize(stream.total_out);
+  deflateEnd(&stream);
+  block[16] = static_cast<char>((block.size() - 1) & 0xFF);
+  block[17] = static_cast<char>((block.size() - 1) >> 8);
+  return block;
+}
+
+/// Blocks of so many bytes of a text, and the empty one at the end.
+inline std::string bgzip(std::string_view text, std::size_t block_bytes) {
+  std::string blocks;
+  for (std::size_t at = 0; at < text.size(); at += block_bytes)
+    blocks += bgzip_block(text.substr(at, block_bytes));
+  return blocks + bgzip_block({});
+}
+
+}  // namespace tessera::gam::testing

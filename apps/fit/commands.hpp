@@ -75,6 +75,19 @@ struct PredictCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
+/// `tessera-fit convert`
+struct ConvertCommand {
+  std::string data;
+  std::string out;
+  std::vector<std::string> columns;
+  TableArguments table;
+  int threads = 0;
+  apps::CollectiveTimeout collective_timeout;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
+};
+
 /// `tessera-fit summary`
 struct SummaryCommand {
   std::string model;

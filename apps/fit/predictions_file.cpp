@@ -2,20 +2,18 @@
 #include "predictions_file.hpp"
 
 #include "files/output_file.hpp"
+#include "gam/table/row_pieces.hpp"
 
 #include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "files/standard_output.hpp"
 
@@ -65,20 +63,10 @@ void write_predictions(const mpi::Communicator& comm, const Predictions& predict
   together(comm, [&] {
     if (root) emit(file, standard_errors ? "fit,se\n" : "fit\n");
   });
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const std::int64_t rows = predictions.plan.range_of(rank).size();
-    for (std::int64_t begin = 0; begin < rows; begin += rows_per_piece) {
-      std::string text;
-      if (rank == comm.rank())
-        text = lines_of(predictions, standard_errors, begin, std::min(rows, begin + rows_per_piece));
-      std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size()), 0);
-      counts[0] = text.size();
-      const auto arrived = comm.alltoallv(std::span<const char>(text), counts);
-      together(comm, [&] {
-        if (root) emit(file, {arrived.data(), arrived.size()});
-      });
-    }
-  }
+  write_in_row_order(
+      comm, predictions.plan, rows_per_piece,
+      [&](Range rows) { return lines_of(predictions, standard_errors, rows.begin, rows.end); },
+      [&](std::string_view text) { emit(file, text); });
   together(comm, [&] {
     if (!root) return;
     if (file != nullptr)

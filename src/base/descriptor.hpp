@@ -44,13 +44,15 @@ class Descriptor {
 
   /// Writes all of it.
   [[nodiscard]] bool write(std::string_view bytes) const noexcept {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(number_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return false;
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
+    return write_all(bytes,
+                     [&](std::string_view left) { return ::write(number_, left.data(), left.size()); });
+  }
+  /// The same from byte `offset` on.
+  [[nodiscard]] bool write_at(std::int64_t offset, std::string_view bytes) const noexcept {
+    return write_all(bytes, [&](std::string_view left) {
+      const std::size_t written = bytes.size() - left.size();
+      return ::pwrite(number_, left.data(), left.size(), offset + static_cast<std::int64_t>(written));
+    });
   }
 
   /// Sees what was written reach the disk. Some file systems have nothing to flush, and say so.
@@ -96,6 +98,17 @@ class Descriptor {
   }
 
  private:
+  template <class Write>
+  static bool write_all(std::string_view bytes, const Write& write_some) noexcept {
+    while (!bytes.empty()) {
+      const ssize_t written = write_some(bytes);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+
   int number_ = -1;
 };
 

@@ -171,6 +171,14 @@ void OutputFile::write(std::span<const double> values) {
   write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }
 
+void OutputFile::write_at(std::int64_t offset, std::string_view bytes) {
+  if (!descriptor_.write_at(offset, bytes)) fail("cannot be written");
+}
+
+std::string OutputFile::link() const {
+  return fmt::format("/proc/self/fd/{}", descriptor_.number());
+}
+
 void OutputFile::flush() {
   // Some file systems report a full disk only when a file is flushed.
   if (!descriptor_.flush()) fail("cannot be written");

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -37,6 +38,9 @@ class OutputFile {
 
   void write(std::string_view text);
   void write(std::span<const double> values);  ///< as they are in memory
+  void write_at(std::int64_t offset, std::string_view bytes);
+  /// A path at which a library opens the temporary file for itself, while this is not destroyed.
+  [[nodiscard]] std::string link() const;
   /// Flushes every byte to disk, so that `commit` is only a rename: for several files that form one result.
   void flush();
   /// Renames it to its path and flushes the folder. The lock is held until destruction.

@@ -426,6 +426,15 @@ TEST_F(FailingCalls, InAPrediction) {
                 "--out", "out.csv"});
 }
 
+TEST_F(FailingCalls, InAConversion) {
+  if (!TESSERA_HAVE_HDF5) GTEST_SKIP() << "this build has no HDF5";
+  std::ofstream(folder_ / "out.h5") << "what was there";
+  // HDF5 itself does not survive a lack of memory.
+  fail_in_turn({TESSERA_FIT, "convert", table(), "out.h5", "--threads", "1"},
+               {Call::open, Call::read, Call::pread, Call::write, Call::fsync, Call::rename, Call::unlink,
+                Call::close, Call::status});
+}
+
 TEST_F(FailingCalls, InAReport) {
   run_once(fit({"--run-report", "run.json"}), 0);
   std::ofstream(folder_ / "page.html") << "what was there";

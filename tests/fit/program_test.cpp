@@ -61,6 +61,24 @@ class Program : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(Program, FitsAConvertedTableToTheSameBits) {
+  const std::string formula = "y ~ f + s(x, bs=\"ps\", k=12)";
+  ASSERT_EQ(fit("data.csv", formula).status, 0);
+  const std::string of_csv = read("model.json");
+  const auto converted = run(std::string(TESSERA_MPIRUN) + " 2 " TESSERA_FIT " convert " + path("data.csv") +
+                             " " + path("data.h5") + " --threads 1");
+  if (!TESSERA_HAVE_HDF5) {
+    EXPECT_EQ(converted.status, 3);
+    EXPECT_NE(converted.err.find("built without"), std::string::npos) << converted.err;
+    EXPECT_FALSE(fs::exists(path("data.h5")));
+    return;
+  }
+  ASSERT_EQ(converted.status, 0) << converted.err;
+  EXPECT_EQ(converted.out, "");
+  ASSERT_EQ(fit("data.h5", formula, {}, 3).status, 0);
+  EXPECT_EQ(read("model.json"), of_csv);
+}
+
 TEST_F(Program, FitsPredictsAndSummarises) {
   const auto fitted = fit("data.csv", "y ~ f + s(x, bs=\"ps\", k=12) + s(z, bs=\"cr\", k=8)",
                           "--run-report " + path("run.json"), 2);

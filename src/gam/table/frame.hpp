@@ -102,6 +102,8 @@ struct FrameRequest {
   TableOptions options;
   /// Where the columns may lie; nothing: in memory, or the read is refused.
   std::optional<MemoryOptions> memory;
+  /// Columns are wanted, and no model of them: every row is complete, and its values may be infinite.
+  bool every_row = false;
 };
 
 }  // namespace tessera::gam

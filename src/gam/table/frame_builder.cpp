@@ -304,7 +304,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
   for_each_part([&](std::size_t part) {
     seen[part].resize(texts[part].size());
     for_each_code(part, [&](std::size_t i) {
-      if (frame_.complete[i] != 0) seen[part][at(variable.codes[i])] = 1;
+      if (frame_.complete[i] != 0 && variable.codes[i] >= 0) seen[part][at(variable.codes[i])] = 1;
     });
   });
   std::vector<std::string> mine;

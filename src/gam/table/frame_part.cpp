@@ -315,6 +315,8 @@ void FramePart::flush() {
   bool infinite = false;
   for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
     const Variable& variable = frame_->variables[v];
+    if (!plan_->variables()[v].expression->is_column()) evaluate(v, count);
+    if (plan_->every_row()) continue;
     if (variable.factor) {
       const std::span codes(variable.codes.data() + at_, count);
       if (all_levels(codes)) continue;
@@ -324,7 +326,6 @@ void FramePart::flush() {
       }
       continue;
     }
-    if (!plan_->variables()[v].expression->is_column()) evaluate(v, count);
     const std::span<const double> numbers(numbers_of(v), count);
     if (all_finite(numbers)) continue;
     for (std::size_t i = 0; i < count; ++i) {

@@ -41,12 +41,19 @@ bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   return opened && opened->device == expected.device && opened->inode == expected.inode;
 }
 
-std::string name_of_link(hid_t group, hsize_t index) {
-  const auto size =
-      H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, index, nullptr, 0, H5P_DEFAULT);
+/// The order in which the links of the root were made, if the file keeps it; else that of their names.
+H5_index_t order_of_links(hid_t file) {
+  const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
+  const Handle creation(H5Gget_create_plist(root.get()), H5Pclose);
+  unsigned kept = 0;
+  H5Pget_link_creation_order(creation.get(), &kept);
+  return (kept & H5P_CRT_ORDER_INDEXED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+}
+
+std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
+  const auto size = H5Lget_name_by_idx(group, ".", order, H5_ITER_INC, index, nullptr, 0, H5P_DEFAULT);
   std::string name(size < 0 ? 0 : static_cast<std::size_t>(size), '\0');
-  H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, index, name.data(), name.size() + 1,
-                     H5P_DEFAULT);
+  H5Lget_name_by_idx(group, ".", order, H5_ITER_INC, index, name.data(), name.size() + 1, H5P_DEFAULT);
   return name;
 }
 
@@ -276,7 +283,8 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   if (group.nlinks > max_columns)
     throw Error(ErrorCode::input,
                 fmt::format("{}: more than the {} columns that a table may have", path, max_columns));
-  for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, i));
+  const H5_index_t order = order_of_links(file);
+  for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
   if (contents.columns.empty() && !contents.unusable.empty()) {
     const auto& [name, problem] = *contents.unusable.begin();
     throw Error(ErrorCode::input,

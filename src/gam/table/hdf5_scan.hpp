@@ -15,22 +15,6 @@
 /// The columns and the rows of an HDF5 file as one rank reads them, whatever the others do.
 namespace tessera::gam {
 
-/// Keeps HDF5 from printing its error stack: failures are told by this program's own messages.
-class QuietHdf5 {
- public:
-  QuietHdf5() {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
-  QuietHdf5(const QuietHdf5&) = delete;
-  QuietHdf5& operator=(const QuietHdf5&) = delete;
-
- private:
-  H5E_auto2_t print_ = nullptr;
-  void* data_ = nullptr;
-};
-
 /// What the root of a file has.
 struct Hdf5Contents {
   std::vector<std::string> columns;

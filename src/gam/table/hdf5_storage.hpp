@@ -31,10 +31,28 @@ class Handle {
   }
   [[nodiscard]] hid_t get() const noexcept { return id_; }
   [[nodiscard]] bool valid() const noexcept { return id_ >= 0; }
+  /// Leaves the closing to the caller.
+  [[nodiscard]] hid_t release() noexcept { return std::exchange(id_, -1); }
 
  private:
   hid_t id_ = -1;
   Close close_ = nullptr;
+};
+
+/// Keeps HDF5 from printing its error stack: failures are told by this program's own messages.
+class QuietHdf5 {
+ public:
+  QuietHdf5() {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
+  QuietHdf5(const QuietHdf5&) = delete;
+  QuietHdf5& operator=(const QuietHdf5&) = delete;
+
+ private:
+  H5E_auto2_t print_ = nullptr;
+  void* data_ = nullptr;
 };
 
 /// A text of a column is no longer than a row of a CSV file.

@@ -40,6 +40,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
           std::any_of(missing_.begin(), missing_.end(),
                       [](const std::string& field) { return parse_number(trimmed(field)).has_value(); })),
       memory_(request.memory),
+      every_row_(request.every_row),
       path_(std::move(path)) {
   for (const Expression& expression : request.variables) {
     const bool repeated = std::any_of(variables_.begin(), variables_.end(), [&](const PlannedVariable& v) {

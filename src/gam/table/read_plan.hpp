@@ -57,6 +57,8 @@ class ReadPlan {
   [[nodiscard]] bool is_missing(std::string_view field) const;
   /// True if some number does: what reads as one has to be looked at as a text first.
   [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }
+  /// Every row is complete, whatever it has.
+  [[nodiscard]] bool every_row() const noexcept { return every_row_; }
   /// A row with an unseen level of this variable is complete.
   [[nodiscard]] bool unseen_is_complete(const PlannedVariable& variable) const;
 
@@ -68,6 +70,7 @@ class ReadPlan {
   std::vector<std::string> unseen_is_complete_;
   bool numbers_may_be_missing_ = false;
   std::optional<MemoryOptions> memory_;
+  bool every_row_ = false;
   std::string path_;
 };
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.hpp"
+#include "files/output_file.hpp"
+#include "gam/model/overwrite.hpp"
+#include "gam/table/convert_table.hpp"
+#include "progress.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <tessera/tessera.hpp>
+
+#include "common/file_name.hpp"
+
+namespace tessera::gam {
+
+CLI::App* ConvertCommand::add_to(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("convert", "Write a table as HDF5, which is read faster");
+  command->add_option("DATA", data, "Table: CSV (also .csv.gz) or HDF5 with one dataset a column")
+      ->required();
+  command->add_option("OUT", out, "HDF5 file, with one dataset a column")
+      ->required()
+      ->check(apps::file_name());
+  command
+      ->add_option("--column", columns, "Column that is wanted (repeat for another); all, if none is named")
+      ->allow_extra_args(false);
+  table.add_to(*command, true);
+  command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  collective_timeout.add_to(*command);
+  return command;
+}
+
+int ConvertCommand::run(mpi::Session& session) const {
+  session.set_timeout(collective_timeout.value());
+  Progress progress(session.is_root(), stderr);
+  std::optional<files::OutputFile> file;
+  together(session.world(), [&] {
+    if (!session.is_root()) return;
+    refuse_to_overwrite({{"OUT", out}}, {data});
+    file.emplace(out);
+  });
+  JobOptions options;
+  options.policy = Policy::cpu;
+  options.threads = threads;
+  options.collective_timeout = collective_timeout.value();
+  Job job(session.world(), options);
+  convert_to_hdf5(job,
+                  {.from = data,
+                   .options = table.options(),
+                   .columns = columns,
+                   .tell = [&](std::string_view line) { progress.note(line); }},
+                  file ? &*file : nullptr);
+  progress.note(fmt::format("written to {}", out));
+  return EXIT_SUCCESS;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/together.hpp>
+#include <tessera/mpi/communicator.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// *Collective.* Calls `write(bytes)` on rank 0 for what `make(rows)` returns, in the order of the rows of
+/// the job: each rank makes the bytes of its own rows, counted from its first, some at a time. What either
+/// throws is thrown on every rank. Memory: some pieces, whatever the number of rows.
+template <class Make, class Write>
+void write_in_row_order(const mpi::Communicator& comm, const Plan& plan, std::int64_t rows_of_piece,
+                        const Make& make, const Write& write) {
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const std::int64_t rows = plan.range_of(rank).size();
+    for (std::int64_t begin = 0; begin < rows; begin += rows_of_piece) {
+      std::string bytes;
+      together(comm, [&] {
+        if (rank == comm.rank()) bytes = make(Range{begin, std::min(rows, begin + rows_of_piece)});
+      });
+      std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size()), 0);
+      counts[0] = bytes.size();
+      const auto arrived = comm.alltoallv(std::span<const char>(bytes), counts);
+      together(comm, [&] {
+        if (comm.rank() == 0) write(std::string_view(arrived.data(), arrived.size()));
+      });
+    }
+  }
+}
+
+}  // namespace tessera::gam

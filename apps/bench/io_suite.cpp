@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io_suite.hpp"
 
+#include "files/output_file.hpp"
 #include "fread.hpp"
+#include "gam/table/convert_table.hpp"
+#include "gam/table/hdf5_writer.hpp"
 #include "gam/table/table_reader.hpp"
 #include "table_files.hpp"
 #include "temporary_folder.hpp"
@@ -26,7 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 const std::vector<std::string> all_tables{"digits", "decimals", "mix"};
-const std::vector<std::string> all_formats{"csv", "gzip", "bgzip"};
+const std::vector<std::string> all_formats{"csv", "gzip", "bgzip", "hdf5"};
 
 /// Seconds of processors that this process has used.
 double processor_seconds() {
@@ -81,11 +84,24 @@ void add_peer(const std::filesystem::path& path, const IoSuite& suite, int threa
   out("speed / fread's, medians", "1").values = {out("csv", "MB/s").median() / out(name, "MB/s").median()};
 }
 
-/// Makes the file of a format beside the one in CSV, whose path is given.
-void convert(const std::filesystem::path& csv, const std::filesystem::path& path, const std::string& format,
-             HostTeam& team) {
-  if (format == "gzip") write_gzip(csv, path);
-  if (format == "bgzip") write_bgzip(csv, path, team);
+/// *Collective.* Makes the file of a format beside the one in CSV, whose path is given.
+void convert(Job& job, const std::filesystem::path& csv, const std::filesystem::path& path,
+             const std::string& format) {
+  on_root_alone(job.comm(), [&] {
+    if (format == "gzip") write_gzip(csv, path);
+    if (format == "bgzip") write_bgzip(csv, path, job.host_team());
+  });
+  if (format != "hdf5") return;
+  std::optional<files::OutputFile> file;
+  together(job.comm(), [&] {
+    if (job.comm().rank() == 0) file.emplace(path.string());
+  });
+  gam::convert_to_hdf5(job, {.from = csv.string(), .options = {}}, file ? &*file : nullptr);
+}
+
+/// Megabytes of a file.
+double megabytes_of(const std::filesystem::path& path) {
+  return static_cast<double>(std::filesystem::file_size(path)) / 1e6;
 }
 
 std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std::string& name,
@@ -96,12 +112,16 @@ std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std
   on_root_alone(comm,
                 [&] { write_csv(*simulated_text(name), suite.megabytes * 1'000'000, csv, job.host_team()); });
   double megabytes = 0;
-  together(comm, [&] { megabytes = static_cast<double>(std::filesystem::file_size(csv)) / 1e6; });
+  together(comm, [&] { megabytes = megabytes_of(csv); });
   Case out("io", fmt::format("{}, {:.0f} MB", name, megabytes));
   for (const std::string& format : suite.formats) {
     const std::filesystem::path path = file_of(format);
-    on_root_alone(comm, [&] { convert(csv, path, format, job.host_team()); });
-    time_reading(job, path, format, megabytes, suite.repeats, out);
+    if (format == "hdf5" && !gam::has_hdf5()) {
+      note(comm, "io", "this build has no HDF5: no table in it");
+      continue;
+    }
+    convert(job, csv, path, format);
+    time_reading(job, path, format, format == "hdf5" ? megabytes_of(path) : megabytes, suite.repeats, out);
     const int threads = threads_of_all(job);
     if (suite.peer && format == "csv")
       on_root_alone(comm, [&] { add_peer(csv, suite, threads, megabytes, out); });
@@ -147,7 +167,7 @@ Suite io_suite() {
         ->delimiter(',')
         ->check(CLI::IsMember(all_tables))
         ->capture_default_str();
-    command.add_option("--formats", chosen->formats, "csv; gzip: in one stream; bgzip: by blocks")
+    command.add_option("--formats", chosen->formats, "csv; gzip: in one stream; bgzip: by blocks; hdf5")
         ->delimiter(',')
         ->check(CLI::IsMember(all_formats))
         ->capture_default_str();

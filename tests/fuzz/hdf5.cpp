@@ -154,13 +154,14 @@ std::vector<Written> make_file(std::string_view input) {
 /// One thread: HDF5 has one at a time read.
 HostTeam alone(1);
 
-void check_values(hid_t file, const Hdf5Contents& contents, const Written& column) {
+void check_values(hid_t hdf5, const files::InputFile& file, const Hdf5Contents& contents,
+                  const Written& column) {
   FrameRequest request;
   request.variables.push_back(column_expression(column.name));
   const ReadPlan plan(request, contents.columns, "a.h5");
   const Range rows{0, contents.rows};
   FrameBuilder builder(plan, rows, "row", alone);
-  static_cast<void>(scan_hdf5(file, "a.h5", 7, {}, rows, builder));
+  static_cast<void>(scan_hdf5(hdf5, file, 7, {}, rows, builder));
   require(builder.counts()[0].numbers == contents.rows,
           "every number that was written is read:", column.name);
 }
@@ -174,7 +175,7 @@ void read_file(const std::vector<Written>& written) {
     for (const Written& one : written) {
       if (one.name != name || !one.is_there) continue;
       require(static_cast<hsize_t>(contents.rows) == one.rows, "as many rows as the dataset has:", name);
-      if (one.is_column) check_values(file.get(), contents, one);
+      if (one.is_column) check_values(file.get(), opened, contents, one);
     }
     // Others are read, or it is said why not.
     static_cast<void>(refusal(
@@ -185,7 +186,7 @@ void read_file(const std::vector<Written>& written) {
           plan.set_text(0, true);
           const Range rows{0, std::min<std::int64_t>(contents.rows, 1000)};
           FrameBuilder builder(plan, rows, "row", alone);
-          static_cast<void>(scan_hdf5(file.get(), "a.h5", 7, {}, rows, builder));
+          static_cast<void>(scan_hdf5(file.get(), opened, 7, {}, rows, builder));
         },
         {ErrorCode::input}));
   }

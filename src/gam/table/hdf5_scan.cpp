@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -97,11 +99,15 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
                                               contents.columns.size(), base::how_to_utf8));
 }
 
-/// One dataset, read some rows at a time.
+/// One dataset, read some rows at a time. One whose values lie in the file as they are in memory is read by
+/// the system, on any thread; the library, for the others, is for one thread of a process.
 class Column {
  public:
-  Column(hid_t file, const std::string& path, std::string name)
-      : path_(path), name_(std::move(name)), dataset_(H5Dopen2(file, name_.c_str(), H5P_DEFAULT), H5Dclose) {
+  Column(hid_t hdf5, const files::InputFile& file, std::string name)
+      : file_(file),
+        path_(file.path()),
+        name_(std::move(name)),
+        dataset_(H5Dopen2(hdf5, name_.c_str(), H5P_DEFAULT), H5Dclose) {
     if (!dataset_.valid()) fail();
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
     kind_ = kind_of(type.get());
@@ -116,33 +122,35 @@ class Column {
     }
     if (!memory_type_.valid()) fail();
     value_bytes_ = H5Tget_size(memory_type_.get());
+    find_values(type.get());
     space_padded_ = kind_ == Kind::fixed_text && H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
   }
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
+  /// True if rows are read without the library.
+  [[nodiscard]] bool is_plain() const noexcept { return place_ >= 0; }
+  /// Rows that are unpacked together; 1: each alone.
+  [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
 
   /// Reads rows: `numbers` and `text` give them, counted from the first of them, until the next call.
   /// Returns the bytes that they have in the file.
   std::int64_t load(tessera::Range rows) {
     release();
-    const auto begin = static_cast<hsize_t>(rows.begin);
-    const auto count = static_cast<hsize_t>(rows.size());
-    const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
-    H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
-    memory_space_ = Handle(H5Screate_simple(1, &count, nullptr), H5Sclose);
-    void* values = nullptr;
+    const auto count = static_cast<std::size_t>(rows.size());
+    std::span<std::byte> values;
     if (kind_ == Kind::number) {
-      numbers_.resize(static_cast<std::size_t>(count));
-      values = numbers_.data();
+      numbers_.resize(count);
+      values = std::as_writable_bytes(std::span(numbers_));
     } else {
-      values_.assign(static_cast<std::size_t>(count) * value_bytes_, std::byte{});
-      values = values_.data();
+      values_.assign(count * value_bytes_, std::byte{});
+      values = values_;
     }
-    if (H5Dread(dataset_.get(), memory_type_.get(), memory_space_.get(), file_space.get(), H5P_DEFAULT,
-                values) < 0)
-      fail();
-    loaded_ = true;
+    if (is_plain())
+      read_plain(rows.begin, values);
+    else
+      read_by_library(rows, values);
+    if (kind_ == Kind::enumeration) find_members();
     return static_cast<std::int64_t>(count * file_bytes_);
   }
 
@@ -156,14 +164,11 @@ class Column {
       return text == nullptr ? std::string_view{} : std::string_view(text);
     }
     if (kind_ == Kind::enumeration) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, at, value_bytes_);
-      const auto member = members_.find(value);
-      if (member == members_.end())
+      if (places_[i] < 0)
         throw Error(ErrorCode::input,
                     fmt::format("{}, row {}: the value of '{}' is no member of its enumeration", path_,
                                 row_number, name_));
-      return member->second;
+      return members_[static_cast<std::size_t>(places_[i])];
     }
     std::string_view text(at, value_bytes_);
     text = text.substr(0, text.find('\0'));
@@ -171,19 +176,84 @@ class Column {
     return text;
   }
 
+  /// Of an enumeration: the places of the members that rows have, negative for a value that is none.
+  [[nodiscard]] std::span<const std::int32_t> places() const noexcept { return places_; }
+  [[nodiscard]] std::span<const std::string> members() const noexcept { return members_; }
+
   Column(const Column&) = delete;
   Column& operator=(const Column&) = delete;
   ~Column() { release(); }
 
  private:
+  // Where its values are, and which of them belong together.
+  void find_values(hid_t file_type) {
+    const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
+    hsize_t chunk = 0;
+    if (H5Pget_layout(creation.get()) == H5D_CHUNKED && H5Pget_chunk(creation.get(), 1, &chunk) == 1)
+      chunk_rows_ = static_cast<std::int64_t>(chunk);
+    const bool as_in_memory = kind_ != Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
+    if (H5Pget_layout(creation.get()) != H5D_CONTIGUOUS || !as_in_memory) return;
+    const haddr_t place = H5Dget_offset(dataset_.get());
+    if (place != HADDR_UNDEF) place_ = static_cast<std::int64_t>(place);
+  }
+
+  void read_plain(std::int64_t row, std::span<std::byte> values) const {
+    const std::int64_t begin = place_ + row * static_cast<std::int64_t>(value_bytes_);
+    const std::size_t got = file_.read_at(begin, {reinterpret_cast<char*>(values.data()), values.size()});
+    if (got < values.size()) fail();
+  }
+
+  void read_by_library(Range rows, std::span<std::byte> values) {
+    const auto begin = static_cast<hsize_t>(rows.begin);
+    const auto count = static_cast<hsize_t>(rows.size());
+    const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
+    H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
+    memory_space_ = Handle(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    if (H5Dread(dataset_.get(), memory_type_.get(), memory_space_.get(), file_space.get(), H5P_DEFAULT,
+                values.data()) < 0)
+      fail();
+    loaded_ = true;
+  }
+
   void read_members() {
     const int count = H5Tget_nmembers(memory_type_.get());
     for (unsigned i = 0; i < static_cast<unsigned>(std::max(count, 0)); ++i) {
       std::uint64_t value = 0;
       H5Tget_member_value(memory_type_.get(), i, &value);
       char* name = H5Tget_member_name(memory_type_.get(), i);
-      members_.emplace(value, name == nullptr ? "" : name);
+      place_of_.emplace(value, static_cast<std::int32_t>(i));
+      members_.emplace_back(name == nullptr ? "" : name);
       H5free_memory(name);
+    }
+    constexpr std::uint64_t most = 1 << 16;
+    for (const auto& [value, place] : place_of_) {
+      if (value >= most) continue;
+      small_.resize(std::max<std::size_t>(small_.size(), value + 1), -1);
+      small_[value] = place;
+    }
+  }
+
+  void find_members() {
+    places_.resize(values_.size() / value_bytes_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      std::uint64_t value = 0;
+      copy_value(values_.data() + i * value_bytes_, value);
+      if (value < small_.size()) {
+        places_[i] = small_[value];
+      } else {
+        const auto found = place_of_.find(value);
+        places_[i] = found == place_of_.end() ? -1 : found->second;
+      }
+    }
+  }
+
+  // Of sizes that the compiler knows.
+  void copy_value(const std::byte* from, std::uint64_t& value) const noexcept {
+    switch (value_bytes_) {
+      case 1: std::memcpy(&value, from, 1); break;
+      case 2: std::memcpy(&value, from, 2); break;
+      case 4: std::memcpy(&value, from, 4); break;
+      default: std::memcpy(&value, from, value_bytes_); break;
     }
   }
 
@@ -204,6 +274,7 @@ class Column {
                             path_, name_));
   }
 
+  const files::InputFile& file_;
   const std::string& path_;
   std::string name_;
   Handle dataset_;
@@ -213,9 +284,14 @@ class Column {
   std::size_t file_bytes_ = 0;   // of one value in the file
   std::size_t value_bytes_ = 0;  // of one value in memory
   bool space_padded_ = false;
-  std::unordered_map<std::uint64_t, std::string> members_;
-  std::vector<double> numbers_;    // that are loaded
-  std::vector<std::byte> values_;  // or others
+  std::int64_t place_ = -1;  // of the first value in the file, if it is read without the library
+  std::int64_t chunk_rows_ = 1;
+  std::vector<std::string> members_;                          // of an enumeration
+  std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value
+  std::vector<std::int32_t> small_;                           // of small values, as most are
+  std::vector<std::int32_t> places_;                          // of those that are loaded
+  std::vector<double> numbers_;                               // that are loaded
+  std::vector<std::byte> values_;                             // or others
   bool loaded_ = false;
 };
 
@@ -223,19 +299,31 @@ std::int64_t room_of(const FramePart& part) {
   return static_cast<std::int64_t>(part.room());
 }
 
-/// Hands rows that are loaded, from `first` on, to a part: numbers a column at a time, and what may be
-/// refused row by row. Returns how many they are.
+/// Hands a column of rows to a part at once, counted from the first that is loaded; false if it is to be
+/// handed over field by field.
+bool set_column(const Column& column, std::size_t c, std::size_t begin, std::size_t count,
+                std::int64_t first_row_number, FramePart& part) {
+  const bool text = part.plan().columns()[c].text;
+  if (column.kind() == Kind::number && !text && !part.plan().numbers_may_be_missing()) {
+    part.set_numbers(c, column.numbers().subspan(begin, count));
+    return true;
+  }
+  if (column.kind() != Kind::enumeration || !text) return false;
+  const std::span<const std::int32_t> places = column.places().subspan(begin, count);
+  // Of several faults the first row's is told, whatever column it is in.
+  if (std::any_of(places.begin(), places.end(), [](std::int32_t place) { return place < 0; })) return false;
+  part.set_levels(c, places, column.members(), first_row_number);
+  return true;
+}
+
+/// Hands rows that are loaded, from `first` on, to a part: a column at a time, and what may be refused row by
+/// row. Returns how many they are.
 std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Range rows, FramePart& part) {
   const auto begin = static_cast<std::size_t>(rows.begin - first);
   const auto count = static_cast<std::size_t>(rows.size());
   std::vector<std::size_t> fields;
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const bool numbers = columns[c].kind() == Kind::number && !part.plan().columns()[c].text &&
-                         !part.plan().numbers_may_be_missing();
-    if (numbers)
-      part.set_numbers(c, columns[c].numbers().subspan(begin, count));
-    else
-      fields.push_back(c);
+    if (!set_column(columns[c], c, begin, count, rows.begin + 1, part)) fields.push_back(c);
   }
   if (fields.empty()) {
     part.end_rows(rows.begin + 1, count);
@@ -254,6 +342,47 @@ std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Ran
     part.end_row(row_number);
   }
   return rows.size();
+}
+
+/// Reads rows and hands them over. Returns the bytes that they have in the file.
+std::int64_t read_rows(std::deque<Column>& columns, Range rows, FramePart& part) {
+  std::int64_t bytes = 0;
+  for (Column& column : columns) bytes += column.load(rows);
+  for (std::int64_t row = rows.begin; row < rows.end;)
+    row += set_rows(columns, rows.begin, {row, std::min(rows.end, row + room_of(part))}, part);
+  return bytes;
+}
+
+/// The columns of a plan, for one thread.
+std::deque<Column> columns_of(hid_t hdf5, const files::InputFile& file, const ReadPlan& plan) {
+  std::deque<Column> columns;
+  for (const UsedColumn& column : plan.columns()) columns.emplace_back(hdf5, file, column.name);
+  return columns;
+}
+
+/// Rows that are read at a time, so that what is loaded of each column has few bytes; of packed columns whole
+/// chunks, as each is unpacked whole, unless they are very large.
+std::int64_t rows_at_once(const std::deque<Column>& columns, std::int64_t chunk_rows) {
+  constexpr std::int64_t most_of_chunk = std::int64_t{1} << 20;
+  std::int64_t at_once = chunk_rows;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const Column& column : columns) {
+    if (column.chunk_rows() <= most_of_chunk) at_once = std::max(at_once, column.chunk_rows());
+    most = std::min(most, static_cast<std::int64_t>(max_text_bytes / column.value_bytes()));
+  }
+  for (const Column& column : columns) {
+    // Where columns have chunks of different sizes, as few have, some are unpacked twice.
+    if (column.chunk_rows() <= at_once) at_once -= at_once % column.chunk_rows();
+  }
+  return std::max<std::int64_t>(1, std::min(at_once, most));
+}
+
+/// Rows from one multiple of `size` to the next, as they are among those of the file.
+std::vector<Range> runs_of(Range rows, std::int64_t size) {
+  std::vector<Range> runs;
+  for (std::int64_t begin = rows.begin; begin < rows.end; begin = runs.back().end)
+    runs.push_back({begin, std::min(rows.end, begin - begin % size + size)});
+  return runs;
 }
 
 }  // namespace
@@ -298,26 +427,29 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   return contents;
 }
 
-std::int64_t scan_hdf5(hid_t file, const std::string& path, std::int64_t chunk_rows,
+std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t chunk_rows,
                        const BetweenReads& between, Range rows, FrameBuilder& builder) {
-  std::int64_t bytes_read = 0;
-  std::deque<Column> columns;
-  std::int64_t at_once = chunk_rows;
-  for (const UsedColumn& column : builder.plan().columns()) {
-    const Column& one = columns.emplace_back(file, path, column.name);
-    // Of long texts fewer at a time.
-    at_once = std::min(
-        at_once, std::max<std::int64_t>(1, static_cast<std::int64_t>(max_text_bytes / one.value_bytes())));
+  // The library opens them, for each thread, on this one.
+  std::vector<std::deque<Column>> columns;
+  columns.push_back(columns_of(hdf5, file, builder.plan()));
+  const std::vector<Range> runs = runs_of(rows, rows_at_once(columns[0], chunk_rows));
+  const bool plain = std::all_of(columns[0].begin(), columns[0].end(),
+                                 [](const Column& column) { return column.is_plain(); });
+  std::atomic<std::int64_t> bytes_read = 0;
+  if (plain) {
+    while (std::ssize(columns) < builder.team().size())
+      columns.push_back(columns_of(hdf5, file, builder.plan()));
+    builder.read(runs, between, [&](int thread, std::size_t run, FramePart& part) {
+      bytes_read += read_rows(columns[static_cast<std::size_t>(thread)], runs[run], part);
+    });
+  } else {
+    builder.read(rows, [&](FramePart& part) {
+      for (const Range run : runs) {
+        if (between) between();
+        bytes_read += read_rows(columns[0], run, part);
+      }
+    });
   }
-  builder.read(rows, [&](FramePart& part) {
-    for (std::int64_t begin = rows.begin; begin < rows.end; begin += at_once) {
-      if (between) between();
-      const Range chunk{begin, std::min(rows.end, begin + at_once)};
-      for (Column& column : columns) bytes_read += column.load(chunk);
-      for (std::int64_t row = chunk.begin; row < chunk.end;)
-        row += set_rows(columns, chunk.begin, {row, std::min(chunk.end, row + room_of(part))}, part);
-    }
-  });
   return bytes_read;
 }
 

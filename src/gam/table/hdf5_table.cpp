@@ -45,8 +45,8 @@ class Hdf5Table final : public TableReader {
     return shared_.read(workers.comm, [&] {
       return read_frame(workers, ReadPlan(request, contents_.columns, path_), rows, contents_.rows, "row",
                         [this](Range part, FrameBuilder& builder) {
-                          bytes_read_ += scan_hdf5(file_.get(), path_, options_.chunk_rows, options_.between,
-                                                   part, builder);
+                          bytes_read_ += scan_hdf5(file_.get(), *opened_, options_.chunk_rows,
+                                                   options_.between, part, builder);
                         });
     });
   }

@@ -12,7 +12,7 @@
 namespace tessera::gam {
 
 struct Hdf5Options {
-  std::int64_t chunk_rows = std::int64_t{1} << 16;  ///< read of a column at a time
+  std::int64_t chunk_rows = std::int64_t{1} << 15;  ///< read of a column at a time
   BetweenReads between{};
 };
 

@@ -60,6 +60,10 @@ Handle type_of(const ColumnEncoding& encoding) {
 
 }  // namespace
 
+bool has_hdf5() noexcept {
+  return true;
+}
+
 void begin_hdf5(files::OutputFile& file) {
   // A file that could not be closed, as where the disk is full, crashes HDF5 1.10 when it closes what is open
   // at the end of the process: nothing is. It refuses if it was used before, and then as before.

@@ -19,6 +19,9 @@ struct NewColumn {
   ColumnEncoding encoding;
 };
 
+/// False in a build without HDF5.
+[[nodiscard]] bool has_hdf5() noexcept;
+
 /// Makes a file without columns, which keeps the order of those that are added. It and the next throw
 /// `Error(input)` if the file cannot be written, or in a build without HDF5.
 void begin_hdf5(files::OutputFile& file);

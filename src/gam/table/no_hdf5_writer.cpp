@@ -8,6 +8,10 @@
 
 namespace tessera::gam {
 
+bool has_hdf5() noexcept {
+  return false;
+}
+
 void begin_hdf5(files::OutputFile& file) {
   throw Error(ErrorCode::input, fmt::format("{}: is to be HDF5, which this tessera-fit was built without; "
                                             "configure with TESSERA_ENABLE_HDF5=ON",

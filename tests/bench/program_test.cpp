@@ -161,8 +161,9 @@ TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
 }
 
 TEST(Bench, TablesAreReadFromEveryFormat) {
-  const ProgramResult result =
-      bench(2, "io --megabytes 1 --tables mix --formats csv,gzip,bgzip --repeats 1 --threads 1 --device cpu --no-peer --json");
+  const ProgramResult result = bench(2,
+                                     "io --megabytes 1 --tables mix --formats csv,gzip,bgzip --repeats 1 "
+                                     "--threads 1 --device cpu --no-peer --json");
   ASSERT_EQ(result.status, 0) << result.err;
   std::set<std::string> expected;
   for (const std::string format : {"csv", "gzip", "bgzip"})

@@ -163,6 +163,27 @@ TEST_F(ByteSourceTest, AFileOfBlocksIsReadFromAnywhereAtOnce) {
   expect_from_anywhere(*source, text);
 }
 
+TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAFileOfBlocks) {
+  const std::string text = "x,y\n1,2\n3,4\n5,6\n7,8\n";
+  const std::string whole = testing::bgzip(text, 9);
+  std::string buffer(1 << 20, '\0');
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    std::ofstream(path(), std::ios::binary) << damaged;
+    try {
+      const auto source = open_gzip(path());
+      const bool by_blocks = source->find_size().has_value();
+      const auto other = source->for_another_thread();
+      ASSERT_EQ(other != nullptr, by_blocks);
+      const std::size_t got = by_blocks ? other->read(buffer) : source->read(buffer);
+      EXPECT_EQ(buffer.substr(0, got), text) << "bit " << bit;  // of a time, say
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::input);
+    }
+  }
+}
+
 TEST_F(ByteSourceTest, ABlockOfAnotherSizeThanItSaysIsRefused) {
   const std::string first = testing::bgzip_block("x,y\n1,2\n");
   const std::string second = testing::bgzip_block("3,4\n");

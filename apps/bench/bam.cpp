@@ -13,7 +13,7 @@ namespace tessera::bench {
 namespace {
 
 /// Reads the columns, fits, and prints what it measured. The peak is that of R, the data and bam().
-constexpr const char* script = R"R(
+constexpr const char* bam_script = R"R(
 arguments <- commandArgs(trailingOnly = TRUE)
 rows <- as.numeric(arguments[2])
 smooths <- as.integer(arguments[3])
@@ -62,7 +62,7 @@ std::optional<BamRuns> run_bam(const SimulatedModel& model, const BamWork& work)
   const TemporaryFolder folder;
   write_columns(model, work.rows, folder.file("columns"));
   RFigures figures =
-      run_r_script(folder, script,
+      run_r_script(folder, bam_script,
                    fmt::format("'{}' {} {} {} {} {} {}", folder.file("columns").string(), work.rows,
                                model.smooths, model.family.name(), work.threads, work.fits, work.predictions),
                    "bam()", "seconds");

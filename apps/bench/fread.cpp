@@ -8,7 +8,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr const char* script = R"R(
+constexpr const char* fread_script = R"R(
 arguments <- commandArgs(trailingOnly = TRUE)
 suppressMessages(library(data.table))
 for (run in 0:as.integer(arguments[3])) {
@@ -26,8 +26,8 @@ std::optional<FreadRuns> run_fread(const std::filesystem::path& path, int thread
   const auto version = version_of_r_package("data.table");
   if (!version) return std::nullopt;
   const TemporaryFolder folder;
-  RFigures figures = run_r_script(folder, script, fmt::format("'{}' {} {}", path.string(), threads, repeats),
-                                  "fread()", "seconds");
+  RFigures figures = run_r_script(
+      folder, fread_script, fmt::format("'{}' {} {}", path.string(), threads, repeats), "fread()", "seconds");
   return FreadRuns{*version, figures["seconds"], 1024 * figures["peak_kb"].front()};
 }
 

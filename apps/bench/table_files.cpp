@@ -52,9 +52,9 @@ void append_mix(std::string& text, std::int64_t row) {
 }
 
 /// A file that is written and must be whole.
-class Output {
+class PieceFile {
  public:
-  explicit Output(const std::filesystem::path& path) : path_(path), file_(path, std::ios::binary) {}
+  explicit PieceFile(const std::filesystem::path& path) : path_(path), file_(path, std::ios::binary) {}
   void write(std::string_view bytes) {
     file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
@@ -126,7 +126,7 @@ void for_each_part(const std::filesystem::path& path, std::size_t part_bytes, co
 }
 
 /// Pieces that threads make at the same time, written in their order.
-void write_pieces(Output& file, HostTeam& team, std::int64_t count,
+void write_pieces(PieceFile& file, HostTeam& team, std::int64_t count,
                   const std::function<std::string(std::int64_t piece)>& make) {
   std::vector<std::string> made(static_cast<std::size_t>(4 * team.size()));
   for (std::int64_t begin = 0; begin < count; begin += std::ssize(made)) {
@@ -160,7 +160,7 @@ std::optional<SimulatedText> simulated_text(std::string_view name) {
 void write_csv(const SimulatedText& table, std::int64_t bytes, const std::filesystem::path& path,
                HostTeam& team) {
   const std::int64_t rows = rows_of_piece * bytes / std::ssize(table.lines({0, rows_of_piece})) + 1;
-  Output file(path);
+  PieceFile file(path);
   file.write(table.header);
   write_pieces(file, team, (rows - 1) / rows_of_piece + 1, [&](std::int64_t piece) {
     return table.lines({piece * rows_of_piece, std::min(rows, (piece + 1) * rows_of_piece)});
@@ -169,7 +169,7 @@ void write_csv(const SimulatedText& table, std::int64_t bytes, const std::filesy
 }
 
 void write_gzip(const std::filesystem::path& plain, const std::filesystem::path& packed) {
-  Output file(packed);
+  PieceFile file(packed);
   Compressor compressor(gzip_window);
   for_each_part(plain, bytes_at_once,
                 [&](std::string_view part) { file.write(compressor.pack(part, Z_NO_FLUSH)); });
@@ -178,7 +178,7 @@ void write_gzip(const std::filesystem::path& plain, const std::filesystem::path&
 }
 
 void write_bgzip(const std::filesystem::path& plain, const std::filesystem::path& packed, HostTeam& team) {
-  Output file(packed);
+  PieceFile file(packed);
   for_each_part(plain, 64 * bytes_of_block, [&](std::string_view part) {
     const auto blocks = static_cast<std::int64_t>((part.size() - 1) / bytes_of_block + 1);
     write_pieces(file, team, blocks, [&](std::int64_t block) {

@@ -224,7 +224,6 @@ struct RemlCriterion::Factored {
   [[nodiscard]] std::vector<double> reduced(const Coordinates& model, std::span<const double> b) const;
   /// (X'WX + S)^-1 b.
   [[nodiscard]] std::vector<double> solve(const Coordinates& model, std::span<const double> b) const;
-  [[nodiscard]] const ScaledPenalty* of_eliminated() const;
 
   /// Finds the coordinates, and the penalties in them. Returns the working model there.
   [[nodiscard]] const Coordinates& grade(const RemlCriterion& of, std::span<const double> log_sp);
@@ -296,11 +295,6 @@ void RemlCriterion::split(Matrix gram) {
 int RemlCriterion::place_of(const BlockBasis& basis) const {
   if (eliminated_ == nullptr || basis.begin > eliminated_->begin) return basis.begin;
   return &basis == eliminated_ ? 0 : basis.begin + eliminated_->size;
-}
-
-const ScaledPenalty* RemlCriterion::Factored::of_eliminated() const {
-  const auto found = std::ranges::find_if(penalties, &ScaledPenalty::is_eliminated);
-  return found == penalties.end() ? nullptr : &*found;
 }
 
 auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp)

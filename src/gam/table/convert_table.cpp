@@ -87,6 +87,7 @@ class Converter {
                          .known_levels = {},
                          .unseen_is_complete = {},
                          .options = conversion_.options,
+                         .memory = {},
                          .every_row = true};
     for (const std::string& name : names) request.variables.push_back(column_expression(name));
     const auto here = [&](std::vector<std::string>& columns) {

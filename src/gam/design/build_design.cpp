@@ -6,7 +6,7 @@
 #include "gam/design/centred_columns.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/table/extent.hpp"
+#include "gam/table/extents.hpp"
 
 #include <tessera/error.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "gam/design/standardise.hpp"
 #include "gam/fit/response_check.hpp"
-#include "gam/table/extent.hpp"
+#include "gam/table/extents.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/response_check.hpp"
 
-#include "gam/table/extent.hpp"
+#include "gam/table/extents.hpp"
 
 #include <tessera/error.hpp>
 

@@ -3,7 +3,7 @@
 #include "gam/table/distinct.hpp"
 
 #include "base/at.hpp"
-#include "gam/table/extent.hpp"
+#include "gam/table/extents.hpp"
 
 #include <tessera/error.hpp>
 

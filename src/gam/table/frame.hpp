@@ -3,6 +3,7 @@
 
 #include "gam/formula/formula.hpp"
 #include "gam/table/column_storage.hpp"
+#include "gam/table/extent.hpp"
 #include "gam/table/row_memory.hpp"
 
 #include <tessera/gam/table_options.hpp>
@@ -73,8 +74,11 @@ struct Frame {
   ColumnStorage<std::uint8_t> complete;  ///< one a row: no used variable is missing
   std::int64_t complete_rows = 0;        ///< of the whole job: the n of the model
   std::vector<ColumnReading> columns;    ///< that the variables use, the same on every rank
-  RowMemory memory;                      ///< that the columns are in
-  SpilledColumns spilled;                ///< the same on every rank
+  /// Of each variable over this rank's complete rows, those of factors being empty; or none, in a frame that
+  /// was not read.
+  std::vector<Extent> extents;
+  RowMemory memory;        ///< that the columns are in
+  SpilledColumns spilled;  ///< the same on every rank
 
   /// See `files::ScratchMemory`; local rows of all columns.
   void release_written(std::size_t begin, std::size_t end) const;

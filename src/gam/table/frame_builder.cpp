@@ -344,6 +344,10 @@ Frame FrameBuilder::finish(const mpi::Communicator& comm, std::int64_t file_rows
   std::int64_t mine = 0;
   for (const FramePart& part : parts_) mine += part.complete_rows();
   frame_.complete_rows = comm.allreduce(mine, mpi::Reduction::sum);
+  if (!plan_.every_row()) frame_.extents.resize(frame_.variables.size());
+  for (const FramePart& part : parts_) {
+    for (std::size_t v = 0; v < frame_.extents.size(); ++v) frame_.extents[v].add(part.extents()[v]);
+  }
   for (std::size_t v = 0; v < frame_.variables.size(); ++v) {
     if (frame_.variables[v].factor)
       agree_on_levels(comm, frame_.variables[v], at(plan_.variables()[v].columns[0]));

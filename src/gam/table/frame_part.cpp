@@ -131,7 +131,8 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
       row_word_(row_word),
       columns_(plan.columns().size()),
       row_numbers_(rows_at_once),
-      found_(plan.columns().size()) {
+      found_(plan.columns().size()),
+      extents_(plan.variables().size()) {
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan.variables()[v];
     unseen_is_complete_.push_back(plan.unseen_is_complete(planned));
@@ -313,6 +314,7 @@ void FramePart::flush() {
   std::uint8_t* const complete = frame_->complete.writable() + at_;
   std::fill_n(complete, count, std::uint8_t{1});
   bool infinite = false;
+  bool all_complete = true;
   for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
     const Variable& variable = frame_->variables[v];
     if (!plan_->variables()[v].expression->is_column()) evaluate(v, count);
@@ -320,6 +322,7 @@ void FramePart::flush() {
     if (variable.factor) {
       const std::span codes(variable.codes.data() + at_, count);
       if (all_levels(codes)) continue;
+      all_complete = false;
       const std::int32_t least = unseen_is_complete_[v] ? Variable::unseen : 0;
       for (std::size_t i = 0; i < count; ++i) {
         if (codes[i] < least || codes[i] == Variable::missing) complete[i] = 0;
@@ -328,11 +331,13 @@ void FramePart::flush() {
     }
     const std::span<const double> numbers(numbers_of(v), count);
     if (all_finite(numbers)) continue;
+    all_complete = false;
     for (std::size_t i = 0; i < count; ++i) {
       if (std::isnan(numbers[i])) complete[i] = 0;
       if (std::isinf(numbers[i])) infinite = true;
     }
   }
+  if (!plan_->every_row()) add_extents(count, all_complete);
   if (infinite && !infinity_) find_infinity(count);
   complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
   frame_->release_written(at_, at_ + count);
@@ -341,6 +346,22 @@ void FramePart::flush() {
     if (column.column_to != nullptr) column.to += count;
     if (column.column_of_numbers != nullptr) column.numbers += count;
     if (column.column_of_codes != nullptr) column.codes += count;
+  }
+}
+
+// The rows are in the cache now: to look at them later is to read the table again.
+void FramePart::add_extents(std::size_t count, bool all_complete) {
+  const std::uint8_t* const complete = frame_->complete.data() + at_;
+  for (std::size_t v = 0; v < extents_.size(); ++v) {
+    if (frame_->variables[v].factor) continue;
+    const std::span<const double> numbers(numbers_of(v), count);
+    if (all_complete) {
+      extents_[v].add(extent_of(numbers));
+      continue;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (complete[i] != 0) extents_[v].add(numbers[i]);
+    }
   }
 }
 

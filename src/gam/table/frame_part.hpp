@@ -178,6 +178,8 @@ class FramePart {
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
+  /// Of each variable over the complete rows, those of factors being empty.
+  [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
   /// The row whose fault ended a run; beyond all rows if there was none.
   [[nodiscard]] std::int64_t stopped_at() const noexcept { return stopped_at_; }
 
@@ -201,6 +203,7 @@ class FramePart {
   void flush();
   [[nodiscard]] const double* numbers_of(std::size_t variable) const noexcept;
   void evaluate(std::size_t variable, std::size_t count);
+  void add_extents(std::size_t count, bool all_complete);
   void find_infinity(std::size_t count);
 
   const ReadPlan* plan_;
@@ -219,6 +222,7 @@ class FramePart {
   std::vector<ColumnFindings> found_;
   std::optional<Infinity> infinity_;
   std::int64_t complete_rows_ = 0;
+  std::vector<Extent> extents_;
   std::int64_t stopped_at_ = std::numeric_limits<std::int64_t>::max();
 };
 

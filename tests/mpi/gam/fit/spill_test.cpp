@@ -23,15 +23,15 @@ using testing::SharedFile;
 using testing::text_of;
 
 /// More than are read ahead at a time, on one rank.
-constexpr std::int64_t rows = 300'000;
-constexpr std::int64_t block = 1000;
+constexpr std::int64_t spilled_rows = 300'000;
+constexpr std::int64_t spilled_block = 1000;
 /// Of the columns y, x, log(z), f, and the marks.
-constexpr std::int64_t column_bytes = rows * (3 * sizeof(double) + sizeof(std::int32_t) + 1);
-constexpr const char* formula = R"(y ~ f + log(z) + s(x, bs="cr", k=6))";
+constexpr std::int64_t column_bytes = spilled_rows * (3 * sizeof(double) + sizeof(std::int32_t) + 1);
+constexpr const char* spilled_formula = R"(y ~ f + log(z) + s(x, bs="cr", k=6))";
 
-std::string csv() {
+std::string spilled_csv() {
   std::string text = "y,x,z,f\n";
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < spilled_rows; ++i) {
     const auto covariate = [&](double step) { return std::fmod(static_cast<double>(i + 1) * step, 1.0); };
     const double x = covariate(0.6180339887498949);
     text +=
@@ -67,11 +67,12 @@ class Spill : public ::testing::Test {
                                  FitObserver* observer = nullptr, FitOptions options = {}) const {
     Job job = testing::cpu_job(comm_, threads);
     options.memory.node_bytes = memory;
-    return fit(job, parse_formula(formula), testing::in_blocks(file_.path(), block), options, observer);
+    return fit(job, parse_formula(spilled_formula), testing::in_blocks(file_.path(), spilled_block), options,
+               observer);
   }
 
   mpi::Communicator comm_ = testing::world();
-  SharedFile file_{comm_, "data.csv", comm_.rank() == 0 ? csv() : std::string()};
+  SharedFile file_{comm_, "data.csv", comm_.rank() == 0 ? spilled_csv() : std::string()};
 };
 
 // The first, and with more in memory each time: threads keep what was given back to them.
@@ -113,8 +114,8 @@ TEST_F(Spill, GivesTheSameModelWhateverIsInMemory) {
 
 TEST_F(Spill, GivesTheSameModelOfATableInMemory) {
   Job job = testing::cpu_job(comm_);
-  const Formula parsed = parse_formula(formula);
-  const TableFile file = testing::in_blocks(file_.path(), block);
+  const Formula parsed = parse_formula(spilled_formula);
+  const TableFile file = testing::in_blocks(file_.path(), spilled_block);
   const Table table = read_table(job, file, parsed);
   FitOptions options;
   const std::string expected = text_of(comm_, fit(job, parsed, table, options).model);
@@ -123,7 +124,7 @@ TEST_F(Spill, GivesTheSameModelOfATableInMemory) {
   EXPECT_EQ(text_of(comm_, result.model), expected);
   // The numbers of the table stay where they are.
   EXPECT_EQ(result.spilled_bytes,
-            rows * static_cast<std::int64_t>(sizeof(double) + sizeof(std::int32_t) + 1));
+            spilled_rows * static_cast<std::int64_t>(sizeof(double) + sizeof(std::int32_t) + 1));
 }
 
 TEST_F(Spill, GoesOnFromACheckpointThatWasInMemory) {

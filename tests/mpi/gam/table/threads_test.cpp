@@ -2,10 +2,12 @@
 // However many threads read a table: the same columns, bit for bit, the same levels, and of several faults
 // the one that a single thread meets first.
 #include "gam/table/csv_table.hpp"
+#include "gam/table/extents.hpp"
 #include "gam/table/memory_table.hpp"
 #include "support/table_support.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -48,12 +50,29 @@ std::string to_bytes(const Frame& frame) {
   return bytes + std::to_string(frame.complete_rows);
 }
 
+/// Expects the extents that the reading has taken to be those of the rows.
+void expect_extents_of_rows(const Workers& workers, Frame& frame) {
+  const std::vector<Extent> taken = std::exchange(frame.extents, {});
+  ASSERT_EQ(taken.size(), frame.variables.size());
+  for (std::size_t v = 0; v < taken.size(); ++v) {
+    std::array<Extent, 1> all{taken[v]};
+    unite(workers.comm, all);
+    if (frame.variables[v].factor) continue;
+    const Extent found = extent_of(workers, frame, static_cast<int>(v));
+    EXPECT_EQ(all[0].min, found.min) << frame.variables[v].name;
+    EXPECT_EQ(all[0].max, found.max) << frame.variables[v].name;
+  }
+}
+
 /// The frame that so many threads read, or what they say.
 template <class Read>
 std::string outcome_of(const mpi::Communicator& comm, int threads, const Read& read) {
   HostTeam team(threads);
   try {
-    return to_bytes(read(Workers{comm, team}));
+    const Workers workers{comm, team};
+    Frame frame = read(workers);
+    expect_extents_of_rows(workers, frame);
+    return to_bytes(frame);
   } catch (const Error& error) {
     return std::string("fault: ") + error.what();
   }

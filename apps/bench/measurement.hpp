@@ -10,7 +10,7 @@
 
 namespace tessera::bench {
 
-using base::counted;
+using base::counted;  // NOLINT(misc-unused-using-decls): for the suites
 
 /// Some runs of one thing, in one unit.
 struct Measurement {

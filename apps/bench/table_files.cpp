@@ -42,7 +42,7 @@ void append_decimals(std::string& text, std::int64_t row) {
 void append_mix(std::string& text, std::int64_t row) {
   static constexpr std::array<const char*, 5> cuts{"Fair", "Good", "Very Good", "Premium", "Ideal"};
   const auto below = [row](int stream, int limit) { return static_cast<int>(uniform(stream, row) * limit); };
-  append(text, "{},\"{}\",\"site {:03}\",", row + 1, cuts[static_cast<std::size_t>(below(0, 5))],
+  append(text, R"({},"{}","site {:03}",)", row + 1, cuts[static_cast<std::size_t>(below(0, 5))],
          below(1, 400));
   append(text, "{},{:.4f},{:.2f},", below(2, 100000), uniform(3, row) * 100, uniform(4, row) * 1e4);
   if (below(5, 50) == 0)

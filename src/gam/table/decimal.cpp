@@ -22,7 +22,7 @@ void append_digits(const char* at, int count, std::uint64_t& number, std::uint64
 bool read_by_eights(std::string_view text, Scaled& read) noexcept {
   const std::uint64_t first = eight_at(text.data());
   const int point = no_digits(first) != 0 ? 1 : 0;
-  const int rest = static_cast<int>(std::min<std::size_t>(text.size(), 2 * max_digits)) - 8;
+  const int rest = static_cast<int>(std::min<std::size_t>(text.size(), std::size_t{2} * max_digits)) - 8;
   if (8 - point + rest > max_digits || !read_eight(first, read)) return false;
   std::uint64_t fault = 0;
   // As many steps for each size, which differ from field to field.

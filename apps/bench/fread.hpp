@@ -12,6 +12,7 @@ namespace tessera::bench {
 struct FreadRuns {
   std::string version;          ///< of data.table
   std::vector<double> seconds;  ///< elapsed time of each fread() alone
+  std::vector<double> processor_seconds;
   double peak_resident_bytes = 0;
 };
 

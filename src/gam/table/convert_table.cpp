@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/convert_table.hpp"
 
-#include "base/at.hpp"
 #include "base/counted.hpp"
 #include "gam/table/hdf5_writer.hpp"
 #include "gam/table/row_pieces.hpp"
@@ -21,8 +20,6 @@
 
 namespace tessera::gam {
 namespace {
-
-using base::at;
 
 // What travels to rank 0 at once.
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;

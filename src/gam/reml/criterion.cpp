@@ -653,7 +653,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 
 /// (X'WX + S)^-1 in the order of the coefficients.
 Matrix RemlCriterion::whole_inverse(const Factored& at) const {
-  const Matrix core = at.core_inverse();
+  Matrix core = at.core_inverse();
   if (eliminated_ == nullptr) return core;
   const Border& border = (at.graded ? *at.graded : model_).border;
   const int r = eliminated_->size;

@@ -41,8 +41,10 @@ class RemlCriterion {
   RemlCriterion(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
                 bool scale_known, const Algebra& algebra);
   /// The same with other threads or another device to compute with.
-  RemlCriterion(const RemlCriterion& other, const Algebra& algebra) : RemlCriterion(other) {
-    algebra_ = &algebra;
+  [[nodiscard]] RemlCriterion computed_by(const Algebra& algebra) const {
+    RemlCriterion same = *this;
+    same.algebra_ = &algebra;
+    return same;
   }
 
   /// Number of smoothing parameters.

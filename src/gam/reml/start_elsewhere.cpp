@@ -193,7 +193,7 @@ class Elsewhere {
     std::vector<Descent> descents(starts.size());
     criterion_.algebra().for_each(static_cast<int>(starts.size()), [&](int i, const Algebra& algebra) {
       const auto index = static_cast<std::size_t>(i);
-      descents[index] = descend_from(RemlCriterion(criterion_, algebra), starts[index]);
+      descents[index] = descend_from(criterion_.computed_by(algebra), starts[index]);
     });
     return descents;
   }

@@ -194,7 +194,7 @@ TEST(RemlOptimum, TheSameBitsOnAnyNumberOfThreadsWhereverTheSearchIsCutShort) {
     const Case one(seed);
     const auto first = descend(one.criterion, one.criterion.default_start());
     ASSERT_TRUE(first) << seed;
-    const RemlCriterion criterion(one.criterion, seven);
+    const RemlCriterion criterion = one.criterion.computed_by(seven);
     for (int evaluations = 0; evaluations < 80; ++evaluations) {
       const RemlOptimum alone = search_elsewhere(one.criterion, *first, evaluations);
       const RemlOptimum found = search_elsewhere(criterion, *first, evaluations);

@@ -197,8 +197,8 @@ class RandomEffectTest {
     }
     std::vector<int> all(at(gram_.rows()));
     std::iota(all.begin(), all.end(), 0);
-    std::vector<double> inverse;
-    for (int i = 0; i < size; ++i) inverse.push_back(1 / penalty(i, i));
+    std::vector<double> inverse(at(size));
+    for (int i = 0; i < size; ++i) inverse[at(i)] = 1 / penalty(i, i);
     return Border(gram_, begin, size, all).weighted_square(inverse, HostAlgebra());
   }
 

@@ -12,17 +12,6 @@ namespace tessera::gam {
 
 namespace {
 
-bool is_identity(const Matrix& a) {
-  if (a.rows() != a.cols()) return false;
-  for (int j = 0; j < a.cols(); ++j) {
-    const auto column = a.column(j);
-    for (int i = 0; i < a.rows(); ++i) {
-      if (column[static_cast<std::size_t>(i)] != (i == j ? 1.0 : 0.0)) return false;
-    }
-  }
-  return true;
-}
-
 /// A block's map, and what it is multiplied by from the left; both empty where it is the identity, as that of
 /// a random effect, whose size allows no product.
 struct BlockMap {

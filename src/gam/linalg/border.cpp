@@ -7,10 +7,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 namespace tessera::gam {
 
 using base::at;
+
+namespace {
+
+std::vector<int> first_integers(int count) {
+  std::vector<int> integers(at(count));
+  std::iota(integers.begin(), integers.end(), 0);
+  return integers;
+}
+
+}  // namespace
 
 Border::Border(const Matrix& a, int row_begin, int rows, std::span<const int> columns,
                const std::vector<bool>& turned)
@@ -50,6 +61,9 @@ Border::Border(const Matrix& a, int row_begin, int rows, std::span<const int> co
     values_[next] = value;
   });
 }
+
+Border::Border(const Matrix& a, int row_begin, int rows)
+    : Border(a, row_begin, rows, first_integers(a.cols())) {}
 
 void Border::turn(int begin, const Matrix& u, const Algebra& algebra) {
   const auto first = std::ranges::lower_bound(dense_columns_, begin) - dense_columns_.begin();

@@ -22,6 +22,8 @@ class Border {
   /// if its flag in `turned` says that it will be.
   Border(const Matrix& a, int row_begin, int rows, std::span<const int> columns,
          const std::vector<bool>& turned = {});
+  /// Of all columns.
+  Border(const Matrix& a, int row_begin, int rows);
 
   [[nodiscard]] int rows() const noexcept { return dense_.cols(); }
   [[nodiscard]] int columns() const noexcept { return columns_; }

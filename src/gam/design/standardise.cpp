@@ -92,11 +92,8 @@ class Measurer {
   }
 
   void measure_extents() {
-    extents_ = extents_of({comm_, team_}, frame_, variables_.size(),
-                          [&](std::size_t row, std::span<Extent> extents) {
-                            for (std::size_t j = 0; j < extents.size(); ++j) extents[j].add(number(j, row));
-                          });
-    for (const Extent& one : extents_) {
+    for (const int variable : variables_) {
+      const Extent one = extents_.emplace_back(extent_of({comm_, team_}, frame_, variable));
       const double middle = one.min / 2 + one.max / 2;
       // Numbers that are not finite are the fit's to speak of.
       centres_.push_back(std::isfinite(middle) ? middle : 0);

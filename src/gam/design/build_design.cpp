@@ -61,7 +61,6 @@ void keep_one_penalty(SmoothBasis& smooth) {
   Matrix first(smooth.eigenvalues.rows(), 1);
   std::copy_n(smooth.eigenvalues.data(), first.values().size(), first.data());
   smooth.eigenvalues = std::move(first);
-  smooth.eigenvectors = {};
 }
 
 class Drafter {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tessera::gam {
 namespace {
@@ -71,12 +72,20 @@ SymmetricEigen eigen_in_values(const PointValues& points, const SymmetricEigen& 
 MarginPenalty decompose(const Basis& margin, bool normalise) {
   if (margin.component.kind != Component::Kind::spline) {
     // A random effect's identity, of as many levels as there may be, needs no decomposition.
-    return {margin.penalty, {}, {std::vector<double>(at(margin.size()), 1.0), margin.penalty},
-            margin.penalty, 0,  1};
+    return {.matrix = margin.penalty,
+            .metric = {},
+            .eigen = {std::vector<double>(at(margin.size()), 1.0), margin.penalty},
+            .common = margin.penalty,
+            .null_dimension = 0,
+            .column_sum = 1};
   }
   const double unit = unit_of(margin.penalty);
-  MarginPenalty out{
-      margin.penalty, {}, symmetric_eigen(scaled(margin.penalty, unit)), {}, margin.size() - margin.rank, 0};
+  MarginPenalty out{.matrix = margin.penalty,
+                    .metric = {},
+                    .eigen = symmetric_eigen(scaled(margin.penalty, unit)),
+                    .common = {},
+                    .null_dimension = margin.size() - margin.rank,
+                    .column_sum = 0};
   for (double& value : out.eigen.values) value *= unit;
   out.common = out.eigen.vectors;
   if (margin.points) {
@@ -101,28 +110,13 @@ Matrix first_columns(const Matrix& a, int count) {
   return out;
 }
 
-/// What diagonalises all penalties of a product at once: the products of what does of each margin, but for
-/// those that no penalty sees, in the order of `joint_eigenvalues`.
-Matrix joint_eigenvectors(std::span<const MarginPenalty> margins) {
-  Matrix all = identity(1);
-  for (const MarginPenalty& margin : margins) all = kronecker(all, margin.common);
-  std::vector<int> seen;
-  for (int product = 0; product < all.cols(); ++product) {
-    bool annihilated = true;
-    int rest = product;
-    for (std::size_t m = margins.size(); m-- > 0;) {
-      annihilated = annihilated && rest % margins[m].matrix.rows() < margins[m].null_dimension;
-      rest /= margins[m].matrix.rows();
-    }
-    if (!annihilated) seen.push_back(product);
-  }
-  Matrix out(all.rows(), static_cast<int>(seen.size()));
-  for (int j = 0; j < out.cols(); ++j) std::ranges::copy(all.column(seen[at(j)]), out.column(j).begin());
-  return out;
-}
+/// The Kronecker products of the margins' eigenvectors that some penalty does not annihilate.
+struct JointEigen {
+  Matrix values;            ///< a row for each, a column for each penalty
+  std::vector<int> places;  ///< of each among all products
+};
 
-/// Eigenvalues of every Kronecker product of the margins' eigenvectors that some penalty does not annihilate.
-Matrix joint_eigenvalues(std::span<const MarginPenalty> margins, std::span<const double> s_scale) {
+JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const double> s_scale) {
   int size = 1;
   int null_dimension = 1;
   for (const MarginPenalty& margin : margins) {
@@ -130,8 +124,8 @@ Matrix joint_eigenvalues(std::span<const MarginPenalty> margins, std::span<const
     null_dimension *= margin.null_dimension;
   }
   const int count = static_cast<int>(margins.size());
-  Matrix eigenvalues(size - null_dimension, count);
-  int row = 0;
+  JointEigen out{Matrix(size - null_dimension, count), {}};
+  out.places.reserve(at(size - null_dimension));
   for (int product = 0; product < size; ++product) {
     bool annihilated = true;
     int rest = product;
@@ -143,10 +137,20 @@ Matrix joint_eigenvalues(std::span<const MarginPenalty> margins, std::span<const
       annihilated = annihilated && index < margins[m].null_dimension;
     }
     if (annihilated) continue;
-    for (int m = 0; m < count; ++m) eigenvalues(row, m) = values[at(m)];
-    ++row;
+    for (int m = 0; m < count; ++m) out.values(static_cast<int>(out.places.size()), m) = values[at(m)];
+    out.places.push_back(product);
   }
-  return eigenvalues;
+  return out;
+}
+
+/// What diagonalises all penalties of a product at once: those of the products of what does of each margin
+/// that stand at `places`.
+Matrix joint_eigenvectors(std::span<const MarginPenalty> margins, std::span<const int> places) {
+  Matrix all = identity(1);
+  for (const MarginPenalty& margin : margins) all = kronecker(all, margin.common);
+  Matrix out(all.rows(), static_cast<int>(places.size()));
+  for (int j = 0; j < out.cols(); ++j) std::ranges::copy(all.column(places[at(j)]), out.column(j).begin());
+  return out;
 }
 
 /// E of the margins' product, where one of them has it.
@@ -207,8 +211,12 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
     smooth.s_scale.push_back(scale);
     smooth.knots.push_back(margins[m].knots);
   }
-  smooth.eigenvalues = joint_eigenvalues(penalties, smooth.s_scale);
-  if (margins.size() > 1) smooth.eigenvectors = joint_eigenvectors(penalties);
+  JointEigen joint = joint_eigen(penalties, smooth.s_scale);
+  smooth.eigenvalues = std::move(joint.values);
+  // Of random effects one penalty is all, and they may have too many coefficients for another square.
+  const bool has_spline = std::ranges::any_of(
+      margins, [](const Basis& margin) { return margin.component.kind == Component::Kind::spline; });
+  if (margins.size() > 1 && has_spline) smooth.eigenvectors = joint_eigenvectors(penalties, joint.places);
   add_values(margins, size, smooth);
   return smooth;
 }

@@ -5,6 +5,7 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/reml/dependent_columns.hpp"
+#include "gam/reml/scaled_penalty.hpp"
 
 #include <tessera/error.hpp>
 
@@ -38,74 +39,18 @@ void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transp
   std::copy(turned.begin(), turned.end(), part.begin());
 }
 
-/// lambda_j S_j in the coordinates of one evaluation: on `rank` coordinates from `begin` on.
-struct ScaledPenalty {
-  int begin = 0;
-  int in_core = 0;  ///< `begin` among those of the core; negative: the eliminated block's
-  int rank = 0;
-  std::vector<double> diagonal;  ///< or
-  Matrix dense;
-
-  [[nodiscard]] double at(int i, int j) const {
-    if (!dense.empty()) return dense(i, j);
-    return i == j ? diagonal[base::at(i)] : 0.0;
-  }
-  /// lambda_j S_j b, on the penalty's own coordinates.
-  [[nodiscard]] std::vector<double> times(std::span<const double> b) const {
-    const auto part = b.subspan(base::at(begin), base::at(rank));
-    if (!dense.empty()) return multiply(dense, part);
-    std::vector<double> out(part.begin(), part.end());
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] *= diagonal[i];
-    return out;
-  }
-  [[nodiscard]] bool is_eliminated() const noexcept { return in_core < 0; }
-  /// The columns A(., own coordinates) lambda_j S_j, A over the core.
-  [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const {
-    Matrix out = submatrix(a, 0, a.rows(), in_core, rank);
-    if (!dense.empty()) return algebra.multiply(out, dense);
-    for (int j = 0; j < rank; ++j) {
-      for (double& v : out.column(j)) v *= diagonal[base::at(j)];
-    }
-    return out;
-  }
-};
-
-/// sum_{il} T_j(row i of k, column l) T_k(row l of j, column i) = tr(A S_j A S_k), with T = A S.
-double trace_of_product(const Matrix& tj, const ScaledPenalty& j, const Matrix& tk, const ScaledPenalty& k) {
-  double sum = 0;
-  for (int l = 0; l < j.rank; ++l) {
-    for (int i = 0; i < k.rank; ++i) sum += tj(k.in_core + i, l) * tk(j.in_core + l, i);
-  }
-  return sum;
+/// The basis that has the penalty with this index among those of all blocks.
+const BlockBasis& basis_of(const std::vector<BlockBasis>& bases, int index) {
+  return *std::ranges::find_if(
+      bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });
 }
 
-/// R with R R' = lambda S_j, on the penalty's own coordinates.
-Matrix root_of(const ScaledPenalty& penalty, int rank) {
-  if (penalty.dense.empty()) {
-    Matrix root(penalty.rank, penalty.rank);
-    for (int i = 0; i < penalty.rank; ++i) root(i, i) = std::sqrt(penalty.diagonal[base::at(i)]);
-    return root;
-  }
-  const SymmetricEigen eigen = symmetric_eigen(penalty.dense);
-  Matrix root = submatrix(eigen.vectors, 0, penalty.rank, penalty.rank - rank, rank);
-  for (int j = 0; j < rank; ++j) {
-    const double value = eigen.values[base::at(penalty.rank - rank + j)];
-    for (double& v : root.column(j)) v *= std::sqrt(std::max(value, 0.0));
-  }
-  return root;
-}
-
-/// Rank of the penalty with this index among those of all blocks.
-int penalty_rank(const std::vector<BlockBasis>& bases, int index) {
-  for (const BlockBasis& basis : bases) {
-    const int own = index - basis.first_sp;
-    if (own < 0 || own >= basis.penalties()) continue;
-    if (!basis.penalty->commutes()) return basis.penalty->set_ranks[std::size_t{1} << own];
-    int rank = 0;
-    for (const double v : basis.penalty->eigenvalues.column(own)) rank += v > 0 ? 1 : 0;
-    return rank;
-  }
-  return 0;
+/// Rank of that penalty.
+int penalty_rank(const BlockBasis& basis, int index) {
+  const int own = index - basis.first_sp;
+  if (!basis.penalty->commutes()) return basis.penalty->set_ranks[std::size_t{1} << own];
+  return static_cast<int>(
+      std::ranges::count_if(basis.penalty->eigenvalues.column(own), [](double v) { return v > 0; }));
 }
 
 /// R' A^-1 R for positive definite A, whose diagonal may be graded; zero if it is not.
@@ -158,24 +103,13 @@ const BlockBasis* block_to_eliminate(const Matrix& gram, const std::vector<Block
   return largest;
 }
 
-/// F = A^-1 X'WX, of which the diagonals of F and FF are degrees of freedom. X'WX of random effects is
-/// sparse.
+/// F = A^-1 X'WX, of which the diagonals of F and FF are degrees of freedom. X'WX, which is symmetric, is
+/// sparse where most coefficients are those of random effects.
 Matrix influence(const Matrix& inverse, const Matrix& gram, const Algebra& algebra) {
   const auto values = gram.values();
   const auto zeros = std::ranges::count(values, 0.0);
   if (zeros < std::ssize(values) / 8 * 7) return algebra.multiply(inverse, gram);
-  Matrix product(inverse.rows(), gram.cols());
-  constexpr int columns_at_once = 64;
-  algebra.for_each((gram.cols() + columns_at_once - 1) / columns_at_once, [&](int part, const Algebra&) {
-    const int begin = part * columns_at_once;
-    for (int j = begin; j < std::min(gram.cols(), begin + columns_at_once); ++j) {
-      const auto from = gram.column(j);
-      for (int k = 0; k < gram.rows(); ++k) {
-        if (from[base::at(k)] != 0) add_multiple(product.column(j), from[base::at(k)], inverse.column(k));
-      }
-    }
-  });
-  return product;
+  return Border(gram, 0, gram.rows()).after(inverse, algebra);
 }
 
 }  // namespace
@@ -225,8 +159,8 @@ struct RemlCriterion::Factored {
   /// (X'WX + S)^-1 b.
   [[nodiscard]] std::vector<double> solve(const Coordinates& model, std::span<const double> b) const;
 
-  /// Finds the coordinates, and the penalties in them. Returns the working model there.
-  [[nodiscard]] const Coordinates& grade(const RemlCriterion& of, std::span<const double> log_sp);
+  /// Finds the coordinates, and the penalties in them.
+  void grade(const RemlCriterion& of, std::span<const double> log_sp);
   /// False if X'WX + S is not positive definite.
   [[nodiscard]] bool factor(const Coordinates& model, const Algebra& algebra);
   /// False if the deviance is not finite.
@@ -297,8 +231,7 @@ int RemlCriterion::place_of(const BlockBasis& basis) const {
   return &basis == eliminated_ ? 0 : basis.begin + eliminated_->size;
 }
 
-auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp)
-    -> const Coordinates& {
+void RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp) {
   for (const BlockBasis& basis : of.bases_) {
     const std::vector<double> lambda = basis.smoothing_parameters(log_sp);
     const int place = of.place_of(basis);
@@ -321,7 +254,10 @@ auto RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const dou
     graded->turn(place, found.rotation, *of.algebra_);
     turns.emplace_back(basis.begin, std::move(found.rotation));
   }
-  return graded ? *graded : of.model_;
+}
+
+const RemlCriterion::Coordinates& RemlCriterion::coordinates_of(const Factored& at) const {
+  return at.graded ? *at.graded : model_;
 }
 
 bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& algebra) {
@@ -413,7 +349,8 @@ bool RemlCriterion::Factored::solve_for_coef(const Coordinates& model, double re
 
 std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
   Factored at;
-  const Coordinates& model = at.grade(*this, log_sp);
+  at.grade(*this, log_sp);
+  const Coordinates& model = coordinates_of(at);
   if (!at.factor(model, *algebra_) || !at.solve_for_coef(model, working_.residual, floor_))
     return std::nullopt;
   return at;
@@ -436,73 +373,6 @@ std::optional<double> RemlCriterion::value(std::span<const double> log_sp) const
   return value_of(*at, penalty_det->value);
 }
 
-namespace {
-
-/// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from the blocks of A: with the core's, V, the others are
-/// D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, of which nothing is formed.
-class PenaltyTraces {
- public:
-  PenaltyTraces(const std::vector<ScaledPenalty>& penalties, const Matrix& core_inverse, const Border& border,
-                std::span<const double> diagonal, const Algebra& algebra)
-      : penalties_(penalties) {
-    for (const ScaledPenalty& s : penalties)
-      products_.push_back(s.is_eliminated() ? Matrix() : s.after(core_inverse, algebra));
-    const auto eliminated = std::ranges::find_if(penalties, &ScaledPenalty::is_eliminated);
-    if (eliminated == penalties.end()) return;
-    std::vector<double> first;   // S_e D^-2
-    std::vector<double> second;  // S_e^2 D^-3
-    for (std::size_t i = 0; i < diagonal.size(); ++i) {
-      const double share = eliminated->diagonal[i] / diagonal[i];
-      own_ += share;
-      own_square_ += share * share;
-      first.push_back(share / diagonal[i]);
-      second.push_back(share * share / diagonal[i]);
-    }
-    algebra.go_on();
-    through_core_ = algebra.multiply(core_inverse, border.weighted_square(first, algebra));
-    for (int i = 0; i < through_core_.rows(); ++i) own_ += through_core_(i, i);
-    own_square_ += 2 * dot(core_inverse.values(), border.weighted_square(second, algebra).values());
-    own_square_ += dot(through_core_.values(), transpose(through_core_).values());
-  }
-
-  [[nodiscard]] double of(std::size_t j) const {
-    const ScaledPenalty& s = penalties_[j];
-    if (s.is_eliminated()) return own_;
-    double trace = 0;
-    for (int i = 0; i < s.rank; ++i) trace += products_[j](s.in_core + i, i);
-    return trace;
-  }
-
-  [[nodiscard]] double of(std::size_t j, std::size_t k) const {
-    const ScaledPenalty& first = penalties_[j];
-    const ScaledPenalty& second = penalties_[k];
-    if (first.is_eliminated() && second.is_eliminated()) return own_square_;
-    if (first.is_eliminated()) return with_eliminated(k);
-    if (second.is_eliminated()) return with_eliminated(j);
-    return trace_of_product(products_[j], first, products_[k], second);
-  }
-
- private:
-  [[nodiscard]] double with_eliminated(std::size_t k) const {
-    const ScaledPenalty& s = penalties_[k];
-    double sum = 0;
-    for (int l = 0; l < s.rank; ++l) {
-      const auto column = products_[k].column(l);
-      for (int i = 0; i < through_core_.cols(); ++i)
-        sum += through_core_(s.in_core + l, i) * column[base::at(i)];
-    }
-    return sum;
-  }
-
-  const std::vector<ScaledPenalty>& penalties_;
-  std::vector<Matrix> products_;  ///< V S_j of the core's
-  Matrix through_core_;           ///< V C' D^-1 S_e D^-1 C, S_e the eliminated block's penalty
-  double own_ = 0;                ///< tr(A S_e)
-  double own_square_ = 0;         ///< tr(A S_e A S_e)
-};
-
-}  // namespace
-
 std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
   if (!at) return std::nullopt;
@@ -522,7 +392,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 
   // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda), of which the
   // second is that of the core and, of the eliminated penalty with itself, b'S D^-1 S b.
-  const Coordinates& model = at->graded ? *at->graded : model_;
+  const Coordinates& model = coordinates_of(*at);
   Matrix penalised(core_size(), sp_count_);
   std::vector<double> deviance_slope(count);
   std::vector<double> own_curvature(count);
@@ -574,7 +444,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
 
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
   const Matrix part = submatrix(inverse, own.in_core, own.rank, own.in_core, own.rank);
-  const Matrix root = root_of(own, penalty_rank(bases_, coordinate));
+  const Matrix root = own.root(penalty_rank(basis_of(bases_, coordinate), coordinate));
   algebra_->go_on();
   const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_->multiply(part, root)));
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
@@ -655,7 +525,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 Matrix RemlCriterion::whole_inverse(const Factored& at) const {
   Matrix core = at.core_inverse();
   if (eliminated_ == nullptr) return core;
-  const Border& border = (at.graded ? *at.graded : model_).border;
+  const Border& border = coordinates_of(at).border;
   const int r = eliminated_->size;
   const int begin = eliminated_->begin;
   const auto place = [&](int i) { return i < begin ? i : i + r; };
@@ -682,11 +552,8 @@ Matrix RemlCriterion::whole_inverse(const Factored& at) const {
 }
 
 bool RemlCriterion::has_profile(int coordinate) const {
-  for (const BlockBasis& basis : bases_) {
-    const int own = coordinate - basis.first_sp;
-    if (own >= 0 && own < basis.penalties()) return &basis != eliminated_ && basis.rank <= largest_profile;
-  }
-  return false;
+  const BlockBasis& basis = basis_of(bases_, coordinate);
+  return &basis != eliminated_ && basis.rank <= largest_profile;
 }
 
 }  // namespace tessera::gam

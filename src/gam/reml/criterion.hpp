@@ -89,6 +89,8 @@ class RemlCriterion {
   struct Factored;
 
   void split(Matrix gram);
+  /// Those of an evaluation, which are its own where penalties had to be graded.
+  [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
   /// The place of a block's first coefficient among the coordinates.
   [[nodiscard]] int place_of(const BlockBasis& basis) const;
   [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;

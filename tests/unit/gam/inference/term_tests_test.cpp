@@ -45,6 +45,14 @@ std::vector<std::string> groups_of(std::size_t rows, std::size_t groups) {
   return out;
 }
 
+/// Smooths of x1 and x2, and random effects of 23 groups and of so many others.
+DenseModel two_groupings(const ReferenceCase& data, std::size_t others) {
+  DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
+  model.add_re("s(g)", groups_of(data.fitted.size(), 23));
+  model.add_re("s(h)", groups_of(data.fitted.size(), others));
+  return model;
+}
+
 TEST(TermTests, GaussianSmooths) {
   const ReferenceCase data = load_reference_case("c02_gs1_gauss");
   const TermTests tests =
@@ -105,9 +113,7 @@ TEST(TermTests, OneRandomEffectGaussian) {
 
 TEST(TermTests, TwoRandomEffectsGaussian) {
   const ReferenceCase data = load_reference_case("c02_gs1_gauss");
-  DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
-  model.add_re("s(g)", groups_of(data.fitted.size(), 23));
-  model.add_re("s(h)", groups_of(data.fitted.size(), 11));
+  const DenseModel model = two_groupings(data, 11);
   const TermTests tests = tests_of(model, data.numbers.at("y"), Gaussian{});
   expect_smooth(tests.smooths[2], "s(g)", 5.040031417375, 22, 0.15899052724);
   expect_smooth(tests.smooths[3], "s(h)", 0.112594428733, 10, 0.42973643946);
@@ -116,9 +122,7 @@ TEST(TermTests, TwoRandomEffectsGaussian) {
 
 TEST(TermTests, ARandomEffectOfMoreCoefficientsThanWantedIsNotTested) {
   const ReferenceCase data = load_reference_case("c02_gs1_gauss");
-  DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
-  model.add_re("s(g)", groups_of(data.fitted.size(), 23));
-  model.add_re("s(h)", groups_of(data.fitted.size(), 11));
+  const DenseModel model = two_groupings(data, 11);
   const TermTests all = tests_of(model, data.numbers.at("y"), Gaussian{});
   const TermTests some = tests_of(model, data.numbers.at("y"), Gaussian{}, 11);
   EXPECT_EQ(some.smooths[0].p_value, all.smooths[0].p_value);
@@ -131,9 +135,7 @@ TEST(TermTests, ARandomEffectOfMoreCoefficientsThanWantedIsNotTested) {
 
 TEST(TermTests, TwoRandomEffectsPoisson) {
   const ReferenceCase data = load_reference_case("c03_gs1_poisson");
-  DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
-  model.add_re("s(g)", groups_of(data.fitted.size(), 23));
-  model.add_re("s(h)", groups_of(data.fitted.size(), 29));
+  const DenseModel model = two_groupings(data, 29);
   const TermTests tests = tests_of(model, data.numbers.at("y"), Poisson{});
   expect_smooth(tests.smooths[2], "s(g)", 10.10714359463, 22, 0.00922153082010);
   expect_smooth(tests.smooths[3], "s(h)", 12.31562096965, 28, 0.00739907567609);

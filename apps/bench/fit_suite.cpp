@@ -3,39 +3,17 @@
 
 #include "bam.hpp"
 #include "simulated.hpp"
+#include "timed_fit.hpp"
 
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <memory>
-#include <tessera/error.hpp>
-#include <tessera/gam/fit.hpp>
 
 #include "files/standard_error.hpp"
 
 namespace tessera::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-void time_one_fit(Job& job, const SimulatedModel& model, const gam::Table& table,
-                  const gam::MemoryOptions& memory, Case& out) {
-  const mpi::Communicator& comm = job.comm();
-  gam::FitOptions options;
-  options.family = gam::family(std::string(model.family.name()));
-  options.memory = memory;
-  comm.barrier();
-  const auto start = Clock::now();
-  const gam::FitResult result = gam::fit(job, gam::parse_formula(model.formula()), table, options);
-  const std::chrono::duration<double> elapsed = Clock::now() - start;
-  if (!result.model.converged()) {
-    throw Error(ErrorCode::not_converged, fmt::format("the fit of {} did not converge", model.name));
-  }
-  out("tessera", "s").values.push_back(comm.allreduce(elapsed.count(), mpi::Reduction::max));
-  for (const gam::PhaseTime& phase : result.phases)
-    out("tessera: " + phase.name, "s").values.push_back(phase.seconds);
-}
 
 void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
   const auto bam = run_bam(model, {.rows = suite.rows, .threads = threads, .fits = suite.repeats});
@@ -58,20 +36,21 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;
   for (const std::string& name : suite.models) {
-    const auto model = simulated_model(name);
-    if (!model) {
-      throw Error(ErrorCode::usage, fmt::format("no model '{}': take G4, G10 or B4", name));
-    }
+    const SimulatedModel model = simulated_model(name);
     Case out("fit", fmt::format("{}, {} rows", name, suite.rows));
     const Plan plan = job.plan(suite.rows, suite.block_rows);
-    const gam::Table table = model->table(plan, job.local_range(plan), job.host_team());
+    const gam::Table table = model.table(plan, job.local_range(plan), job.host_team());
     reset_peak_resident();
-    for (int run = 0; run < suite.repeats; ++run)
-      time_one_fit(job, *model, table, suite.memory.options(), out);
+    for (int run = 0; run < suite.repeats; ++run) {
+      const TimedFit fit = time_fit(job, model, table, suite.memory.options());
+      out("tessera", "s").values.push_back(fit.seconds);
+      for (const gam::PhaseTime& phase : fit.phases)
+        out("tessera: " + phase.name, "s").values.push_back(phase.seconds);
+    }
     out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
     const int threads = threads_of_all(job);
     if (suite.peer) {
-      on_root_alone(comm, [&] { add_peer(*model, suite, threads, out); });
+      on_root_alone(comm, [&] { add_peer(model, suite, threads, out); });
     }
     for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
   }

@@ -52,7 +52,7 @@ std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;
   for (const std::string& name : suite.models) {
-    const SimulatedModel model = *simulated_model(name);
+    const SimulatedModel model = simulated_model(name);
     const Plan plan = job.plan(suite.rows, 8192);
     const gam::Frame frame = model.frame(suite.rows, job.local_range(plan), job.host_team());
     const gam::DesignDraft draft =

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 /// The kernels of the fit of `name`. *Collective.*
 ModuleSource kernels_of(const mpi::Communicator& comm, const std::string& name) {
-  const SimulatedModel model = *simulated_model(name);
+  const SimulatedModel model = simulated_model(name);
   constexpr std::int64_t rows_per_rank = 1000;
   const std::int64_t begin = rows_per_rank * comm.rank();
   HostTeam alone(1);

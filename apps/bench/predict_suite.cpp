@@ -51,14 +51,14 @@ void add_peer(const SimulatedModel& model, const PredictSuite& suite, int thread
 }  // namespace
 
 std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
-  const auto model = simulated_model(suite.model);
-  const gam::Model fitted = gam::fit(job, gam::parse_formula(model->formula()),
-                                     table_of(job, *model, std::min(suite.rows, suite.training_rows)),
-                                     {.family = gam::family(std::string(model->family.name()))})
+  const SimulatedModel model = simulated_model(suite.model);
+  const gam::Model fitted = gam::fit(job, gam::parse_formula(model.formula()),
+                                     table_of(job, model, std::min(suite.rows, suite.training_rows)),
+                                     {.family = gam::family(std::string(model.family.name()))})
                                 .model;
   Case out("predict", fmt::format("{}, {} rows", suite.model, suite.rows));
   const auto measure = [&](Job& on, const std::string& where) {
-    const gam::Table table = table_of(on, *model, suite.rows);
+    const gam::Table table = table_of(on, model, suite.rows);
     for (const bool standard_errors : {false, true}) {
       out((standard_errors ? "with errors" : "means") + where, "s").values =
           time_predictions(on, fitted, table, standard_errors, suite.repeats);
@@ -74,7 +74,7 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
     add_ratio(out, "with errors", "with errors, CPU");
   }
   const int threads = threads_of_all(job);
-  if (suite.peer) on_root_alone(job.comm(), [&] { add_peer(*model, suite, threads, out); });
+  if (suite.peer) on_root_alone(job.comm(), [&] { add_peer(model, suite, threads, out); });
   return out.take();
 }
 

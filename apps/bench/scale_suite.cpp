@@ -2,15 +2,13 @@
 #include "scale_suite.hpp"
 
 #include "simulated.hpp"
+#include "timed_fit.hpp"
 
-#include <tessera/error.hpp>
-#include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>
 
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,7 +20,6 @@ namespace tessera::bench {
 namespace {
 
 using base::counted;
-using Clock = std::chrono::steady_clock;
 
 struct ScaleSuite {
   std::vector<std::string> models{"G4"};  ///< see `SimulatedModel`
@@ -52,16 +49,11 @@ Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const 
   Job job(comm, job_options(options));
   const Plan plan = job.plan(suite.rows, gam::TableOptions{}.block_rows);
   const gam::Table table = model.table(plan, job.local_range(plan), job.host_team());
-  gam::FitOptions fit;
-  fit.family = gam::family(std::string(model.family.name()));
   for (int run = -1; run < suite.repeats; ++run) {
-    comm.barrier();
-    const auto start = Clock::now();
-    const gam::FitResult result = gam::fit(job, gam::parse_formula(model.formula()), table, fit);
-    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    const TimedFit fit = time_fit(job, model, table);
     if (run < 0) continue;
-    out("fit", "s").values.push_back(comm.allreduce(elapsed.count(), mpi::Reduction::max));
-    for (const gam::PhaseTime& phase : result.phases) {
+    out("fit", "s").values.push_back(fit.seconds);
+    for (const gam::PhaseTime& phase : fit.phases) {
       if (phase.name == "rows") out("passes over the rows", "s").values.push_back(phase.seconds);
     }
   }
@@ -81,14 +73,13 @@ std::vector<Measurement> run_scale_suite(const mpi::Communicator& comm, const Su
   suite.repeats = options.repeats.value_or(suite.repeats);
   std::vector<Measurement> all;
   for (const std::string& name : suite.models) {
-    const auto model = simulated_model(name);
-    if (!model) throw Error(ErrorCode::usage, fmt::format("no model '{}': take G4, G10 or B4", name));
+    const SimulatedModel model = simulated_model(name);
     Times one;
     for (const int ranks : numbers_of_ranks(comm.size())) {
       Case out("scale", fmt::format("{}, {} rows, {}", name, suite.rows, counted(ranks, "rank")));
       const mpi::Communicator part = comm.split(comm.rank() < ranks ? 0 : 1);
       on_first_ranks(comm, ranks, [&] {
-        const Times times = measure(part, options, suite, *model, out);
+        const Times times = measure(part, options, suite, model, out);
         if (ranks == 1) {
           one = times;
         } else {

@@ -3,6 +3,8 @@
 
 #include "base/hash.hpp"
 
+#include <tessera/error.hpp>
+
 #include <fmt/core.h>
 
 #include <cmath>
@@ -78,11 +80,11 @@ gam::Table SimulatedModel::table(const Plan& plan, Range range, HostTeam& team) 
   return table;
 }
 
-std::optional<SimulatedModel> simulated_model(std::string_view name) {
-  if (name == "G4") return SimulatedModel{"G4", gam::Gaussian{}, 4};
-  if (name == "G10") return SimulatedModel{"G10", gam::Gaussian{}, 10};
-  if (name == "B4") return SimulatedModel{"B4", gam::Binomial{}, 4};
-  return std::nullopt;
+SimulatedModel simulated_model(std::string_view name) {
+  if (name == "G4") return {"G4", gam::Gaussian{}, 4};
+  if (name == "G10") return {"G10", gam::Gaussian{}, 10};
+  if (name == "B4") return {"B4", gam::Binomial{}, 4};
+  throw Error(ErrorCode::usage, fmt::format("no model '{}': take G4, G10 or B4", name));
 }
 
 }  // namespace tessera::bench

@@ -11,7 +11,6 @@
 #include <tessera/partition/plan.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +38,7 @@ struct SimulatedModel {
   [[nodiscard]] gam::Table table(const Plan& plan, Range range, HostTeam& team) const;
 };
 
-[[nodiscard]] std::optional<SimulatedModel> simulated_model(std::string_view name);
+/// Throws `Error(usage)` if there is none of this name.
+[[nodiscard]] SimulatedModel simulated_model(std::string_view name);
 
 }  // namespace tessera::bench

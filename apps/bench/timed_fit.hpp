@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "simulated.hpp"
+
+#include <tessera/gam/fit.hpp>
+#include <tessera/job/job.hpp>
+
+#include <vector>
+
+namespace tessera::bench {
+
+struct TimedFit {
+  double seconds = 0;  ///< of the slowest rank
+  std::vector<gam::PhaseTime> phases;
+};
+
+/// One fit of `model` to the rows of `table`. Throws `Error(not_converged)` if it does not converge: its time
+/// would be that of another fit. *Collective.*
+[[nodiscard]] TimedFit time_fit(Job& job, const SimulatedModel& model, const gam::Table& table,
+                                const gam::MemoryOptions& memory = {});
+
+}  // namespace tessera::bench

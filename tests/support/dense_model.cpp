@@ -212,7 +212,14 @@ void DenseModel::add_re(const std::string& label, const std::vector<std::string>
       x(i, j) = factor[static_cast<std::size_t>(i)] == levels[static_cast<std::size_t>(j)];
     }
   }
-  append_smooth(label, "re", x, {identity(x.cols())}, 0);
+  CoefBlock block;
+  block.label = label;
+  block.kind = "re";
+  block.penalty.emplace();
+  block.penalty->ridge = 1;
+  block.penalty->eigenvalues = Matrix(x.cols(), 1);
+  std::ranges::fill(block.penalty->eigenvalues.values(), 1.0);
+  append(std::move(block), x);
 }
 
 void DenseModel::add_te(const std::string& label, const std::vector<double>& x, int k_x,

@@ -32,15 +32,16 @@ struct PointValues {
 /// A basis of one variable: X = R map, with R the raw columns of `component`.
 struct Basis {
   Component component;                ///< its `variable` is the caller's to set
-  Matrix map;                         ///< raw x K
-  Matrix penalty;                     ///< K x K, symmetric, not scaled
+  Matrix map;                         ///< raw x K; empty: the identity
+  Matrix penalty;                     ///< K x K, symmetric, not scaled; empty: the identity
   int rank = 0;                       ///< of the penalty
   std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
   bool nodal = false;                 ///< te's `np` leaves it alone: coefficients are values already
   std::optional<PointValues> points;  ///< see there
 
-  [[nodiscard]] int size() const noexcept { return map.cols(); }
+  [[nodiscard]] bool is_identity() const noexcept { return map.empty() && penalty.empty(); }
+  [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
 };
 
 /// R's seq(from, to, length = count), to the bit; `count` of at least 2.

@@ -2,19 +2,17 @@
 #pragma once
 
 #include "gam/basis/parts.hpp"
-#include "gam/linalg/linalg.hpp"
 
 #include <array>
 
 namespace tessera::gam {
 
-/// A random effect: one coefficient a level (or one slope, for a number), all penalised alike.
+/// A random effect: one coefficient a level (or one slope, for a number), all penalised alike. Neither of its
+/// identities is stored, of as many levels as there may be.
 [[nodiscard]] inline Basis re_basis(bool factor, int levels) {
   Basis basis;
   basis.component.kind = factor ? Component::Kind::factor : Component::Kind::numeric;
   basis.component.levels = factor ? levels : 0;
-  basis.map = identity(basis.component.raw_size());
-  basis.penalty = identity(basis.component.raw_size());
   basis.rank = basis.component.raw_size();
   basis.unit_rows = factor;
   basis.nodal = true;

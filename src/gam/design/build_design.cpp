@@ -54,15 +54,6 @@ double largest_row_sum(const Workers& workers, const Frame& frame, std::span<con
   return std::max(0.0, sums.max);
 }
 
-/// Every margin of a random effect has the identity as its penalty: one of them is all.
-void keep_one_penalty(SmoothBasis& smooth) {
-  smooth.penalties.resize(1);
-  smooth.s_scale.resize(1);
-  Matrix first(smooth.eigenvalues.rows(), 1);
-  std::copy_n(smooth.eigenvalues.data(), first.values().size(), first.data());
-  smooth.eigenvalues = std::move(first);
-}
-
 class Drafter {
  public:
   Drafter(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
@@ -130,9 +121,10 @@ class Drafter {
       size *= margin.size();
       check_coefficients(size, spec.label);
     }
-    SmoothBasis smooth = combine(margins, spec.tensor, largest_row_sum(workers_, frame_, margins));
-    if (interaction) keep_one_penalty(smooth);
-    DraftBlock draft = draft_of(spec, std::move(smooth));
+    const double row_sum = largest_row_sum(workers_, frame_, margins);
+    const bool random = !spec.tensor && std::ranges::all_of(margins, &Basis::is_identity);
+    DraftBlock draft = draft_of(spec, random ? random_effect(margins.size(), static_cast<int>(size), row_sum)
+                                             : combine(margins, spec.tensor, row_sum));
 
     std::vector<Component> components;
     components.reserve(margins.size() + 1);
@@ -161,10 +153,15 @@ class Drafter {
     block.label = spec.label;
     block.kind = spec.tensor ? "te" : spec.margins[0].basis;
     block.map = std::move(smooth.map);
-    block.raw_size = block.map.rows();
-    block.penalty = Penalty{
-        std::move(smooth.penalties),   std::move(smooth.eigenvalues), 2 * smooth.log_det_values, {}, {}, {},
-        std::move(smooth.eigenvectors)};
+    block.raw_size = smooth.ridge > 0 ? smooth.eigenvalues.rows() : block.map.rows();
+    block.penalty = Penalty{.matrices = std::move(smooth.penalties),
+                            .eigenvalues = std::move(smooth.eigenvalues),
+                            .log_det_constant = 2 * smooth.log_det_values,
+                            .labels = {},
+                            .set_ranks = {},
+                            .null_space = {},
+                            .eigenvectors = std::move(smooth.eigenvectors),
+                            .ridge = smooth.ridge};
     block.knots = std::move(smooth.knots);
     block.s_scale = std::move(smooth.s_scale);
     for (const MarginSpec& margin : spec.margins) block.variables.push_back(margin.variable.text);
@@ -306,7 +303,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
       block.penalty->log_det_constant = constraint.log_det_constant;
       block.penalty->null_space = multiply_tn(constraint.z, constraint.null_space);
     }
-    block.coef_size = block.map.cols();
+    block.coef_size = block.has_identity_map() ? block.raw_size : block.map.cols();
     if (block.penalty) name_smooth(block);
     design.blocks.push_back(std::move(block));
   }

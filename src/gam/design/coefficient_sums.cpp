@@ -12,13 +12,12 @@ namespace tessera::gam {
 
 namespace {
 
-/// A block's map, and what it is multiplied by from the left; both empty where it is the identity, as that of
-/// a random effect, whose size allows no product.
+/// A block's map, and what it is multiplied by from the left.
 struct BlockMap {
-  explicit BlockMap(const Matrix& block) {
-    if (is_identity(block)) return;
-    map = &block;
-    transposed = transpose(block);
+  explicit BlockMap(const CoefBlock& block) {
+    if (block.has_identity_map()) return;
+    map = &block.map;
+    transposed = transpose(block.map);
   }
   [[nodiscard]] Matrix from_left(Matrix part, const Algebra& algebra) const {
     return map == nullptr ? std::move(part) : algebra.multiply(transposed, part);
@@ -27,7 +26,7 @@ struct BlockMap {
     return map == nullptr ? std::move(part) : algebra.multiply(part, *map);
   }
 
-  const Matrix* map = nullptr;
+  const Matrix* map = nullptr;  ///< null: the identity
   Matrix transposed;
 };
 
@@ -36,7 +35,7 @@ struct BlockMap {
 Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
   Matrix gram(design.coef_size, design.coef_size);
   std::vector<BlockMap> maps;
-  for (const CoefBlock& block : design.blocks) maps.emplace_back(block.map);
+  for (const CoefBlock& block : design.blocks) maps.emplace_back(block);
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const CoefBlock& a = design.blocks[i];
     for (std::size_t j = 0; j < maps.size(); ++j) {
@@ -58,8 +57,8 @@ Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design, const 
 std::vector<double> to_coefficients(std::span<const double> raw, const Design& design) {
   std::vector<double> coef(static_cast<std::size_t>(design.coef_size));
   for (const CoefBlock& block : design.blocks) {
-    const auto part = multiply_t(block.map, raw.subspan(static_cast<std::size_t>(block.raw_begin),
-                                                        static_cast<std::size_t>(block.raw_size)));
+    const auto part = block.to_coefficients(
+        raw.subspan(static_cast<std::size_t>(block.raw_begin), static_cast<std::size_t>(block.raw_size)));
     std::copy(part.begin(), part.end(), coef.begin() + block.coef_begin);
   }
   return coef;

@@ -38,6 +38,28 @@ constexpr int max_nonzeros = 1 << 18;
 
 }  // namespace
 
+std::vector<double> Penalty::times(std::size_t j, std::span<const double> b) const {
+  if (!is_ridge()) return multiply(matrices[j], b);
+  std::vector<double> out(b.begin(), b.end());
+  for (double& value : out) value *= ridge;
+  return out;
+}
+
+Matrix Penalty::matrix(std::size_t j) const {
+  if (!is_ridge()) return matrices[j];
+  Matrix whole(eigenvalues.rows(), eigenvalues.rows());
+  for (int i = 0; i < whole.rows(); ++i) whole(i, i) = ridge;
+  return whole;
+}
+
+std::vector<double> CoefBlock::to_raw(std::span<const double> coef) const {
+  return has_identity_map() ? std::vector<double>(coef.begin(), coef.end()) : multiply(map, coef);
+}
+
+std::vector<double> CoefBlock::to_coefficients(std::span<const double> raw) const {
+  return has_identity_map() ? std::vector<double>(raw.begin(), raw.end()) : multiply_t(map, raw);
+}
+
 int Design::null_space() const {
   int size = coef_size;
   for (const CoefBlock& block : blocks) {
@@ -81,7 +103,8 @@ Matrix Design::map() const {
   for (const CoefBlock& block : blocks) {
     for (int j = 0; j < block.coef_size; ++j) {
       for (int i = 0; i < block.raw_size; ++i) {
-        whole(block.raw_begin + i, block.coef_begin + j) = block.map(i, j);
+        whole(block.raw_begin + i, block.coef_begin + j) =
+            block.has_identity_map() ? (i == j ? 1.0 : 0.0) : block.map(i, j);
       }
     }
   }
@@ -91,7 +114,7 @@ Matrix Design::map() const {
 std::vector<double> Design::raw_coefficients(std::span<const double> coef) const {
   std::vector<double> raw(at(raw_size));
   for (const CoefBlock& block : blocks) {
-    const auto part = multiply(block.map, coef.subspan(at(block.coef_begin), at(block.coef_size)));
+    const auto part = block.to_raw(coef.subspan(at(block.coef_begin), at(block.coef_size)));
     for (int i = 0; i < block.raw_size; ++i) raw[at(block.raw_begin + i)] += part[at(i)];
   }
   return raw;
@@ -100,7 +123,7 @@ std::vector<double> Design::raw_coefficients(std::span<const double> coef) const
 std::size_t Design::penalty_count() const {
   std::size_t count = 0;
   for (const CoefBlock& block : blocks) {
-    if (block.penalty) count += block.penalty->matrices.size();
+    if (block.penalty) count += block.penalty->count();
   }
   return count;
 }
@@ -145,7 +168,7 @@ void name_smooth(CoefBlock& block) {
   for (int i = 1; i <= block.coef_size; ++i) block.names.push_back(fmt::format("{}.{}", block.label, i));
   Penalty& penalty = *block.penalty;
   penalty.labels.clear();
-  const std::size_t count = penalty.matrices.size();
+  const std::size_t count = penalty.count();
   for (std::size_t j = 0; j < count; ++j) {
     penalty.labels.push_back(count == 1 ? block.label : fmt::format("{}{}", block.label, j + 1));
   }

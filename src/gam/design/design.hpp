@@ -42,9 +42,12 @@ struct RawTerm {
 ///
 /// A smooth that has lost columns to a side condition (side_conditions.hpp) has penalties that share no
 /// eigenvectors: then `set_ranks` takes the place of `eigenvalues`, and the constant is zero.
+///
+/// That of a random effect is a multiple of the identity, of as many levels as there may be: it is kept as
+/// the number `ridge`, and there are no `matrices`.
 struct Penalty {
   std::vector<Matrix> matrices;
-  Matrix eigenvalues;  ///< rank x matrices.size()
+  Matrix eigenvalues;  ///< rank x count()
   double log_det_constant = 0;
   std::vector<std::string> labels;  ///< as R names its smoothing parameters: "s(x)", "te(x,z)1", …
   /// Rank of the sum of each set of penalties; bit j of the place stands for penalty j. Empty where there are
@@ -54,6 +57,15 @@ struct Penalty {
   /// Of several penalties that commute, coefficients x rank: T with T' S_j T the diagonal matrix of column j
   /// of `eigenvalues`, whose columns are not orthogonal. Empty where it is not known.
   Matrix eigenvectors{};
+  double ridge = 0;
+  [[nodiscard]] bool is_ridge() const noexcept { return ridge > 0; }
+  /// Penalties, each of which has a smoothing parameter.
+  [[nodiscard]] std::size_t count() const noexcept { return is_ridge() ? 1 : matrices.size(); }
+  /// S_j b.
+  [[nodiscard]] std::vector<double> times(std::size_t j, std::span<const double> b) const;
+  /// S_j with all its zeros.
+  [[nodiscard]] Matrix matrix(std::size_t j) const;
+  [[nodiscard]] double diagonal(std::size_t j, int i) const { return is_ridge() ? ridge : matrices[j](i, i); }
   [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty(); }
   [[nodiscard]] int rank() const noexcept { return commutes() ? eigenvalues.rows() : set_ranks.back(); }
 };
@@ -67,7 +79,7 @@ struct CoefBlock {
   int raw_size = 0;
   int coef_begin = 0;
   int coef_size = 0;
-  Matrix map;                              ///< raw_size x coef_size
+  Matrix map;                              ///< raw_size x coef_size; no rows: the identity
   std::optional<Penalty> penalty;          ///< smooths only
   std::vector<std::vector<double>> knots;  ///< of each margin, for model.json
   std::vector<double> s_scale;             ///< of each penalty
@@ -78,6 +90,12 @@ struct CoefBlock {
   double by_factor = 1;
   double margin_factor = 1;
   int determined = 0;  ///< functions of a smooth's null space that it lacks, as other terms determine them
+
+  /// Of a random effect, whose raw columns are its coefficients' own.
+  [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
+  /// M b of the block's coefficients, and M' r of its raw columns.
+  [[nodiscard]] std::vector<double> to_raw(std::span<const double> coef) const;
+  [[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw) const;
 };
 
 /// What a component's variable must be in any table that the design is applied to.

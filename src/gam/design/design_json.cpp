@@ -10,6 +10,7 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace tessera::gam {
 namespace {
@@ -79,6 +80,31 @@ Matrix matrix_from(const JsonField& field, int rows, int cols, NumbersLeft& left
   return matrix;
 }
 
+/// A multiple of the identity, written as any other matrix is.
+Json diagonal_json(int size, double value) {
+  Json entries = Json::array();
+  for (int i = 0; i < size; ++i) entries.push_back({i, i, value});
+  return {{"rows", size}, {"cols", size}, {"entries", std::move(entries)}};
+}
+
+/// The factor of a multiple of the identity of so many columns; nothing for another matrix.
+std::optional<double> diagonal_from(const JsonField& field, int size) {
+  const auto list = field.find("entries");
+  if (!list) return std::nullopt;
+  static_cast<void>(field.at("rows").whole(size, size));
+  static_cast<void>(field.at("cols").whole(size, size));
+  const std::vector<JsonField> entries = list->elements();
+  if (std::ssize(entries) != size) return std::nullopt;
+  double factor = 0;
+  for (int i = 0; i < size; ++i) {
+    const std::vector<JsonField> parts = entries[static_cast<std::size_t>(i)].elements(3);
+    if (parts[0].whole(0, size - 1) != i || parts[1].whole(0, size - 1) != i) return std::nullopt;
+    if (i > 0 && parts[2].number() != factor) return std::nullopt;
+    factor = parts[2].number();
+  }
+  return factor;
+}
+
 /// Equal cells, as equally spaced B-splines have them, are written once.
 Json margin_json(const Margin& margin) {
   Json json{{"breaks", margin.breaks},
@@ -139,6 +165,7 @@ Margin margin_from(const JsonField& field) {
 
 Json penalty_json(const Penalty& penalty) {
   Json matrices = Json::array();
+  if (penalty.is_ridge()) matrices.push_back(diagonal_json(penalty.eigenvalues.rows(), penalty.ridge));
   for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
   Json json{{"matrices", std::move(matrices)}, {"labels", penalty.labels}};
   if (penalty.commutes()) {
@@ -155,7 +182,14 @@ Penalty penalty_from(const JsonField& field, int size, std::size_t margins, Numb
   if (matrices.empty() || matrices.size() > margins)
     field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
   Penalty penalty;
-  for (const JsonField& matrix : matrices) penalty.matrices.push_back(matrix_from(matrix, size, size, left));
+  const std::optional<double> ridge = matrices.size() == 1 ? diagonal_from(matrices[0], size) : std::nullopt;
+  if (ridge) {
+    if (!(*ridge > 0 && std::isfinite(*ridge))) matrices[0].refuse("is no penalty of a random effect");
+    penalty.ridge = *ridge;
+  } else {
+    for (const JsonField& matrix : matrices)
+      penalty.matrices.push_back(matrix_from(matrix, size, size, left));
+  }
   if (const auto ranks = field.find("set_ranks")) {
     for (const JsonField& rank : ranks->elements(std::size_t{1} << matrices.size()))
       penalty.set_ranks.push_back(rank.whole(0, size));
@@ -172,10 +206,14 @@ Penalty penalty_from(const JsonField& field, int size, std::size_t margins, Numb
 }
 
 Json block_json(const CoefBlock& block) {
-  Json json{{"label", block.label},          {"kind", block.kind},
-            {"names", block.names},          {"raw_begin", block.raw_begin},
-            {"map", matrix_json(block.map)}, {"knots", block.knots},
-            {"s_scale", block.s_scale},      {"variables", block.variables},
+  Json json{{"label", block.label},
+            {"kind", block.kind},
+            {"names", block.names},
+            {"raw_begin", block.raw_begin},
+            {"map", block.has_identity_map() ? diagonal_json(block.raw_size, 1) : matrix_json(block.map)},
+            {"knots", block.knots},
+            {"s_scale", block.s_scale},
+            {"variables", block.variables},
             {"by_level", block.by_level}};
   if (block.penalty) json["penalty"] = penalty_json(*block.penalty);
   if (block.determined > 0) json["determined"] = block.determined;
@@ -225,7 +263,9 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   block.variables = field.at("variables").texts();
   block.by_level = field.at("by_level").text();
   set_range(block, field, design);
-  block.map = matrix_from(field.at("map"), block.raw_size, block.coef_size, left);
+  const JsonField map = field.at("map");
+  const bool identity = block.raw_size == block.coef_size && diagonal_from(map, block.coef_size) == 1.0;
+  if (!identity) block.map = matrix_from(map, block.raw_size, block.coef_size, left);
   if (const auto determined = field.find("determined")) block.determined = determined->whole();
   if (const auto penalty = field.find("penalty"))
     block.penalty = penalty_from(*penalty, block.coef_size, block.knots.size(), left);

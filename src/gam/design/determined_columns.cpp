@@ -29,7 +29,8 @@ Design unpenalised_part(const Design& design) {
   part.coef_size = 0;
   for (CoefBlock& block : part.blocks) {
     if (block.penalty) {
-      block.map = multiply(block.map, block.penalty->null_space);
+      const Matrix& null_space = block.penalty->null_space;
+      block.map = block.has_identity_map() ? null_space : multiply(block.map, null_space);
       block.coef_size = block.map.cols();
       block.penalty.reset();
     }
@@ -87,8 +88,13 @@ Matrix sum_of_unit_norms(const std::vector<Matrix>& penalties, const Matrix& tur
 }
 
 /// Turns the block's coefficients, those that `penalty` sees first; returns what it is for these: of unit
-/// eigenvalues if it is one matrix.
+/// eigenvalues if it is one matrix, but for a random effect, which stays as it is.
 Matrix separate(CoefBlock& block, const Penalty& penalty) {
+  if (penalty.is_ridge()) {
+    Matrix unit_norm = identity(block.coef_size);
+    for (double& value : unit_norm.values()) value /= std::sqrt(static_cast<double>(block.coef_size));
+    return unit_norm;
+  }
   const int free = penalty.null_space.cols();
   const int rank = block.coef_size - free;
   const Matrix q = free == 0 ? identity(block.coef_size) : full_q(penalty.null_space);

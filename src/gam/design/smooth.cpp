@@ -70,12 +70,12 @@ SymmetricEigen eigen_in_values(const PointValues& points, const SymmetricEigen& 
 }
 
 MarginPenalty decompose(const Basis& margin, bool normalise) {
-  if (margin.component.kind != Component::Kind::spline) {
-    // A random effect's identity, of as many levels as there may be, needs no decomposition.
-    return {.matrix = margin.penalty,
+  if (margin.penalty.empty()) {
+    const Matrix unit = identity(margin.size());
+    return {.matrix = unit,
             .metric = {},
-            .eigen = {std::vector<double>(at(margin.size()), 1.0), margin.penalty},
-            .common = margin.penalty,
+            .eigen = {std::vector<double>(at(margin.size()), 1.0), unit},
+            .common = unit,
             .null_dimension = 0,
             .column_sum = 1};
   }
@@ -195,7 +195,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
   int size = 1;
   for (const Basis& margin : margins) size *= margin.size();
   for (std::size_t m = 0; m < margins.size(); ++m) {
-    smooth.map = kronecker(smooth.map, margins[m].map);
+    smooth.map = kronecker(smooth.map, margins[m].map.empty() ? identity(margins[m].size()) : margins[m].map);
     smooth.null_space =
         kronecker(smooth.null_space, first_columns(penalties[m].eigen.vectors, penalties[m].null_dimension));
     Matrix penalty = identity(1);
@@ -213,11 +213,20 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
   }
   JointEigen joint = joint_eigen(penalties, smooth.s_scale);
   smooth.eigenvalues = std::move(joint.values);
-  // Of random effects one penalty is all, and they may have too many coefficients for another square.
-  const bool has_spline = std::ranges::any_of(
-      margins, [](const Basis& margin) { return margin.component.kind == Component::Kind::spline; });
-  if (margins.size() > 1 && has_spline) smooth.eigenvectors = joint_eigenvectors(penalties, joint.places);
+  if (margins.size() > 1) smooth.eigenvectors = joint_eigenvectors(penalties, joint.places);
   add_values(margins, size, smooth);
+  return smooth;
+}
+
+SmoothBasis random_effect(std::size_t margins, int size, double largest_row_sum) {
+  SmoothBasis smooth;
+  const double scale = 1 / (largest_row_sum * largest_row_sum);
+  smooth.ridge = 1 / scale;
+  smooth.eigenvalues = Matrix(size, 1);
+  std::ranges::fill(smooth.eigenvalues.values(), smooth.ridge);
+  smooth.null_space = Matrix(size, 0);
+  smooth.s_scale = {scale};
+  smooth.knots.resize(margins);
   return smooth;
 }
 

@@ -23,6 +23,7 @@ struct SmoothBasis {
   /// are in mgcv's.
   Matrix values;
   double log_det_values = 0;  ///< log|det E|
+  double ridge = 0;           ///< of a random effect, without map and penalties: see `Penalty`
 };
 
 /// Combines the margins of a smooth. With `tensor` each margin's penalty is first divided by its largest
@@ -30,6 +31,9 @@ struct SmoothBasis {
 /// divided by its largest column sum over the square of that, so that smoothing parameters are comparable.
 /// Source: Wood, Biometrics 62 (2006), sec. 3; mgcv's smoothCon for the scaling.
 [[nodiscard]] SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_row_sum);
+
+/// A random effect of `size` coefficients, made of some margins: the penalty of any of them is all.
+[[nodiscard]] SmoothBasis random_effect(std::size_t margins, int size, double largest_row_sum);
 
 /// The sum-to-zero constraint c'b = 0 absorbed into a basis.
 struct Constraint {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 namespace tessera::gam {
 
@@ -18,11 +19,12 @@ PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_
     const auto size = static_cast<std::size_t>(block.coef_size);
     const auto from = begin.subspan(index, size);
     const auto to = end.subspan(index, size);
-    for (const Matrix& s : block.penalty->matrices) {
+    for (std::size_t j = 0; j < block.penalty->count(); ++j) {
       const double lambda = std::exp(log_sp[sp++]);
-      line.begin += lambda * dot(from, multiply(s, from));
-      line.across += lambda * dot(from, multiply(s, to));
-      line.end += lambda * dot(to, multiply(s, to));
+      const std::vector<double> penalised = block.penalty->times(j, to);
+      line.begin += lambda * dot(from, block.penalty->times(j, from));
+      line.across += lambda * dot(from, penalised);
+      line.end += lambda * dot(to, penalised);
     }
   }
   return line;

@@ -71,8 +71,10 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
     if (!std::isnormal(square)) out_of_range("the penalty of " + block.label);
     for (Matrix& matrix : block.penalty->matrices) {
       for (double& value : matrix.values()) value /= square;
-      log_sp[sp++] -= std::log(prior_factor) + 2 * std::log(block.by_factor);
     }
+    block.penalty->ridge /= square;
+    for (std::size_t j = 0; j < block.penalty->count(); ++j)
+      log_sp[sp++] -= std::log(prior_factor) + 2 * std::log(block.by_factor);
     for (double& value : block.penalty->eigenvalues.values()) value /= square;
     for (double& value : block.s_scale) value *= square;
     block.by_factor = block.margin_factor = 1;

@@ -134,12 +134,9 @@ class RandomEffectTest {
     std::size_t first_sp = 0;
     for (const CoefBlock& block : design.blocks) {
       if (!block.penalty) continue;
-      Smooth smooth{&block, Matrix(block.coef_size, block.coef_size)};
-      for (const Matrix& s : block.penalty->matrices) {
-        const double lambda = std::exp(fit.log_sp[first_sp++]);
-        for (std::size_t i = 0; i < s.values().size(); ++i)
-          smooth.penalty.values()[i] += lambda * s.values()[i];
-      }
+      Smooth smooth{&block, {}};
+      for (std::size_t j = 0; j < block.penalty->count(); ++j)
+        smooth.lambda.push_back(std::exp(fit.log_sp[first_sp++]));
       smooths_.push_back(std::move(smooth));
     }
   }
@@ -153,10 +150,8 @@ class RandomEffectTest {
     for (const Smooth& smooth : smooths_) {
       if (!is_random_effect(smooth.block->kind) || smooth.block == &block) continue;
       others = true;
-      const int begin = smooth.block->coef_begin;
-      const int size = smooth.block->coef_size;
-      for (int i = begin; i < begin + size; ++i) random[at(i)] = true;
-      const Matrix added = explained_by(begin, smooth.penalty);
+      std::fill_n(random.begin() + smooth.block->coef_begin, smooth.block->coef_size, true);
+      const Matrix added = explained_by(smooth);
       for (std::size_t i = 0; i < added.values().size(); ++i) noisy.values()[i] += added.values()[i];
     }
 
@@ -187,31 +182,45 @@ class RandomEffectTest {
   }
 
  private:
-  /// X'WX S^- X'WX with the rows and columns of S, from `begin` on, between: S is a multiple of the identity,
-  /// but where the effect has lost columns.
-  [[nodiscard]] Matrix explained_by(int begin, const Matrix& penalty) const {
-    const int size = penalty.rows();
-    if (!is_diagonal(penalty, 0, size)) {
-      const Matrix columns = submatrix(gram_, 0, gram_.rows(), begin, size);
-      return multiply(columns, multiply_nt(inverse_of(penalty), columns));
-    }
-    std::vector<double> inverse(at(size));
-    for (int i = 0; i < size; ++i) inverse[at(i)] = 1 / penalty(i, i);
-    return Border(gram_, begin, size).weighted_square(inverse, HostAlgebra());
-  }
-
   struct Smooth {
     const CoefBlock* block;
-    Matrix penalty;  ///< sum_j lambda_j S_j
+    std::vector<double> lambda;  ///< of each penalty
+
+    [[nodiscard]] double ridge() const { return lambda[0] * block->penalty->ridge; }
+    /// sum_j lambda_j S_j, of what has matrices.
+    [[nodiscard]] Matrix penalty() const {
+      Matrix sum(block->coef_size, block->coef_size);
+      for (std::size_t j = 0; j < lambda.size(); ++j)
+        add_multiple(sum.values(), lambda[j], block->penalty->matrices[j].values());
+      return sum;
+    }
   };
+
+  /// X'WX S^- X'WX with the rows and columns of the smooth between.
+  [[nodiscard]] Matrix explained_by(const Smooth& smooth) const {
+    const int begin = smooth.block->coef_begin;
+    const int size = smooth.block->coef_size;
+    if (smooth.block->penalty->is_ridge()) {
+      const std::vector<double> inverse(at(size), 1 / smooth.ridge());
+      return Border(gram_, begin, size).weighted_square(inverse, HostAlgebra());
+    }
+    const Matrix columns = submatrix(gram_, 0, gram_.rows(), begin, size);
+    return multiply(columns, multiply_nt(inverse_of(smooth.penalty()), columns));
+  }
 
   /// The block of the inverse of `noisy` + S over the coefficients that are not `random`.
   [[nodiscard]] Matrix projected_inverse(Matrix noisy, const std::vector<bool>& random,
                                          const CoefBlock& block) const {
     for (const Smooth& smooth : smooths_) {
       const int begin = smooth.block->coef_begin;
-      for (int j = 0; j < smooth.penalty.cols(); ++j) {
-        for (int i = 0; i < smooth.penalty.rows(); ++i) noisy(begin + i, begin + j) += smooth.penalty(i, j);
+      const int size = smooth.block->coef_size;
+      if (smooth.block->penalty->is_ridge()) {
+        for (int i = begin; i < begin + size; ++i) noisy(i, i) += smooth.ridge();
+        continue;
+      }
+      const Matrix penalty = smooth.penalty();
+      for (int j = 0; j < size; ++j) {
+        for (int i = 0; i < size; ++i) noisy(begin + i, begin + j) += penalty(i, j);
       }
     }
     std::vector<int> kept;

@@ -157,14 +157,6 @@ bool is_diagonal(const Matrix& a, int begin, int size) {
   return true;
 }
 
-bool is_identity(const Matrix& a) {
-  if (a.rows() != a.cols()) return false;
-  for (int i = 0; i < a.rows(); ++i) {
-    if (a(i, i) != 1) return false;
-  }
-  return is_diagonal(a, 0, a.rows());
-}
-
 void unscale(Matrix& a, std::span<const double> scale) {
   for (int j = 0; j < a.cols(); ++j) {
     for (int i = 0; i < a.rows(); ++i)

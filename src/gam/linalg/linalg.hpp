@@ -32,7 +32,6 @@ void add_multiple(std::span<double> to, double factor, std::span<const double> f
 [[nodiscard]] std::vector<double> diagonal_roots(const Matrix& a);
 /// True if the block of `size` rows and columns from `begin` on has nothing but its diagonal.
 [[nodiscard]] bool is_diagonal(const Matrix& a, int begin, int size);
-[[nodiscard]] bool is_identity(const Matrix& a);
 /// D^-1 a D^-1 in place of a, D the diagonal matrix of `scale`.
 void unscale(Matrix& a, std::span<const double> scale);
 /// The Kronecker product: rows (i, k) with k fastest, as in R's `%x%`.

@@ -54,7 +54,7 @@ Json terms_json(const FittedModel& model) {
     if (block.penalty) {
       Json sp = Json::array();
       Json log_sp = Json::array();
-      for (std::size_t j = 0; j < block.penalty->matrices.size(); ++j, ++penalty) {
+      for (std::size_t j = 0; j < block.penalty->count(); ++j, ++penalty) {
         log_sp.push_back(model.log_sp[penalty]);
         sp.push_back(std::exp(model.log_sp[penalty]));
       }
@@ -342,7 +342,7 @@ void read_terms(const JsonField& field, FittedModel& model) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const CoefBlock& block = model.design.blocks[i];
     if (!block.penalty) continue;
-    for (const double value : terms[i].at("log_sp").numbers(block.penalty->matrices.size()))
+    for (const double value : terms[i].at("log_sp").numbers(block.penalty->count()))
       model.log_sp.push_back(value);
     model.smooth_tests.push_back({terms[i].at("label").text(), terms[i].at("edf").number_or_nan(),
                                   terms[i].at("ref_df").number_or_nan(),

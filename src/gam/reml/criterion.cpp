@@ -70,15 +70,17 @@ Matrix within(Matrix a, Matrix r) {
   return multiply_tn(half, half);
 }
 
-double diagonal_mean_ratio(const Matrix& gram, int begin, const Matrix& penalty) {
+/// The j-th penalty of the basis.
+double diagonal_mean_ratio(const Matrix& gram, const BlockBasis& basis, std::size_t j) {
   double largest = 0;
-  for (int i = 0; i < penalty.rows(); ++i) largest = std::max(largest, penalty(i, i));
+  for (int i = 0; i < basis.size; ++i) largest = std::max(largest, basis.penalty->diagonal(j, i));
   double sum_gram = 0;
   double sum_penalty = 0;
-  for (int i = 0; i < penalty.rows(); ++i) {
-    if (penalty(i, i) <= 1e-12 * largest) continue;
-    sum_gram += gram(begin + i, begin + i);
-    sum_penalty += penalty(i, i);
+  for (int i = 0; i < basis.size; ++i) {
+    const double own = basis.penalty->diagonal(j, i);
+    if (own <= 1e-12 * largest) continue;
+    sum_gram += gram(basis.begin + i, basis.begin + i);
+    sum_penalty += own;
   }
   return sum_gram / sum_penalty;
 }
@@ -97,8 +99,7 @@ const BlockBasis* block_to_eliminate(const Matrix& gram, const std::vector<Block
   const BlockBasis* largest = nullptr;
   for (const BlockBasis& basis : bases) {
     if (basis.size < smallest_eliminated || (largest != nullptr && basis.size <= largest->size)) continue;
-    const bool diagonal_penalty = basis.rotation.empty() && basis.dense.empty() && basis.rank == basis.size;
-    if (diagonal_penalty && is_diagonal(gram, basis.begin, basis.size)) largest = &basis;
+    if (basis.penalty->is_ridge() && is_diagonal(gram, basis.begin, basis.size)) largest = &basis;
   }
   return largest;
 }
@@ -179,8 +180,8 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
   model_.gradient = model.gradient;
   model_.base = model.base;
   for (const BlockBasis& basis : bases_) {
-    for (const Matrix& s : basis.penalty->matrices) {
-      const double ratio = diagonal_mean_ratio(model.gram, basis.begin, s);
+    for (std::size_t j = 0; j < basis.penalty->count(); ++j) {
+      const double ratio = diagonal_mean_ratio(model.gram, basis, j);
       default_start_.push_back(ratio > 0 ? std::log(ratio) : 0.0);
     }
     sp_count_ += basis.penalties();

@@ -27,13 +27,6 @@ void add(Matrix& sum, const Matrix& a, double factor) {
   for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += factor * a.values()[i];
 }
 
-bool is_positive_diagonal(const Matrix& a) {
-  for (int i = 0; i < a.rows(); ++i) {
-    if (!(a(i, i) > 0)) return false;
-  }
-  return is_diagonal(a, 0, a.rows());
-}
-
 /// Eigenvectors by descending eigenvalue.
 SymmetricEigen descending_eigen(const Matrix& a) {
   SymmetricEigen eigen = symmetric_eigen(a);
@@ -105,9 +98,8 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
         fmt::format("the penalty of {} is of rank {}, which it cannot have", block.label, basis.rank));
   }
 
-  if (single && basis.rank == basis.size && is_positive_diagonal(penalty.matrices[0])) {
-    basis.diagonals.emplace_back();
-    for (int i = 0; i < basis.size; ++i) basis.diagonals[0].push_back(penalty.matrices[0](i, i));
+  if (penalty.is_ridge()) {
+    basis.diagonals.emplace_back(base::at(basis.size), penalty.ridge);
     return basis;
   }
   if (!single && !penalty.eigenvectors.empty()) {
@@ -145,7 +137,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
 }  // namespace
 
 std::vector<double> BlockBasis::smoothing_parameters(std::span<const double> log_sp) const {
-  std::vector<double> lambda(penalty->matrices.size());
+  std::vector<double> lambda(penalty->count());
   for (std::size_t j = 0; j < lambda.size(); ++j) lambda[j] = std::exp(log_sp[base::at(first_sp) + j]);
   return lambda;
 }

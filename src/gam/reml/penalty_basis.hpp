@@ -33,7 +33,7 @@ struct BlockBasis {
   std::vector<Matrix> dense;
   std::vector<double> spread;
   const Penalty* penalty = nullptr;
-  [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->matrices.size()); }
+  [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->count()); }
   /// The smoothing parameters of its penalties, among the logarithms of those of all blocks.
   [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
 };

@@ -60,14 +60,24 @@ class Term {
   }
 
  private:
-  /// x'b and sqrt(x'Vx), x = M'r. A row of a random effect's M has one nonzero: only those are gone through.
-  [[nodiscard]] Estimate estimate(std::span<const Nonzero> raw) const {
+  /// M'r of the block's coefficients, but for zeros: a row of a map may have one number of many.
+  [[nodiscard]] std::vector<Nonzero> coefficients_of(std::span<const Nonzero> raw) const {
     std::vector<Nonzero> x;
+    if (block_.has_identity_map()) {
+      for (const Nonzero& one : raw) x.push_back({block_.coef_begin + one.column, one.value});
+      return x;
+    }
     for (int j = 0; j < block_.coef_size; ++j) {
       double value = 0;
       for (const Nonzero& one : raw) value += one.value * block_.map(one.column, j);
       if (value != 0) x.push_back({block_.coef_begin + j, value});
     }
+    return x;
+  }
+
+  /// x'b and sqrt(x'Vx), x = M'r.
+  [[nodiscard]] Estimate estimate(std::span<const Nonzero> raw) const {
+    const std::vector<Nonzero> x = coefficients_of(raw);
     Estimate out;
     double variance = 0;
     for (const Nonzero& one : x) {

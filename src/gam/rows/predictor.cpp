@@ -84,6 +84,10 @@ void coefficient_row(const Frame& frame, const Design& design, std::size_t row, 
     auto next = std::lower_bound(nonzeros.begin(), nonzeros.end(), block.raw_begin,
                                  [](const Nonzero& nonzero, int column) { return nonzero.column < column; });
     for (; next != nonzeros.end() && next->column < block.raw_begin + block.raw_size; ++next) {
+      if (block.has_identity_map()) {
+        x[at(block.coef_begin + next->column - block.raw_begin)] += next->value;
+        continue;
+      }
       for (int j = 0; j < block.coef_size; ++j) {
         x[at(block.coef_begin + j)] += next->value * block.map(next->column - block.raw_begin, j);
       }

@@ -13,8 +13,8 @@ namespace {
 Matrix raw_covariance(const Design& design, const Matrix& covariance) {
   Matrix half(design.coef_size, design.raw_size);  // V M'
   for (const CoefBlock& block : design.blocks) {
-    const Matrix columns = submatrix(covariance, 0, design.coef_size, block.coef_begin, block.coef_size);
-    const Matrix part = multiply_nt(columns, block.map);
+    Matrix part = submatrix(covariance, 0, design.coef_size, block.coef_begin, block.coef_size);
+    if (!block.has_identity_map()) part = multiply_nt(part, block.map);
     for (int j = 0; j < part.cols(); ++j) {
       const auto to = half.column(block.raw_begin + j);
       for (std::size_t i = 0; i < to.size(); ++i) to[i] += part.column(j)[i];
@@ -22,8 +22,8 @@ Matrix raw_covariance(const Design& design, const Matrix& covariance) {
   }
   Matrix raw(design.raw_size, design.raw_size);
   for (const CoefBlock& block : design.blocks) {
-    const Matrix rows = submatrix(half, block.coef_begin, block.coef_size, 0, design.raw_size);
-    const Matrix part = multiply(block.map, rows);
+    Matrix part = submatrix(half, block.coef_begin, block.coef_size, 0, design.raw_size);
+    if (!block.has_identity_map()) part = multiply(block.map, part);
     for (int j = 0; j < part.cols(); ++j) {
       for (int i = 0; i < part.rows(); ++i) raw(block.raw_begin + i, j) += part(i, j);
     }

@@ -78,7 +78,8 @@ Matrix penalties_of(const Design& design) {
   for (const CoefBlock& block : design.blocks) {
     if (!block.penalty) continue;
     double factor = 1;
-    for (const Matrix& s : block.penalty->matrices) {
+    for (std::size_t k = 0; k < block.penalty->count(); ++k) {
+      const Matrix s = block.penalty->matrix(k);
       for (int j = 0; j < s.cols(); ++j) {
         for (int i = 0; i < s.rows(); ++i)
           sum(block.coef_begin + i, block.coef_begin + j) += factor * s(i, j);

@@ -117,7 +117,8 @@ std::pair<Matrix, double> penalised_gram(const WorkingModel& working, const Desi
   for (const CoefBlock& block : design.blocks) {
     if (!block.penalty) continue;
     Matrix sum(block.coef_size, block.coef_size);
-    for (const Matrix& s : block.penalty->matrices) {
+    for (std::size_t j = 0; j < block.penalty->count(); ++j) {
+      const Matrix s = block.penalty->matrix(j);
       const double lambda = std::exp(log_sp[place++]);
       for (std::size_t i = 0; i < s.values().size(); ++i) sum.values()[i] += lambda * s.values()[i];
     }

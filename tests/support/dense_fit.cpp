@@ -32,7 +32,7 @@ DenseFit performance_iteration(const DenseModel& model, const std::vector<double
     previous = out.deviance;
     WorkingModel working = model.working(z, weights, out.fit.coef);
     out.fit = fit_reml(working, model.design(), family.scale_is_known(), out.fit.log_sp);
-    out.gram = std::move(working.gram);
+    out.gram = std::move(working.gram.core);
     eta = multiply(model.matrix(), out.fit.coef);
     if (family.linear() && out.steps == 2) break;
   }

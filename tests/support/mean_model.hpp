@@ -25,7 +25,7 @@ inline FittedModel mean_of(double mean, double variance) {
   model.coef = {mean};
   model.edf = {1};
   model.covariance = Matrix(1, 1);
-  model.covariance(0, 0) = variance;
+  model.covariance.set(0, 0, variance);
   return model;
 }
 

@@ -30,8 +30,13 @@ class Model {
   [[nodiscard]] std::vector<std::string> coefficient_names()
       const;  ///< "(Intercept)", "s(x).1"; *every rank*
   [[nodiscard]] std::span<const double> coefficients() const noexcept;  ///< *every rank*
-  /// Posterior covariance of the coefficients, p x p, column by column, in the units of the data.
+  /// Posterior covariance of the coefficients, p x p, column by column, in the units of the data. Empty where
+  /// a random effect has more coefficients than are tested (`FitOptions::largest_tested_effect`): of the
+  /// largest such effect only the diagonal is kept, so that its levels may be 10^5.
   [[nodiscard]] std::span<const double> covariance() const noexcept;
+  /// One element of it, from 0 on; NaN for what is not kept. Throws `Error(usage)` for an index that no
+  /// coefficient has.
+  [[nodiscard]] double covariance(int i, int j) const;
   [[nodiscard]] double scale() const noexcept;     ///< phi, estimated or 1; *every rank*
   [[nodiscard]] double deviance() const noexcept;  ///< *every rank*
   [[nodiscard]] double edf() const noexcept;       ///< effective degrees of freedom in all; *every rank*

@@ -57,8 +57,13 @@ double largest_row_sum(const Workers& workers, const Frame& frame, std::span<con
 class Drafter {
  public:
   Drafter(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
-          const SuppliedKnots& supplied, const Standards& standards)
-      : workers_(workers), formula_(formula), frame_(frame), supplied_(supplied), standards_(standards) {}
+          const SuppliedKnots& supplied, const Standards& standards, int largest_whole_effect)
+      : workers_(workers),
+        formula_(formula),
+        frame_(frame),
+        supplied_(supplied),
+        standards_(standards),
+        largest_whole_effect_(largest_whole_effect) {}
 
   DesignDraft run() {
     check_supplied_names();
@@ -71,6 +76,7 @@ class Drafter {
     for (ParametricColumns& columns : terms) add(std::move(columns));
     keep(combinations);
     for (const SmoothSpec& spec : formula_.smooths) add(spec);
+    part_largest_effect();
     return std::move(draft_);
   }
 
@@ -239,6 +245,16 @@ class Drafter {
     }
   }
 
+  void part_largest_effect() {
+    Part& parted = draft_.design.parted_columns;
+    for (const DraftBlock& draft : draft_.blocks) {
+      const CoefBlock& block = draft.block;
+      if (block.penalty && block.penalty->is_ridge() &&
+          block.raw_size > std::max(largest_whole_effect_, parted.size))
+        parted = {block.raw_begin, block.raw_size};
+    }
+  }
+
   /// A number in a smooth is penalised, so that moving it would make another model: it is scaled alone.
   void scale(Component& component) const {
     if (standards_.empty()) return;
@@ -256,6 +272,7 @@ class Drafter {
   const Frame& frame_;
   const SuppliedKnots& supplied_;
   const Standards& standards_;
+  int largest_whole_effect_;
   DesignDraft draft_;
 };
 
@@ -278,8 +295,9 @@ std::vector<double> column_means(const DraftBlock& draft, std::span<const double
 }  // namespace
 
 DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
-                         const SuppliedKnots& supplied, const Standards& standards) {
-  return Drafter(workers, formula, frame, supplied, standards).run();
+                         const SuppliedKnots& supplied, const Standards& standards,
+                         int largest_whole_effect) {
+  return Drafter(workers, formula, frame, supplied, standards, largest_whole_effect).run();
 }
 
 Design finish_design(const DesignDraft& draft, std::span<const double> column_sums, std::int64_t rows) {

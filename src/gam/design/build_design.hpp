@@ -11,6 +11,7 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -45,10 +46,12 @@ struct DesignDraft {
 /// levels or a constant number in the parametric part; `Error(usage)` for supplied knots of a variable that
 /// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over
 /// the rows for each smooth that is not made of B-splines alone. With `standards` the numbers of parametric
-/// terms, by variables and random slopes are standardised.
+/// terms, by variables and random slopes are standardised. The largest random effect of more than
+/// `largest_whole_effect` coefficients becomes the design's `parted_columns`.
 [[nodiscard]] DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula,
                                        const Frame& frame, const SuppliedKnots& supplied,
-                                       const Standards& standards = {});
+                                       const Standards& standards = {},
+                                       int largest_whole_effect = std::numeric_limits<int>::max());
 
 /// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure.
 /// Throws `Error(input)` if there are more coefficients than rows.

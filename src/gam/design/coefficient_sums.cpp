@@ -32,24 +32,37 @@ struct BlockMap {
 
 }  // namespace
 
-Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
-  Matrix gram(design.coef_size, design.coef_size);
+PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& design,
+                                  const Algebra& algebra) {
+  PartedMatrix gram(design.coef_size, design.parted_coefficients());
+  gram.diagonal = gram.is_parted() ? raw_gram.diagonal : std::vector<double>();
+  std::vector<const CoefBlock*> blocks;  // but for the parted one, which is its raw columns
   std::vector<BlockMap> maps;
-  for (const CoefBlock& block : design.blocks) maps.emplace_back(block);
-  for (std::size_t i = 0; i < maps.size(); ++i) {
-    const CoefBlock& a = design.blocks[i];
-    for (std::size_t j = 0; j < maps.size(); ++j) {
-      const CoefBlock& b = design.blocks[j];
+  for (const CoefBlock& block : design.blocks) {
+    if (raw_gram.part().has(block.raw_begin)) continue;
+    blocks.push_back(&block);
+    maps.emplace_back(block);
+  }
+  for (std::size_t j = 0; j < maps.size(); ++j) {
+    const CoefBlock& b = *blocks[j];
+    const int raw_column = raw_gram.in_core(b.raw_begin);
+    const int column = gram.in_core(b.coef_begin);
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      const CoefBlock& a = *blocks[i];
       if (b.coef_begin > a.coef_begin) continue;
-      Matrix part = submatrix(raw_gram, a.raw_begin, a.raw_size, b.raw_begin, b.raw_size);
+      Matrix part =
+          submatrix(raw_gram.core, raw_gram.in_core(a.raw_begin), a.raw_size, raw_column, b.raw_size);
       part = maps[j].from_right(maps[i].from_left(std::move(part), algebra), algebra);
-      assign(gram, a.coef_begin, b.coef_begin, part);
-      assign(gram, b.coef_begin, a.coef_begin, transpose(part));
+      assign(gram.core, gram.in_core(a.coef_begin), column, part);
+      assign(gram.core, column, gram.in_core(a.coef_begin), transpose(part));
     }
+    if (!gram.is_parted()) continue;
+    Matrix beside = submatrix(raw_gram.border, 0, raw_gram.border.rows(), raw_column, b.raw_size);
+    assign(gram.border, 0, column, maps[j].from_right(std::move(beside), algebra));
   }
   // A block's product with itself is symmetric but for rounding.
-  for (int j = 0; j < gram.cols(); ++j) {
-    for (int i = 0; i < j; ++i) gram(j, i) = gram(i, j);
+  for (int j = 0; j < gram.core.cols(); ++j) {
+    for (int i = 0; i < j; ++i) gram.core(j, i) = gram.core(i, j);
   }
   return gram;
 }

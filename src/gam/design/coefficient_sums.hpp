@@ -3,7 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/linalg/algebra.hpp"
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
 #include <span>
 #include <vector>
@@ -14,8 +14,8 @@ namespace tessera::gam {
 // block diagonal, so each block is turned by itself.
 
 /// M' (R'WR) M for the raw columns R and weights W.
-[[nodiscard]] Matrix gram_in_coefficients(const Matrix& raw_gram, const Design& design,
-                                          const Algebra& algebra);
+[[nodiscard]] PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& design,
+                                                const Algebra& algebra);
 
 /// M' v.
 [[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw, const Design& design);

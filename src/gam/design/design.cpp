@@ -68,6 +68,12 @@ int Design::null_space() const {
   return size;
 }
 
+Part Design::parted_coefficients() const {
+  if (parted_columns.size == 0) return {};
+  const auto block = std::ranges::find(blocks, parted_columns.begin, &CoefBlock::raw_begin);
+  return block == blocks.end() ? Part{} : Part{block->coef_begin, block->coef_size};
+}
+
 std::vector<std::string> Design::coef_names() const {
   std::vector<std::string> names;
   names.reserve(at(coef_size));

@@ -3,6 +3,7 @@
 
 #include "gam/basis/component.hpp"
 #include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
 #include <array>
 #include <cstdint>
@@ -121,7 +122,12 @@ struct Design {
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
   /// What was left out, as other terms determine it: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
+  /// The raw columns of the random effect whose block of crossproducts and of the covariance is kept by its
+  /// diagonal alone; none: all are kept whole.
+  Part parted_columns;
 
+  /// The coefficients of `parted_columns`, of which they are the own.
+  [[nodiscard]] Part parted_coefficients() const;
   /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/design/coefficient_sums.hpp"
+#include "gam/linalg/border.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace tessera::gam {
@@ -70,10 +72,14 @@ void project_out(Matrix& rest, int pivot) {
 
 /// A design whose smooths have coefficients of two sorts: penalised ones, and behind them unpenalised ones.
 struct Separated {
+  struct Penalised {
+    int begin;
+    Matrix penalty;
+  };
   Design design;
-  std::vector<int> penalised;
-  std::vector<int> unpenalised;   ///< in the order of the blocks
-  std::vector<Matrix> penalties;  ///< of the penalised ones of each smooth
+  std::vector<int> penalised;    ///< but for those of the parted effect
+  std::vector<int> unpenalised;  ///< in the order of the blocks
+  std::vector<Penalised> penalties;
 };
 
 /// The sum of a smooth's penalties, each of unit norm, in coordinates in which the columns of `turn` are.
@@ -87,12 +93,17 @@ Matrix sum_of_unit_norms(const std::vector<Matrix>& penalties, const Matrix& tur
   return sum;
 }
 
+/// The diagonal of a multiple of the identity of unit norm.
+double unit_norm_ridge(int size) {
+  return 1 / std::sqrt(static_cast<double>(size));
+}
+
 /// Turns the block's coefficients, those that `penalty` sees first; returns what it is for these: of unit
 /// eigenvalues if it is one matrix, but for a random effect, which stays as it is.
 Matrix separate(CoefBlock& block, const Penalty& penalty) {
   if (penalty.is_ridge()) {
     Matrix unit_norm = identity(block.coef_size);
-    for (double& value : unit_norm.values()) value /= std::sqrt(static_cast<double>(block.coef_size));
+    for (double& value : unit_norm.values()) value *= unit_norm_ridge(block.coef_size);
     return unit_norm;
   }
   const int free = penalty.null_space.cols();
@@ -116,10 +127,11 @@ Matrix separate(CoefBlock& block, const Penalty& penalty) {
 Separated separated(const Design& design) {
   Separated out{design, {}, {}, {}};
   for (CoefBlock& block : out.design.blocks) {
+    if (design.parted_columns.has(block.raw_begin)) continue;
     int rank = 0;
     if (block.penalty) {
-      out.penalties.push_back(separate(block, *block.penalty));
-      rank = out.penalties.back().rows();
+      out.penalties.push_back({block.coef_begin, separate(block, *block.penalty)});
+      rank = out.penalties.back().penalty.rows();
     }
     for (int i = 0; i < block.coef_size; ++i)
       (i < rank ? out.penalised : out.unpenalised).push_back(block.coef_begin + i);
@@ -127,36 +139,50 @@ Separated separated(const Design& design) {
   return out;
 }
 
-/// Adds the penalties, which lie in the order of `penalised`, to X'WX.
-void add_penalties(Matrix& gram, const Separated& columns) {
-  std::size_t first = 0;
-  for (const Matrix& penalty : columns.penalties) {
-    if (penalty.rows() == 0) continue;
-    const int begin = columns.penalised[first];
+/// Adds the penalties to X'WX.
+void add_penalties(PartedMatrix& gram, const Separated& columns) {
+  for (const auto& [block_begin, penalty] : columns.penalties) {
+    const int begin = gram.in_core(block_begin);
     for (int c = 0; c < penalty.cols(); ++c) {
-      for (int r = 0; r < penalty.rows(); ++r) gram(begin + r, begin + c) += penalty(r, c);
+      for (int r = 0; r < penalty.rows(); ++r) gram.core(begin + r, begin + c) += penalty(r, c);
     }
-    first += at(penalty.rows());
   }
+  for (double& value : gram.diagonal) value += unit_norm_ridge(gram.part().size);
+}
+
+/// Takes the part out of the core, which what is left of the matrix is.
+Matrix core_without_part(PartedMatrix gram, const Algebra& algebra) {
+  if (!gram.is_parted()) return std::move(gram.core);
+  std::vector<double> inverse = gram.diagonal;
+  for (double& value : inverse) value = 1 / value;
+  const Matrix explained = Border(gram.border).weighted_square(inverse, algebra);
+  add_multiple(gram.core.values(), -1, explained.values());
+  return std::move(gram.core);
 }
 
 /// What X'WX and the penalties together leave of the unpenalised columns when all others have been taken out.
 /// X'WX has the weight of the square of its norm, and the penalties are those of unit norm, or of unit
 /// eigenvalues where a smooth has one.
-Matrix beside_penalties(const Matrix& raw_gram, const Design& design, const Algebra& algebra) {
-  const Separated columns = separated(design);
-  Matrix gram = gram_in_coefficients(raw_gram, columns.design, algebra);
+Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, const Algebra& algebra) {
+  Separated columns = separated(design);
+  PartedMatrix gram = gram_in_coefficients(raw_gram, columns.design, algebra);
   double trace = 0;
-  for (int i = 0; i < gram.rows(); ++i) trace += gram(i, i);
-  for (double& value : gram.values()) value /= trace;
+  for (int i = 0; i < gram.size(); ++i) trace += gram(i, i);
+  gram.for_each_array([&](std::span<double> values) {
+    for (double& value : values) value /= trace;
+  });
   add_penalties(gram, columns);
+  for (std::vector<int>* const list : {&columns.penalised, &columns.unpenalised}) {
+    for (int& index : *list) index = gram.in_core(index);
+  }
+  const Matrix core = core_without_part(std::move(gram), algebra);
 
-  Matrix rest = submatrix(gram, columns.unpenalised, columns.unpenalised);
+  Matrix rest = submatrix(core, columns.unpenalised, columns.unpenalised);
   if (columns.penalised.empty()) return rest;
-  const auto lower = cholesky(submatrix(gram, columns.penalised, columns.penalised));
+  const auto lower = cholesky(submatrix(core, columns.penalised, columns.penalised));
   if (!lower) return rest;
   const Matrix half =
-      triangular_solve(*lower, submatrix(gram, columns.penalised, columns.unpenalised), false);
+      triangular_solve(*lower, submatrix(core, columns.penalised, columns.unpenalised), false);
   const Matrix explained = algebra.multiply(transpose(half), half);
   for (std::size_t i = 0; i < rest.values().size(); ++i) rest.values()[i] -= explained.values()[i];
   return rest;
@@ -361,10 +387,10 @@ void replace_left_out(Design& design, std::span<const DeterminedColumn> columns)
 
 }  // namespace
 
-std::vector<DeterminedColumn> determined_columns(const Matrix& raw_gram, const Design& design,
+std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram, const Design& design,
                                                  const Algebra& algebra) {
   const Design unpenalised = unpenalised_part(design);
-  const Correlations columns = correlations(gram_in_coefficients(raw_gram, unpenalised, algebra));
+  const Correlations columns = correlations(gram_in_coefficients(raw_gram, unpenalised, algebra).core);
   if (const auto lower = cholesky(columns.matrix)) {
     bool independent = true;
     for (int i = 0; i < lower->rows(); ++i) {

@@ -3,7 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/linalg/algebra.hpp"
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
 #include <span>
 #include <string>
@@ -26,8 +26,8 @@ struct DeterminedColumn {
 /// those before it explain all but 1e-13 of its square. The intercept is taken first, then the other
 /// parametric columns, so that a smooth loses what a parametric column has. Pure. Cost: O(M_p^3), M_p
 /// unpenalised columns; where there are determined ones, that of a factorisation of X'WX.
-[[nodiscard]] std::vector<DeterminedColumn> determined_columns(const Matrix& raw_gram, const Design& design,
-                                                               const Algebra& algebra);
+[[nodiscard]] std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram,
+                                                               const Design& design, const Algebra& algebra);
 
 /// What is left out, for people: a column's name, or a smooth's label.
 [[nodiscard]] std::string name_of(const DeterminedColumn& column, const Design& design);

@@ -5,6 +5,7 @@
 #include "gam/basis/basis.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/reml/influence.hpp"
 
 #include <algorithm>
 #include <array>
@@ -376,20 +377,29 @@ CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component
 
 }  // namespace
 
-void CentredBy::turn(RemlFit& fit, Matrix& gram) const {
-  const int size = to_formula.rows();
-  const Matrix back = solve(to_formula, identity(size)).value();
-  const Matrix f = multiply(to_formula, multiply(multiply(fit.inverse, gram), back));
-  for (int i = 0; i < size; ++i) {
-    fit.edf[at(i)] = f(i, i);
-    double square = 0;
-    for (int k = 0; k < size; ++k) square += f(i, k) * f(k, i);
-    fit.edf1[at(i)] = 2 * f(i, i) - square;
-  }
-  fit.coef = multiply(to_formula, fit.coef);
-  fit.inverse = multiply(to_formula, multiply_nt(fit.inverse, to_formula));
+std::vector<double> CentredBy::coefficients_of_formula(std::span<const double> coef) const {
+  const auto own = coef.subspan(at(centred_part.begin), at(centred_part.size));
+  return with_part(multiply(to_formula, core_of(coef, centred_part)), own, formula_part);
+}
+
+void CentredBy::turn(RemlFit& fit, PartedMatrix& gram) const {
+  const Matrix back = solve(to_formula, identity(to_formula.rows())).value();
+  Influence f = influence(fit.inverse, gram, fit.part_ridge, HostAlgebra());
+  f.core = multiply(to_formula, multiply(f.core, back));
+  if (!f.through_part.empty()) f.through_part = multiply(to_formula, multiply(f.through_part, back));
+  fit.edf = f.edf(formula_part);
+  fit.edf1 = f.edf1(formula_part);
+  fit.coef = coefficients_of_formula(fit.coef);
   fit.score -= log_determinant;
-  gram = multiply_tn(back, multiply(gram, back));
+  const auto turn = [&](PartedMatrix& from, const Matrix& to) {
+    PartedMatrix out(from.size(), formula_part);
+    out.core = multiply(to, multiply_nt(from.core, to));
+    if (from.is_parted()) out.border = multiply_nt(from.border, to);
+    out.diagonal = std::move(from.diagonal);
+    from = std::move(out);
+  };
+  turn(fit.inverse, to_formula);
+  turn(gram, transpose(back));
 }
 
 std::optional<CentredBy> centre_by(const Design& design, const Standards& standards) {
@@ -405,14 +415,17 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
 
   CentredBy out;
   out.design = design;
-  out.to_formula = Matrix(design.coef_size, design.coef_size);
+  out.formula_part = design.parted_coefficients();
+  const int core_size = design.coef_size - out.formula_part.size;
+  out.to_formula = Matrix(core_size, core_size);
   Matrix& turn = out.to_formula;
   int column = 0;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     const CoefBlock& block = design.blocks[b];
+    if (out.formula_part.has(block.coef_begin)) continue;
     const auto found = exchanges.find(b);
     const Matrix part = found == exchanges.end() ? identity(block.coef_size) : found->second.kept;
-    assign(turn, block.coef_begin, column, part);
+    assign(turn, out.formula_part.in_core(block.coef_begin), column, part);
     column += part.cols();
     if (found != exchanges.end()) out.design.blocks[b] = reduced(block, found->second);
   }
@@ -428,17 +441,19 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
     const double shift = centred.factor * centred.centre;
     for (int j = 0; j < exchange.map.cols(); ++j, ++column) {
       for (int i = 0; i < block.coef_size; ++i)
-        turn(block.coef_begin + i, column) += unit * exchange.given(i, j);
+        turn(out.formula_part.in_core(block.coef_begin + i), column) += unit * exchange.given(i, j);
       for (std::size_t k = 0; k < exchange.others.size(); ++k) {
         const Function& other = exchange.others[k];
         const double weight = shift * exchange.in_others(static_cast<int>(k), j);
         for (std::size_t i = 0; i < other.direction.size(); ++i)
-          turn(other.coef_begin + static_cast<int>(i), column) -= weight * other.direction[i];
+          turn(out.formula_part.in_core(other.coef_begin) + static_cast<int>(i), column) -=
+              weight * other.direction[i];
       }
       out.log_determinant += std::log(unit);
     }
   }
   out.design.count_coefficients();
+  out.centred_part = out.design.parted_coefficients();
   return out;
 }
 

@@ -3,7 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/design/standardise.hpp"
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 #include "gam/reml/reml.hpp"
 
 #include <optional>
@@ -20,14 +20,18 @@ namespace tessera::gam {
 /// Such a design, and its way to the design that it was made from.
 struct CentredBy {
   Design design;
-  /// T: coefficients of the design before, by coefficients of this one. On what penalties see T is
-  /// orthogonal.
+  /// T: coefficients of the design before, by coefficients of this one, but for those of the parted random
+  /// effect, which are the same. On what penalties see T is orthogonal.
   Matrix to_formula;
   double log_determinant = 0;  ///< log|det T|
+  Part centred_part;           ///< the parted effect in this design,
+  Part formula_part;           ///< and in the one before
+
+  [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
 
   /// Turns a solution and its X'WX, both in coefficients of `design`. The edf of a term stays, as T mixes
   /// unpenalised functions alone. Cost: O(p^3).
-  void turn(RemlFit& fit, Matrix& gram) const;
+  void turn(RemlFit& fit, PartedMatrix& gram) const;
 };
 
 /// The centred design, with an unpenalised block at its end for each smooth that lost functions to it;

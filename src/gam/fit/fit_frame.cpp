@@ -77,7 +77,8 @@ class FitRun {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
     fit_.observer.now("finding knots and constraints");
     standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
-    const DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_);
+    const DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
+                                           fit_.options.largest_tested_effect);
     model_.design = draft.design;
     pass_.emplace(fit_.job, fit_.plan, rows_);
     RawMoments moments = pass_->moments();
@@ -98,7 +99,7 @@ class FitRun {
     if (centre_smooths()) sums = first_sums(fit_, *pass_, rows_, mean);
     return sums;
   }
-  void leave_out_determined(const Matrix& raw_gram) {
+  void leave_out_determined(const PartedMatrix& raw_gram) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
     model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram);
     const std::string list = text_of(model_.design.left_out);
@@ -153,22 +154,24 @@ class FitRun {
 
   void return_from_centred() {
     std::swap(model_.design, centred_->design);
-    model_.coef = multiply(centred_->to_formula, model_.coef);
+    model_.coef = centred_->coefficients_of_formula(model_.coef);
   }
 
   /// What rank 0 alone has of the model.
   void conclude(const WorkingSolver& solver) {
     if (!centred_) return conclude(solver.fit(), solver.gram());
     RemlFit fit = solver.fit();
-    Matrix gram = solver.gram();
+    PartedMatrix gram = solver.gram();
     centred_->turn(fit, gram);
     conclude(fit, gram);
   }
-  void conclude(const RemlFit& fit, const Matrix& gram) {
+  void conclude(const RemlFit& fit, const PartedMatrix& gram) {
     model_.reml = fit.score;
     model_.edf = fit.edf;
     model_.covariance = fit.inverse;
-    for (double& value : model_.covariance.values()) value *= fit.scale;
+    model_.covariance.for_each_array([&](std::span<double> values) {
+      for (double& value : values) value *= fit.scale;
+    });
     TermTests tests = test_terms(model_.design, fit, gram, !fit_.options.family.definition().scale_is_known(),
                                  model_.residual_df(), fit_.options.largest_tested_effect);
     model_.coefficient_tests = std::move(tests.coefficients);

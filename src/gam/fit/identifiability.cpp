@@ -105,7 +105,7 @@ Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design
   std::vector<std::vector<int>> dropped;
   together(job.comm(), [&] {
     if (job.comm().rank() != 0) return;
-    columns.gram = gram_in_coefficients(sums.gram, part, HostAlgebra(job.threads()));
+    columns.gram = gram_in_coefficients(sums.gram, part, HostAlgebra(job.threads())).core;
     columns.sums = to_coefficients(moments.column_sums, part);
     columns.rows = rows.frame->complete_rows;
     dropped = dependent_columns(part, nested_smooths(part), columns, has_constant(design));
@@ -170,7 +170,7 @@ void check_in_sample(const Workers& workers, const Frame& frame, const Design& d
 
 }  // namespace
 
-Design without_determined_columns(Job& job, const Rows& rows, Design design, const Matrix& raw_gram) {
+Design without_determined_columns(Job& job, const Rows& rows, Design design, const PartedMatrix& raw_gram) {
   std::vector<DeterminedColumn> columns;
   together(job.comm(), [&] {
     if (job.comm().rank() == 0) columns = determined_columns(raw_gram, design, HostAlgebra(job.threads()));

@@ -29,6 +29,6 @@ namespace tessera::gam {
 /// determined but for a remainder that is no rounding, and yet too small for X'WX.
 /// Cost: O(M_p^3), M_p unpenalised columns, and O(p^3) where one is left out.
 [[nodiscard]] Design without_determined_columns(Job& job, const Rows& rows, Design design,
-                                                const Matrix& raw_gram);
+                                                const PartedMatrix& raw_gram);
 
 }  // namespace tessera::gam

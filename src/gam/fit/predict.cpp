@@ -98,10 +98,13 @@ PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& 
   comm.broadcast(std::span<double>(predictive.coef), 0);
   if (with_covariance) {
     const auto size = static_cast<int>(predictive.coef.size());
-    if (predictive.covariance.empty()) predictive.covariance = Matrix(size, size);
-    comm.broadcast(predictive.covariance.values(), 0);
+    if (predictive.covariance.empty())
+      predictive.covariance = PartedMatrix(size, predictive.design.parted_coefficients());
+    predictive.covariance.for_each_array([&](std::span<double> values) {
+      if (!values.empty()) comm.broadcast(values, 0);
+    });
   } else {
-    predictive.covariance = Matrix();
+    predictive.covariance = PartedMatrix();
   }
   return predictive;
 }

@@ -20,7 +20,8 @@ constexpr double longest = 50;
 constexpr double ridge = 1e-12;
 
 /// What is to be added to the coefficients: the end of the shortest step that is foreseen.
-std::vector<double> foreseen_move(const Matrix& gram, const PastStep& now, std::span<const PastStep> past) {
+std::vector<double> foreseen_move(const PartedMatrix& gram, const PastStep& now,
+                                  std::span<const PastStep> past) {
   // Steps as linear in the coefficients: s - sum_i g_i (s - s_i) is shortest.
   const int count = static_cast<int>(past.size());
   std::vector<std::vector<double>> changes;
@@ -49,11 +50,11 @@ std::vector<double> foreseen_move(const Matrix& gram, const PastStep& now, std::
 
 }  // namespace
 
-double length(const Matrix& gram, std::span<const double> step) {
+double length(const PartedMatrix& gram, std::span<const double> step) {
   return std::sqrt(std::max(0.0, dot(step, multiply(gram, step))));
 }
 
-std::vector<double> mixed_end(const Matrix& gram, const PastStep& now, std::span<const PastStep> past) {
+std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now, std::span<const PastStep> past) {
   const double whole = length(gram, now.step);
   if (!past.empty() && whole > unforeseen * length(gram, past.back().step)) past = {};
   std::vector<double> move = foreseen_move(gram, now, past);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
 #include <cstddef>
 #include <span>
@@ -35,11 +35,11 @@ constexpr int first_mixed_where_separable = 40;
 constexpr std::size_t max_past_steps = 4;
 
 /// |s| with |s|^2 = s'X'WX s: the length of a step in the linear predictor.
-[[nodiscard]] double length(const Matrix& gram, std::span<const double> step);
+[[nodiscard]] double length(const PartedMatrix& gram, std::span<const double> step);
 
 /// Where `now` ends when mixed with `past`, the oldest first; half-way along it if there is none. Past steps
 /// are left out if this one is much longer than the last: they foresaw something else.
-[[nodiscard]] std::vector<double> mixed_end(const Matrix& gram, const PastStep& now,
+[[nodiscard]] std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now,
                                             std::span<const PastStep> past);
 
 }  // namespace tessera::gam

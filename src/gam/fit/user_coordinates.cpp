@@ -3,11 +3,13 @@
 
 #include "base/at.hpp"
 #include "gam/inference/term_tests.hpp"
+#include "gam/linalg/linalg.hpp"
 
 #include <tessera/error.hpp>
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -112,11 +114,10 @@ Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, 
     centring.values.push_back(model.coef[at(coefficient)]);
   }
   if (!model.covariance.empty()) {
-    centring.covariance = Matrix(model.covariance.rows(), static_cast<int>(mixed.size()));
-    for (int k = 0; k < centring.covariance.cols(); ++k) {
-      const auto from = model.covariance.column(centring.coefficients[at(k)]);
-      std::copy(from.begin(), from.end(), centring.covariance.column(k).begin());
-    }
+    centring.covariance = Matrix(model.covariance.size(), static_cast<int>(mixed.size()));
+    for (int k = 0; k < centring.covariance.cols(); ++k)
+      std::ranges::copy(model.covariance.row(centring.coefficients[at(k)]),
+                        centring.covariance.column(k).begin());
   }
   return centring;
 }
@@ -130,15 +131,14 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
     values.push_back(value);
   }
   for (std::size_t k = 0; k < mixed.size(); ++k) model.coef[at(mixed[k].first)] = values[k];
-  Matrix& covariance = model.covariance;
+  PartedMatrix& covariance = model.covariance;
   if (covariance.empty()) return;
   // A V, then (A V) A': of a symmetric matrix, rows are as good as columns.
-  Matrix columns(covariance.rows(), static_cast<int>(mixed.size()));
+  Matrix columns(covariance.size(), static_cast<int>(mixed.size()));
   for (std::size_t k = 0; k < mixed.size(); ++k) {
     const auto out = columns.column(static_cast<int>(k));
     for (const auto& [from, factor] : mixed[k].second) {
-      const auto column = covariance.column(from);
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] += factor * column[i];
+      add_multiple(out, factor, covariance.row(from));
     }
   }
   Matrix corner(static_cast<int>(mixed.size()), static_cast<int>(mixed.size()));
@@ -152,18 +152,17 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   }
   for (std::size_t k = 0; k < mixed.size(); ++k) {
     const int index = mixed[k].first;
-    for (int i = 0; i < covariance.rows(); ++i)
-      covariance(i, index) = covariance(index, i) = columns(i, static_cast<int>(k));
+    for (int i = 0; i < covariance.size(); ++i) covariance.set(i, index, columns(i, static_cast<int>(k)));
   }
   for (std::size_t k = 0; k < mixed.size(); ++k) {
     for (std::size_t m = 0; m < mixed.size(); ++m)
-      covariance(mixed[k].first, mixed[m].first) = corner(static_cast<int>(k), static_cast<int>(m));
+      covariance.set(mixed[k].first, mixed[m].first, corner(static_cast<int>(k), static_cast<int>(m)));
   }
 }
 
 /// `before`: the variances in the coordinates of the fit, which are no extreme numbers.
 void check_variances(const FittedModel& model, const std::vector<double>& before) {
-  for (int i = 0; i < model.covariance.rows(); ++i) {
+  for (int i = 0; i < model.covariance.size(); ++i) {
     const double variance = model.covariance(i, i);
     if (std::isfinite(variance) && (before[at(i)] == 0 || std::isnormal(variance))) continue;
     out_of_range("the variance of the coefficient " + model.design.coef_names()[at(i)]);
@@ -190,14 +189,14 @@ void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estim
   const std::vector<double> factors = column_factors(model.design, combinations);
   model.reml += reml_difference(model, factors, units);
   for (std::size_t i = 0; i < factors.size(); ++i) model.coef[i] *= factors[i] / units.response_factor;
-  Matrix& covariance = model.covariance;
+  PartedMatrix& covariance = model.covariance;
   std::vector<double> variances;
-  for (int j = 0; j < covariance.cols(); ++j) {
-    variances.push_back(covariance(j, j));
-    const double column = factors[at(j)] / units.response_factor;
-    for (int i = 0; i < covariance.rows(); ++i)
-      covariance(i, j) = covariance(i, j) * (factors[at(i)] / units.response_factor) * column;
+  std::vector<double> units_of_coef;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (!covariance.empty()) variances.push_back(covariance(static_cast<int>(i), static_cast<int>(i)));
+    units_of_coef.push_back(factors[i] / units.response_factor);
   }
+  if (!covariance.empty()) covariance.scale(units_of_coef);
   undo_scaling(model.design, model.log_sp, units.prior_factor);
 
   const auto mixed = mixed_rows(combinations, factors);

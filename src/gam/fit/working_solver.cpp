@@ -133,21 +133,24 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
     values.resize(size);
     comm.broadcast(std::span<double>(values), solver_);
   };
-  const auto bring_square = [&](Matrix& matrix) {
-    if (comm.rank() != solver_) matrix = Matrix(design_.coef_size, design_.coef_size);
-    comm.broadcast(matrix.values(), solver_);
+  const auto bring_matrix = [&](PartedMatrix& matrix) {
+    if (comm.rank() != solver_) matrix = PartedMatrix(design_.coef_size, design_.parted_coefficients());
+    matrix.for_each_array([&](std::span<double> values) {
+      if (!values.empty()) comm.broadcast(values, solver_);
+    });
   };
   const auto size = static_cast<std::size_t>(design_.coef_size);
   bring(fit_.log_sp, design_.penalty_count());
   bring(fit_.edf, size);
   bring(fit_.edf1, size);
-  bring_square(fit_.inverse);
-  bring_square(gram_);
-  std::array<double, 3> scalars{fit_.scale, fit_.score, fit_.penalised_deviance};
+  bring_matrix(fit_.inverse);
+  bring_matrix(gram_);
+  std::array<double, 4> scalars{fit_.scale, fit_.score, fit_.penalised_deviance, fit_.part_ridge};
   comm.broadcast(std::span<double>(scalars), solver_);
   fit_.scale = scalars[0];
   fit_.score = scalars[1];
   fit_.penalised_deviance = scalars[2];
+  fit_.part_ridge = scalars[3];
 }
 
 }  // namespace tessera::gam

@@ -56,7 +56,7 @@ class WorkingSolver {
   void bring_to_root(std::span<const double> coef);
   [[nodiscard]] const RemlFit& fit() const noexcept { return fit_; }
   /// X'WX of the last step, in coefficients.
-  [[nodiscard]] const Matrix& gram() const noexcept { return gram_; }
+  [[nodiscard]] const PartedMatrix& gram() const noexcept { return gram_; }
 
   /// Why large products are the host's although the job runs on devices; empty: they are not.
   [[nodiscard]] const std::string& no_device_algebra() const noexcept { return why_not_; }
@@ -72,7 +72,7 @@ class WorkingSolver {
   std::vector<BlockBasis> bases_;
   std::string why_not_;
   RemlFit fit_;
-  Matrix gram_;
+  PartedMatrix gram_;
 };
 
 }  // namespace tessera::gam

@@ -127,10 +127,12 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   return out;
 }
 
-/// Tests of terms that their penalty takes to zero: a zero variance component against its prediction.
+/// Tests of terms that their penalty takes to zero: a zero variance component against its prediction. Those
+/// of the core alone.
 class RandomEffectTest {
  public:
-  RandomEffectTest(const Design& design, const RemlFit& fit, const Matrix& gram) : fit_(fit), gram_(gram) {
+  RandomEffectTest(const Design& design, const RemlFit& fit, const PartedMatrix& gram)
+      : fit_(fit), gram_(gram) {
     std::size_t first_sp = 0;
     for (const CoefBlock& block : design.blocks) {
       if (!block.penalty) continue;
@@ -142,32 +144,20 @@ class RandomEffectTest {
   }
 
   [[nodiscard]] Outcome operator()(const CoefBlock& block, bool scale_estimated, double residual_df) const {
-    // Crossproduct with the other random effects as part of the noise. mgcv weights the rows by I + Z S^- Z',
-    // the covariance of that noise, not by its inverse; the same is done here for the same p-values.
-    Matrix noisy = gram_;
-    bool others = false;
-    std::vector<bool> random(at(gram_.rows()));
+    std::vector<const Smooth*> others;  // random effects
     for (const Smooth& smooth : smooths_) {
-      if (!is_random_effect(smooth.block->kind) || smooth.block == &block) continue;
-      others = true;
-      std::fill_n(random.begin() + smooth.block->coef_begin, smooth.block->coef_size, true);
-      const Matrix added = explained_by(smooth);
-      for (std::size_t i = 0; i < added.values().size(); ++i) noisy.values()[i] += added.values()[i];
+      if (is_random_effect(smooth.block->kind) && smooth.block != &block) others.push_back(&smooth);
     }
-
     // R'R of the block after all that is not random has been projected out, penalised: the inverse of the
     // block of the inverse.
-    const Matrix given = others ? projected_inverse(noisy, random, block)
-                                : submatrix(fit_.inverse, block.coef_begin, block.coef_size, block.coef_begin,
-                                            block.coef_size);
+    const Matrix given = others.empty() ? fit_.inverse.block(block.coef_begin, block.coef_size)
+                                        : projected_inverse(block, others);
     const Matrix lower = robust_cholesky(inverse_of(given));
-
-    const Matrix rows = submatrix(fit_.inverse, block.coef_begin, block.coef_size, 0, gram_.cols());
-    const Matrix frequentist = multiply(rows, multiply_nt(noisy, rows));
+    const Matrix noise = noise_of(block, others);
     const std::vector<double> b(fit_.coef.begin() + block.coef_begin,
                                 fit_.coef.begin() + block.coef_begin + block.coef_size);
     const std::vector<double> root = multiply_t(lower, b);
-    std::vector<double> weights = symmetric_eigen(multiply_tn(lower, multiply(frequentist, lower))).values;
+    std::vector<double> weights = symmetric_eigen(multiply_tn(lower, multiply(noise, lower))).values;
     Outcome out;
     out.statistic = dot(root, root) / fit_.scale;
     for (double& weight : weights) weight = std::max(0.0, weight);
@@ -196,45 +186,98 @@ class RandomEffectTest {
     }
   };
 
-  /// X'WX S^- X'WX with the rows and columns of the smooth between.
-  [[nodiscard]] Matrix explained_by(const Smooth& smooth) const {
-    const int begin = smooth.block->coef_begin;
-    const int size = smooth.block->coef_size;
-    if (smooth.block->penalty->is_ridge()) {
-      const std::vector<double> inverse(at(size), 1 / smooth.ridge());
-      return Border(gram_, begin, size).weighted_square(inverse, HostAlgebra());
-    }
-    const Matrix columns = submatrix(gram_, 0, gram_.rows(), begin, size);
-    return multiply(columns, multiply_nt(inverse_of(smooth.penalty()), columns));
+  // The other random effects are part of the noise. mgcv weights the rows by I + Z S^- Z', the covariance of
+  // that noise, not by its inverse; the same is done here for the same p-values. So the crossproduct with
+  // that noise is N = G + sum G S^- G, G = X'WX with the columns and rows of an effect where its S^- stands.
+
+  [[nodiscard]] bool is_parted(const Smooth& smooth) const {
+    return gram_.part().has(smooth.block->coef_begin);
   }
 
-  /// The block of the inverse of `noisy` + S over the coefficients that are not `random`.
-  [[nodiscard]] Matrix projected_inverse(Matrix noisy, const std::vector<bool>& random,
-                                         const CoefBlock& block) const {
+  /// G S^- G over the core.
+  [[nodiscard]] Matrix explained_by(const Smooth& smooth) const {
+    const int size = smooth.block->coef_size;
+    const auto columns = [&] {
+      return submatrix(gram_.core, 0, gram_.core.rows(), gram_.in_core(smooth.block->coef_begin), size);
+    };
+    if (smooth.block->penalty->is_ridge()) {
+      const std::vector<double> inverse(at(size), 1 / smooth.ridge());
+      const Border border(is_parted(smooth) ? gram_.border : transpose(columns()));
+      return border.weighted_square(inverse, HostAlgebra());
+    }
+    return multiply(columns(), multiply_nt(inverse_of(smooth.penalty()), columns()));
+  }
+
+  /// The block of the inverse of N + S over the coefficients that are not of the others.
+  [[nodiscard]] Matrix projected_inverse(const CoefBlock& block,
+                                         std::span<const Smooth* const> others) const {
+    Matrix sum = gram_.core;
+    std::vector<bool> left_out(at(sum.rows()));
+    for (const Smooth* const other : others) {
+      add_multiple(sum.values(), 1, explained_by(*other).values());
+      if (!is_parted(*other))
+        std::fill_n(left_out.begin() + gram_.in_core(other->block->coef_begin), other->block->coef_size,
+                    true);
+    }
     for (const Smooth& smooth : smooths_) {
-      const int begin = smooth.block->coef_begin;
-      const int size = smooth.block->coef_size;
-      if (smooth.block->penalty->is_ridge()) {
-        for (int i = begin; i < begin + size; ++i) noisy(i, i) += smooth.ridge();
-        continue;
-      }
-      const Matrix penalty = smooth.penalty();
-      for (int j = 0; j < size; ++j) {
-        for (int i = 0; i < size; ++i) noisy(begin + i, begin + j) += penalty(i, j);
-      }
+      if (!is_parted(smooth)) add_penalty(smooth, sum);
     }
     std::vector<int> kept;
     int begin = 0;
-    for (int i = 0; i < noisy.rows(); ++i) {
-      if (i == block.coef_begin) begin = static_cast<int>(kept.size());
-      if (!random[at(i)]) kept.push_back(i);
+    for (int i = 0; i < sum.rows(); ++i) {
+      if (i == gram_.in_core(block.coef_begin)) begin = static_cast<int>(kept.size());
+      if (!left_out[at(i)]) kept.push_back(i);
     }
-    return submatrix(inverse_of(submatrix(noisy, kept, kept)), begin, block.coef_size, begin,
-                     block.coef_size);
+    return submatrix(inverse_of(submatrix(sum, kept, kept)), begin, block.coef_size, begin, block.coef_size);
+  }
+
+  void add_penalty(const Smooth& smooth, Matrix& sum) const {
+    const int begin = gram_.in_core(smooth.block->coef_begin);
+    const int size = smooth.block->coef_size;
+    if (smooth.block->penalty->is_ridge()) {
+      for (int i = begin; i < begin + size; ++i) sum(i, i) += smooth.ridge();
+      return;
+    }
+    const Matrix penalty = smooth.penalty();
+    for (int j = 0; j < size; ++j) {
+      for (int i = 0; i < size; ++i) sum(begin + i, begin + j) += penalty(i, j);
+    }
+  }
+
+  /// R N R', R the block's rows of the inverse.
+  [[nodiscard]] Matrix noise_of(const CoefBlock& block, std::span<const Smooth* const> others) const {
+    const int begin = gram_.in_core(block.coef_begin);
+    const Matrix rows = transpose(submatrix(fit_.inverse.core, 0, gram_.core.rows(), begin, block.coef_size));
+    Matrix influence = multiply(rows, gram_.core);  // R G
+    Matrix of_part;                                 // and that of the part
+    Matrix noise;
+    if (gram_.is_parted()) {
+      const Matrix beside = submatrix(fit_.inverse.border, 0, gram_.border.rows(), begin, block.coef_size);
+      add_multiple(influence.values(), 1, multiply_tn(beside, gram_.border).values());
+      of_part = multiply(gram_.border, transpose(rows));
+      for (int j = 0; j < of_part.cols(); ++j) {
+        for (int i = 0; i < of_part.rows(); ++i) of_part(i, j) += gram_.diagonal[at(i)] * beside(i, j);
+      }
+      noise = multiply_tn(of_part, beside);
+      add_multiple(noise.values(), 1, multiply_nt(influence, rows).values());
+    } else {
+      noise = multiply_nt(influence, rows);
+    }
+    for (const Smooth* const other : others) {
+      const int size = other->block->coef_size;
+      const Matrix own = is_parted(*other) ? transpose(of_part)
+                                           : submatrix(influence, 0, block.coef_size,
+                                                       gram_.in_core(other->block->coef_begin), size);
+      const bool ridge = other->block->penalty->is_ridge();
+      const Matrix part =
+          ridge ? multiply_nt(own, own) : multiply(own, multiply_nt(inverse_of(other->penalty()), own));
+      add_multiple(noise.values(), ridge ? 1 / other->ridge() : 1, part.values());
+    }
+    return noise;
   }
 
   const RemlFit& fit_;
-  const Matrix& gram_;
+  const PartedMatrix& gram_;
   std::vector<Smooth> smooths_;
 };
 
@@ -261,7 +304,7 @@ bool is_left_untested(const CoefBlock& block, int largest_tested) {
   return has_random_effect_test(block) && block.coef_size > largest_tested;
 }
 
-TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gram, bool scale_estimated,
+TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatrix& gram, bool scale_estimated,
                      double residual_df, int largest_tested) {
   TermTests out;
   const RandomEffectTest test_random_effect(design, fit, gram);
@@ -283,12 +326,11 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gra
     } else if (has_random_effect_test(block)) {
       outcome = test_random_effect(block, scale_estimated, residual_df);
     } else {
-      Matrix covariance = submatrix(fit.inverse, begin, size, begin, size);
+      Matrix covariance = fit.inverse.block(begin, size);
       for (double& v : covariance.values()) v *= fit.scale;
       const std::span<const double> coef(fit.coef);
-      outcome = test_smooth(submatrix(gram, begin, size, begin, size), coef.subspan(at(begin), at(size)),
-                            covariance, std::min<double>(size, sum_over(fit.edf1, block)), scale_estimated,
-                            residual_df);
+      outcome = test_smooth(gram.block(begin, size), coef.subspan(at(begin), at(size)), covariance,
+                            std::min<double>(size, sum_over(fit.edf1, block)), scale_estimated, residual_df);
     }
     out.smooths.push_back(
         {block.label, sum_over(fit.edf, block), outcome.df,

@@ -3,7 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/inference/summary_rows.hpp"
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 #include "gam/reml/working_model.hpp"
 
 #include <limits>
@@ -38,7 +38,7 @@ struct TermTests {
 ///
 /// What its penalty can take to zero and has more than `largest_tested` coefficients is not tested: its
 /// statistic, reference df and p-value are NaN.
-[[nodiscard]] TermTests test_terms(const Design& design, const RemlFit& fit, const Matrix& gram,
+[[nodiscard]] TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatrix& gram,
                                    bool scale_estimated, double residual_df,
                                    int largest_tested = std::numeric_limits<int>::max());
 

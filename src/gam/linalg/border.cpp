@@ -7,28 +7,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 
 namespace tessera::gam {
 
 using base::at;
 
-namespace {
-
-std::vector<int> first_integers(int count) {
-  std::vector<int> integers(at(count));
-  std::iota(integers.begin(), integers.end(), 0);
-  return integers;
-}
-
-}  // namespace
-
-Border::Border(const Matrix& a, int row_begin, int rows, std::span<const int> columns,
-               const std::vector<bool>& turned)
-    : columns_(static_cast<int>(columns.size())) {
+Border::Border(const Matrix& a, const std::vector<bool>& turned) : columns_(a.cols()) {
+  const int rows = a.rows();
   std::vector<bool> dense;
   for (int j = 0; j < columns_; ++j) {
-    const auto zeros = std::ranges::count(a.column(columns[at(j)]).subspan(at(row_begin), at(rows)), 0.0);
+    const auto zeros = std::ranges::count(a.column(j), 0.0);
     dense.push_back((!turned.empty() && turned[at(j)]) || zeros < rows - rows / 4);
   }
   for (int j = 0; j < columns_; ++j) {
@@ -36,7 +24,7 @@ Border::Border(const Matrix& a, int row_begin, int rows, std::span<const int> co
   }
   dense_ = Matrix(static_cast<int>(dense_columns_.size()), rows);
   for (int k = 0; k < dense_.rows(); ++k) {
-    const auto from = a.column(columns[at(dense_columns_[at(k)])]).subspan(at(row_begin), at(rows));
+    const auto from = a.column(dense_columns_[at(k)]);
     for (int i = 0; i < rows; ++i) dense_(k, i) = from[at(i)];
   }
 
@@ -44,7 +32,7 @@ Border::Border(const Matrix& a, int row_begin, int rows, std::span<const int> co
   const auto for_each_value = [&](const auto& use) {
     for (int j = 0; j < columns_; ++j) {
       if (dense[at(j)]) continue;
-      const auto from = a.column(columns[at(j)]).subspan(at(row_begin), at(rows));
+      const auto from = a.column(j);
       for (std::size_t i = 0; i < from.size(); ++i) {
         if (from[i] != 0) use(i, j, from[i]);
       }
@@ -61,9 +49,6 @@ Border::Border(const Matrix& a, int row_begin, int rows, std::span<const int> co
     values_[next] = value;
   });
 }
-
-Border::Border(const Matrix& a, int row_begin, int rows)
-    : Border(a, row_begin, rows, first_integers(a.cols())) {}
 
 void Border::turn(int begin, const Matrix& u, const Algebra& algebra) {
   const auto first = std::ranges::lower_bound(dense_columns_, begin) - dense_columns_.begin();
@@ -90,6 +75,18 @@ std::vector<double> Border::transposed_times(std::span<const double> y) const {
     for (auto k = at(begins_[i]); k < at(begins_[i + 1]); ++k) product[at(places_[k])] += values_[k] * y[i];
   }
   return product;
+}
+
+std::vector<double> Border::times_rows(const Matrix& b) const {
+  std::vector<double> products(at(rows()));
+  for (int i = 0; i < rows(); ++i) {
+    const auto column = b.column(i);
+    double& sum = products[at(i)];
+    for (int k = 0; k < dense_.rows(); ++k) sum += dense_(k, i) * column[at(dense_columns_[at(k)])];
+    for (auto k = at(begins_[at(i)]); k < at(begins_[at(i) + 1]); ++k)
+      sum += values_[k] * column[at(places_[k])];
+  }
+  return products;
 }
 
 Matrix Border::weighted_square(std::span<const double> weights, const Algebra& algebra) const {

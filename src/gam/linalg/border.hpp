@@ -18,12 +18,9 @@ namespace tessera::gam {
 class Border {
  public:
   Border() = default;
-  /// A copy of `a`(rows from `row_begin` on, `columns`). A column is dense if a quarter of it is not zero, or
-  /// if its flag in `turned` says that it will be.
-  Border(const Matrix& a, int row_begin, int rows, std::span<const int> columns,
-         const std::vector<bool>& turned = {});
-  /// Of all columns.
-  Border(const Matrix& a, int row_begin, int rows);
+  /// A column of `a` is dense if a quarter of it is not zero, or if its flag in `turned` says that it will
+  /// be.
+  explicit Border(const Matrix& a, const std::vector<bool>& turned = {});
 
   [[nodiscard]] int rows() const noexcept { return dense_.cols(); }
   [[nodiscard]] int columns() const noexcept { return columns_; }
@@ -34,6 +31,8 @@ class Border {
   /// C x and C' y. Cost: O(nonzeros).
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const;
   [[nodiscard]] std::vector<double> transposed_times(std::span<const double> y) const;
+  /// Of each row c of C its product with the column of `b` (columns x rows) of the same number.
+  [[nodiscard]] std::vector<double> times_rows(const Matrix& b) const;
   /// C' diag(weights) C. Cost: of the dense columns that of their product, and O(nonzeros of a row) for each
   /// other nonzero of it.
   [[nodiscard]] Matrix weighted_square(std::span<const double> weights, const Algebra& algebra) const;

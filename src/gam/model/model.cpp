@@ -29,10 +29,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
-/// The versions that are read. Since 3 a covariance beside the file has a name of its own; other files are as
-/// they were, and remain so to programs before.
+/// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
+/// lack what a large random effect has off its diagonal; other files are as they were, and remain so to
+/// programs before.
 constexpr int oldest_version = 2;
-constexpr int newest_version = 3;
+constexpr int version_beside = 3;
+constexpr int newest_version = 4;
 
 /// Of a version 2.
 constexpr std::string_view plain_suffix = ".cov";
@@ -192,8 +194,15 @@ std::string checksum(const void* bytes, std::size_t count) {
 struct CovarianceSize {
   std::size_t coefficients = 0;
   std::size_t centred = 0;
+  Part part{};
 
   [[nodiscard]] std::size_t columns() const { return coefficients + centred; }
+  /// Of the arrays of a parted matrix, and of the centred columns.
+  [[nodiscard]] std::uint64_t numbers() const {
+    const auto own = static_cast<std::uint64_t>(part.size);
+    const std::uint64_t core = coefficients - own;
+    return core * core + own * core + own + std::uint64_t{coefficients} * centred;
+  }
 };
 
 /// The file of a covariance, whose size is what a fit would have written. The numbers are read later.
@@ -203,25 +212,24 @@ class CovarianceFile {
       : file_(std::filesystem::canonical(model).string() + suffix),  // beside the model, and no link to it
         size_(size) {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
-    const std::uint64_t numbers = std::uint64_t{size.coefficients} * size.columns();
+    const std::uint64_t numbers = size.numbers();
     if (bytes % sizeof(double) != 0 || bytes / sizeof(double) != numbers)
       refuse(file_.path(), fmt::format("has {} bytes where a covariance of {} coefficients has {} numbers",
                                        bytes, size.coefficients, numbers));
   }
 
-  [[nodiscard]] Matrix read(const std::string& expected) const {
-    Matrix columns(static_cast<int>(size_.coefficients), static_cast<int>(size_.columns()));
-    const std::size_t bytes = columns.values().size_bytes();
-    if (file_.read_at(0, {reinterpret_cast<char*>(columns.data()), bytes}) != bytes)
+  [[nodiscard]] std::vector<double> read(const std::string& expected) const {
+    std::vector<double> values(size_.numbers());
+    const std::size_t bytes = values.size() * sizeof(double);
+    if (file_.read_at(0, {reinterpret_cast<char*>(values.data()), bytes}) != bytes)
       refuse(file_.path(), "ended while it was read");
-    if (checksum(columns.data(), bytes) != expected)
+    if (checksum(values.data(), bytes) != expected)
       refuse(file_.path(), "is not the covariance of this model: fit the model again");
-    const auto values = columns.values();
     const auto bad = std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
     if (bad != values.end())
       refuse(file_.path(),
              fmt::format("is damaged: byte {}: is no finite number", 8 * (bad - values.begin())));
-    return columns;
+    return values;
   }
 
  private:
@@ -238,7 +246,12 @@ class StoredCovariance {
     if (const auto suffix = field.find("suffix")) {
       // Any other would lead to any file.
       if (!is_covariance_suffix(suffix->text())) suffix->refuse("is not as a fit names its covariance");
-      file_.emplace(path, suffix->text(), size);
+      if (const auto part = field.find("part")) {
+        const int count = static_cast<int>(size.coefficients);
+        size_.part.begin = part->at("begin").whole(0, count - 1);
+        size_.part.size = part->at("size").whole(1, count - size_.part.begin);
+      }
+      file_.emplace(path, suffix->text(), size_);
       return;
     }
     check(field.at("columns"), size.coefficients);
@@ -249,9 +262,17 @@ class StoredCovariance {
     const int size = static_cast<int>(size_.coefficients);
     const int centred = static_cast<int>(size_.centred);
     if (file_) {
-      const Matrix columns = file_->read(field_.at("crc32").text());
-      model.covariance = submatrix(columns, 0, size, 0, size);
-      model.centring.covariance = submatrix(columns, 0, size, size, centred);
+      if (size_.part.size > 0) set_part(model.design);
+      const std::vector<double> all = file_->read(field_.at("crc32").text());
+      auto next = all.begin();
+      const auto take = [&](std::span<double> values) {
+        std::copy_n(next, values.size(), values.begin());
+        next += std::ssize(values);
+      };
+      model.covariance = PartedMatrix(size, size_.part);
+      model.covariance.for_each_array(take);
+      model.centring.covariance = Matrix(size, centred);
+      take(model.centring.covariance.values());
       return;
     }
     model.covariance = columns_from(field_.at("columns"), size_.coefficients);
@@ -259,6 +280,13 @@ class StoredCovariance {
   }
 
  private:
+  void set_part(Design& design) const {
+    const auto block = std::ranges::find(design.blocks, size_.part.begin, &CoefBlock::coef_begin);
+    if (block == design.blocks.end() || block->coef_size != size_.part.size || !block->penalty ||
+        !block->penalty->is_ridge() || !block->has_identity_map())
+      field_.at("part").refuse("is not a random effect of the model");
+    design.parted_columns = {block->raw_begin, block->raw_size};
+  }
   void check(const JsonField& columns, std::size_t count) const {
     for (const JsonField& column : columns.elements(count))
       static_cast<void>(column.elements(size_.coefficients));
@@ -404,8 +432,8 @@ PredictiveModel FittedModel::predictive() const {
     out.coef[static_cast<std::size_t>(index)] = centring.values[k];
     if (covariance.empty()) continue;
     const auto column = centring.covariance.column(static_cast<int>(k));
-    for (int i = 0; i < covariance.rows(); ++i)
-      out.covariance(i, index) = out.covariance(index, i) = column[static_cast<std::size_t>(i)];
+    for (int i = 0; i < covariance.size(); ++i)
+      out.covariance.set(i, index, column[static_cast<std::size_t>(i)]);
   }
   return out;
 }
@@ -426,26 +454,36 @@ bool is_covariance_suffix(std::string_view text) {
 
 std::string save_model(const FittedModel& model, const std::string& path, int inline_limit) {
   Json json = to_json(model);
-  const Matrix& covariance = model.covariance;
+  const PartedMatrix& covariance = model.covariance;
   const Matrix& centred = model.centring.covariance;
   files::OutputFile file(path);
   std::optional<files::OutputFile> beside;
   std::string suffix;
-  if (covariance.rows() > inline_limit) {
-    Matrix columns(covariance.rows(), covariance.cols() + centred.cols());
-    std::copy(covariance.values().begin(), covariance.values().end(), columns.values().begin());
-    std::copy(centred.values().begin(), centred.values().end(),
-              columns.values().begin() + std::ssize(covariance.values()));
-    const std::string crc = checksum(columns.data(), columns.values().size_bytes());
+  if (covariance.size() > inline_limit || covariance.is_parted()) {
+    std::vector<double> all;
+    const auto append = [&](std::span<const double> values) {
+      all.insert(all.end(), values.begin(), values.end());
+    };
+    covariance.for_each_array(append);
+    append(centred.values());
+    const std::string crc = checksum(all.data(), all.size() * sizeof(double));
     suffix = fmt::format("{}-{}", plain_suffix, crc);
-    beside.emplace(file, suffix).write(columns.values());
-    json["version"] = newest_version;
+    beside.emplace(file, suffix).write(std::span<const double>(all));
+    json["version"] = version_beside;
     json["covariance"] = {{"suffix", suffix},
-                          {"rows", covariance.rows()},
+                          {"rows", covariance.size()},
                           {"layout", "little-endian float64, column by column"},
                           {"crc32", crc}};
+    if (covariance.is_parted()) {
+      json["version"] = newest_version;
+      json["covariance"]["layout"] =
+          "little-endian float64, column by column: without the part, the part by the others, the diagonal "
+          "of "
+          "the part";
+      json["covariance"]["part"] = {{"begin", covariance.part().begin}, {"size", covariance.part().size}};
+    }
   } else {
-    json["covariance"] = {{"rows", covariance.rows()}, {"columns", columns_json(covariance)}};
+    json["covariance"] = {{"rows", covariance.size()}, {"columns", columns_json(covariance.core)}};
     if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
   }
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.

@@ -4,7 +4,7 @@
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
 #include "gam/inference/summary_rows.hpp"
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 #include "gam/model/data_outline.hpp"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Centring {
 struct PredictiveModel {
   Design design;
   std::vector<double> coef;
-  Matrix covariance;
+  PartedMatrix covariance;
 };
 
 /// A fitted model: all that predicting, summarising and plotting need (`Model` is the public value). It does
@@ -46,7 +46,7 @@ struct FittedModel {
   std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
   Design design;
   std::vector<double> coef;
-  Matrix covariance;           ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
+  PartedMatrix covariance;     ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
   Centring centring;           ///< of the design's numbers
   std::vector<double> edf;     ///< of each coefficient
   std::vector<double> log_sp;  ///< of every penalty, in the order of the blocks

@@ -2,7 +2,12 @@
 // The public face of a model.
 #include "gam/model/model.hpp"
 
+#include <tessera/error.hpp>
 #include <tessera/gam/model.hpp>
+
+#include <fmt/core.h>
+
+#include <limits>
 
 namespace tessera::gam {
 
@@ -31,7 +36,18 @@ std::span<const double> Model::coefficients() const noexcept {
   return fitted_->coef;
 }
 std::span<const double> Model::covariance() const noexcept {
-  return fitted_->covariance.values();
+  return fitted_->covariance.is_parted() ? std::span<const double>() : fitted_->covariance.core.values();
+}
+double Model::covariance(int i, int j) const {
+  const PartedMatrix& covariance = fitted_->covariance;
+  for (const int index : {i, j}) {
+    if (index < 0 || index >= covariance.size())
+      throw Error(ErrorCode::usage,
+                  fmt::format("Model::covariance: no coefficient {} of {}", index, covariance.size()));
+  }
+  const Part part = covariance.part();
+  if (i != j && part.has(i) && part.has(j)) return std::numeric_limits<double>::quiet_NaN();
+  return covariance(i, j);
 }
 double Model::scale() const noexcept {
   return fitted_->scale;

@@ -5,6 +5,7 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/reml/dependent_columns.hpp"
+#include "gam/reml/influence.hpp"
 #include "gam/reml/scaled_penalty.hpp"
 
 #include <tessera/error.hpp>
@@ -24,13 +25,6 @@ namespace {
 constexpr int smallest_eliminated = 100;
 /// A profile decomposes a matrix of the rank of its penalty.
 constexpr int largest_profile = 1000;
-
-/// u' a u for a symmetric matrix whose rows and columns from `begin` on change basis.
-void turn_both(Matrix& a, int begin, const Matrix& u, const Algebra& algebra) {
-  if (u.empty()) return;
-  assign(a, 0, begin, algebra.multiply(submatrix(a, 0, a.rows(), begin, u.rows()), u));
-  assign(a, begin, 0, algebra.multiply(transpose(u), submatrix(a, begin, u.rows(), 0, a.cols())));
-}
 
 void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
   if (u.empty()) return;
@@ -71,7 +65,7 @@ Matrix within(Matrix a, Matrix r) {
 }
 
 /// The j-th penalty of the basis.
-double diagonal_mean_ratio(const Matrix& gram, const BlockBasis& basis, std::size_t j) {
+double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, std::size_t j) {
   double largest = 0;
   for (int i = 0; i < basis.size; ++i) largest = std::max(largest, basis.penalty->diagonal(j, i));
   double sum_gram = 0;
@@ -95,22 +89,14 @@ double smallest_sum_of_squares(const WorkingModel& model) {
 }
 
 /// The largest block that is worth eliminating, or null: diagonal in X'WX and in its penalty.
-const BlockBasis* block_to_eliminate(const Matrix& gram, const std::vector<BlockBasis>& bases) {
+const BlockBasis* block_to_eliminate(const PartedMatrix& gram, const std::vector<BlockBasis>& bases) {
+  if (gram.is_parted()) return &*std::ranges::find(bases, gram.part().begin, &BlockBasis::begin);
   const BlockBasis* largest = nullptr;
   for (const BlockBasis& basis : bases) {
     if (basis.size < smallest_eliminated || (largest != nullptr && basis.size <= largest->size)) continue;
-    if (basis.penalty->is_ridge() && is_diagonal(gram, basis.begin, basis.size)) largest = &basis;
+    if (basis.penalty->is_ridge() && is_diagonal(gram.core, basis.begin, basis.size)) largest = &basis;
   }
   return largest;
-}
-
-/// F = A^-1 X'WX, of which the diagonals of F and FF are degrees of freedom. X'WX, which is symmetric, is
-/// sparse where most coefficients are those of random effects.
-Matrix influence(const Matrix& inverse, const Matrix& gram, const Algebra& algebra) {
-  const auto values = gram.values();
-  const auto zeros = std::ranges::count(values, 0.0);
-  if (zeros < std::ssize(values) / 8 * 7) return algebra.multiply(inverse, gram);
-  return Border(gram, 0, gram.rows()).after(inverse, algebra);
 }
 
 }  // namespace
@@ -130,7 +116,7 @@ std::vector<double> RemlCriterion::Coordinates::times(std::span<const double> x)
 
 void RemlCriterion::Coordinates::turn(int begin, const Matrix& u, const Algebra& algebra) {
   if (u.empty()) return;
-  turn_both(core, begin - eliminated(), u, algebra);
+  gam::turn(core, begin - eliminated(), u, algebra);
   turn_vector(gradient, begin, u, true);
   turn_vector(base, begin, u, true);
   if (!diagonal.empty()) border.turn(begin - eliminated(), u, algebra);
@@ -176,7 +162,7 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
       bases_(bases),
       eliminated_(block_to_eliminate(model.gram, bases)),
       unpenalised_(design.null_space()) {
-  Matrix gram = model.gram;
+  PartedMatrix gram = model.gram;
   model_.gradient = model.gradient;
   model_.base = model.base;
   for (const BlockBasis& basis : bases_) {
@@ -185,7 +171,7 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
       default_start_.push_back(ratio > 0 ? std::log(ratio) : 0.0);
     }
     sp_count_ += basis.penalties();
-    turn_both(gram, basis.begin, basis.rotation, algebra);
+    gram.turn(basis.begin, basis.rotation, algebra);
     turn_vector(model_.gradient, basis.begin, basis.rotation, true);
     if (basis.inverse.empty())
       turn_vector(model_.base, basis.begin, basis.rotation, true);
@@ -204,25 +190,22 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
 }
 
 /// Takes the working model apart at the block that is eliminated.
-void RemlCriterion::split(Matrix gram) {
+void RemlCriterion::split(PartedMatrix gram) {
   if (eliminated_ == nullptr) {
-    model_.core = std::move(gram);
+    model_.core = std::move(gram.core);
     return;
   }
   const int begin = eliminated_->begin;
   const int size = eliminated_->size;
-  std::vector<int> core;
-  for (int i = 0; i < gram.rows(); ++i) {
-    if (i < begin || i >= begin + size) core.push_back(i);
-  }
   // What changes its basis from evaluation to evaluation.
-  std::vector<bool> turned(core.size());
+  std::vector<bool> turned(base::at(gram.size() - size));
   for (const BlockBasis& basis : bases_) {
     if (!basis.dense.empty()) std::fill_n(turned.begin() + place_of(basis) - size, basis.size, true);
   }
-  for (int i = begin; i < begin + size; ++i) model_.diagonal.push_back(gram(i, i));
-  model_.border = Border(gram, begin, size, core, turned);
-  model_.core = submatrix(gram, core, core);
+  if (!gram.is_parted()) gram = PartedMatrix(gram.core, {begin, size});
+  model_.border = Border(gram.border, turned);
+  model_.diagonal = std::move(gram.diagonal);
+  model_.core = std::move(gram.core);
   for (std::vector<double>* const x : {&model_.gradient, &model_.base})
     std::rotate(x->begin(), x->begin() + begin, x->begin() + begin + size);
 }
@@ -500,7 +483,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 
   fit.coef = at->coef;
   algebra_->go_on();
-  fit.inverse = whole_inverse(*at);
+  fit.inverse = working_.gram.is_parted() ? parted_inverse(*at) : PartedMatrix(whole_inverse(*at));
   if (eliminated_ != nullptr) {
     const auto own = fit.coef.begin() + eliminated_->size;
     std::rotate(fit.coef.begin(), own, own + eliminated_->begin);
@@ -508,17 +491,16 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   const auto restore = [&](int begin, const Matrix& u) {
     if (u.empty()) return;
     turn_vector(fit.coef, begin, u, false);
-    turn_both(fit.inverse, begin, transpose(u), *algebra_);
+    fit.inverse.turn(begin, transpose(u), *algebra_);
   };
   for (const auto& [begin, turn] : at->turns) restore(begin, turn);
   for (const BlockBasis& basis : bases_) restore(basis.begin, basis.rotation);
 
-  const Matrix f = influence(fit.inverse, working_.gram, *algebra_);
-  const Matrix f_transposed = transpose(f);
-  for (int i = 0; i < f.rows(); ++i) {
-    fit.edf.push_back(f(i, i));
-    fit.edf1.push_back(2 * f(i, i) - dot(f_transposed.column(i), f.column(i)));
-  }
+  if (working_.gram.is_parted())
+    fit.part_ridge = eliminated_->penalty->ridge * std::exp(log_sp[base::at(eliminated_->first_sp)]);
+  const Influence f = influence(fit.inverse, working_.gram, fit.part_ridge, *algebra_);
+  fit.edf = f.edf(working_.gram.part());
+  fit.edf1 = f.edf1(working_.gram.part());
   return fit;
 }
 
@@ -550,6 +532,22 @@ Matrix RemlCriterion::whole_inverse(const Factored& at) const {
   }
   assign(whole, begin, begin, own);
   return whole;
+}
+
+/// The same without what is off the diagonal of the eliminated block, which is not formed.
+PartedMatrix RemlCriterion::parted_inverse(const Factored& at) const {
+  PartedMatrix inverse(working_.gram.size(), working_.gram.part());
+  inverse.core = at.core_inverse();
+  const Border& border = coordinates_of(at).border;
+  const Matrix beside = border.after(inverse.core, *algebra_);  // V C'
+  for (int i = 0; i < beside.cols(); ++i) {
+    const double d = at.diagonal[base::at(i)];
+    for (int j = 0; j < beside.rows(); ++j) inverse.border(i, j) = -beside(j, i) / d;
+  }
+  const std::vector<double> forms = border.times_rows(beside);  // c' V c of each row c
+  for (std::size_t i = 0; i < forms.size(); ++i)
+    inverse.diagonal[i] = (1 + forms[i] / at.diagonal[i]) / at.diagonal[i];
+  return inverse;
 }
 
 bool RemlCriterion::has_profile(int coordinate) const {

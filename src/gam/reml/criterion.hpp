@@ -26,6 +26,7 @@ namespace tessera::gam {
 ///
 /// The coefficients of a large random effect have a diagonal block of X'WX + S. The largest such block is
 /// eliminated: what is factored and inverted is the Schur complement of it, over the other coefficients.
+/// Where X'WX has a part, that is the block.
 class RemlCriterion {
  public:
   struct Evaluation {
@@ -88,7 +89,7 @@ class RemlCriterion {
   };
   struct Factored;
 
-  void split(Matrix gram);
+  void split(PartedMatrix gram);
   /// Those of an evaluation, which are its own where penalties had to be graded.
   [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
   /// The place of a block's first coefficient among the coordinates.
@@ -97,6 +98,7 @@ class RemlCriterion {
   [[nodiscard]] RemlProfile profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
                                     int coordinate) const;
   [[nodiscard]] Matrix whole_inverse(const Factored& at) const;
+  [[nodiscard]] PartedMatrix parted_inverse(const Factored& at) const;
   [[nodiscard]] double scale_of(const Factored& at) const;
   [[nodiscard]] double value_of(const Factored& at, double log_det_penalty) const;
 

@@ -35,7 +35,7 @@ std::vector<Column> unpenalised_columns(const Design& design, const std::vector<
 }
 
 /// The columns' crossproduct with unit diagonal; a column of zeros stays zero.
-Matrix correlations(const Matrix& gram, const std::vector<Column>& columns) {
+Matrix correlations(const PartedMatrix& gram, const std::vector<Column>& columns) {
   std::vector<double> inverse_norms;
   for (const Column& column : columns) {
     const double square = gram(column.index, column.index);
@@ -85,7 +85,7 @@ std::string other_blocks_in(const Matrix& factor, std::span<const double> row,
 
 }  // namespace
 
-void refuse_dependent_columns(const Matrix& gram, const Design& design,
+void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
                               const std::vector<BlockBasis>& bases) {
   const std::vector<Column> columns = unpenalised_columns(design, bases);
   for (const Column& column : columns) {

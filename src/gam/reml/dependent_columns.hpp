@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 #include "gam/reml/penalty_basis.hpp"
 
 #include <vector>
@@ -15,6 +15,7 @@ namespace tessera::gam {
 /// `gram` is X'WX in the coordinates of `bases` (the bases of the design's penalised blocks, in order). A
 /// column counts as dependent if the columns before it explain all but 1e-13 of its square; R's `lm` takes
 /// 1e-14. Cost: O(M_p^3), M_p unpenalised columns.
-void refuse_dependent_columns(const Matrix& gram, const Design& design, const std::vector<BlockBasis>& bases);
+void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
+                              const std::vector<BlockBasis>& bases);
 
 }  // namespace tessera::gam

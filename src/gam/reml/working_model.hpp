@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@ namespace tessera::gam {
 /// The working linear model of one step, in coefficients: residuals r = z - X base with weights W.
 /// Written about `base` so that a residual sum of squares is not the difference of two large numbers.
 struct WorkingModel {
-  Matrix gram;                   ///< X'WX
+  PartedMatrix gram;             ///< X'WX
   std::vector<double> gradient;  ///< X'W r
   double residual = 0;           ///< r'W r
   std::vector<double> base;
@@ -24,7 +24,8 @@ struct RemlFit {
   std::vector<double> coef;
   double scale = 1;
   double score = 0;               ///< V at the optimum
-  Matrix inverse;                 ///< (X'WX + S)^-1; the posterior covariance is `scale` times this
+  PartedMatrix inverse;           ///< (X'WX + S)^-1; the posterior covariance is `scale` times this
+  double part_ridge = 0;          ///< S in the part of the inverse, if it has one
   std::vector<double> edf;        ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;       ///< diagonal of 2F - FF, for reference degrees of freedom
   double penalised_deviance = 0;  ///< weighted residual sum of squares plus b'Sb

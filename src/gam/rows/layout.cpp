@@ -103,7 +103,8 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
 
 }  // namespace
 
-RowLayout::RowLayout(const Design& design) : raw_size_(design.raw_size) {
+RowLayout::RowLayout(const Design& design)
+    : raw_size_(design.raw_size), parted_columns_(design.parted_columns) {
   const std::size_t count = design.terms.size();
 
   // Every pair of two terms, with what its column term leaves out. The term with fewer nonzeros is the row
@@ -328,15 +329,12 @@ RawSums RowLayout::sums(std::span<const double> reduced) const {
   sums.bad_rows = reduced[2];
   const auto gradient = reduced.subspan(scalar_count, at(raw_size_));
   sums.gradient.assign(gradient.begin(), gradient.end());
-  sums.gram = Matrix(raw_size_, raw_size_);
-  for_each_sum([&](std::int64_t sum, int i, int j) {
-    sums.gram(i, j) = reduced[at(sum)];
-    sums.gram(j, i) = reduced[at(sum)];
-  });
+  sums.gram = PartedMatrix(raw_size_, parted_columns_);
+  for_each_sum([&](std::int64_t sum, int i, int j) { sums.gram.set(i, j, reduced[at(sum)]); });
   return sums;
 }
 
-std::vector<double> RowLayout::packed(const Matrix& form) const {
+std::vector<double> RowLayout::packed(const PartedMatrix& form) const {
   std::vector<double> packed(at(width_));
   for_each_sum(
       [&](std::int64_t sum, int i, int j) { packed[at(sum)] = i == j ? form(i, i) : 2 * form(i, j); });

@@ -49,7 +49,7 @@ class RowLayout {
   [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
   /// A symmetric form over raw columns as it is applied to a row: the row's products, each times the number
   /// where a step adds it, sum up to r' form r. Where nothing is summed it is zero.
-  [[nodiscard]] std::vector<double> packed(const Matrix& form) const;
+  [[nodiscard]] std::vector<double> packed(const PartedMatrix& form) const;
 
   std::vector<double> numbers;
   std::vector<ComponentTable> components;
@@ -89,6 +89,7 @@ class RowLayout {
   std::vector<std::uint64_t> left_out_;
   std::vector<int> component_sizes_;
   int raw_size_ = 0;
+  Part parted_columns_;  ///< the design's
   int values_per_row_ = 0;
   std::int64_t width_ = scalar_count;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
 #include <limits>
 #include <vector>
@@ -17,8 +17,8 @@ struct Prediction {
 /// What rows are predicted from.
 struct Posterior {
   std::vector<double> coef;
-  Matrix covariance;      ///< of the coefficients; empty: no standard errors
-  bool response = false;  ///< predictions of the response's mean, not of the linear predictor
+  PartedMatrix covariance;  ///< of the coefficients; empty: no standard errors
+  bool response = false;    ///< predictions of the response's mean, not of the linear predictor
 };
 
 }  // namespace tessera::gam

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
 #include <vector>
 
@@ -9,7 +9,7 @@ namespace tessera::gam {
 
 /// What one pass gives, over all rows of the job, in raw columns.
 struct RawSums {
-  Matrix gram;                   ///< R'WR, raw x raw, both triangles
+  PartedMatrix gram;             ///< R'WR, raw x raw
   std::vector<double> gradient;  ///< R'W r, r the working residual
   double residual = 0;           ///< r'W r
   double deviance = 0;           ///< at the given coefficients

@@ -9,31 +9,43 @@
 namespace tessera::gam {
 namespace {
 
-/// M V M', block by block.
-Matrix raw_covariance(const Design& design, const Matrix& covariance) {
-  Matrix half(design.coef_size, design.raw_size);  // V M'
-  for (const CoefBlock& block : design.blocks) {
-    Matrix part = submatrix(covariance, 0, design.coef_size, block.coef_begin, block.coef_size);
+/// M V M', block by block. The part's M is the identity.
+PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance) {
+  PartedMatrix raw(design.raw_size, design.parted_columns);
+  raw.diagonal = covariance.diagonal;
+  const int core_size = covariance.core.rows();
+  Matrix half(core_size, raw.core.rows());  // V M'
+  const auto for_each_block = [&](const auto& use) {
+    for (const CoefBlock& block : design.blocks) {
+      if (!design.parted_columns.has(block.raw_begin))
+        use(block, covariance.in_core(block.coef_begin), raw.in_core(block.raw_begin));
+    }
+  };
+  const auto add_from_right = [](const Matrix& from, const CoefBlock& block, int coef_begin, int raw_begin,
+                                 Matrix& to) {
+    Matrix part = submatrix(from, 0, from.rows(), coef_begin, block.coef_size);
     if (!block.has_identity_map()) part = multiply_nt(part, block.map);
-    for (int j = 0; j < part.cols(); ++j) {
-      const auto to = half.column(block.raw_begin + j);
-      for (std::size_t i = 0; i < to.size(); ++i) to[i] += part.column(j)[i];
-    }
-  }
-  Matrix raw(design.raw_size, design.raw_size);
-  for (const CoefBlock& block : design.blocks) {
-    Matrix part = submatrix(half, block.coef_begin, block.coef_size, 0, design.raw_size);
+    for (int j = 0; j < part.cols(); ++j) add_multiple(to.column(raw_begin + j), 1, part.column(j));
+  };
+  for_each_block([&](const CoefBlock& block, int coef_begin, int raw_begin) {
+    add_from_right(covariance.core, block, coef_begin, raw_begin, half);
+    if (raw.is_parted()) add_from_right(covariance.border, block, coef_begin, raw_begin, raw.border);
+  });
+  for_each_block([&](const CoefBlock& block, int coef_begin, int raw_begin) {
+    Matrix part = submatrix(half, coef_begin, block.coef_size, 0, half.cols());
     if (!block.has_identity_map()) part = multiply(block.map, part);
-    for (int j = 0; j < part.cols(); ++j) {
-      for (int i = 0; i < part.rows(); ++i) raw(block.raw_begin + i, j) += part(i, j);
-    }
-  }
+    for (int j = 0; j < part.cols(); ++j)
+      add_multiple(raw.core.column(j).subspan(static_cast<std::size_t>(raw_begin),
+                                              static_cast<std::size_t>(part.rows())),
+                   1, part.column(j));
+  });
   return raw;
 }
 
 }  // namespace
 
-std::vector<double> variance_form(const Design& design, const RowLayout& layout, const Matrix& covariance) {
+std::vector<double> variance_form(const Design& design, const RowLayout& layout,
+                                  const PartedMatrix& covariance) {
   return layout.packed(raw_covariance(design, covariance));
 }
 

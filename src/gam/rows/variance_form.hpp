@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 #include "gam/rows/layout.hpp"
 
 #include <vector>
@@ -13,6 +13,6 @@ namespace tessera::gam {
 /// coefficients: C as `RowLayout::packed` has it. A row multiplies only what it has of r, 4 J (4 J + 1) / 2
 /// products for J splines, where a factor of V would take p^2. Cost: O(raw^2 k) for blocks of k coefficients.
 [[nodiscard]] std::vector<double> variance_form(const Design& design, const RowLayout& layout,
-                                                const Matrix& covariance);
+                                                const PartedMatrix& covariance);
 
 }  // namespace tessera::gam

@@ -28,7 +28,7 @@ std::vector<std::uint64_t> bits_of(const FittedModel& model) {
   numbers.insert(numbers.end(), {model.reml, model.edf_total, model.scale, model.deviance,
                                  model.null_deviance, model.aic, model.r_squared_adjusted});
   numbers.insert(numbers.end(), model.log_sp.begin(), model.log_sp.end());
-  numbers.insert(numbers.end(), model.covariance.values().begin(), model.covariance.values().end());
+  numbers.insert(numbers.end(), model.covariance.core.values().begin(), model.covariance.core.values().end());
   for (const auto* sample : {&model.outline.linear_predictor, &model.outline.deviance_residual}) {
     numbers.insert(numbers.end(), sample->begin(), sample->end());
   }

@@ -111,7 +111,7 @@ double log_det(const Matrix& a) {
 /// X'WX + S, and log|S|+ from eigenvalues of each block.
 std::pair<Matrix, double> penalised_gram(const WorkingModel& working, const Design& design,
                                          const std::vector<double>& log_sp) {
-  Matrix penalised = working.gram;
+  Matrix penalised = working.gram.core;
   double log_det_s = 0;
   std::size_t place = 0;
   for (const CoefBlock& block : design.blocks) {
@@ -220,7 +220,7 @@ TEST_P(OfModel, HasTheSolutionOfThePenalisedNormalEquations) {
   const Matrix lower = *cholesky(penalised_gram(working, model.design(), at).first);
   const std::vector<double> coef = cholesky_solve(lower, working.gradient);
   const Matrix inverse = cholesky_inverse(lower);
-  const Matrix f = multiply(inverse, working.gram);
+  const Matrix f = multiply(inverse, working.gram.core);
   const Matrix ff = multiply(f, f);
   for (int i = 0; i < inverse.rows(); ++i) {
     const auto place = static_cast<std::size_t>(i);

@@ -147,7 +147,7 @@ TEST(Prediction, OfANegativeVarianceHasNoError) {
   Model model = rows_test::make_model({.rows = 200, .seed = 35, .missing = false});
   rows_test::add_blocks(model);
   Posterior posterior = posterior_of(model, false);
-  for (double& value : posterior.covariance.values()) value *= -1e-18;
+  for (double& value : posterior.covariance.core.values()) value *= -1e-18;
   for (const Prediction& prediction : predict(model, posterior)) EXPECT_EQ(prediction.se, 0);
 }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/reml/influence.hpp"
+
+#include "base/at.hpp"
+#include "gam/linalg/border.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// a b, b symmetric and mostly zero where most coefficients are those of random effects.
+Matrix product(const Matrix& a, const Matrix& b, const Algebra& algebra) {
+  const auto values = b.values();
+  const auto zeros = std::ranges::count(values, 0.0);
+  if (zeros < std::ssize(values) / 8 * 7) return algebra.multiply(a, b);
+  return Border(b).after(a, algebra);
+}
+
+Matrix sum_of(Matrix a, double factor, const Matrix& b) {
+  add_multiple(a.values(), factor, b.values());
+  return a;
+}
+
+}  // namespace
+
+// With D = G + s the part of A, G that of X'WX, C beside it and B the core, and V the core of the inverse,
+// the block of which beside it is -V C' D^-1:
+//   F of the core      V (B - C' D^-1 C)
+//   F beside it        s V C' D^-1  and  D^-1 C (I - F of the core)
+//   F of the part      1 where D^-1 (G - s D^-1 C V C') is, which is -s D^-1 C V C' D^-1 off the diagonal,
+// so that with U = s C' D^-2 C the core of FF gets V U (I - F of the core), and the diagonal of FF in the
+// part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c, with k = c' V c.
+Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, double ridge,
+                    const Algebra& algebra) {
+  const Matrix& v = inverse.core;
+  if (!gram.is_parted()) return {product(v, gram.core, algebra), {}, {}, {}};
+  std::vector<double> reciprocal;
+  std::vector<double> weights;
+  for (const double g : gram.diagonal) {
+    const double d = g + ridge;
+    reciprocal.push_back(1 / d);
+    weights.push_back(ridge / (d * d));
+  }
+  const Border border(gram.border);
+  const Matrix own = sum_of(gram.core, -1, border.weighted_square(reciprocal, algebra));
+  Influence out{algebra.multiply(v, own), {}, {}, {}};
+  const Matrix vu = algebra.multiply(v, border.weighted_square(weights, algebra));
+  out.through_part = sum_of(vu, -1, algebra.multiply(vu, out.core));
+  const Matrix vuv = algebra.multiply(vu, v);
+  const Matrix rest = sum_of(sum_of(v, -1, algebra.multiply(out.core, v)), 1, vuv);
+  const std::vector<double> k = border.times_rows(border.after(v, algebra));
+  const std::vector<double> squares = border.times_rows(border.after(rest, algebra));
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    const double share = gram.diagonal[i] * reciprocal[i];
+    out.part.push_back(share - weights[i] * k[i]);
+    out.part_square.push_back(share * share - 2 * share * weights[i] * k[i] + weights[i] * squares[i]);
+  }
+  return out;
+}
+
+std::vector<double> Influence::edf(Part place) const {
+  std::vector<double> of_core;
+  of_core.reserve(at(core.rows()));
+  for (int i = 0; i < core.rows(); ++i) of_core.push_back(core(i, i));
+  return with_part(std::move(of_core), part, place);
+}
+
+std::vector<double> Influence::edf1(Part place) const {
+  const Matrix transposed = transpose(core);
+  std::vector<double> of_core;
+  of_core.reserve(at(core.rows()));
+  for (int i = 0; i < core.rows(); ++i) {
+    const double beyond = through_part.empty() ? 0 : through_part(i, i);
+    of_core.push_back(2 * core(i, i) - dot(transposed.column(i), core.column(i)) - beyond);
+  }
+  std::vector<double> of_part;
+  of_part.reserve(part.size());
+  for (std::size_t i = 0; i < part.size(); ++i) of_part.push_back(2 * part[i] - part_square[i]);
+  return with_part(std::move(of_core), of_part, place);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/algebra.hpp"
+#include "gam/linalg/parted_matrix.hpp"
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// F = A^-1 X'WX, A = X'WX + S, of which the diagonals of F and of FF are degrees of freedom. Of a part, the
+/// blocks of F beside its own and the core's are not formed.
+struct Influence {
+  Matrix core;                      ///< of F
+  Matrix through_part;              ///< the core of FF less FF of the core; empty: zero
+  std::vector<double> part;         ///< the diagonal of F in the part
+  std::vector<double> part_square;  ///< that of FF
+
+  /// The diagonals of F and of 2F - FF, of all coefficients.
+  [[nodiscard]] std::vector<double> edf(Part place) const;
+  [[nodiscard]] std::vector<double> edf1(Part place) const;
+};
+
+/// `inverse` is A^-1, and `ridge` the diagonal of S in the part. Cost: O(q^3) of a core of q coefficients,
+/// less where most of X'WX is zero, and O(q^2) for each coefficient of the part that meets all of them.
+[[nodiscard]] Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, double ridge,
+                                  const Algebra& algebra);
+
+}  // namespace tessera::gam

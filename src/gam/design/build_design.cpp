@@ -122,13 +122,13 @@ class Drafter {
     const bool interaction = !spec.tensor && margins.size() > 1;
     // Of a random effect of combinations the first variable is fastest, as in R's a:b.
     if (interaction) std::reverse(margins.begin(), margins.end());
+    const bool random = !spec.tensor && std::ranges::all_of(margins, &Basis::is_identity);
     std::int64_t size = 1;
     for (const Basis& margin : margins) {
       size *= margin.size();
-      check_coefficients(size, spec.label);
+      check_coefficients(size, spec.label, random ? largest_parted_effect : largest_dense_term);
     }
     const double row_sum = largest_row_sum(workers_, frame_, margins);
-    const bool random = !spec.tensor && std::ranges::all_of(margins, &Basis::is_identity);
     DraftBlock draft = draft_of(spec, random ? random_effect(margins.size(), static_cast<int>(size), row_sum)
                                              : combine(margins, spec.tensor, row_sum));
 
@@ -252,6 +252,11 @@ class Drafter {
       if (block.penalty && block.penalty->is_ridge() &&
           block.raw_size > std::max(largest_whole_effect_, parted.size))
         parted = {block.raw_begin, block.raw_size};
+    }
+    for (const DraftBlock& draft : draft_.blocks) {
+      const CoefBlock& block = draft.block;
+      if (block.raw_begin != parted.begin && block.penalty && block.penalty->is_ridge())
+        check_coefficients(block.raw_size, block.label);
     }
   }
 

@@ -180,8 +180,7 @@ void name_smooth(CoefBlock& block) {
   }
 }
 
-void check_coefficients(std::int64_t count, const std::string& label) {
-  constexpr std::int64_t most = 20000;
+void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most) {
   if (count > most) {
     throw Error(ErrorCode::input, fmt::format("{} has {} coefficients, more than the {} that can be fitted",
                                               label, count, most));

@@ -68,7 +68,7 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   data.k = spec.k;
   data.order = spec.order;
   if (kind.random_effect) {
-    check_coefficients(static_cast<std::int64_t>(variable.levels.size()), label);
+    check_coefficients(static_cast<std::int64_t>(variable.levels.size()), label, largest_parted_effect);
     data.factor = variable.factor;
     data.levels = static_cast<int>(variable.levels.size());
     Basis basis = kind.make(data);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -79,7 +80,7 @@ class Measure {
       check_coefficients(size, term.label);
       components.insert(components.begin(), std::move(margin.component));
     }
-    take({1, size, size, 0, true}, std::move(components));
+    take({1, size, size, 0, true, false}, std::move(components));
   }
 
   void add(const SmoothSpec& spec) {
@@ -87,11 +88,12 @@ class Measure {
     block.penalties = spec.tensor ? static_cast<std::int64_t>(spec.margins.size()) : 1;
     block.sparse = std::all_of(spec.margins.begin(), spec.margins.end(),
                                [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
+    block.ridge = block.sparse && !spec.tensor;
     std::vector<Component> components;
     for (const MarginSpec& one : spec.margins) {
       MarginSize margin = margin_of(one, frame_);
       block.coef *= margin.coef;
-      check_coefficients(block.coef, spec.label);
+      check_coefficients(block.coef, spec.label, block.ridge ? largest_parted_effect : largest_dense_term);
       block.raw *= margin.component.raw_size();
       components.push_back(std::move(margin.component));
     }
@@ -106,10 +108,18 @@ class Measure {
       components.insert(components.begin(), std::move(by.component));
     }
     if (constrained) --block.coef;
+    if (block.ridge) effects_.insert(effects_.end(), block.count > 1 ? 2 : 1, {block.coef, spec.label});
     take(block, std::move(components));
   }
 
-  [[nodiscard]] ModelSize size() {
+  [[nodiscard]] ModelSize size(std::int64_t largest_whole_effect) {
+    std::ranges::stable_sort(effects_, std::ranges::greater(), &std::pair<std::int64_t, std::string>::first);
+    for (const auto& [count, label] : effects_) {
+      if (size_.parted == 0 && count > largest_whole_effect)
+        size_.parted = count;
+      else
+        check_coefficients(count, label);
+    }
     size_.raw = design_.raw_size;
     size_.width = static_cast<std::int64_t>(RowLayout(design_).width(PassKind::step));
     return std::move(size_);
@@ -125,6 +135,7 @@ class Measure {
   const Frame& frame_;
   Design design_;  ///< of raw columns alone
   ModelSize size_;
+  std::vector<std::pair<std::int64_t, std::string>> effects_;  ///< random ones: coefficients and label
 };
 
 /// Sums over the blocks, in doubles.
@@ -141,22 +152,27 @@ struct Totals {
 
 Totals totals_of(const ModelSize& size) {
   Totals all;
-  const auto p = static_cast<double>(size.coef);
+  const auto core = static_cast<double>(size.coef - size.parted);
   for (const ModelSize::Blocks& one : size.blocks) {
     const auto count = static_cast<double>(one.count);
     const auto coef = static_cast<double>(one.coef);
     const auto penalties = static_cast<double>(one.penalties);
     const double map = static_cast<double>(one.raw) * coef;
     const double squares = penalties * coef * coef;
+    // Of each coefficient its name and its diagonals, and what these are in the model's file.
+    all.design += count * 16 * coef;
+    all.written += count * 16 * coef;
+    if (one.ridge && one.coef == size.parted) continue;
+    all.products += count * penalties * core * coef;
+    all.largest_coef = std::max(all.largest_coef, coef);
+    all.largest_raw = std::max(all.largest_raw, static_cast<double>(one.raw));
+    if (one.ridge) continue;
     // Several penalties have common eigenvectors beside them.
     all.design += count * (map + squares + (one.penalties > 1 ? coef * coef : 0));
     if (!one.sparse) all.written += count * (map + squares);
     // A diagonal penalty is kept as such, and so are those of one smooth in their own basis.
     if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));
-    all.products += count * penalties * p * coef;
     all.largest_map = std::max(all.largest_map, map);
-    all.largest_coef = std::max(all.largest_coef, coef);
-    all.largest_raw = std::max(all.largest_raw, static_cast<double>(one.raw));
     if (one.penalties > 1) all.max_penalties = std::max(all.max_penalties, penalties * coef * coef);
   }
   return all;
@@ -180,21 +196,26 @@ const Part& largest_part(const FitMemory& memory) {
 
 }  // namespace
 
-ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame) {
+ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::int64_t largest_whole_effect) {
   Measure measure(frame);
   if (formula.intercept) measure.take({}, {});
   for (const ParametricTerm& term : formula.parametric) measure.add(term);
   for (const SmoothSpec& spec : formula.smooths) measure.add(spec);
-  return measure.size();
+  return measure.size(largest_whole_effect);
 }
 
 FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves) {
   const Totals all = totals_of(size);
-  const auto p = static_cast<double>(size.coef);
-  const auto raw = static_cast<double>(size.raw);
+  // Core, border and diagonal of a square.
+  const auto parted = static_cast<double>(size.parted);
+  const auto square = [&](std::int64_t rows) {
+    const double core = static_cast<double>(rows) - parted;
+    return core * core + parted * (core + 1);
+  };
+  const double matrix = square(size.coef);
   const auto width = static_cast<double>(size.width);
   const double block = all.largest_coef * all.largest_coef;
-  const double gram = raw * raw;  // R'WR
+  const double gram = square(size.raw);  // R'WR
 
   FitMemory memory;
   // The draft, the design, and of one block what its constraint and its products with it take.
@@ -205,16 +226,16 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves) {
   if (!solves) return memory;
   // Of two blocks their part of R'WR, and what it is on the way.
   memory.mapping =
-      bytes_of(all.design + gram + p * p + all.largest_raw * all.largest_raw + 2 * all.largest_map);
+      bytes_of(all.design + gram + matrix + all.largest_raw * all.largest_raw + 2 * all.largest_map);
   // X'WX three times; in an evaluation its sum with the penalties, the factor, the inverse, and on the way to
   // each one more; graded penalties, and a decomposition of the largest block.
-  memory.search = bytes_of(all.design + gram + 7 * p * p + all.bases + all.products + 2 * all.max_penalties +
+  memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
                            (all.max_penalties > 0 ? 6 * block : 3 * block));
   // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
-  memory.results = bytes_of(2 * all.design + 8 * p * p + 5 * block);
+  memory.results = bytes_of(2 * all.design + 8 * matrix + 5 * block);
   // A number is a value of 16 bytes in the document, whose arrays double as they grow, and some 22 characters
   // of a text that does: 116 bytes when the text has just grown.
-  memory.writing = bytes_of(all.design + 4 * p * p + 14.5 * all.written);
+  memory.writing = bytes_of(all.design + 4 * matrix + 14.5 * all.written);
   return memory;
 }
 
@@ -234,7 +255,7 @@ std::string to_string(const FitMemory& memory, const ModelSize& size) {
 void require_memory(const FitContext& fit, const Frame& frame) {
   Job& job = fit.job;
   ModelSize size;
-  together(job.comm(), [&] { size = size_of_model(fit.formula, frame); });
+  together(job.comm(), [&] { size = size_of_model(fit.formula, frame, fit.options.largest_tested_effect); });
   const bool on_devices = fit.plan.on_devices() && !job.on_host();
   // Where the model is solved, and rank 0, which gets the solution.
   const Plan unit = job.plan(1);

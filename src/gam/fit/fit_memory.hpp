@@ -26,16 +26,20 @@ struct ModelSize {
     std::int64_t coef = 1;  ///< coefficients of each
     std::int64_t penalties = 0;
     bool sparse = false;  ///< its map and penalties have few numbers that are not zero
+    bool ridge = false;   ///< a random effect's, of which map and penalty take nothing
   };
   std::vector<Blocks> blocks;
   std::int64_t raw = 0;    ///< columns of R
   std::int64_t coef = 0;   ///< p
   std::int64_t width = 0;  ///< numbers that a pass over the rows sums
+  /// Coefficients of the random effect that is kept by its diagonal (`Design::parted_columns`).
+  std::int64_t parted = 0;
 };
 
 /// Throws `Error(input)` as the design of the model does, for a term of too many coefficients or columns.
-/// Pure.
-[[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame);
+/// `largest_whole_effect` as there. Pure.
+[[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame,
+                                      std::int64_t largest_whole_effect);
 
 /// Bytes that a rank has at once at most, in each part of a fit.
 struct FitMemory {

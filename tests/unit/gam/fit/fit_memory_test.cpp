@@ -41,9 +41,10 @@ Frame frame_with_levels(int levels) {
   return frame;
 }
 
+constexpr int whole_effect = 1000;
 constexpr double gib = 1 << 30;
 double max_gib(const std::string& formula, int levels) {
-  const ModelSize size = size_of_model(parse_terms(formula), frame_with_levels(levels));
+  const ModelSize size = size_of_model(parse_terms(formula), frame_with_levels(levels), whole_effect);
   return static_cast<double>(memory_of_fit(size, 1, true).most()) / gib;
 }
 
@@ -58,14 +59,14 @@ TEST(FitMemory, HasTheSizesOfTheDesign) {
         "y ~ x + te(x, z, by=h, k=4) + s(f, w, bs=\"re\")", "y ~ s(x, by=w, bs=\"cr\", k=5)"}) {
     SCOPED_TRACE(formula);
     const Design design = design_of(*comm, formula, frame);
-    const ModelSize size = size_of_model(parse_terms(formula), frame);
+    const ModelSize size = size_of_model(parse_terms(formula), frame, whole_effect);
     EXPECT_EQ(size.raw, design.raw_size);
     EXPECT_EQ(size.coef, design.coef_size);
     EXPECT_EQ(size.width, static_cast<std::int64_t>(RowLayout(design).width(PassKind::step)));
   }
   // Contrasts leave one level of each factor out.
   const Design design = design_of(*comm, "y ~ f*h + f:x", frame);
-  const ModelSize size = size_of_model(parse_terms("y ~ f*h + f:x"), frame);
+  const ModelSize size = size_of_model(parse_terms("y ~ f*h + f:x"), frame, whole_effect);
   EXPECT_EQ(size.raw, design.raw_size);
   EXPECT_GE(size.coef, design.coef_size);
   EXPECT_EQ(size.width, static_cast<std::int64_t>(RowLayout(design).width(PassKind::step)));
@@ -77,16 +78,18 @@ TEST(FitMemory, CountsWhatALargeModelTakes) {
   // 15,625 coefficients: seven squares of theirs, and that of eight times as many columns.
   EXPECT_GT(max_gib("y ~ te(x, z, w, k=25)", 2), 7 * 8.0 * 15624 * 15624 / gib);
   EXPECT_LT(max_gib("y ~ x + g", 10), 0.02);
+  // One of 90,000 levels has its diagonal, and a row for each beside the others' columns.
+  EXPECT_LT(max_gib("y ~ s(x, bs=\"ps\", k=20) + s(g, bs=\"re\")", 90000), 1.0);
   // Every thread has sums of its own; ranks that do not solve the model have no coefficients.
   const ModelSize size =
-      size_of_model(parse_terms("y ~ s(x, by=g, bs=\"ps\", k=40)"), frame_with_levels(300));
+      size_of_model(parse_terms("y ~ s(x, by=g, bs=\"ps\", k=40)"), frame_with_levels(300), whole_effect);
   EXPECT_EQ(memory_of_fit(size, 64, true).sums - memory_of_fit(size, 1, true).sums, 63 * 48 * size.width);
   EXPECT_LT(memory_of_fit(size, 1, false).most(), memory_of_fit(size, 1, true).most());
   EXPECT_EQ(memory_of_fit(size, 1, false).search, 0);
 }
 
 TEST(FitMemory, SaysWhatItIsFor) {
-  const ModelSize size = size_of_model(parse_terms("y ~ te(x, z, k=32)"), frame_with_levels(2));
+  const ModelSize size = size_of_model(parse_terms("y ~ te(x, z, k=32)"), frame_with_levels(2), whole_effect);
   const std::string text = to_string(memory_of_fit(size, 1, true), size);
   EXPECT_TRUE(text.starts_with("memory: 0.7")) << text;
   EXPECT_TRUE(
@@ -98,7 +101,7 @@ TEST(FitMemory, SaysWhatItIsFor) {
 TEST(FitMemory, RefusesWhatHasNoSize) {
   const auto fault = [](const std::string& formula) -> std::string {
     try {
-      static_cast<void>(size_of_model(parse_terms(formula), frame_with_levels(90000)));
+      static_cast<void>(size_of_model(parse_terms(formula), frame_with_levels(90000), whole_effect));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::input);
       return error.what();
@@ -110,6 +113,9 @@ TEST(FitMemory, RefusesWhatHasNoSize) {
   EXPECT_EQ(fault("y ~ te(x, z, w, k=99999)"),
             "te(x,z,w) has 99999 coefficients, more than the 20000 that can be fitted");
   EXPECT_EQ(fault("y ~ s(x, by=g, bs=\"ps\", k=20000)"), "none");
+  EXPECT_EQ(fault("y ~ s(g, bs=\"re\")"), "none");
+  EXPECT_EQ(fault("y ~ s(g, bs=\"re\") + s(g, x, bs=\"re\")"),
+            "s(g,x) has 90000 coefficients, more than the 20000 that can be fitted");
   EXPECT_EQ(fault("y ~ s(x, by=g, bs=\"cr\", k=20000)"),
             "the model has more than 2^31 - 1 columns: reduce k, or a factor's levels");
 }

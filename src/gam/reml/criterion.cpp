@@ -34,7 +34,7 @@ void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transp
 }
 
 /// The basis that has the penalty with this index among those of all blocks.
-const BlockBasis& basis_of(const std::vector<BlockBasis>& bases, int index) {
+const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
   return *std::ranges::find_if(
       bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });
 }
@@ -428,7 +428,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
 
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
   const Matrix part = submatrix(inverse, own.in_core, own.rank, own.in_core, own.rank);
-  const Matrix root = own.root(penalty_rank(basis_of(bases_, coordinate), coordinate));
+  const Matrix root = own.root(penalty_rank(basis_with(bases_, coordinate), coordinate));
   algebra_->go_on();
   const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_->multiply(part, root)));
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
@@ -551,7 +551,7 @@ PartedMatrix RemlCriterion::parted_inverse(const Factored& at) const {
 }
 
 bool RemlCriterion::has_profile(int coordinate) const {
-  const BlockBasis& basis = basis_of(bases_, coordinate);
+  const BlockBasis& basis = basis_with(bases_, coordinate);
   return &basis != eliminated_ && basis.rank <= largest_profile;
 }
 

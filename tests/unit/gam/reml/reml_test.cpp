@@ -231,6 +231,32 @@ TEST_P(OfModel, HasTheSolutionOfThePenalisedNormalEquations) {
   }
 }
 
+TEST_P(OfModel, HasTheSameSolutionIfARandomEffectIsKeptByItsDiagonal) {
+  const Criterion criterion(working, model.design(), false);
+  const std::vector<double> at = first_of({1, -1, 2, 0.5, 0.3}, criterion);
+  const RemlFit whole = criterion->solution(at);
+  for (const CoefBlock& block : model.design().blocks) {
+    if (!block.penalty || !block.penalty->is_ridge()) continue;
+    SCOPED_TRACE(block.label);
+    const Part part{block.coef_begin, block.coef_size};
+    WorkingModel parted = working;
+    parted.gram = PartedMatrix(working.gram.core, part);
+    const RemlFit fit = Criterion(parted, model.design(), false)->solution(at);
+    EXPECT_NEAR(fit.score, whole.score, 1e-10 * std::abs(whole.score));
+    EXPECT_EQ(fit.inverse.part(), part);
+    for (int i = 0; i < whole.inverse.size(); ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      EXPECT_NEAR(fit.coef[place], whole.coef[place], 1e-10);
+      EXPECT_NEAR(fit.edf[place], whole.edf[place], 1e-10);
+      EXPECT_NEAR(fit.edf1[place], whole.edf1[place], 1e-10);
+      for (int j = 0; j < whole.inverse.size(); ++j) {
+        if (i != j && part.has(i) && part.has(j)) continue;
+        EXPECT_NEAR(fit.inverse(i, j), whole.inverse(i, j), 1e-10);
+      }
+    }
+  }
+}
+
 TEST(RemlCriterion, EliminatesTheLargestRandomEffect) {
   const Data data;
   const DenseModel model = crossed_model(data);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// A random effect that is kept by its diagonal changes nothing that is told of a model.
+#include "support/fit_support.hpp"
+#include "support/shared_world.hpp"
+#include "temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+constexpr std::int64_t drawn_rows = 900;
+constexpr int groups = 40;
+
+/// x, and twice_x that it determines; z, which is far from zero; a factor g of 40 levels and h of 7, both
+/// with effects on y.
+Table table(const Plan& plan, Range mine) {
+  std::mt19937_64 random(20261123);
+  std::normal_distribution<double> normal;
+  std::vector<double> effect(groups);
+  for (double& value : effect) value = 0.6 * normal(random);
+  Factor g;
+  Factor h;
+  for (int i = 0; i < groups; ++i) g.levels.push_back("g" + std::to_string(100 + i));
+  for (int i = 0; i < 7; ++i) h.levels.push_back("h" + std::to_string(i));
+  std::vector<double> y;
+  std::vector<double> x;
+  std::vector<double> twice_x;
+  std::vector<double> z;
+  for (std::int64_t row = 0; row < drawn_rows; ++row) {
+    const double u = static_cast<double>(random() >> 11) * 0x1p-53;
+    const int group = static_cast<int>(random() % groups);
+    const int other = static_cast<int>(random() % 7);
+    const double far = 5000 + 10 * normal(random);
+    const double mean = std::sin(6 * u) + effect[static_cast<std::size_t>(group)] + 0.2 * (other - 3) +
+                        0.05 * (far - 5000) * u;
+    const double value = std::exp(0.3 * mean) + 0.3 * std::abs(normal(random));
+    if (row < mine.begin || row >= mine.end) continue;
+    y.push_back(value);
+    x.push_back(u);
+    twice_x.push_back(2 * u);
+    z.push_back(far);
+    g.codes.push_back(group);
+    h.codes.push_back(other);
+  }
+  return {plan, {{"y", y}, {"x", x}, {"twice_x", twice_x}, {"z", z}, {"g", g}, {"h", h}}};
+}
+
+struct Fitted {
+  Model model;
+  Predictions predictions;
+};
+
+Fitted fitted(const std::string& formula, const std::string& family_name, int largest_tested) {
+  Job job = testing::cpu_job(testing::shared_world(), 2);
+  const Plan plan = job.plan(drawn_rows, 64);
+  const Table data = table(plan, job.local_range(plan));
+  FitOptions options;
+  options.family = family(family_name);
+  options.largest_tested_effect = largest_tested;
+  Model model = fit(job, parse_formula(formula), data, options).model;
+  Predictions predictions = predict(job, model, data, {.standard_errors = true});
+  return {std::move(model), std::move(predictions)};
+}
+
+void expect_near(const std::vector<double>& a, const std::vector<double>& b, double tolerance,
+                 const char* what) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_NEAR(a[i], b[i], tolerance * std::max(1.0, std::abs(b[i]))) << what << ' ' << i;
+}
+
+struct Case {
+  const char* name;
+  const char* formula;
+  const char* family;
+};
+
+class Parted : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Parted, IsTheSameModel) {
+  const auto [name, formula, family] = GetParam();
+  const Fitted whole = fitted(formula, family, 1000);
+  const Fitted parted = fitted(formula, family, groups - 1);
+  const FittedModel& a = parted.model.fitted();
+  const FittedModel& b = whole.model.fitted();
+  EXPECT_EQ(a.design.parted_columns.size, groups);
+  EXPECT_EQ(b.design.parted_columns.size, 0);
+  EXPECT_EQ(a.design.left_out, b.design.left_out);
+  EXPECT_EQ(a.design.left_out.empty(), name != std::string("determined"));
+  expect_near(a.coef, b.coef, 1e-6, "coefficient");
+  expect_near(a.log_sp, b.log_sp, 1e-5, "log sp");
+  EXPECT_NEAR(a.edf_total, b.edf_total, 1e-5);
+  expect_near(parted.predictions.fit, whole.predictions.fit, 1e-6, "prediction");
+  expect_near(parted.predictions.standard_errors, whole.predictions.standard_errors, 1e-6, "error");
+  if (testing::shared_world().rank() != 0) return;
+
+  expect_near(a.edf, b.edf, 1e-5, "edf");
+  EXPECT_NEAR(a.reml, b.reml, 1e-7 * std::abs(b.reml));
+  const Part part = a.design.parted_coefficients();
+  const int size = static_cast<int>(a.coef.size());
+  for (int i = 0; i < size; ++i) {
+    for (int j = 0; j < size; ++j) {
+      if (i != j && part.has(i) && part.has(j)) {
+        EXPECT_TRUE(std::isnan(parted.model.covariance(i, j)));
+      } else {
+        const double scale = std::sqrt(b.covariance(i, i) * b.covariance(j, j));
+        EXPECT_NEAR(parted.model.covariance(i, j), whole.model.covariance(i, j), 1e-6 * scale);
+      }
+    }
+  }
+  EXPECT_TRUE(parted.model.covariance().empty());
+  for (std::size_t i = 0; i < b.coefficient_tests.size(); ++i)
+    EXPECT_NEAR(a.coefficient_tests[i].statistic, b.coefficient_tests[i].statistic, 1e-5);
+  for (std::size_t i = 0; i < b.smooth_tests.size(); ++i) {
+    EXPECT_NEAR(a.smooth_tests[i].edf, b.smooth_tests[i].edf, 1e-5);
+    if (std::isnan(a.smooth_tests[i].p_value)) continue;
+    EXPECT_NEAR(a.smooth_tests[i].reference_df, b.smooth_tests[i].reference_df, 1e-5);
+    EXPECT_NEAR(a.smooth_tests[i].statistic, b.smooth_tests[i].statistic, 1e-5 * b.smooth_tests[i].statistic);
+    EXPECT_NEAR(a.smooth_tests[i].p_value, b.smooth_tests[i].p_value, 1e-6);
+  }
+  const auto untested =
+      std::ranges::count_if(a.smooth_tests, [](const SmoothTest& test) { return std::isnan(test.p_value); });
+  EXPECT_EQ(untested, 1);
+}
+
+TEST_P(Parted, IsReadAsItWasWritten) {
+  const Fitted parted = fitted(GetParam().formula, GetParam().family, groups - 1);
+  const FittedModel& model = parted.model.fitted();
+  if (testing::shared_world().rank() != 0) return;
+  const TemporaryFolder folder;
+  const std::string path = (folder / "model.json").string();
+  save_model(model, path);
+  const FittedModel read = read_model(path);
+  EXPECT_EQ(read.covariance, model.covariance);
+  EXPECT_EQ(read.centring.covariance, model.centring.covariance);
+  EXPECT_EQ(read.coef, model.coef);
+  EXPECT_EQ(read.design.parted_columns, model.design.parted_columns);
+}
+
+// A random slope; two effects, of which one is tested; a smooth by a number that is far from zero, which
+// changes its coordinates; and a column that another determines.
+INSTANTIATE_TEST_SUITE_P(
+    Models, Parted,
+    ::testing::Values(Case{"slope", "y ~ z + s(x, bs=\"ps\", k=8) + s(g, x, bs=\"re\")", "gaussian"},
+                      Case{"two", "y ~ s(x, bs=\"ps\", k=8) + s(g, bs=\"re\") + s(h, bs=\"re\")", "gamma"},
+                      Case{"far",
+                           "y ~ s(x, bs=\"ps\", k=6) + s(x, by=z, bs=\"ps\", k=6) + s(g, bs=\"re\") + h",
+                           "gaussian"},
+                      Case{"determined", "y ~ s(g, bs=\"re\") + twice_x + s(x, k=8, bs=\"ps\")", "gaussian"}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace tessera::gam

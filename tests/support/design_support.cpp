@@ -115,7 +115,7 @@ std::vector<std::vector<double>> block_rows(const Design& design, const CoefBloc
   for (std::size_t row = 0; row < frame.complete.size(); ++row) {
     if (frame.complete[row] == 0) continue;
     const std::vector<double> raw = raw_row(design, frame, row);
-    rows.push_back(multiply_t(block.map, std::span(raw).subspan(static_cast<std::size_t>(block.raw_begin),
+    rows.push_back(block.to_coefficients(std::span(raw).subspan(static_cast<std::size_t>(block.raw_begin),
                                                                 static_cast<std::size_t>(block.raw_size))));
   }
   return rows;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/design_json.hpp"
 
+#include "gam/basis/bases.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/core.h>
@@ -177,12 +179,13 @@ Json penalty_json(const Penalty& penalty) {
   return json;
 }
 
-Penalty penalty_from(const JsonField& field, int size, std::size_t margins, NumbersLeft& left) {
+Penalty penalty_from(const JsonField& field, int size, std::size_t margins, bool random, NumbersLeft& left) {
   const std::vector<JsonField> matrices = field.at("matrices").elements();
   if (matrices.empty() || matrices.size() > margins)
     field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
   Penalty penalty;
-  const std::optional<double> ridge = matrices.size() == 1 ? diagonal_from(matrices[0], size) : std::nullopt;
+  const std::optional<double> ridge =
+      random && matrices.size() == 1 ? diagonal_from(matrices[0], size) : std::nullopt;
   if (ridge) {
     if (!(*ridge > 0 && std::isfinite(*ridge))) matrices[0].refuse("is no penalty of a random effect");
     penalty.ridge = *ridge;
@@ -264,11 +267,13 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   block.by_level = field.at("by_level").text();
   set_range(block, field, design);
   const JsonField map = field.at("map");
-  const bool identity = block.raw_size == block.coef_size && diagonal_from(map, block.coef_size) == 1.0;
+  const bool random = is_random_effect(block.kind);
+  const bool identity =
+      random && block.raw_size == block.coef_size && diagonal_from(map, block.coef_size) == 1.0;
   if (!identity) block.map = matrix_from(map, block.raw_size, block.coef_size, left);
   if (const auto determined = field.find("determined")) block.determined = determined->whole();
   if (const auto penalty = field.find("penalty"))
-    block.penalty = penalty_from(*penalty, block.coef_size, block.knots.size(), left);
+    block.penalty = penalty_from(*penalty, block.coef_size, block.knots.size(), random, left);
   return block;
 }
 

@@ -18,27 +18,27 @@
 namespace tessera::gam {
 namespace {
 
-constexpr std::int64_t drawn_rows = 900;
-constexpr int groups = 40;
+constexpr std::int64_t table_rows = 900;
+constexpr int level_count = 40;
 
 /// x, and twice_x that it determines; z, which is far from zero; a factor g of 40 levels and h of 7, both
 /// with effects on y.
-Table table(const Plan& plan, Range mine) {
+Table grouped_table(const Plan& plan, Range mine) {
   std::mt19937_64 random(20261123);
   std::normal_distribution<double> normal;
-  std::vector<double> effect(groups);
+  std::vector<double> effect(level_count);
   for (double& value : effect) value = 0.6 * normal(random);
   Factor g;
   Factor h;
-  for (int i = 0; i < groups; ++i) g.levels.push_back("g" + std::to_string(100 + i));
+  for (int i = 0; i < level_count; ++i) g.levels.push_back("g" + std::to_string(100 + i));
   for (int i = 0; i < 7; ++i) h.levels.push_back("h" + std::to_string(i));
   std::vector<double> y;
   std::vector<double> x;
   std::vector<double> twice_x;
   std::vector<double> z;
-  for (std::int64_t row = 0; row < drawn_rows; ++row) {
+  for (std::int64_t row = 0; row < table_rows; ++row) {
     const double u = static_cast<double>(random() >> 11) * 0x1p-53;
-    const int group = static_cast<int>(random() % groups);
+    const int group = static_cast<int>(random() % level_count);
     const int other = static_cast<int>(random() % 7);
     const double far = 5000 + 10 * normal(random);
     const double mean = std::sin(6 * u) + effect[static_cast<std::size_t>(group)] + 0.2 * (other - 3) +
@@ -55,15 +55,15 @@ Table table(const Plan& plan, Range mine) {
   return {plan, {{"y", y}, {"x", x}, {"twice_x", twice_x}, {"z", z}, {"g", g}, {"h", h}}};
 }
 
-struct Fitted {
+struct PartedFit {
   Model model;
   Predictions predictions;
 };
 
-Fitted fitted(const std::string& formula, const std::string& family_name, int largest_tested) {
+PartedFit parted_fit(const std::string& formula, const std::string& family_name, int largest_tested) {
   Job job = testing::cpu_job(testing::shared_world(), 2);
-  const Plan plan = job.plan(drawn_rows, 64);
-  const Table data = table(plan, job.local_range(plan));
+  const Plan plan = job.plan(table_rows, 64);
+  const Table data = grouped_table(plan, job.local_range(plan));
   FitOptions options;
   options.family = family(family_name);
   options.largest_tested_effect = largest_tested;
@@ -72,39 +72,39 @@ Fitted fitted(const std::string& formula, const std::string& family_name, int la
   return {std::move(model), std::move(predictions)};
 }
 
-void expect_near(const std::vector<double>& a, const std::vector<double>& b, double tolerance,
-                 const char* what) {
+void expect_all_near(const std::vector<double>& a, const std::vector<double>& b, double tolerance,
+                     const char* what) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i)
     EXPECT_NEAR(a[i], b[i], tolerance * std::max(1.0, std::abs(b[i]))) << what << ' ' << i;
 }
 
-struct Case {
+struct PartedCase {
   const char* name;
   const char* formula;
   const char* family;
 };
 
-class Parted : public ::testing::TestWithParam<Case> {};
+class Parted : public ::testing::TestWithParam<PartedCase> {};
 
 TEST_P(Parted, IsTheSameModel) {
   const auto [name, formula, family] = GetParam();
-  const Fitted whole = fitted(formula, family, 1000);
-  const Fitted parted = fitted(formula, family, groups - 1);
+  const PartedFit whole = parted_fit(formula, family, 1000);
+  const PartedFit parted = parted_fit(formula, family, level_count - 1);
   const FittedModel& a = parted.model.fitted();
   const FittedModel& b = whole.model.fitted();
-  EXPECT_EQ(a.design.parted_columns.size, groups);
+  EXPECT_EQ(a.design.parted_columns.size, level_count);
   EXPECT_EQ(b.design.parted_columns.size, 0);
   EXPECT_EQ(a.design.left_out, b.design.left_out);
   EXPECT_EQ(a.design.left_out.empty(), name != std::string("determined"));
-  expect_near(a.coef, b.coef, 1e-6, "coefficient");
-  expect_near(a.log_sp, b.log_sp, 1e-5, "log sp");
+  expect_all_near(a.coef, b.coef, 1e-6, "coefficient");
+  expect_all_near(a.log_sp, b.log_sp, 1e-5, "log sp");
   EXPECT_NEAR(a.edf_total, b.edf_total, 1e-5);
-  expect_near(parted.predictions.fit, whole.predictions.fit, 1e-6, "prediction");
-  expect_near(parted.predictions.standard_errors, whole.predictions.standard_errors, 1e-6, "error");
+  expect_all_near(parted.predictions.fit, whole.predictions.fit, 1e-6, "prediction");
+  expect_all_near(parted.predictions.standard_errors, whole.predictions.standard_errors, 1e-6, "error");
   if (testing::shared_world().rank() != 0) return;
 
-  expect_near(a.edf, b.edf, 1e-5, "edf");
+  expect_all_near(a.edf, b.edf, 1e-5, "edf");
   EXPECT_NEAR(a.reml, b.reml, 1e-7 * std::abs(b.reml));
   const Part part = a.design.parted_coefficients();
   const int size = static_cast<int>(a.coef.size());
@@ -134,7 +134,7 @@ TEST_P(Parted, IsTheSameModel) {
 }
 
 TEST_P(Parted, IsReadAsItWasWritten) {
-  const Fitted parted = fitted(GetParam().formula, GetParam().family, groups - 1);
+  const PartedFit parted = parted_fit(GetParam().formula, GetParam().family, level_count - 1);
   const FittedModel& model = parted.model.fitted();
   if (testing::shared_world().rank() != 0) return;
   const TemporaryFolder folder;
@@ -151,12 +151,12 @@ TEST_P(Parted, IsReadAsItWasWritten) {
 // changes its coordinates; and a column that another determines.
 INSTANTIATE_TEST_SUITE_P(
     Models, Parted,
-    ::testing::Values(Case{"slope", "y ~ z + s(x, bs=\"ps\", k=8) + s(g, x, bs=\"re\")", "gaussian"},
-                      Case{"two", "y ~ s(x, bs=\"ps\", k=8) + s(g, bs=\"re\") + s(h, bs=\"re\")", "gamma"},
-                      Case{"far",
-                           "y ~ s(x, bs=\"ps\", k=6) + s(x, by=z, bs=\"ps\", k=6) + s(g, bs=\"re\") + h",
-                           "gaussian"},
-                      Case{"determined", "y ~ s(g, bs=\"re\") + twice_x + s(x, k=8, bs=\"ps\")", "gaussian"}),
+    ::testing::Values(
+        PartedCase{"slope", "y ~ z + s(x, bs=\"ps\", k=8) + s(g, x, bs=\"re\")", "gaussian"},
+        PartedCase{"two", "y ~ s(x, bs=\"ps\", k=8) + s(g, bs=\"re\") + s(h, bs=\"re\")", "gamma"},
+        PartedCase{"far", "y ~ s(x, bs=\"ps\", k=6) + s(x, by=z, bs=\"ps\", k=6) + s(g, bs=\"re\") + h",
+                   "gaussian"},
+        PartedCase{"determined", "y ~ s(g, bs=\"re\") + twice_x + s(x, k=8, bs=\"ps\")", "gaussian"}),
     [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

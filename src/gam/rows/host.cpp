@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/family/visit.hpp"
+#include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/chunk.hpp"
 
 #include <algorithm>
@@ -78,16 +79,19 @@ void add_scattered(const Product& product, int count, const ProductSide& row, co
 
 /// What a sum needs of the rows beside their terms.
 struct HostRows::Chunk : RowChunk {
-  explicit Chunk(const LayoutView& view)
+  Chunk(const LayoutView& view, const RowLayout& layout)
       : RowChunk(view),
+        aligned(layout),
         response(chunk_rows),
         prior(chunk_rows),
         weight(chunk_rows),
         weighted(values.size()) {}
 
+  AlignedSums aligned;
   std::vector<double> response, prior, weight;
   std::vector<double> weighted;  ///< the values times the row's weight, unless that is 1 in every row
   bool unit_weights = false;
+  bool uses_aligned = false;
 };
 
 /// A chunk's buffers for the duration of one call, whatever thread makes it.
@@ -101,7 +105,7 @@ class HostRows::Lease {
         owner.idle_.pop_back();
       }
     }
-    if (!chunk_) chunk_ = std::make_unique<Chunk>(owner.view_);
+    if (!chunk_) chunk_ = std::make_unique<Chunk>(owner.view_, owner.layout_);
   }
   ~Lease() {
     const std::lock_guard lock(owner_.mutex_);
@@ -125,6 +129,9 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
                    std::span<double> sums) {
   const Lease lease(*this);
   Chunk& chunk = *lease;
+  const auto products = layout_.products(kind);
+  chunk.uses_aligned = chunk.aligned.worth(end - begin);
+  if (chunk.uses_aligned) chunk.aligned.clear(products);
   for (std::size_t next = begin; next < end; next += chunk_rows) {
     evaluator_.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
     gather_response(chunk);
@@ -133,8 +140,9 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
       if (kind != PassKind::moments) evaluator_.add_predictor(term, raw_coef, chunk);
     }
     visit(rows_.family, [&](const auto& family) { finish_rows(kind, family, chunk, sums.data()); });
-    for (const Product& product : layout_.products(kind)) add_product(product, chunk, sums.data());
+    for (const Product& product : products) add_product(product, chunk, sums.data());
   }
+  if (chunk.uses_aligned) chunk.aligned.fold(products, sums.data());
 }
 
 void HostRows::gather_response(Chunk& chunk) const {
@@ -189,11 +197,15 @@ void HostRows::clear_row(int r, Chunk& chunk) const {
 }
 
 /// Adds what the chunk's rows give to one pair of terms.
-void HostRows::add_product(const Product& product, const Chunk& chunk, double* sums) const {
+void HostRows::add_product(const Product& product, Chunk& chunk, double* sums) const {
   const ProductSide row = side_of(view_, chunk, chunk.unit_weights ? chunk.values : chunk.weighted,
                                   product.row_term, product.row_placement);
   const ProductSide column =
       side_of(view_, chunk, chunk.values, product.column_term, product.column_placement);
+  if (chunk.uses_aligned && chunk.aligned.has(product)) {
+    chunk.aligned.add(product, chunk.count, row, column);
+    return;
+  }
   const Meetings meet{view_.lines + product.line_begin, view_.offsets + product.offset_begin};
   double* out = sums + product.begin;
   const int rows = product.row_nonzeros;

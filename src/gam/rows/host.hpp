@@ -27,7 +27,9 @@ class HostRows {
   HostRows& operator=(const HostRows&) = delete;
 
   /// Adds what local rows [begin, end) give to `sums`, which has `layout.width(kind)` elements.
-  /// `raw_coef` is not read for moments, and is zeros for a start. Thread-safe.
+  /// `raw_coef` is not read for moments, and is zeros for a start. The order of additions is that of the rows
+  /// for a few, and for many has the sums of a run of columns together (aligned_sums.hpp): it depends on
+  /// where the range begins and ends, and on nothing else. Thread-safe.
   void add(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
            std::span<double> sums);
 
@@ -39,7 +41,7 @@ class HostRows {
   template <RowFamily F>
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
   void clear_row(int r, Chunk& chunk) const;
-  void add_product(const Product& product, const Chunk& chunk, double* sums) const;
+  void add_product(const Product& product, Chunk& chunk, double* sums) const;
 
   const Rows& rows_;
   const RowLayout& layout_;

@@ -2,12 +2,15 @@
 // The host's pass over rows, without a job: against the definition, and bit against bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
 #include "support/rows_model.hpp"
@@ -50,6 +53,18 @@ TEST_P(RowsOfFamily, StepIsTheDenseOne) {
 TEST_P(RowsOfFamily, StepWithoutOffsetsWeightsOrMissingRowsIsTheDenseOne) {
   const Model model =
       make_model({.family = GetParam(), .rows = 700, .offsets = false, .weights = false, .missing = false});
+  rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+}
+
+TEST(Rows, AStepOfManyRowsIsTheDenseOne) {
+  const Model model = make_model({.family = Poisson{}, .rows = 20'000, .seed = 6});
+  const RowLayout layout(model.design);
+  const AlignedSums aligned(layout);
+  ASSERT_TRUE(aligned.worth(20'000));
+  const auto here = std::ranges::count_if(layout.all_products,
+                                          [&](const Product& product) { return aligned.has(product); });
+  EXPECT_GT(here, 0);
+  EXPECT_LT(here, std::ssize(layout.all_products));
   rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
 }
 

@@ -19,15 +19,16 @@
 namespace tessera::gam {
 namespace {
 
-constexpr std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max() / 4;
+constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// Of any fit: buffers of BLAS, stacks, and rows that are being evaluated.
 constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
 
 /// Numbers as doubles: no model that is too large for an integer is small.
 std::int64_t bytes_of(double doubles) {
-  return overhead_bytes +
-         (doubles < static_cast<double>(max_bytes) / 8 ? static_cast<std::int64_t>(8 * doubles) : max_bytes);
+  return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
+                               ? static_cast<std::int64_t>(8 * doubles)
+                               : most_bytes);
 }
 
 /// A spline with so many cells, and no shape.

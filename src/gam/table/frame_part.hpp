@@ -83,7 +83,7 @@ struct Dictionary {
 [[nodiscard]] std::vector<Dictionary> known_levels_of(const ReadPlan& plan);
 
 /// A factor has a coefficient for each level, so a column with more texts than this is not meant as one.
-inline constexpr std::size_t max_levels = 1'000'000;
+inline constexpr std::size_t max_levels = 100'000;
 /// Unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
 

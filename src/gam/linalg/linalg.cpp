@@ -158,9 +158,13 @@ bool is_diagonal(const Matrix& a, int begin, int size) {
 }
 
 void unscale(Matrix& a, std::span<const double> scale) {
+  std::vector<double> inverse;
+  inverse.reserve(scale.size());
+  for (const double value : scale) inverse.push_back(1 / value);
   for (int j = 0; j < a.cols(); ++j) {
-    for (int i = 0; i < a.rows(); ++i)
-      a(i, j) /= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+    const auto column = a.column(j);
+    const double own = inverse[static_cast<std::size_t>(j)];
+    for (std::size_t i = 0; i < column.size(); ++i) column[i] *= inverse[i] * own;
   }
 }
 

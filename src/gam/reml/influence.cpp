@@ -34,7 +34,7 @@ Matrix sum_of(Matrix a, double factor, const Matrix& b) {
 // the block of which beside it is -V C' D^-1:
 //   F of the core      V (B - C' D^-1 C)
 //   F beside it        s V C' D^-1  and  D^-1 C (I - F of the core)
-//   F of the part      1 where D^-1 (G - s D^-1 C V C') is, which is -s D^-1 C V C' D^-1 off the diagonal,
+//   F of the part      D^-1 G - s D^-1 C V C' D^-1,
 // so that with U = s C' D^-2 C the core of FF gets V U (I - F of the core), and the diagonal of FF in the
 // part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c, with k = c' V c.
 Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, double ridge,
@@ -51,10 +51,8 @@ Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, doubl
   const Border border(gram.border);
   const Matrix own = sum_of(gram.core, -1, border.weighted_square(reciprocal, algebra));
   Influence out{algebra.multiply(v, own), {}, {}, {}};
-  const Matrix vu = algebra.multiply(v, border.weighted_square(weights, algebra));
-  out.through_part = sum_of(vu, -1, algebra.multiply(vu, out.core));
-  const Matrix vuv = algebra.multiply(vu, v);
-  const Matrix rest = sum_of(sum_of(v, -1, algebra.multiply(out.core, v)), 1, vuv);
+  out.through_part = algebra.multiply(v, border.weighted_square(weights, algebra));
+  const Matrix rest = sum_of(v, -1, algebra.multiply(sum_of(out.core, -1, out.through_part), v));
   const std::vector<double> k = border.times_rows(border.after(v, algebra));
   const std::vector<double> squares = border.times_rows(border.after(rest, algebra));
   for (std::size_t i = 0; i < k.size(); ++i) {
@@ -77,8 +75,10 @@ std::vector<double> Influence::edf1(Part place) const {
   std::vector<double> of_core;
   of_core.reserve(at(core.rows()));
   for (int i = 0; i < core.rows(); ++i) {
-    const double beyond = through_part.empty() ? 0 : through_part(i, i);
-    of_core.push_back(2 * core(i, i) - dot(transposed.column(i), core.column(i)) - beyond);
+    double square = dot(transposed.column(i), core.column(i));
+    for (int k = 0; k < through_part.cols(); ++k)
+      square += through_part(i, k) * ((i == k ? 1 : 0) - core(k, i));
+    of_core.push_back(2 * core(i, i) - square);
   }
   std::vector<double> of_part;
   of_part.reserve(part.size());

@@ -12,7 +12,7 @@ namespace tessera::gam {
 /// blocks of F beside its own and the core's are not formed.
 struct Influence {
   Matrix core;                      ///< of F
-  Matrix through_part;              ///< the core of FF less FF of the core; empty: zero
+  Matrix through_part;              ///< Z: the core of FF is F F + Z (I - F) of the core; empty: zero
   std::vector<double> part;         ///< the diagonal of F in the part
   std::vector<double> part_square;  ///< that of FF
 

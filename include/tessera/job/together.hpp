@@ -9,18 +9,26 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// *Collective.* Runs `work` and agrees on its outcome: if it throws on some ranks, every rank throws the
-/// error of the lowest of them. For operations outside of passes that can fail on one rank alone, such as
-/// reading a file: otherwise the other ranks would wait for it in the next collective.
+/// *Collective.* Runs `work` on every rank and agrees on its outcome: if it throws on any rank, every rank
+/// throws one and the same `Error`, that of the lowest rank that failed. For work outside of passes that can
+/// fail on one rank alone, such as reading a file: otherwise the other ranks would wait for that one in the
+/// next collective.
 ///
-///     tessera::together(comm, [&] { input = read(path); });
+///     tessera::together(comm, "the reading of the input", [&] { input = read(path); });
+///     // on every rank: "rank 3 (node7) failed in the reading of the input: no column \"age\" in b.csv"
 ///
-/// An `Error` keeps its code and message; any other exception becomes an `Error(job_fault)` that names the
-/// rank. `work` may make collective calls of its own only where all ranks reach them. Cost: one allreduce of
-/// an integer.
-TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::function<void()>& work);
-/// The same, with a purpose for messages: "rank 1 waits in an allreduce, in the opening of the checkpoint".
-TESSERA_EXPORT void together(const mpi::Communicator& comm, std::string purpose,
+/// The error has the code of the `Error` that was thrown, or `job_fault` for any other exception; its message
+/// has the rank, its node, `purpose` and the reason. `purpose` is the same on every rank; while a rank waits,
+/// messages tell it too: "rank 1 waits in an allreduce, in the reading of the input". What `work` has changed
+/// on ranks where it did not fail stays changed. A collective call inside `work` is allowed only where every
+/// rank reaches it, whichever fails.
+///
+/// Throws `Error(usage)` like any collective on another thread than the one that made `comm`. Blocks until
+/// every rank has done its work. Cost: one allreduce of an integer.
+TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::string& purpose,
                              const std::function<void()>& work);
+/// The same for work whose errors need no rank, as those of an input that all ranks read: the message of an
+/// `Error` stays as it is. Any other exception is told with its rank.
+TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::function<void()>& work);
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -46,7 +46,8 @@ struct StopRequest::State {
 
   /// *Collective.* Checks the options and installs the handlers; throws on every rank if one rank fails.
   void begin(const StopOptions& chosen) {
-    together(comm, "the making of the stop request", [&] {
+    const mpi::Purpose purpose(comm, "the making of the stop request");
+    together(comm, [&] {
       options = checked(chosen);
       handlers.emplace(options.signals);
     });

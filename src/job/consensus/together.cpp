@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mpi/communicator_access.hpp"
 #include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
@@ -8,37 +9,69 @@
 #include <exception>
 #include <limits>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
 namespace tessera::inline TESSERA_ABI {
+namespace {
 
-void together(const mpi::Communicator& comm, const std::function<void()>& work) {
-  std::string message;
+/// What a rank tells the others of an exception.
+struct Report {
   ErrorCode code = ErrorCode::job_fault;
-  bool failed = true;
+  bool names_its_cause = false;  ///< the message of an `Error`, complete without the rank
+  std::string reason;
+};
+
+Report report_of(const std::exception_ptr& thrown) {
   try {
-    work();
-    failed = false;
+    std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    message = error.what();
-    code = error.code();
+    return {error.code(), true, reason_of(thrown)};
   } catch (const std::bad_alloc&) {
-    message = "rank " + std::to_string(comm.rank()) + " is out of memory";
+    return {.reason = "out of memory"};  // short enough for a string to hold it in itself
   } catch (...) {
-    message = "rank " + std::to_string(comm.rank()) + ": " + reason_of(std::current_exception());
+    return {.reason = reason_of(thrown)};
   }
-  constexpr auto nobody = std::numeric_limits<std::int32_t>::max();
-  const auto first = comm.allreduce<std::int32_t>(failed ? comm.rank() : nobody, mpi::Reduction::min);
-  if (first == nobody) return;
-  comm.broadcast(std::span(&code, 1), first);
-  throw Error(code, comm.broadcast_text(message, first));
 }
 
-void together(const mpi::Communicator& comm, std::string purpose, const std::function<void()>& work) {
-  const mpi::Purpose here(comm, std::move(purpose));
-  together(comm, work);
+/// The message of `report`. A rank without memory for it gives the reason alone.
+std::string message_of(Report report, const mpi::Communicator& comm, const std::string& purpose) {
+  try {
+    if (!purpose.empty())
+      return mpi::detail::CommunicatorAccess::name_of_rank(comm) + " failed in " + purpose + ": " +
+             report.reason;
+    if (!report.names_its_cause) return "rank " + std::to_string(comm.rank()) + ": " + report.reason;
+  } catch (const std::bad_alloc&) {
+  }
+  return std::move(report.reason);
+}
+
+}  // namespace
+
+void together(const mpi::Communicator& comm, const std::string& purpose, const std::function<void()>& work) {
+  std::optional<mpi::Purpose> here;
+  if (!purpose.empty()) here.emplace(comm, purpose);
+  std::optional<Report> mine;
+  try {
+    work();
+  } catch (...) {
+    mine = report_of(std::current_exception());
+  }
+  constexpr auto nobody = std::numeric_limits<std::int32_t>::max();
+  const auto first = comm.allreduce<std::int32_t>(mine ? comm.rank() : nobody, mpi::Reduction::min);
+  if (first == nobody) return;
+  Report report = std::move(mine).value_or(Report{});
+  comm.broadcast(std::span(&report.code, 1), first);
+  const bool is_first = comm.rank() == first;
+  throw Error(
+      report.code,
+      comm.broadcast_text(is_first ? message_of(std::move(report), comm, purpose) : std::string(), first));
+}
+
+void together(const mpi::Communicator& comm, const std::function<void()>& work) {
+  together(comm, {}, work);
 }
 
 }  // namespace tessera::inline TESSERA_ABI

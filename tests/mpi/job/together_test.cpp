@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include "mpi/job/job_testing.hpp"
@@ -34,7 +35,7 @@ TEST(Together, GivesEveryRankTheErrorOfTheLowest) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    EXPECT_EQ(error.what(), "rank " + std::to_string(first) + " is out of memory");
+    EXPECT_EQ(error.what(), "rank " + std::to_string(first) + ": out of memory");
   }
   try {
     together(comm, [&] {
@@ -47,6 +48,32 @@ TEST(Together, GivesEveryRankTheErrorOfTheLowest) {
   }
   // Afterwards the ranks are still in step.
   EXPECT_EQ(comm.allreduce<std::int64_t>(1, mpi::Reduction::sum), comm.size());
+}
+
+TEST(Together, NamesTheRankAndThePurpose) {
+  const mpi::Communicator comm = testing::world();
+  const int last = comm.size() - 1;
+  const std::string start = "rank " + std::to_string(last) + " (";
+  const auto failing = [&](auto fail) {
+    try {
+      together(comm, "the reading of the input", [&] {
+        if (comm.rank() == last) fail();
+      });
+    } catch (const Error& error) {
+      testing::expect_same_on_all_ranks(comm, error.what());
+      return std::to_string(exit_status(error.code())) + ' ' + error.what();
+    }
+    return std::string("no error");
+  };
+  const auto expect = [&](const std::string& found, const std::string& code, const std::string& reason) {
+    EXPECT_EQ(found.rfind(code + ' ' + start, 0), 0U) << found;
+    const std::string end = ") failed in the reading of the input: " + reason;
+    EXPECT_EQ(found.substr(found.find(')')), end);
+  };
+  expect(failing([] { throw Error(ErrorCode::input, "no column \"age\""); }), "3", "no column \"age\"");
+  expect(failing([] { throw std::runtime_error("odd"); }), "6", "odd");
+  expect(failing([] { throw std::bad_alloc(); }), "6", "out of memory");
+  EXPECT_EQ(failing([] {}), "no error");
 }
 
 }  // namespace

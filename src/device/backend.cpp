@@ -42,7 +42,7 @@ BackendContext probe_backend(std::string_view label) {
 }
 
 detail::Erased detail::build_once(const BackendContext& context, std::string_view label,
-                                  const std::type_info& type, const std::function<Erased()>& build) {
+                                  const std::type_info& type, FunctionRef<Erased()> build) {
   BackendOutcomes::Slot& slot = ContextAccess::backends(*context.device).slot_of(label);
   const std::lock_guard lock(slot.building);
   if (!slot.done) {

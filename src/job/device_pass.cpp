@@ -8,7 +8,6 @@
 #include <tessera/error.hpp>
 
 #include <algorithm>
-#include <functional>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
@@ -53,7 +52,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       devices[i] = tiles[i].device;
       tile_of[static_cast<std::size_t>(devices[i])] = i;
     }
-    const std::function<void(int)> compute = [&](int device) {
+    const auto compute = [&](int device) {
       const std::size_t i = tile_of[static_cast<std::size_t>(device)];
       ends[i] = compute_tile(plan, tiles[i], work);
     };

@@ -29,8 +29,8 @@ std::int64_t stoppable_step(std::int64_t units, std::int64_t block, int threads)
   return units_of_a_part(units, block, threads * stoppable_parts_per_thread);
 }
 
-bool compute_on_host(Range range, std::int64_t block, HostTeam& team,
-                     const std::function<void(const HostTile&)>& work, const StopRequest* stop) {
+bool compute_on_host(Range range, std::int64_t block, HostTeam& team, FunctionRef<void(const HostTile&)> work,
+                     const StopRequest* stop) {
   if (range.empty()) return true;
   const int threads = team.size();
   const std::int64_t step = step_of(range.size(), block, threads, stop != nullptr);

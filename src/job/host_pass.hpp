@@ -5,15 +5,14 @@
 #include <tessera/job/tile.hpp>
 
 #include <cstdint>
-#include <functional>
 
 namespace tessera::inline TESSERA_ABI {
 
 /// Calls `work` for parts of `range`, which begins a block, on the threads of `team`; parts are whole blocks.
 /// With a `stop`, parts are smaller, and none is started after a request. Returns true if every part was
 /// computed. Throws as `HostTeam::for_each_block`.
-bool compute_on_host(Range range, std::int64_t block, HostTeam& team,
-                     const std::function<void(const HostTile&)>& work, const StopRequest* stop = nullptr);
+bool compute_on_host(Range range, std::int64_t block, HostTeam& team, FunctionRef<void(const HostTile&)> work,
+                     const StopRequest* stop = nullptr);
 
 /// The size of the parts of `units` on `threads` threads with a stop request, in whole blocks: small enough
 /// to stop soon in a pass that takes minutes, large enough that the overhead of a call is small.

@@ -14,7 +14,6 @@
 #include <chrono>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <limits>
 
 namespace tessera::inline TESSERA_ABI {
@@ -99,8 +98,8 @@ using Thrown = std::vector<std::exception_ptr>;
 
 /// Runs `work` for every device without a failure, each on its own thread. The calling thread runs the
 /// progress callback until all are done.
-void for_each_device(WorkerThreads& threads, Thrown& thrown, const std::function<void(std::size_t)>& work,
-                     const std::function<void()>& progress) {
+void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(std::size_t)> work,
+                     FunctionRef<void()> progress) {
   std::vector<int> sound;
   for (std::size_t i = 0; i < thrown.size(); ++i)
     if (!thrown[i]) sound.push_back(static_cast<int>(i));
@@ -158,7 +157,7 @@ Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDe
 
 std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                                    const JobOptions& options, const fault::Faults& faults, Attempt& attempt,
-                                   const std::function<void()>& progress) {
+                                   FunctionRef<void()> progress) {
   Thrown thrown(devices.size());
   std::vector<double> seconds(devices.size());
   {

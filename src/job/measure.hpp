@@ -9,7 +9,6 @@
 #include <tessera/topology/claim.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,7 +31,7 @@ enum class Measurable {
 [[nodiscard]] std::vector<std::uint64_t> measure(const mpi::Communicator& comm,
                                                  const std::vector<ClaimedDevice>& devices,
                                                  const JobOptions& options, const fault::Faults& faults,
-                                                 Attempt& attempt, const std::function<void()>& progress);
+                                                 Attempt& attempt, FunctionRef<void()> progress);
 
 /// *Collective.* The scores of this rank's devices by their seconds per unit, relative to the fastest of all
 /// ranks. A time of 0 means that there is none, and gives the score 0.

@@ -184,7 +184,7 @@ Verdict Job::State::no_verdict(std::string reason) {
   return none;
 }
 
-void Job::run_alive(const std::function<void()>& work) {
+void Job::run_alive(FunctionRef<void()> work) {
   State& its = state();
   its.require_thread();
   if (!work) refuse("Job::run_alive was given no function");
@@ -213,6 +213,9 @@ void Job::run(const Plan& plan, const Pass& pass) {
   const bool on_devices = runs_on_devices(plan);
 
   Attempt attempt;
+  const auto finish = [&] {
+    if (pass.finish) attempt.run(pass.finish);
+  };
   attempt.run([&] {
     state.check_call(plan, pass, on_devices);
     pass.prepare();
@@ -220,7 +223,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (on_devices) {
     const bool prepared = attempt.ok();
     if (prepared) state.compute_on_devices(plan, pass, attempt);
-    attempt.run(pass.finish);
+    finish();
     const Ballot decided = state.vote(attempt, plan, pass);
     if (decided.outcome == Outcome::success) {
       state.verdict = state.verdict_of_devices(static_cast<int>(plan.tiles().size()));
@@ -238,7 +241,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
     if (!compute_on_host(local_range(plan), plan.block(), state.team(), pass.on_host, state.options.stop))
       attempt.cut_short();
   });
-  attempt.run(pass.finish);
+  finish();
   const Ballot decided = state.vote(attempt, plan, pass);
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
   state.verdict = state.verdict_of_host(plan);

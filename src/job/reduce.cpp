@@ -6,8 +6,10 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-std::vector<double> Job::reduce(const Plan& plan, std::size_t width, const DeviceReduce& on_device,
-                                const HostReduce& on_host, std::int64_t device_bytes_per_unit) {
+std::vector<double> Job::reduce(const Plan& plan, std::size_t width,
+                                FunctionRef<void(Tile&, ReproducibleSum&)> on_device,
+                                FunctionRef<void(const HostTile&, std::span<double>)> on_host,
+                                std::int64_t device_bytes_per_unit) {
   std::vector<ReproducibleSum> sums;          // one for each device or host thread of this rank
   std::vector<std::vector<double>> partials;  // of the block that each host thread works on
   const auto begin = [&](int workers) {

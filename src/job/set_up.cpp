@@ -127,7 +127,7 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
 /// A score for each claimed device. *Collective.*
 std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Claim& mine,
                                          const JobOptions& options, const fault::Faults& faults,
-                                         Attempt& attempt, const std::function<void()>& progress) {
+                                         Attempt& attempt, FunctionRef<void()> progress) {
   // Only the vote checks that all ranks have the same options, but timed runs must start together.
   const Measurable can = measurable(comm, mine.devices, options);
   if (can == Measurable::yes) return measure(comm, mine.devices, options, faults, attempt, progress);

@@ -17,7 +17,7 @@ struct CommunicatorAccess {
 
   /// Progress callback, run repeatedly while this rank waits in a collective of this communicator, from the
   /// first millisecond on; not for duplicates and parts. It must not block, throw, or use the communicator.
-  static void set_progress_callback(Communicator& comm, std::function<void()> progress) noexcept {
+  static void set_progress_callback(Communicator& comm, SharedFunction<void()> progress) noexcept {
     comm.self_.progress = std::move(progress);
   }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tessera/device/context.hpp>
+#include <tessera/function.hpp>
 #include <tessera/version.hpp>
 
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <type_traits>
@@ -51,8 +51,7 @@ namespace detail {
 using Erased = std::shared_ptr<const void>;
 /// The result of `build`, which is called once for each label and device.
 [[nodiscard]] TESSERA_EXPORT Erased build_once(const BackendContext& context, std::string_view label,
-                                               const std::type_info& type,
-                                               const std::function<Erased()>& build);
+                                               const std::type_info& type, FunctionRef<Erased()> build);
 }  // namespace detail
 
 /// `probe_backend`, and the result of `build(context)`. `build` is called once for each label and device: its

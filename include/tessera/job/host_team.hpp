@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/function.hpp>
 #include <tessera/partition/plan.hpp>
 #include <tessera/version.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 namespace tessera::inline TESSERA_ABI {
@@ -25,7 +25,7 @@ class TESSERA_EXPORT HostTeam {
   /// `threads` is at least 1; each is started when it first has work. The calling thread only waits, and runs
   /// the progress callback fifty times a second. With one thread and no callback the calling thread does the
   /// work itself.
-  explicit HostTeam(int threads, std::function<void()> progress = {});
+  explicit HostTeam(int threads, SharedFunction<void()> progress = {});
   ~HostTeam();
   HostTeam(HostTeam&&) noexcept;
   HostTeam& operator=(HostTeam&&) noexcept;
@@ -41,8 +41,7 @@ class TESSERA_EXPORT HostTeam {
   /// ended. With a `stop`, no block is started after a request. Returns true if every block was completed.
   /// Throws `Error(job_fault)` if the system grants no thread, and `Error(usage)` if `work` ends its thread
   /// (pthread_exit); the next call replaces that thread.
-  bool for_each_block(Range range, std::int64_t block,
-                      const std::function<void(int thread, Range block)>& work,
+  bool for_each_block(Range range, std::int64_t block, FunctionRef<void(int thread, Range block)> work,
                       const StopRequest* stop = nullptr);
 
  private:

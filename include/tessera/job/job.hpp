@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/device/pool.hpp>
+#include <tessera/function.hpp>
 #include <tessera/job/host_team.hpp>
 #include <tessera/job/host_threads.hpp>
 #include <tessera/job/reproducible_sum.hpp>
@@ -16,7 +17,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <memory>
@@ -54,11 +54,11 @@ struct JobOptions {
   /// in proportion. If the function throws, fails the tile or returns less than 1 on any rank, the job falls
   /// back to the CPU. A collective call in it, or the end of its thread, is an `Error(usage)` on every rank,
   /// as in a pass. The rank replies to other ranks however long the function takes.
-  std::function<std::int64_t(Tile&)> measure;
+  SharedFunction<std::int64_t(Tile&)> measure;
   /// The same for simulated devices, run on the host; its range is empty too. Set it on every rank or on
   /// none. Without it simulated devices are scored by their specification (`ScoreModel::throughput`), which
   /// cannot be compared with timed scores: a job with real and simulated devices throws `Error(usage)`.
-  std::function<std::int64_t(const HostTile&)> measure_on_host;
+  SharedFunction<std::int64_t(const HostTile&)> measure_on_host;
   /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
   bool allow_sharing = false;
   /// Host threads of this rank for host functions; 0: chosen by `choose_threads`.
@@ -191,7 +191,7 @@ class TESSERA_EXPORT Job {
   /// Runs `work` on a host thread of the job and waits for it, replying to other ranks meanwhile: for long
   /// computations between passes. Not collective. `work` must not make collective calls; its exception is
   /// rethrown. Throws `Error(job_fault)` if the system grants no thread. Cost: waking a thread.
-  void run_alive(const std::function<void()>& work);
+  void run_alive(FunctionRef<void()> work);
 
   /// *Collective.* Out of place: `in` holds this rank's units of `plan`, and the result one element for each
   /// of them. `on_device(Tile&, std::span<const Unit>, std::span<Result>)` and `on_host(const HostTile&,
@@ -214,7 +214,7 @@ class TESSERA_EXPORT Job {
     };
     run(plan,
         {.call = &call,
-         .has_functions = is_callable(on_device) && is_callable(on_host),
+         .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
          .local_units = static_cast<std::int64_t>(in.size()),
          .device_bytes_per_unit = device_bytes_per_unit,
          .prepare =
@@ -248,7 +248,7 @@ class TESSERA_EXPORT Job {
                            static_cast<std::size_t>(range.size()));
     };
     run(plan, {.call = &call,
-               .has_functions = is_callable(on_device) && is_callable(on_host),
+               .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
                .local_units = static_cast<std::int64_t>(units.size()),
                .device_bytes_per_unit = device_bytes_per_unit,
                .prepare =
@@ -261,19 +261,17 @@ class TESSERA_EXPORT Job {
                .restore = [&] { std::copy(untouched.begin(), untouched.end(), units.begin()); }});
   }
 
-  /// A device function of `reduce`: adds one vector of `width` doubles to `sum` for each block of
-  /// `tile.range()`, which consists of whole blocks, in any order.
-  using DeviceReduce = std::function<void(Tile& tile, ReproducibleSum& sum)>;
-  /// A host function of `reduce`: adds the one block `tile.range` to `partial`, which starts as zeros.
-  using HostReduce = std::function<void(const HostTile& tile, std::span<double> partial)>;
-
   /// *Collective.* Sums one vector of `width` doubles per block over all blocks of `plan`, and returns the
   /// sum on every rank: bit-identical for any number of ranks, threads, and devices of one kind, given the
-  /// same `plan.block()`. A tile is processed in parts as in `map`. Blocks until the sum is known. Memory: 40
+  /// same `plan.block()`. `on_device` adds one vector to `sum` for each block of `tile.range()`, which
+  /// consists of whole blocks, in any order; `on_host` adds the one block `tile.range` to `partial`, which
+  /// starts as zeros. A tile is processed in parts as in `map`. Blocks until the sum is known. Memory: 40
   /// `width` bytes for each tile or host thread. Throws `Error(usage)`, before any work, for a plan of more
   /// than 2^30 blocks (`ReproducibleSum`).
-  [[nodiscard]] std::vector<double> reduce(const Plan& plan, std::size_t width, const DeviceReduce& on_device,
-                                           const HostReduce& on_host, std::int64_t device_bytes_per_unit = 0);
+  [[nodiscard]] std::vector<double> reduce(
+      const Plan& plan, std::size_t width, FunctionRef<void(Tile& tile, ReproducibleSum& sum)> on_device,
+      FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host,
+      std::int64_t device_bytes_per_unit = 0);
 
  private:
   /// Which verb of which types: the same on every rank.
@@ -291,17 +289,6 @@ class TESSERA_EXPORT Job {
     else
       return call_of(verb, {&typeid(Unit), &typeid(Result)}, {sizeof(Unit), sizeof(Result)});
   }
-  /// False for a null pointer to a function, or an empty `std::function`.
-  template <class Function>
-  [[nodiscard]] static bool is_callable(const Function& function) noexcept {
-    if constexpr (std::is_pointer_v<Function>)
-      return function != nullptr;
-    else if constexpr (requires { function.operator bool(); })
-      return static_cast<bool>(function);
-    else
-      return true;
-  }
-
   /// The steps of a verb. Everything that can throw on one rank alone happens inside these functions, so that
   /// the failure reaches the vote and no other rank waits there in vain.
   struct Pass {
@@ -311,11 +298,11 @@ class TESSERA_EXPORT Job {
     std::int64_t width = 0;                   ///< doubles of a reduction; the same on every rank
     std::int64_t max_blocks = std::numeric_limits<std::int64_t>::max();
     std::int64_t device_bytes_per_unit = 0;
-    std::function<void()> prepare;                 ///< before any work
-    std::function<void(Tile&)> on_device;          ///< a part of a tile
-    std::function<void(const HostTile&)> on_host;  ///< some whole blocks
-    std::function<void()> restore;                 ///< undoes what device functions wrote
-    std::function<void()> finish = [] {};          ///< after the work, before the vote
+    FunctionRef<void()> prepare;                 ///< before any work
+    FunctionRef<void(Tile&)> on_device;          ///< a part of a tile
+    FunctionRef<void(const HostTile&)> on_host;  ///< some whole blocks
+    FunctionRef<void()> restore;                 ///< undoes what device functions wrote
+    FunctionRef<void()> finish{};                ///< after the work, before the vote; may be empty
   };
   void run(const Plan& plan, const Pass& pass);
   /// For memory that nothing was written to yet.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/function.hpp>
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/version.hpp>
 
-#include <functional>
 #include <string>
 
 namespace tessera::inline TESSERA_ABI {
@@ -26,9 +26,9 @@ namespace tessera::inline TESSERA_ABI {
 /// Throws `Error(usage)` like any collective on another thread than the one that made `comm`. Blocks until
 /// every rank has done its work. Cost: one allreduce of an integer.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::string& purpose,
-                             const std::function<void()>& work);
+                             FunctionRef<void()> work);
 /// The same for work whose errors need no rank, as those of an input that all ranks read: the message of an
 /// `Error` stays as it is. Any other exception is told with its rank.
-TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::function<void()>& work);
+TESSERA_EXPORT void together(const mpi::Communicator& comm, FunctionRef<void()> work);
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/error.hpp>
+#include <tessera/function.hpp>
 #include <tessera/version.hpp>
 
 #include <mpi.h>
@@ -9,7 +10,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -242,7 +242,7 @@ class TESSERA_EXPORT Communicator {
     std::shared_ptr<detail::RankGroup> group;  // of all that descend from the same
     std::uint64_t id = 0;                      // among them, the same on every rank
     std::chrono::milliseconds timeout{};
-    std::function<void()> progress{};
+    SharedFunction<void()> progress{};
     std::int64_t* waits = nullptr;  // counts the collective calls
   };
   Self self_;

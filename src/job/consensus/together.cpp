@@ -50,7 +50,7 @@ std::string message_of(Report report, const mpi::Communicator& comm, const std::
 
 }  // namespace
 
-void together(const mpi::Communicator& comm, const std::string& purpose, const std::function<void()>& work) {
+void together(const mpi::Communicator& comm, const std::string& purpose, FunctionRef<void()> work) {
   std::optional<mpi::Purpose> here;
   if (!purpose.empty()) here.emplace(comm, purpose);
   std::optional<Report> mine;
@@ -70,7 +70,7 @@ void together(const mpi::Communicator& comm, const std::string& purpose, const s
       comm.broadcast_text(is_first ? message_of(std::move(report), comm, purpose) : std::string(), first));
 }
 
-void together(const mpi::Communicator& comm, const std::function<void()>& work) {
+void together(const mpi::Communicator& comm, FunctionRef<void()> work) {
   together(comm, {}, work);
 }
 

@@ -100,7 +100,7 @@ BallotBox::BallotBox(const mpi::Communicator& comm, StopRequest* stop) : comm_(c
 }
 
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
-                       const std::string& what, const std::function<std::string()>& describe) {
+                       const std::string& what, FunctionRef<std::string()> describe) {
   const mpi::Purpose purpose(comm_, what);
   // The minima of a number and of its complement give its minimum and maximum over all ranks.
   std::array<std::int64_t, 3> least = {key_of(mine.outcome, comm_.rank()), signature, ~signature};

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 
@@ -44,7 +43,7 @@ class BallotBox {
   /// the hashed values as text, one per line; it is called on a disagreement, and the lines that differ
   /// become the reason of the failure. Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
   [[nodiscard]] Ballot vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
-                            const std::string& what, const std::function<std::string()>& describe = {});
+                            const std::string& what, FunctionRef<std::string()> describe = {});
 
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return comm_.timeout(); }
 

@@ -16,11 +16,11 @@
 namespace tessera::inline TESSERA_ABI {
 
 struct HostTeam::State {
-  State(int size, std::function<void()> idle)
+  State(int size, SharedFunction<void()> idle)
       : threads(static_cast<std::size_t>(std::max(size, 1))), progress(std::move(idle)) {}
 
   /// Calls `take_blocks(thread)` on as many threads as there are blocks for.
-  void run(std::int64_t blocks, const std::function<void(int)>& take_blocks) {
+  void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {
     if (threads.size() == 1 && !progress) return take_blocks(0);
     const auto wanted = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(threads.size()), blocks));
     // A cgroup or ulimit may grant fewer threads: those do all blocks.
@@ -30,10 +30,10 @@ struct HostTeam::State {
   }
 
   WorkerThreads threads;
-  std::function<void()> progress;
+  SharedFunction<void()> progress;
 };
 
-HostTeam::HostTeam(int threads, std::function<void()> progress)
+HostTeam::HostTeam(int threads, SharedFunction<void()> progress)
     : state_(std::make_unique<State>(threads, std::move(progress))) {}
 HostTeam::~HostTeam() = default;
 HostTeam::HostTeam(HostTeam&&) noexcept = default;
@@ -44,8 +44,7 @@ int HostTeam::size() const noexcept {
 }
 
 bool HostTeam::for_each_block(Range range, std::int64_t block,
-                              const std::function<void(int thread, Range block)>& work,
-                              const StopRequest* stop) {
+                              FunctionRef<void(int thread, Range block)> work, const StopRequest* stop) {
   if (range.empty()) return true;
   const std::int64_t blocks = (range.size() - 1) / block + 1;
   std::atomic<std::int64_t> next = 0;

@@ -104,7 +104,7 @@ void WorkerThreads::serve(int worker) {
     Turn turn(*this, me);
     wake(2 * me.position + 1);
     wake(2 * me.position + 2);
-    (*work_)(worker);
+    work_(worker);
     turn.has_ranks_of();
   }
 }
@@ -116,14 +116,14 @@ bool WorkerThreads::is_done_soon() const {
   return false;
 }
 
-void WorkerThreads::run(std::span<const int> workers, const std::function<void(int)>& work,
-                        const std::function<void()>& progress) {
+void WorkerThreads::run(std::span<const int> workers, FunctionRef<void(int)> work,
+                        FunctionRef<void()> progress) {
   if (workers.empty()) return;
   for (const int worker : workers) start(worker);
   for (std::size_t position = 0; position < workers.size(); ++position)
     workers_[static_cast<std::size_t>(workers[position])]->position = position;
   called_ = workers;
-  work_ = &work;
+  work_ = work;
   running_.store(static_cast<std::uint32_t>(workers.size()), std::memory_order_release);
   wake(0);
   if (is_done_soon()) return;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/function.hpp>
 #include <tessera/version.hpp>
 
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -41,8 +41,7 @@ class WorkerThreads {
   ///
   /// While it waits, the calling thread runs the progress callback fifty times a second. An exception of the
   /// callback is rethrown when all work has ended.
-  void run(std::span<const int> workers, const std::function<void(int)>& work,
-           const std::function<void()>& progress = {});
+  void run(std::span<const int> workers, FunctionRef<void(int)> work, FunctionRef<void()> progress = {});
 
  private:
   struct Worker;
@@ -54,7 +53,7 @@ class WorkerThreads {
   [[nodiscard]] bool is_done_soon() const;
 
   std::span<const int> called_;                         ///< the workers of the run in progress
-  const std::function<void(int)>* work_ = nullptr;      ///< of the run in progress
+  FunctionRef<void(int)> work_;                         ///< of the run in progress
   alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< its workers that are not done
   std::mutex mutex_;
   std::condition_variable all_done_;

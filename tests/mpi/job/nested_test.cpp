@@ -131,7 +131,7 @@ TEST_P(Nested, FunctionsThatAreNullAreRefused) {
   const Plan plan = job_.plan(10);
   const std::vector<double> units = local_units(job_, plan);
   std::vector<double> changed = units;
-  const Job::DeviceReduce no_reduce;
+  const std::function<void(Tile&, ReproducibleSum&)> no_reduce;
   const std::function<void(Tile&, std::span<double>)> no_scatter;
   void (*const no_map)(const HostTile&, std::span<const double>, std::span<double>) = nullptr;
   const auto on_device = [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); };

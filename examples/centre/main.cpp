@@ -36,8 +36,7 @@ int main(int argc, char** argv) {
     while (state.step < 40) {
       const double middle = (state.low + state.high) / 2;
       const std::vector<double> pull = job.reduce(
-          plan, 1, [](tessera::Tile& tile, tessera::ReproducibleSum&) { tile.fail("the policy is cpu"); },
-          [&](const tessera::HostTile& tile, std::span<double> partial) {
+          plan, 1, tessera::host_only, [&](const tessera::HostTile& tile, std::span<double> partial) {
             for (std::int64_t unit = tile.range.begin; unit < tile.range.end; ++unit)
               partial[0] += std::tanh(std::exp(std::sin(static_cast<double>(unit))) - middle);
           });

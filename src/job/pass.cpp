@@ -103,12 +103,13 @@ Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& wo
   if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) delay_vote(ballots.timeout());
   const std::int64_t signature =
       signature_of({pass, work.call->signature, static_cast<std::int64_t>(plan.fingerprint()), work.width,
-                    work.device_bytes_per_unit});
+                    work.device_bytes_per_unit, work.host_only ? 1 : 0});
   return ballots.vote(attempt.ballot(), signature, inventory, "the vote of " + pass_name(), [&] {
     return pass_name() + "\n" + work.call->verb + ' ' + work.call->types + "\na plan of " +
            std::to_string(plan.units()) + " units in blocks of " + std::to_string(plan.block()) + " (" +
            std::to_string(plan.fingerprint()) + ")\nwidth " + std::to_string(work.width) + '\n' +
-           std::to_string(work.device_bytes_per_unit) + " bytes a unit on a device";
+           std::to_string(work.device_bytes_per_unit) + " bytes a unit on a device" +
+           (work.host_only ? "\na pass for hosts alone" : "\na function for devices");
   });
 }
 
@@ -163,8 +164,9 @@ Verdict Job::State::verdict_of_host() const {
   return done;
 }
 
-Verdict Job::State::verdict_of_host(const Plan& plan) const {
+Verdict Job::State::verdict_of_host(const Plan& plan, const Pass& work) const {
   Verdict done = verdict_of_host();
+  if (work.host_only && !fallback_cause && absence.empty()) done.absence = "the pass is for hosts alone";
   if (!plan.on_devices() || plan.units() == 0) return done;
   const double all_threads = std::reduce(threads_of_ranks.begin(), threads_of_ranks.end(), 0.0);
   for (int rank = 0; rank < plan.ranks(); ++rank) {
@@ -210,7 +212,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   const TraceRange range("pass", state.pass);
   state.verdict.ran = Verdict::Ran::none;  // until there is one
   state.verdict.reason = "the pass ended before its vote";
-  const bool on_devices = runs_on_devices(plan);
+  const bool on_devices = !pass.host_only && runs_on_devices(plan);
 
   Attempt attempt;
   const auto finish = [&] {
@@ -244,7 +246,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   finish();
   const Ballot decided = state.vote(attempt, plan, pass);
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
-  state.verdict = state.verdict_of_host(plan);
+  state.verdict = state.verdict_of_host(plan, pass);
 }
 
 }  // namespace tessera::inline TESSERA_ABI

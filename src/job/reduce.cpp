@@ -10,6 +10,18 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width,
                                 FunctionRef<void(Tile&, ReproducibleSum&)> on_device,
                                 FunctionRef<void(const HostTile&, std::span<double>)> on_host,
                                 std::int64_t device_bytes_per_unit) {
+  return sum_blocks(plan, width, &on_device, on_host, device_bytes_per_unit);
+}
+
+std::vector<double> Job::reduce(const Plan& plan, std::size_t width, HostOnly,
+                                FunctionRef<void(const HostTile&, std::span<double>)> on_host) {
+  return sum_blocks(plan, width, nullptr, on_host, 0);
+}
+
+std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
+                                    const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
+                                    FunctionRef<void(const HostTile&, std::span<double>)> on_host,
+                                    std::int64_t device_bytes_per_unit) {
   std::vector<ReproducibleSum> sums;          // one for each device or host thread of this rank
   std::vector<std::vector<double>> partials;  // of the block that each host thread works on
   const auto begin = [&](int workers) {
@@ -27,22 +39,27 @@ std::vector<double> Job::reduce(const Plan& plan, std::size_t width,
     }
   };
   static const Call call{.verb = "reduce", .types = "", .signature = 1};
-  run(plan,
-      {.call = &call,
-       .has_functions = on_device && on_host,
-       .local_units = std::nullopt,
-       .width = static_cast<std::int64_t>(width),
-       .max_blocks = ReproducibleSum::max_summands,
-       .device_bytes_per_unit = device_bytes_per_unit,
-       .prepare = [&] { begin(runs_on_devices(plan) ? static_cast<int>(devices().size()) : threads()); },
-       .on_device = [&](Tile& tile) { on_device(tile, sums[static_cast<std::size_t>(tile.device_index())]); },
-       .on_host = add_blocks,
-       .restore = [&] { begin(threads()); },
-       .finish =
-           [&] {
-             for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
-             sums.front().prepare_allreduce();
-           }});
+  run(plan, {.call = &call,
+             .has_functions = (on_device == nullptr || *on_device) && on_host,
+             .host_only = on_device == nullptr,
+             .local_units = std::nullopt,
+             .width = static_cast<std::int64_t>(width),
+             .max_blocks = ReproducibleSum::max_summands,
+             .device_bytes_per_unit = device_bytes_per_unit,
+             .prepare =
+                 [&] {
+                   begin(on_device != nullptr && runs_on_devices(plan) ? static_cast<int>(devices().size())
+                                                                       : threads());
+                 },
+             .on_device =
+                 [&](Tile& tile) { (*on_device)(tile, sums[static_cast<std::size_t>(tile.device_index())]); },
+             .on_host = add_blocks,
+             .restore = [&] { begin(threads()); },
+             .finish =
+                 [&] {
+                   for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
+                   sums.front().prepare_allreduce();
+                 }});
   const std::string what = "the sum of " + state().pass_name();
   const mpi::Purpose purpose(comm(), what);
   try {

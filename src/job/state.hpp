@@ -109,7 +109,7 @@ struct Job::State {
   [[nodiscard]] Verdict verdict_of_devices(int devices) const;
   [[nodiscard]] Verdict verdict_of_host() const;
   /// The verdict of a pass over `plan`, with its imbalance.
-  [[nodiscard]] Verdict verdict_of_host(const Plan& plan) const;
+  [[nodiscard]] Verdict verdict_of_host(const Plan& plan, const Pass& work) const;
   [[nodiscard]] static Verdict no_verdict(std::string reason);
 
   /// "pass 3", or "pass 3 of job 2" if the program has constructed several jobs.

@@ -75,6 +75,27 @@ struct JobOptions {
   StopRequest* stop = nullptr;
 };
 
+/// The device function of a pass that runs on hosts alone: see `host_only`.
+struct HostOnly {
+  /// Never called.
+  void operator()(const Tile&, const auto&...) const noexcept {}
+};
+/// In place of the device function of a verb: the pass runs the host function on the host threads of every
+/// rank, over any plan, also in a job with devices. That is no fallback: later passes use the devices. On
+/// every rank, or on none.
+///
+///     job.scatter(plan, ages, tessera::host_only, [](const tessera::HostTile&, std::span<int> part) { … });
+///
+/// Under `Policy::gpu` such a pass runs too: the policy requires that the job has GPUs, and that none fails.
+/// Results of host functions and of devices may differ in the last bits: what is computed once by one and
+/// once by the other is for the caller to know.
+inline constexpr HostOnly host_only;
+
+namespace detail {
+template <class Function>
+inline constexpr bool is_host_only = std::is_same_v<std::remove_cvref_t<Function>, HostOnly>;
+}  // namespace detail
+
 /// The result of `Job::compile` for the job's devices of one compute capability.
 struct JobModule {
   ComputeCapability capability;
@@ -215,6 +236,7 @@ class TESSERA_EXPORT Job {
     run(plan,
         {.call = &call,
          .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
+         .host_only = detail::is_host_only<DeviceFn>,
          .local_units = static_cast<std::int64_t>(in.size()),
          .device_bytes_per_unit = device_bytes_per_unit,
          .prepare =
@@ -240,6 +262,7 @@ class TESSERA_EXPORT Job {
   template <class Unit, class DeviceFn, class HostFn>
   void scatter(const Plan& plan, std::span<Unit> units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {
+    constexpr bool on_hosts_alone = detail::is_host_only<DeviceFn>;
     static const Call call = call_of<void, Unit>("scatter");
     std::int64_t first = 0;
     std::vector<Unit> untouched;
@@ -249,12 +272,14 @@ class TESSERA_EXPORT Job {
     };
     run(plan, {.call = &call,
                .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
+               .host_only = on_hosts_alone,
                .local_units = static_cast<std::int64_t>(units.size()),
                .device_bytes_per_unit = device_bytes_per_unit,
                .prepare =
                    [&] {
                      first = local_range(plan).begin;
-                     if (runs_on_devices(plan)) untouched.assign(units.begin(), units.end());
+                     if (!on_hosts_alone && runs_on_devices(plan))
+                       untouched.assign(units.begin(), units.end());
                    },
                .on_device = [&](Tile& tile) { on_device(tile, part(tile.range())); },
                .on_host = [&](const HostTile& tile) { on_host(tile, part(tile.range)); },
@@ -272,6 +297,10 @@ class TESSERA_EXPORT Job {
       const Plan& plan, std::size_t width, FunctionRef<void(Tile& tile, ReproducibleSum& sum)> on_device,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host,
       std::int64_t device_bytes_per_unit = 0);
+  /// The same on hosts alone.
+  [[nodiscard]] std::vector<double> reduce(
+      const Plan& plan, std::size_t width, HostOnly,
+      FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host);
 
  private:
   /// Which verb of which types: the same on every rank.
@@ -294,6 +323,7 @@ class TESSERA_EXPORT Job {
   struct Pass {
     const Call* call = nullptr;
     bool has_functions = true;                ///< neither of the caller's is null
+    bool host_only = false;                   ///< the same on every rank
     std::optional<std::int64_t> local_units;  ///< units that the caller brought, to be checked
     std::int64_t width = 0;                   ///< doubles of a reduction; the same on every rank
     std::int64_t max_blocks = std::numeric_limits<std::int64_t>::max();
@@ -305,6 +335,11 @@ class TESSERA_EXPORT Job {
     FunctionRef<void()> finish{};                ///< after the work, before the vote; may be empty
   };
   void run(const Plan& plan, const Pass& pass);
+  /// `on_device` is null in a pass on hosts alone.
+  [[nodiscard]] std::vector<double> sum_blocks(const Plan& plan, std::size_t width,
+                                               const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
+                                               FunctionRef<void(const HostTile&, std::span<double>)> on_host,
+                                               std::int64_t device_bytes_per_unit);
   /// For memory that nothing was written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.

@@ -2,7 +2,9 @@
 #include "mpi/job/job_testing.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -73,6 +75,78 @@ TEST_P(Passes, ReduceGivesTheSameBitsForAnyRanksThreadsAndDevices) {
     EXPECT_EQ(bits(reduce_units(job_, plan)), bits(expected_sums(units, 64))) << units;
     expect_verdict(plan);
   }
+}
+
+TEST_P(Passes, HostOnlyRunsOnTheHostsAndLeavesTheDevicesToLaterPasses) {
+  const Plan plan = job_.plan(4321, 64);
+  const auto expect_hosts = [&] {
+    const Verdict& verdict = job_.last_verdict();
+    EXPECT_EQ(verdict.ran, Verdict::Ran::host);
+    EXPECT_EQ(verdict.devices, 0);
+    if (!job_.inventory().devices().empty()) EXPECT_EQ(verdict.absence, "the pass is for hosts alone");
+    expect_same_on_all_ranks(job_.comm(), to_string(verdict));
+  };
+  std::mutex mutex;
+  std::set<int> teams;  // a tile of a simulated device would have as many threads as the rank has devices
+  const auto seen = [&](const HostTile& tile) {
+    const std::lock_guard lock(mutex);
+    teams.insert(tile.threads);
+  };
+  const auto units = local_units(job_, plan);
+  const std::vector<double> results =
+      job_.map<double>(plan, std::span<const double>(units), host_only,
+                       [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
+                         seen(tile);
+                         std::ranges::transform(in, out.begin(), unit_result);
+                       });
+  EXPECT_EQ(bits(results), bits(expected_map(job_, plan)));
+  expect_hosts();
+  auto changed = units;
+  job_.scatter(plan, std::span(changed), host_only, [&](const HostTile& tile, std::span<double> part) {
+    seen(tile);
+    for (double& unit : part) unit = unit_result(unit);
+  });
+  EXPECT_EQ(bits(changed), bits(results));
+  expect_hosts();
+  const std::vector<double> sums =
+      job_.reduce(plan, sum_width, host_only, [&](const HostTile& tile, std::span<double> partial) {
+        seen(tile);
+        add_block(tile.range, partial);
+      });
+  EXPECT_EQ(bits(sums), bits(expected_sums(4321, 64)));
+  expect_hosts();
+  EXPECT_EQ(job_.on_host(), job_.inventory().devices().empty());
+  if (!job_.local_range(plan).empty()) EXPECT_EQ(teams, std::set<int>{job_.threads()});
+
+  EXPECT_EQ(bits(map_units(job_, plan)), bits(results));
+  expect_verdict(plan);
+}
+
+TEST_P(Passes, FunctionsNeedNotBeCopied) {
+  const Plan plan = job_.plan(300, 10);
+  const auto units = local_units(job_, plan);
+  const auto one = [] { return std::make_unique<double>(1); };
+  const auto on_device = [](auto moved) {
+    return [moved = std::move(moved)](Tile& tile, auto&&...) { no_real_device(tile); };
+  };
+  const auto plus = [moved = one()](const HostTile&, std::span<const double> in, std::span<double> out) {
+    std::ranges::transform(in, out.begin(), [&](double unit) { return unit + *moved; });
+  };
+  const auto result = job_.map<double>(plan, std::span<const double>(units), on_device(one()), plus);
+  auto changed = units;
+  job_.scatter(plan, std::span(changed), on_device(one()),
+               [moved = one()](const HostTile&, std::span<double> part) {
+                 for (double& unit : part) unit += *moved;
+               });
+  EXPECT_EQ(bits(changed), bits(result));
+  EXPECT_EQ(
+      job_.reduce(plan, 1, on_device(one()),
+                  [moved = one()](const HostTile&, std::span<double> partial) { partial[0] += *moved; }),
+      std::vector<double>{30});
+  double here = 0;
+  job_.run_alive([moved = one(), &here] { here += *moved; });
+  together(job_.comm(), [moved = one(), &here] { here += *moved; });
+  EXPECT_EQ(here, 2);
 }
 
 TEST_P(Passes, APlanOverHostsRunsOnTheHosts) {

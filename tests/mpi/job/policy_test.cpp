@@ -52,6 +52,19 @@ TEST(JobPolicy, GpuNeedsOneDeviceInTheJobNotOneARank) {
   EXPECT_EQ(to_string(job.last_verdict()), "computed on 1 simulated device");
 }
 
+TEST(JobPolicy, GpuAllowsAPassOnHostsAlone) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:T4");
+  Job job(world(), with_policy(Policy::gpu));
+  const Plan plan = job.plan(100, 10);
+  EXPECT_EQ(job.reduce(plan, 1, host_only,
+                       [](const HostTile& tile, std::span<double> partial) {
+                         partial[0] += static_cast<double>(tile.range.size());
+                       }),
+            std::vector<double>{100});
+  EXPECT_EQ(job.last_verdict().absence, "the pass is for hosts alone");
+  EXPECT_FALSE(job.on_host());
+}
+
 TEST(JobPolicy, BeforeTheFirstPassTheVerdictTellsTheHardware) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
   const Job job(world());

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   std::vector<double> degrees(static_cast<std::size_t>(job.local_range(plan).size()), 212.0);
 
   // Where a GPU fails, what it had changed already is undone before the CPU function begins.
-  job.scatter(plan, std::span(degrees), to_celsius_on_device, to_celsius, sizeof(double));
+  job.scatter(plan, degrees, to_celsius_on_device, to_celsius, sizeof(double));
 
   if (session.is_root()) std::cout << "212 F are " << degrees.front() << " C, " << job.last_verdict() << '\n';
 }

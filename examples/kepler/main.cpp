@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   const tessera::Plan plan = job.plan(1'000'000);
   const std::vector<double> mean(static_cast<std::size_t>(job.local_range(plan).size()), 1.0);
   const std::vector<double> eccentric =
-      job.map<double>(plan, std::span<const double>(mean), kepler_on_device, kepler, 2 * sizeof(double));
+      job.map<double>(plan, mean, kepler_on_device, kepler, 2 * sizeof(double));
 
   if (!session.is_root()) return 0;
   for (const tessera::InventoryDevice& device : job.inventory().devices())

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   std::iota(units.begin(), units.end(), static_cast<double>(mine.begin));
 
   const std::vector<double> squares = job.map<double>(
-      plan, std::span<const double>(units), square_on_device,
+      plan, units, square_on_device,
       [](const tessera::HostTile&, std::span<const double> in, std::span<double> out) {
         for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] * in[i];
       },

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <type_traits>
 #include <typeinfo>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline TESSERA_ABI {
@@ -94,6 +95,14 @@ inline constexpr HostOnly host_only;
 namespace detail {
 template <class Function>
 inline constexpr bool is_host_only = std::is_same_v<std::remove_cvref_t<Function>, HostOnly>;
+
+template <class Units>
+concept ContiguousUnits = requires(Units& units) {
+  std::span(units);
+};
+/// The type of the elements of a contiguous range.
+template <ContiguousUnits Units>
+using UnitOf = typename decltype(std::span(std::declval<Units&>()))::value_type;
 }  // namespace detail
 
 /// The result of `Job::compile` for the job's devices of one compute capability.
@@ -109,7 +118,7 @@ struct JobModule {
 ///     tessera::Job job(session.world());                // probe, claim, inventory
 ///     auto plan = job.plan(n);                          // identical on every rank
 ///     auto mine = load(job.local_range(plan));          // this rank reads only its own part
-///     auto squares = job.map<double>(plan, std::span<const double>(mine),
+///     auto squares = job.map<double>(plan, mine,
 ///         [](tessera::Tile& tile, std::span<const double> in, std::span<double> out) { launch(tile, in,
 ///         out); },
 ///         [](const tessera::HostTile&, std::span<const double> in, std::span<double> out) {
@@ -214,18 +223,21 @@ class TESSERA_EXPORT Job {
   /// rethrown. Throws `Error(job_fault)` if the system grants no thread. Cost: waking a thread.
   void run_alive(FunctionRef<void()> work);
 
-  /// *Collective.* Out of place: `in` holds this rank's units of `plan`, and the result one element for each
-  /// of them. `on_device(Tile&, std::span<const Unit>, std::span<Result>)` and `on_host(const HostTile&,
-  /// std::span<const Unit>, std::span<Result>)` get the parts of `in` and of the result that belong to their
-  /// range; results start as `Result{}`.
+  /// *Collective.* Out of place: `units`, a vector, an array, a span or any other contiguous range, holds
+  /// this rank's units of `plan`, and the result has one element for each of them. `on_device(Tile&,
+  /// std::span<const Unit>, std::span<Result>)` and `on_host(const HostTile&, std::span<const Unit>,
+  /// std::span<Result>)` get the parts of `units` and of the result that belong to their range; results start
+  /// as `Result{}`.
   ///
   /// A tile is processed in consecutive parts of whole blocks, each of which fits the device's memory budget
   /// at `device_bytes_per_unit` bytes a unit; 0: the whole tile at once. Blocks until the vote. Cost beside
   /// the functions: waking a thread for each tile, and one allreduce.
-  template <class Result, class Unit, class DeviceFn, class HostFn>
-  [[nodiscard]] std::vector<Result> map(const Plan& plan, std::span<const Unit> in, DeviceFn&& on_device,
+  template <class Result, detail::ContiguousUnits Units, class DeviceFn, class HostFn>
+  [[nodiscard]] std::vector<Result> map(const Plan& plan, const Units& units, DeviceFn&& on_device,
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
     static_assert(!std::is_same_v<Result, bool>, "std::vector<bool> has no span: use char");
+    using Unit = detail::UnitOf<const Units>;
+    const std::span<const Unit> in(units);
     static const Call call = call_of<Result, Unit>("map");
     std::int64_t first = 0;
     std::vector<Result> out;
@@ -256,34 +268,37 @@ class TESSERA_EXPORT Job {
     return out;
   }
 
-  /// *Collective.* In place: like `map`, but functions overwrite `units`. A pass on devices keeps a copy of
-  /// the units, and restores it before it falls back or throws. A pass on the host that throws leaves `units`
-  /// partly overwritten.
-  template <class Unit, class DeviceFn, class HostFn>
-  void scatter(const Plan& plan, std::span<Unit> units, DeviceFn&& on_device, HostFn&& on_host,
+  /// *Collective.* In place: like `map`, but functions overwrite `units`, a contiguous range whose elements
+  /// are not const: `on_device(Tile&, std::span<Unit>)`, `on_host(const HostTile&, std::span<Unit>)`. A pass
+  /// on devices keeps a copy of the units, and restores it before it falls back or throws. A pass on the host
+  /// that throws leaves `units` partly overwritten.
+  template <detail::ContiguousUnits Units, class DeviceFn, class HostFn>
+  void scatter(const Plan& plan, Units&& units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {
+    using Unit = detail::UnitOf<Units>;
+    // Forwarded: a span refuses a vector that ends with the call.
+    const std::span<Unit> mine(std::forward<Units>(units));
     constexpr bool on_hosts_alone = detail::is_host_only<DeviceFn>;
     static const Call call = call_of<void, Unit>("scatter");
     std::int64_t first = 0;
     std::vector<Unit> untouched;
     const auto part = [&](Range range) {
-      return units.subspan(static_cast<std::size_t>(range.begin - first),
-                           static_cast<std::size_t>(range.size()));
+      return mine.subspan(static_cast<std::size_t>(range.begin - first),
+                          static_cast<std::size_t>(range.size()));
     };
     run(plan, {.call = &call,
                .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
                .host_only = on_hosts_alone,
-               .local_units = static_cast<std::int64_t>(units.size()),
+               .local_units = static_cast<std::int64_t>(mine.size()),
                .device_bytes_per_unit = device_bytes_per_unit,
                .prepare =
                    [&] {
                      first = local_range(plan).begin;
-                     if (!on_hosts_alone && runs_on_devices(plan))
-                       untouched.assign(units.begin(), units.end());
+                     if (!on_hosts_alone && runs_on_devices(plan)) untouched.assign(mine.begin(), mine.end());
                    },
                .on_device = [&](Tile& tile) { on_device(tile, part(tile.range())); },
                .on_host = [&](const HostTile& tile) { on_host(tile, part(tile.range)); },
-               .restore = [&] { std::copy(untouched.begin(), untouched.end(), units.begin()); }});
+               .restore = [&] { std::copy(untouched.begin(), untouched.end(), mine.begin()); }});
   }
 
   /// *Collective.* Sums one vector of `width` doubles per block over all blocks of `plan`, and returns the

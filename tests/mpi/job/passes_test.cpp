@@ -4,6 +4,7 @@
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -120,6 +121,39 @@ TEST_P(Passes, HostOnlyRunsOnTheHostsAndLeavesTheDevicesToLaterPasses) {
 
   EXPECT_EQ(bits(map_units(job_, plan)), bits(results));
   expect_verdict(plan);
+}
+
+TEST_P(Passes, UnitsAreInAnyContiguousRange) {
+  const Plan plan = Plan::over_hosts(4 * job_.comm().size(), job_.comm().size());
+  const auto squared = [&](const auto& units) {
+    return job_.map<double>(
+        plan, units, host_only, [](const HostTile&, std::span<const double> in, std::span<double> out) {
+          std::ranges::transform(in, out.begin(), [](double unit) { return unit * unit; });
+        });
+  };
+  const auto doubled = [&](auto&& units) {
+    job_.scatter(plan, std::forward<decltype(units)>(units), host_only,
+                 [](const HostTile&, std::span<double> part) {
+                   for (double& unit : part) unit *= 2;
+                 });
+  };
+  std::vector<double> vector{1, 2, 3, 4};
+  std::array<double, 4> array{1, 2, 3, 4};
+  double plain[] = {1, 2, 3, 4};  // NOLINT(modernize-avoid-c-arrays): it is one of the ranges
+  const std::vector<double> squares{1, 4, 9, 16};
+  EXPECT_EQ(squared(vector), squares);
+  EXPECT_EQ(squared(std::as_const(vector)), squares);
+  EXPECT_EQ(squared(array), squares);
+  EXPECT_EQ(squared(plain), squares);
+  EXPECT_EQ(squared(std::span(vector)), squares);
+  EXPECT_EQ(squared(std::span<const double, 4>(array)), squares);
+  doubled(vector);
+  doubled(array);
+  doubled(plain);
+  doubled(std::span(vector));
+  EXPECT_EQ(vector, (std::vector<double>{4, 8, 12, 16}));
+  EXPECT_EQ(array, (std::array<double, 4>{2, 4, 6, 8}));
+  EXPECT_EQ(std::vector<double>(std::begin(plain), std::end(plain)), (std::vector<double>{2, 4, 6, 8}));
 }
 
 TEST_P(Passes, FunctionsNeedNotBeCopied) {

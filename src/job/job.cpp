@@ -108,11 +108,11 @@ const HostThreads& Job::host_threads() const {
   return state().threads;
 }
 
-Plan Job::plan(std::int64_t units, std::int64_t block) const {
-  return state().plans_for_hosts ? plan_for_hosts(units, block) : inventory().plan(units, block);
+Plan Job::plan(std::int64_t units, const PlanOptions& options) const {
+  return state().plans_for_hosts ? plan_for_hosts(units, options) : inventory().plan(units, options);
 }
-Plan Job::plan_for_hosts(std::int64_t units, std::int64_t block) const {
-  return Plan::over_hosts(units, state().threads_of_ranks, block);
+Plan Job::plan_for_hosts(std::int64_t units, const PlanOptions& options) const {
+  return Plan::over_hosts(units, state().threads_of_ranks, options);
 }
 
 bool Job::on_host() const {

@@ -170,10 +170,9 @@ Verdict Job::State::verdict_of_host(const Plan& plan, const Pass& work) const {
   if (!plan.on_devices() || plan.units() == 0) return done;
   const double all_threads = std::reduce(threads_of_ranks.begin(), threads_of_ranks.end(), 0.0);
   for (int rank = 0; rank < plan.ranks(); ++rank) {
-    const double share = static_cast<double>(plan.range_of(rank).size()) / static_cast<double>(plan.units());
     const double even = threads_of_ranks[static_cast<std::size_t>(rank)] / all_threads;
-    if (share / even <= done.imbalance) continue;
-    done.imbalance = share / even;
+    if (plan.share_of(rank) / even <= done.imbalance) continue;
+    done.imbalance = plan.share_of(rank) / even;
     done.busiest_rank = rank;
   }
   return done;

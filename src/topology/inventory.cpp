@@ -180,12 +180,12 @@ std::span<const InventoryDevice> Inventory::devices_of(int rank) const {
   return std::span(devices_).subspan(begin, end - begin);
 }
 
-Plan Inventory::plan(std::int64_t units, std::int64_t block) const {
-  if (devices_.empty()) return Plan::over_hosts(units, static_cast<int>(ranks_.size()), block);
+Plan Inventory::plan(std::int64_t units, const PlanOptions& options) const {
+  if (devices_.empty()) return Plan::over_hosts(units, std::vector<int>(ranks_.size(), 1), options);
   std::vector<std::uint64_t> scores;
   scores.reserve(devices_.size());
   for (const auto& device : devices_) scores.push_back(device.score);
-  return Plan::over_devices(units, scores, offsets_, block);
+  return Plan::over_devices(units, scores, offsets_, options);
 }
 
 Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, const Claim& claim,

@@ -201,13 +201,21 @@ class TESSERA_EXPORT Job {
   /// Partitions units `0 … units-1` over the job's devices; over its hosts, like `plan_for_hosts`, if the job
   /// never had a device. Equal arguments give equal plans for the lifetime of the job, also after a fallback:
   /// data that was loaded by a plan need not move. No communication; identical on every rank. See `Plan` for
-  /// `block`.
-  [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const;
+  /// blocks and weights.
+  ///
+  ///     const Plan plan = job.plan(n, {.block = 64, .weights = nonzeros_of_row});
+  [[nodiscard]] Plan plan(std::int64_t units, const PlanOptions& options) const;
+  [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const {
+    return plan(units, PlanOptions{.block = block});
+  }
   /// Partitions over the job's hosts, in proportion to the host threads of each rank: for work that runs on
   /// the CPU alone, and for a program that can reload its data after a fallback. On the CPU, a plan over
   /// devices gives most of the work to the ranks with the fastest devices. No communication; identical on
   /// every rank.
-  [[nodiscard]] Plan plan_for_hosts(std::int64_t units, std::int64_t block = 1) const;
+  [[nodiscard]] Plan plan_for_hosts(std::int64_t units, const PlanOptions& options) const;
+  [[nodiscard]] Plan plan_for_hosts(std::int64_t units, std::int64_t block = 1) const {
+    return plan_for_hosts(units, PlanOptions{.block = block});
+  }
   /// This rank's part of `plan`.
   [[nodiscard]] Range local_range(const Plan& plan) const { return plan.range_of(comm().rank()); }
 

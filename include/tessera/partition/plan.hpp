@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/function.hpp>
 #include <tessera/version.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline TESSERA_ABI {
+
+namespace detail {
+class BlockWeights;
+struct Share;
+}
 
 /// A half-open range of units, `[begin, end)`.
 struct Range {
@@ -28,6 +37,47 @@ struct PlannedTile {
   friend bool operator==(const PlannedTile&, const PlannedTile&) = default;
 };
 
+/// How much work each unit or block of a plan is, in any measure: nonzeros, bytes, seconds. A function of the
+/// index, or a contiguous range of numbers with one for each; zeros are allowed. A range that is a named
+/// variable is referred to and must live as long as this object; anything else is kept in it.
+class PlanWeights {
+ public:
+  PlanWeights() = default;
+  template <class Function>
+  requires(!std::is_same_v<std::remove_cvref_t<Function>, PlanWeights> &&
+           detail::Calls<std::decay_t<Function>, double, std::int64_t>) PlanWeights(Function&& function)
+      : at_(std::forward<Function>(function)) {}
+  template <class Numbers>
+  requires std::is_arithmetic_v<typename decltype(std::span(std::declval<Numbers&>()))::value_type>
+  PlanWeights(Numbers&& numbers) : size_(static_cast<std::int64_t>(std::span(numbers).size())) {
+    using Kept =
+        std::conditional_t<std::is_lvalue_reference_v<Numbers>, decltype(std::span(numbers)), Numbers>;
+    at_ = [kept = Kept(std::forward<Numbers>(numbers))](std::int64_t index) {
+      return static_cast<double>(kept[static_cast<std::size_t>(index)]);
+    };
+  }
+
+  /// False if there are none.
+  explicit operator bool() const noexcept { return static_cast<bool>(at_); }
+  /// How many numbers there are; none for a function.
+  [[nodiscard]] std::optional<std::int64_t> size() const noexcept { return size_; }
+  [[nodiscard]] double operator()(std::int64_t index) const { return at_(index); }
+
+ private:
+  SharedFunction<double(std::int64_t)> at_;
+  std::optional<std::int64_t> size_;
+};
+
+/// What a plan is made of beside units and scores: the same on every rank.
+struct PlanOptions {
+  /// Units whose order of arithmetic is fixed; tiles are whole blocks.
+  std::int64_t block = 1;
+  /// The work of each unit; without any weights all blocks are equal.
+  PlanWeights weights{};
+  /// In place of them, the work of each block.
+  PlanWeights block_weights{};
+};
+
 /// Partitions units over the devices of all ranks: a pure function of the inventory's scores and the number
 /// of units, so that every rank computes the same plan without communication.
 ///
@@ -46,6 +96,21 @@ struct PlannedTile {
 ///
 /// With `block > 1` whole blocks are apportioned, so that every tile begins at a multiple of `block`, which a
 /// reproducible reduction needs. The last block of the job may be short.
+///
+/// With weights (`PlanOptions::weights`) it is their total that is apportioned in the same two steps, and the
+/// blocks are cut where the sum of the weights before the cut is nearest to the sum of the shares before it,
+/// ties to the later cut. So each cut is within half the weight of one block of its exact position, and no
+/// contiguous partition has a smaller distance at any cut. Equal weights of blocks give the plan without
+/// weights.
+///
+///     // 4 devices of one speed; the last units are ten times the work
+///     job.plan(1000, {.weights = [](std::int64_t unit) { return unit < 900 ? 1.0 : 10.0; }});
+///     // [0, 475), [475, 905), [905, 953), [953, 1000)
+///
+/// Weights are converted to integers, whose sums are exact and the same on every rank: n weights to
+/// 62 - log2(n) bits of the largest, so that integers up to that size are exact. Every rank must give the
+/// same weights, which a function of the index does without memory; ranges hold the weights of all units of
+/// the job, not those of the rank. Ranks whose plans differ get an `Error(usage)` in the first pass.
 class TESSERA_EXPORT Plan {
  public:
   Plan() = default;
@@ -56,7 +121,14 @@ class TESSERA_EXPORT Plan {
   /// whose total does not fit 64 bits. Cost: O(ranks + devices); a million devices take some hundredths of a
   /// second.
   [[nodiscard]] static Plan over_devices(std::int64_t units, std::span<const std::uint64_t> scores,
-                                         std::span<const std::int64_t> rank_offsets, std::int64_t block = 1);
+                                         std::span<const std::int64_t> rank_offsets, std::int64_t block = 1) {
+    return over_devices(units, scores, rank_offsets, {.block = block});
+  }
+  /// Throws `Error(usage)` too for a weight that is negative or not finite, and for ranges of other sizes.
+  /// Weights are evaluated four times, in order: cost O(units), or O(blocks).
+  [[nodiscard]] static Plan over_devices(std::int64_t units, std::span<const std::uint64_t> scores,
+                                         std::span<const std::int64_t> rank_offsets,
+                                         const PlanOptions& options);
 
   /// An even split over the host of every rank, for a job without devices. It has no tiles. Throws
   /// `Error(usage)` on a negative `units`, or `ranks` or a `block` below 1.
@@ -64,7 +136,11 @@ class TESSERA_EXPORT Plan {
   /// A split in proportion to the threads of each rank: within one block of proportional, ties to the lower
   /// rank. Throws `Error(usage)` too if there is no rank, or one with less than one thread.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, std::span<const int> threads,
-                                       std::int64_t block = 1);
+                                       std::int64_t block = 1) {
+    return over_hosts(units, threads, {.block = block});
+  }
+  [[nodiscard]] static Plan over_hosts(std::int64_t units, std::span<const int> threads,
+                                       const PlanOptions& options);
 
   [[nodiscard]] std::int64_t units() const noexcept { return units_; }
   [[nodiscard]] std::int64_t block() const noexcept { return block_; }
@@ -87,10 +163,21 @@ class TESSERA_EXPORT Plan {
   /// The units of one rank, all its tiles together. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] Range range_of(int rank) const;
 
+  /// The part of all work that the units of one rank are, by the weights: 0 to 1. Throws `Error(usage)` for
+  /// an unknown rank.
+  [[nodiscard]] double share_of(int rank) const;
+
   /// A hash of the plan, by which ranks detect that their plans differ. May change between versions.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
  private:
+  Plan(std::int64_t units, std::int64_t block, std::span<const detail::Share> ranks);
+  [[nodiscard]] static Plan over_devices(std::int64_t units, std::int64_t block,
+                                         std::span<const std::uint64_t> scores,
+                                         std::span<const std::int64_t> rank_offsets,
+                                         const detail::BlockWeights& weights);
+  [[nodiscard]] static Plan over_hosts(std::int64_t units, std::int64_t block, std::span<const int> threads,
+                                       const detail::BlockWeights& weights);
   void take_fingerprint() noexcept;
 
   std::int64_t units_ = 0;
@@ -98,7 +185,8 @@ class TESSERA_EXPORT Plan {
   bool on_devices_ = false;
   std::vector<PlannedTile> tiles_;
   std::vector<std::int64_t> rank_begins_;  // units of rank r: [rank_begins_[r], rank_begins_[r + 1])
-  std::uint64_t fingerprint_ = 0;          // of all the above
+  std::vector<double> rank_shares_;        // of the work
+  std::uint64_t fingerprint_ = 0;          // of all the above but the shares
 };
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -63,7 +63,10 @@ class TESSERA_EXPORT Inventory {
 
   /// Partitions units over the devices in proportion to their scores; over the hosts of all ranks if there is
   /// no device. Deterministic: the same on every rank. Throws and costs as `Plan::over_devices`.
-  [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const;
+  [[nodiscard]] Plan plan(std::int64_t units, const PlanOptions& options) const;
+  [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const {
+    return plan(units, PlanOptions{.block = block});
+  }
 
  private:
   std::vector<InventoryRank> ranks_;

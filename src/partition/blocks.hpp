@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/error.hpp>
+#include <tessera/partition/plan.hpp>
+#include <tessera/version.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+/// The blocks of `units`: the last may be short.
+class Blocks {
+ public:
+  Blocks(std::int64_t units, std::int64_t block) : units_(units), block_(block) {
+    if (units < 0)
+      throw Error(ErrorCode::usage, "cannot plan " + std::to_string(units) + " units: give 0 or more");
+    if (block < 1)
+      throw Error(ErrorCode::usage, "a block of " + std::to_string(block) + " units: give 1 or more");
+    count_ = units / block + (units % block != 0 ? 1 : 0);
+  }
+
+  [[nodiscard]] std::int64_t count() const noexcept { return count_; }
+  [[nodiscard]] Range units_of(Range blocks) const noexcept {
+    return {first_unit(blocks.begin), first_unit(blocks.end)};
+  }
+
+ private:
+  /// Of the block, or the end of all. The product is below `units`, so it cannot overflow.
+  [[nodiscard]] std::int64_t first_unit(std::int64_t block) const noexcept {
+    return block == count_ ? units_ : block * block_;
+  }
+
+  std::int64_t units_;
+  std::int64_t block_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace tessera::inline TESSERA_ABI::detail

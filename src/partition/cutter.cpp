@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partition/cutter.hpp"
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+std::span<const Share> Cutter::cut(const Share& whole, std::span<const std::uint64_t> scores) {
+  quotas_.resize(scores.size());
+  parts_.resize(scores.size());
+  const bool weighs = whole.weight > 0;
+  apportion(weighs ? static_cast<std::int64_t>(whole.weight) : whole.blocks.size(), scores, quotas_,
+            workspace_);
+  std::int64_t taken = 0;
+  WeightWalk::Cut begin{whole.blocks.begin, whole.before};
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    taken += quotas_[i];
+    const WeightWalk::Cut end = weighs ? end_of(whole, static_cast<std::uint64_t>(taken))
+                                       : WeightWalk::Cut{whole.blocks.begin + taken, whole.before};
+    parts_[i] = {{begin.block, end.block}, begin.before, end.before - begin.before};
+    begin = end;
+  }
+  return parts_;
+}
+
+/// Where those end who have `taken` of the weight. Blocks of no weight at either end of `whole` go to the
+/// first and the last who have any of it, so that nobody without a score gets one.
+WeightWalk::Cut Cutter::end_of(const Share& whole, std::uint64_t taken) {
+  if (taken == 0) return {whole.blocks.begin, whole.before};
+  if (taken == whole.weight) return {whole.blocks.end, whole.before + whole.weight};
+  return walk_.nearest(whole.before + taken);
+}
+
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "partition/apportion.hpp"
+#include "partition/block_weights.hpp"
+
+#include <tessera/partition/plan.hpp>
+#include <tessera/version.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+/// Consecutive blocks, and their weight: those of the job, a rank or a device.
+struct Share {
+  Range blocks;
+  std::uint64_t before = 0;  ///< the weight of all blocks before these
+  std::uint64_t weight = 0;
+};
+
+/// Cuts blocks into shares by scores. The shares that are cut come in the order of their blocks, each once.
+class Cutter {
+ public:
+  explicit Cutter(const BlockWeights& weights) : walk_(weights) {}
+
+  /// One part of `whole` for each of `scores`, valid until the next call. The weight of `whole` is
+  /// apportioned, and the blocks are cut where the weight before the cut is nearest to the sum of the shares
+  /// before it. Blocks without any weight are apportioned by number.
+  [[nodiscard]] std::span<const Share> cut(const Share& whole, std::span<const std::uint64_t> scores);
+
+ private:
+  [[nodiscard]] WeightWalk::Cut end_of(const Share& whole, std::uint64_t taken);
+
+  WeightWalk walk_;
+  ApportionWorkspace workspace_;
+  std::vector<std::int64_t> quotas_;
+  std::vector<Share> parts_;
+};
+
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -13,7 +13,7 @@ namespace tessera::inline TESSERA_ABI {
 /// The function parameters and members of this library. Both types take any callable with the signature,
 /// move-only ones too, and are empty if it is a null pointer or an empty `std::function`; calling an empty
 /// one is undefined. They stand here because C++20 has neither (`std::function_ref` is C++26,
-/// `std::move_only_function` C++23), and <functional> takes long to compile.
+/// `std::move_only_function` C++23), and the standard header of `std::function` takes long to compile.
 template <class Signature>
 class FunctionRef;
 template <class Signature>

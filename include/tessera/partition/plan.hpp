@@ -16,7 +16,7 @@ namespace tessera::inline TESSERA_ABI {
 namespace detail {
 class BlockWeights;
 struct Share;
-}
+}  // namespace detail
 
 /// A half-open range of units, `[begin, end)`.
 struct Range {

@@ -24,5 +24,5 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, openssh-client")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, libopenmpi-dev, libhwloc-dev, pkg-config")
 string(CONCAT CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, cmake, lmod, man-db, "
-  "libfmt-dev, libhdf5-dev, liblapacke-dev, libopenblas-dev, libtomlplusplus-dev, zlib1g-dev")
+  "libdeflate-dev, libfmt-dev, libhdf5-dev, liblapacke-dev, libopenblas-dev, libtomlplusplus-dev, zlib1g-dev")
 include(CPack)

@@ -96,6 +96,11 @@ if(TESSERA_ENABLE_APPS)
     URL https://github.com/marzer/tomlplusplus NOTICE tomlplusplus.txt)
   linkage(kind ${ZLIB_LIBRARIES})
   part(NAME zlib ID zlib RELATION ${kind} VERSION ${ZLIB_VERSION_STRING} LICENSE Zlib URL https://zlib.net)
+  if(TESSERA_LIBDEFLATE)
+    linkage(kind ${libdeflate_LINK_LIBRARIES})
+    part(NAME libdeflate ID libdeflate RELATION ${kind} VERSION ${libdeflate_VERSION} LICENSE MIT
+      URL https://github.com/ebiggers/libdeflate)
+  endif()
   # FindBLAS tells no version; pkg-config does of the one that Debian and Spack use.
   linkage(kind ${BLAS_LIBRARIES})
   if("${BLAS_LIBRARIES}" MATCHES "openblas")

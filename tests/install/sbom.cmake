@@ -68,7 +68,7 @@ foreach(index RANGE ${last})
   get(name "${package}" name)
   list(APPEND names "${name}")
   # Only where it is known is there a version; a library that programs are linked with always tells it.
-  if(name MATCHES "^(tessera|Open MPI|hwloc|CLI11|fmt|toml|zlib|HDF5|CUDA Runtime)")
+  if(name MATCHES "^(tessera|Open MPI|hwloc|CLI11|fmt|toml|zlib|libdeflate|HDF5|CUDA Runtime)")
     get(version "${package}" versionInfo)
     expect("the version of ${name}" "${version}" "^[0-9]+[.][0-9]+")
   endif()

@@ -63,6 +63,7 @@ fmt fmt
 googletest gtest
 hdf5 hdf5
 hwloc hwloc
+libdeflate libdeflate
 nlohmann-json nlohmann_json
 openblas openblas
 tomlplusplus tomlplusplus

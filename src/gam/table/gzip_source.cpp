@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/byte_source.hpp"
+#include "gam/table/gzip_members.hpp"
 #include "gam/table/gzip_points.hpp"
 #include "gam/table/gzip_unpacker.hpp"
 
 #include <atomic>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace {
 constexpr std::size_t max_stream_points = 1024;
 
 /// Some thread's place in a file that another source has open.
+template <class Unpacker>
 class PlaceInGzip final : public ByteSource {
  public:
   PlaceInGzip(const files::InputFile& file, const GzipPoints& points, std::atomic<std::int64_t>& bytes_read)
@@ -36,7 +39,7 @@ class PlaceInGzip final : public ByteSource {
   const files::InputFile& file_;
   const GzipPoints& points_;
   std::atomic<std::int64_t>& bytes_read_;
-  GzipUnpacker unpacker_;
+  Unpacker unpacker_;
 };
 
 class GzipSource final : public PackedSource {
@@ -54,7 +57,8 @@ class GzipSource final : public PackedSource {
   void seek(std::int64_t offset) override { unpacker_.seek(offset); }
   [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
     if (!points_.complete()) return nullptr;
-    return std::make_unique<PlaceInGzip>(file_, points_, bytes_read_);
+    if (points_.by_members) return std::make_unique<PlaceInGzip<GzipMembers>>(file_, points_, bytes_read_);
+    return std::make_unique<PlaceInGzip<GzipUnpacker>>(file_, points_, bytes_read_);
   }
   [[nodiscard]] std::int64_t begin_of_reading(std::int64_t offset) const override {
     return points_.all[points_.before(offset)].unpacked;

@@ -23,6 +23,7 @@ class Tessera(CMakePackage, CudaPackage):
 
     variant("apps", default=True, description="Build the programs, and tessera::gam")
     variant("hdf5", default=True, when="+apps", description="Let tessera-fit read tables in HDF5")
+    variant("libdeflate", default=True, when="+apps", description="Unpack tables by libdeflate")
     variant("nccl", default=False, when="+cuda", description="Sum between GPUs by NCCL")
     variant("shared", default=True, description="The shared library alone, not the static one too")
     variant("tests", default=False, description="Build the tests, and the faults that some need")
@@ -47,6 +48,7 @@ class Tessera(CMakePackage, CudaPackage):
         depends_on("cli11@2.1:", type="build")
         depends_on("fmt@9:")
         depends_on("hdf5@1.10:", when="+hdf5")
+        depends_on("libdeflate@1.6:", when="+libdeflate")
         depends_on("nlohmann-json@3.11:", type="build")
         depends_on("tomlplusplus@3:")
         depends_on("zlib-api")
@@ -72,6 +74,7 @@ class Tessera(CMakePackage, CudaPackage):
         ]
         if self.spec.satisfies("+apps"):
             args.append(self.define_from_variant("TESSERA_ENABLE_HDF5", "hdf5"))
+            args.append(self.define_from_variant("TESSERA_ENABLE_LIBDEFLATE", "libdeflate"))
             blas = self.spec["blas"].libs
             args.append(self.define("BLAS_LIBRARIES", blas))
             args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + blas))

@@ -44,6 +44,9 @@ class PackedSource : public ByteSource {
  public:
   /// How many bytes are unpacked; nothing if only the end of reading tells. Throws `Error(input)`.
   [[nodiscard]] virtual std::optional<std::int64_t> find_size() = 0;
+  /// Unpacks all of the file into `room`: how many bytes; nothing if they are more. Throws `Error(input)`.
+  /// What stands behind it is to be found by `seek`.
+  [[nodiscard]] virtual std::optional<std::int64_t> unpack_all(std::span<char> room) = 0;
   /// The points, once they are known, for other ranks that have the same file open.
   [[nodiscard]] virtual std::string points() const = 0;
   virtual void set_points(std::string_view points) = 0;

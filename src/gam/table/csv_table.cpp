@@ -5,30 +5,46 @@
 #include "gam/table/csv_index.hpp"
 #include "gam/table/csv_scan.hpp"
 #include "gam/table/frame_builder.hpp"
+#include "gam/table/kept_source.hpp"
 #include "gam/table/shared_input.hpp"
 #include "gam/table/table_reader.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
+
+#include "files/input_file.hpp"
 
 namespace tessera::gam {
 namespace {
 
+/// What a text that is kept may take of the memory that is left is one of so many parts: the rest is for the
+/// columns, and for what is made of them.
+constexpr std::int64_t parts_of_memory = 4;
+
+/// Where the bytes of a table come from.
+struct CsvBytes {
+  std::unique_ptr<ByteSource> source;
+  KeptSource* packed = nullptr;  ///< that is the source; null if the file is not packed
+};
+
 class CsvTable final : public TableReader {
  public:
-  CsvTable(std::string path, CsvOptions options, std::unique_ptr<ByteSource> source, SharedTable shared,
+  CsvTable(std::string path, CsvOptions options, CsvBytes bytes, SharedTable shared,
            std::vector<std::string> columns, CsvIndex index)
       : path_(std::move(path)),
         options_(std::move(options)),
-        source_(std::move(source)),
+        bytes_(std::move(bytes)),
         shared_(shared),
         columns_(std::move(columns)),
         index_(std::move(index)) {}
@@ -36,27 +52,31 @@ class CsvTable final : public TableReader {
   [[nodiscard]] std::int64_t rows() const override { return index_.rows; }
   [[nodiscard]] std::vector<std::string> columns() const override { return columns_; }
   [[nodiscard]] files::FileState opened() const override { return shared_.opened(); }
-  [[nodiscard]] std::int64_t bytes_read() const override { return source_->bytes_read(); }
+  [[nodiscard]] std::int64_t bytes_read() const override { return bytes_.source->bytes_read(); }
 
   [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
     return shared_.read(workers.comm, [&] {
-      return read_frame(workers, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
-                        [this](Range part, FrameBuilder& builder) {
-                          scan_csv({.source = *source_,
-                                    .path = path_,
-                                    .columns = columns_.size(),
-                                    .index = index_,
-                                    .buffer_bytes = options_.buffer_bytes,
-                                    .between = options_.between},
-                                   part, builder);
-                        });
+      return read_frame(
+          workers, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
+          [this](Range part, FrameBuilder& builder) {
+            scan_csv({.source = *bytes_.source,
+                      .path = path_,
+                      .columns = columns_.size(),
+                      .index = index_,
+                      .buffer_bytes = options_.buffer_bytes,
+                      .between = options_.between},
+                     part, builder);
+          },
+          [this] {
+            if (bytes_.packed != nullptr) bytes_.packed->let_go();
+          });
     });
   }
 
  private:
   std::string path_;
   CsvOptions options_;
-  std::unique_ptr<ByteSource> source_;
+  CsvBytes bytes_;
   SharedTable shared_;  // refers to the file of the source
   std::vector<std::string> columns_;
   CsvIndex index_;
@@ -68,16 +88,36 @@ struct Outline {
   CsvIndex index;
 };
 
+/// The bytes that a packed file has once it is unpacked, if that can be told before its end is reached.
+std::optional<std::int64_t> find_size(KeptSource& source, int ranks) {
+  const auto size = source.packed().find_size();
+  // Other ranks would have nothing of what this one keeps.
+  if (size || ranks > 1) return size;
+  constexpr std::int64_t most_of_packed = 1032;  // deflate makes no more of a byte
+  return source.keep_all(
+      std::min(files::memory_left() / parts_of_memory, source.file().size() * most_of_packed));
+}
+
 /// *Collective.* Gives every rank the points of a packed file that rank 0 has.
 void share_points(const mpi::Communicator& comm, PackedSource& source) {
   const std::string points = comm.broadcast_text(comm.rank() == 0 ? source.points() : std::string(), 0);
   if (comm.rank() != 0) source.set_points(points);
 }
 
-/// *Collective.* Counts the rows. `packed` is the source if it is packed, else null.
-Outline read_outline(const Workers& workers, ByteSource& source, PackedSource* packed,
-                     const std::string& path, const CsvOptions& options) {
+/// *Collective.* Lets each rank keep the bytes that it is to read, unless it has them or there is too little
+/// memory: true if they are to be kept.
+bool begin_keeping(const mpi::Communicator& comm, KeptSource& source, Range bytes) {
+  if (source.keeps_all() || find_memory_shortage(comm, parts_of_memory * bytes.size())) return false;
+  source.begin_keeping(bytes);
+  return true;
+}
+
+/// *Collective.* Counts the rows.
+Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::string& path,
+                     const CsvOptions& options) {
   const mpi::Communicator& comm = workers.comm;
+  ByteSource& source = *bytes.source;
+  KeptSource* const packed = bytes.packed;
   constexpr std::int64_t unknown = -1;
   CsvHeader header;
   std::int64_t size = unknown;
@@ -86,7 +126,7 @@ Outline read_outline(const Workers& workers, ByteSource& source, PackedSource* p
     if (comm.rank() != 0) return;
     header = read_csv_header(source, path, options.buffer_bytes);
     file_bytes = source.file().size();
-    size = packed != nullptr ? packed->find_size().value_or(unknown) : file_bytes;
+    size = packed != nullptr ? find_size(*packed, comm.size()).value_or(unknown) : file_bytes;
   });
   header.columns = unpack(comm.broadcast_text(pack(header.columns), 0));
   std::array<std::int64_t, 4> offsets{header.data_offset, header.data_line, size, file_bytes};
@@ -95,7 +135,7 @@ Outline read_outline(const Workers& workers, ByteSource& source, PackedSource* p
   CsvPart part;
   std::tie(data, part.first_line, size, file_bytes) = std::tuple_cat(offsets);
   const bool in_order = size == unknown;
-  if (packed != nullptr && !in_order) share_points(comm, *packed);
+  if (packed != nullptr && !in_order) share_points(comm, packed->packed());
 
   // About 65,000 landmarks over all ranks at most, and no more than some steps of reading between two; of a
   // packed file enough that what is unpacked before the first row counts for little.
@@ -107,16 +147,17 @@ Outline read_outline(const Workers& workers, ByteSource& source, PackedSource* p
     part.begin = data;
     part.end = comm.rank() == 0 ? std::numeric_limits<std::int64_t>::max() : data;
   } else {
-    const std::int64_t bytes = std::max<std::int64_t>(0, size - data);
-    const Plan parts = Plan::over_hosts(bytes, comm.size());
+    const Plan parts = Plan::over_hosts(std::max<std::int64_t>(0, size - data), comm.size());
     const Range mine = parts.range_of(comm.rank());
     part.begin = data + mine.begin;
     part.end = data + mine.end;
   }
+  const bool kept = packed != nullptr && !in_order && begin_keeping(comm, *packed, {part.begin, part.end});
   CsvIndex index = index_csv(workers, source, part, options.buffer_bytes, spacing, options.between);
+  if (kept) packed->end_keeping();
   if (index.rows == 0)
     throw Error(ErrorCode::input, fmt::format("{}: there is a header, but no row of data", path));
-  if (in_order) share_points(comm, *packed);
+  if (in_order) share_points(comm, packed->packed());
   return {std::move(header.columns), std::move(index)};
 }
 
@@ -125,20 +166,19 @@ Outline read_outline(const Workers& workers, ByteSource& source, PackedSource* p
 std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string& path,
                                       const CsvOptions& options) {
   const mpi::Communicator& comm = workers.comm;
-  std::unique_ptr<ByteSource> source;
-  PackedSource* packed = nullptr;
+  CsvBytes bytes;
   together(comm, [&] {
-    if (options.gzip) {
-      auto opened = open_gzip(path, options.between, options.point_bytes);
-      packed = opened.get();
-      source = std::move(opened);
-    } else {
-      source = open_plain(path, options.between);
+    if (!options.gzip) {
+      bytes.source = open_plain(path, options.between);
+      return;
     }
+    auto packed = std::make_unique<KeptSource>(open_gzip(path, options.between, options.point_bytes));
+    bytes.packed = packed.get();
+    bytes.source = std::move(packed);
   });
-  const SharedTable shared(comm, source->file(), options.between);
-  Outline outline = shared.read(comm, [&] { return read_outline(workers, *source, packed, path, options); });
-  return std::make_unique<CsvTable>(path, options, std::move(source), shared, std::move(outline.columns),
+  const SharedTable shared(comm, bytes.source->file(), options.between);
+  Outline outline = shared.read(comm, [&] { return read_outline(workers, bytes, path, options); });
+  return std::make_unique<CsvTable>(path, options, std::move(bytes), shared, std::move(outline.columns),
                                     std::move(outline.index));
 }
 

@@ -67,9 +67,11 @@ class FrameBuilder {
 using RowScan = std::function<void(Range rows, FrameBuilder& builder)>;
 
 /// *Collective.* Reads this rank's rows. What the first rows say of a column's type is a guess; where the
-/// whole file says otherwise, the rows are read again.
+/// whole file says otherwise, the rows are read again. `make_room` is called on every rank if the columns
+/// have too little memory on one: it gives back what the reading can do without.
 [[nodiscard]] Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
-                               std::string_view row_word, const RowScan& scan);
+                               std::string_view row_word, const RowScan& scan,
+                               const std::function<void()>& make_room = {});
 
 /// Texts as one text, and back: what `broadcast_text` and `allgather_text` carry.
 [[nodiscard]] std::string pack(std::span<const std::string> texts);

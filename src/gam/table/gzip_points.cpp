@@ -80,6 +80,13 @@ GzipPoints members_of(const files::InputFile& file) {
   return {};
 }
 
+std::size_t size_of_last_member(const files::InputFile& file) {
+  std::array<char, size_bytes> bytes{};
+  const std::int64_t at = file.size() - static_cast<std::int64_t>(size_bytes);
+  if (at < 0 || file.read_at(at, bytes) < bytes.size()) return 0;
+  return static_cast<std::size_t>(little_endian(bytes));
+}
+
 std::string pack(const GzipPoints& points) {
   std::string packed = fmt::format("{} {} ", points.size, points.by_members ? 1 : 0);
   for (const GzipPoint& point : points.all) {

@@ -40,6 +40,10 @@ struct GzipPoints {
 /// member.
 [[nodiscard]] GzipPoints members_of(const files::InputFile& file);
 
+/// What the last member of a file says that it unpacks to, modulo 2^32: the file unpacks to no less. 0 of a
+/// file that zeros fill up.
+[[nodiscard]] std::size_t size_of_last_member(const files::InputFile& file);
+
 /// As one text, and back.
 [[nodiscard]] std::string pack(const GzipPoints& points);
 [[nodiscard]] GzipPoints unpack_points(std::string_view packed);

@@ -4,8 +4,10 @@
 #include "gam/table/gzip_points.hpp"
 #include "gam/table/gzip_unpacker.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,11 @@ namespace {
 
 /// Points in a stream, each with a window: no more memory than for some buffers of each thread.
 constexpr std::size_t max_stream_points = 1024;
+
+/// Memory for all of a file at once, packed: of a larger one nobody is to wait for the end.
+constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
+/// Bytes that are taken of it between two calls of `between`.
+constexpr std::size_t step_bytes = std::size_t{4} << 20;
 
 /// Some thread's place in a file that another source has open.
 template <class Unpacker>
@@ -73,10 +80,41 @@ class GzipSource final : public PackedSource {
     }
     return points_.complete() ? std::optional(points_.size) : std::nullopt;
   }
+  [[nodiscard]] std::optional<std::int64_t> unpack_all(std::span<char> room) override {
+    if (room.size() < size_of_last_member(file_)) return std::nullopt;
+    if (file_.size() <= most_at_once) {
+      if (const auto size = unpack_at_once(room)) return size;
+    }
+    return unpack_in_order(room);
+  }
   [[nodiscard]] std::string points() const override { return pack(points_); }
   void set_points(std::string_view points) override { points_ = unpack_points(points); }
 
  private:
+  std::optional<std::int64_t> unpack_at_once(std::span<char> room) {
+    const auto size = static_cast<std::size_t>(file_.size());
+    const std::unique_ptr<char[]> packed(new (std::nothrow) char[size]);
+    if (packed == nullptr) return std::nullopt;
+    for (std::size_t at = 0; at < size; at += step_bytes) {
+      if (between_) between_();
+      const std::span<char> step(packed.get() + at, std::min(step_bytes, size - at));
+      const std::size_t got = file_.read_at(static_cast<std::int64_t>(at), step);
+      bytes_read_ += static_cast<std::int64_t>(got);
+      if (got < step.size()) return std::nullopt;
+    }
+    const auto unpacked = unpack_gzip({packed.get(), size}, room);
+    return unpacked ? std::optional(static_cast<std::int64_t>(*unpacked)) : std::nullopt;
+  }
+
+  // As a stream, which leaves points, and says what is wrong with damaged data.
+  std::optional<std::int64_t> unpack_in_order(std::span<char> room) {
+    seek(0);
+    std::size_t unpacked = 0;
+    while (unpacked < room.size() && !points_.complete())
+      unpacked += read(room.subspan(unpacked, std::min(step_bytes, room.size() - unpacked)));
+    return points_.complete() ? std::optional(points_.size) : std::nullopt;
+  }
+
   // Behind the last one; of a stream that is longer than was thought half of them, twice as far apart.
   void leave_point() {
     std::vector<GzipPoint>& all = points_.all;

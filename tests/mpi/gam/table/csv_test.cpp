@@ -539,6 +539,39 @@ TEST(CsvTable, ReadsPackedFilesFromTheirPointsOn) {
   }
 }
 
+TEST(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,y\n";
+  for (int i = 0; i < 200'000; ++i) text += std::to_string(i * 31 % 10'007) + ",0.125\n";
+  const SharedFile stream(comm, "s.csv.gz");
+  pack(comm, text, stream.path());
+  const SharedFile blocks(comm, "b.csv.gz", bgzip(text, 10'000));
+  std::string expected;
+  for (const std::string& path : {stream.path(), blocks.path()}) {
+    // A stream is kept by a rank alone, for which there are no points of it.
+    if (path == stream.path() && comm.size() > 1) continue;
+    for (const bool is_short : {false, true}) {
+      CsvOptions options;
+      options.gzip = true;
+      options.landmark_bytes = 1 << 14;
+      const auto table = open_csv(crew(comm), path, options);
+      const std::int64_t opened = table->bytes_read();
+      const Range mine = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
+      FrameRequest wanted = request({"x", "y"});
+      if (is_short) wanted.memory = MemoryOptions{.node_bytes = 0};
+      const std::string frame = put_together(comm, table->read(crew(comm), wanted, mine));
+      if (expected.empty()) expected = frame;
+      EXPECT_EQ(frame, expected) << path;
+      // Ranks have kept equal parts of the bytes; some of their rows are in the blocks beside.
+      const auto part = static_cast<std::int64_t>(std::filesystem::file_size(path)) / comm.size();
+      if (is_short)
+        EXPECT_GT(table->bytes_read() - opened, part / 2) << path;
+      else
+        EXPECT_LT(table->bytes_read() - opened, part / 2) << path;
+    }
+  }
+}
+
 /// How the reading of a table ends if the last rank is asked to stop at its `turn`-th look: the same on every
 /// rank. Empty: it was read to its end.
 std::string end_of_reading(const mpi::Communicator& comm, const std::string& path, int turn) {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/kept_source.hpp"
+
+#include "support/bgzip.hpp"
+#include "temporary_folder.hpp"
+
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+namespace tessera::gam {
+namespace {
+
+class KeptSourceTest : public ::testing::Test {
+ protected:
+  KeptSourceTest() {
+    for (int i = 0; i < 60'000; ++i) text_ += std::to_string(i * 7919L % 1'000'003) + '\n';
+  }
+
+  KeptSource source_of(const std::string& packed) {
+    const std::string path = (folder_ / "t.csv.gz").string();
+    std::ofstream(path, std::ios::binary) << packed;
+    return KeptSource(open_gzip(path, {}, 1000));
+  }
+  /// A member without its size, as gzip has it.
+  [[nodiscard]] std::string stream() const {
+    std::string packed(compressBound(text_.size()) + 20, '\0');
+    z_stream stream{};
+    deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text_.data()));
+    stream.avail_in = static_cast<uInt>(text_.size());
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    deflate(&stream, Z_FINISH);
+    packed.resize(stream.total_out);
+    deflateEnd(&stream);
+    return packed;
+  }
+  [[nodiscard]] std::int64_t size() const { return std::ssize(text_); }
+
+  void expect_text(ByteSource& source, std::int64_t offset) {
+    std::string buffer(3000, '\0');
+    source.seek(offset);
+    const std::size_t got = source.read(buffer);
+    EXPECT_EQ(buffer.substr(0, got), text_.substr(static_cast<std::size_t>(offset), buffer.size()));
+  }
+  void expect_text_everywhere(ByteSource& source) {
+    for (const std::int64_t offset : {size() - 10, std::int64_t{0}, size() / 2, size()})
+      expect_text(source, offset);
+  }
+
+  TemporaryFolder folder_;
+  std::string text_;
+};
+
+TEST_F(KeptSourceTest, AStreamThatIsKeptIsNotReadAgain) {
+  const std::string packed = stream();
+  KeptSource source = source_of(packed);
+  EXPECT_EQ(source.for_another_thread(), nullptr);
+  EXPECT_EQ(source.keep_all(size() + 1), size());
+  const auto other = source.for_another_thread();
+  ASSERT_NE(other, nullptr);
+  expect_text_everywhere(*other);
+  expect_text_everywhere(source);
+  EXPECT_EQ(other->begin_of_reading(size() / 2), size() / 2);
+  EXPECT_EQ(source.bytes_read(), std::ssize(packed));
+}
+
+TEST_F(KeptSourceTest, AStreamThatThereIsNoRoomForIsReadAsItWas) {
+  KeptSource source = source_of(stream() + stream());  // the last member would have room
+  expect_text(source, 0);
+  EXPECT_EQ(source.keep_all(size() + 100), std::nullopt);
+  EXPECT_EQ(source.for_another_thread(), nullptr);
+  expect_text(source, size() / 2);
+  expect_text(source, 0);
+}
+
+TEST_F(KeptSourceTest, ADamagedStreamIsRefused) {
+  std::string packed = stream();
+  packed[packed.size() / 2] ^= 1;
+  KeptSource source = source_of(packed);
+  EXPECT_THROW(static_cast<void>(source.keep_all(2 * size())), Error);
+}
+
+TEST_F(KeptSourceTest, WhatWasLetGoIsUnpackedAgain) {
+  KeptSource source = source_of(stream());
+  EXPECT_EQ(source.keep_all(size() + 1), size());
+  const std::int64_t read = source.bytes_read();
+  source.let_go();
+  EXPECT_FALSE(source.keeps_all());
+  expect_text_everywhere(source);
+  EXPECT_GT(source.bytes_read(), read);
+}
+
+TEST_F(KeptSourceTest, ThreadsKeepTheirPartsOfAFileOfBlocks) {
+  KeptSource source = source_of(testing::bgzip(text_, 5000));
+  ASSERT_EQ(source.packed().find_size(), size());
+  const Range part{12'345, 200'000};
+  source.begin_keeping(part);
+  std::string buffer(static_cast<std::size_t>(part.size()) / 2, '\0');
+  // One reads from before the part on, the other beyond it.
+  for (const std::int64_t begin : {part.begin - 100, part.begin - 100 + std::ssize(buffer)}) {
+    const auto other = source.for_another_thread();
+    other->seek(begin);
+    ASSERT_EQ(other->read(buffer), buffer.size());
+  }
+  expect_text(*source.for_another_thread(), part.end - 200);
+  source.end_keeping();
+  const std::int64_t read = source.bytes_read();
+  for (std::int64_t at = part.begin; at + 3000 < part.end; at += 2999)
+    expect_text(*source.for_another_thread(), at);
+  EXPECT_EQ(source.bytes_read(), read);
+  for (const std::int64_t at : {part.begin - 1000, part.end - 1000, part.end, size() - 10})
+    expect_text(*source.for_another_thread(), at);
+  EXPECT_GT(source.bytes_read(), read);
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -76,6 +76,17 @@ void check_points(std::string_view bytes, std::size_t begin) {
   }
 }
 
+/// All of it at once is what it is in order, if there is room, and nothing if there is none.
+void check_whole(std::string_view bytes) {
+  std::string room(bytes.size() + 1, '\0');
+  const auto size = tessera::gam::open_gzip(file().path())->unpack_all(room);
+  require(size == std::ssize(bytes) && std::string_view(room).substr(0, bytes.size()) == bytes,
+          "the same is unpacked at once");
+  if (bytes.empty()) return;
+  const auto too_small = std::span(room).first(bytes.size() - 1);
+  require(!tessera::gam::open_gzip(file().path())->unpack_all(too_small), "what has no room is not unpacked");
+}
+
 /// Bytes that may be those of a gzip file.
 void check_file(std::string_view bytes, std::int64_t offset) {
   file().write(bytes);
@@ -88,6 +99,7 @@ void check_file(std::string_view bytes, std::int64_t offset) {
   const auto begin = std::min(static_cast<std::size_t>(offset), all.bytes.size());
   require(unpacked(offset, 64).bytes == all.bytes.substr(begin), "the same is read from each place");
   check_points(all.bytes, begin);
+  check_whole(all.bytes);
 }
 
 /// A text in two members is the table that it is in a plain file.
@@ -100,6 +112,7 @@ void check_table(std::string_view text, std::size_t cut) {
   const auto bytes = static_cast<std::int64_t>(text.size());
   require(read_csv(*source, bytes, {}) == read_csv(plain, bytes, {}), "a packed table is the plain one");
   check_points(text, cut);
+  check_whole(text);
 
   // Nothing of a file is left out: a bit of the second member's beginning is no end of the file.
   std::string damaged = members;

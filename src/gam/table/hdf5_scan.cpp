@@ -2,6 +2,7 @@
 #include "gam/table/hdf5_scan.hpp"
 
 #include "base/utf8.hpp"
+#include "gam/table/hdf5_chunks.hpp"
 
 #include <tessera/error.hpp>
 
@@ -13,6 +14,8 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -99,15 +102,73 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
                                               contents.columns.size(), base::how_to_utf8));
 }
 
-/// One dataset, read some rows at a time. One whose values lie in the file as they are in memory is read by
-/// the system, on any thread; the library, for the others, is for one thread of a process.
+/// Chunks of more rows are unpacked by the library, one for all threads: each thread has a chunk of each
+/// column in memory.
+constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
+
+/// Makes doubles of numbers as they lie in the file.
+using ToNumbers = void (*)(const std::byte* from, std::span<double> to);
+
+template <class T>
+void to_numbers(const std::byte* from, std::span<double> to) {
+  for (double& number : to) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    number = static_cast<double>(value);
+    from += sizeof value;
+  }
+}
+
+/// Null for numbers that only the library converts, as those of the other byte order.
+ToNumbers conversion_of(hid_t type) {
+  const std::pair<hid_t, ToNumbers> native[]{
+      {H5T_NATIVE_DOUBLE, to_numbers<double>},      {H5T_NATIVE_FLOAT, to_numbers<float>},
+      {H5T_NATIVE_INT8, to_numbers<std::int8_t>},   {H5T_NATIVE_UINT8, to_numbers<std::uint8_t>},
+      {H5T_NATIVE_INT16, to_numbers<std::int16_t>}, {H5T_NATIVE_UINT16, to_numbers<std::uint16_t>},
+      {H5T_NATIVE_INT32, to_numbers<std::int32_t>}, {H5T_NATIVE_UINT32, to_numbers<std::uint32_t>},
+      {H5T_NATIVE_INT64, to_numbers<std::int64_t>}, {H5T_NATIVE_UINT64, to_numbers<std::uint64_t>}};
+  for (const auto& [one, conversion] : native) {
+    if (H5Tequal(type, one) > 0) return conversion;
+  }
+  return nullptr;
+}
+
+std::int64_t rows_of_chunk(hid_t creation) {
+  hsize_t rows = 1;
+  H5Pget_chunk(creation, 1, &rows);
+  return static_cast<std::int64_t>(rows);
+}
+
+/// A dataset whose chunks, if the library is to unpack them, stay unpacked until all threads are behind them.
+Handle open_dataset(hid_t hdf5, const std::string& name) {
+  Handle dataset(H5Dopen2(hdf5, name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
+  if (!creation.valid() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return dataset;
+  const std::int64_t rows = rows_of_chunk(creation.get());
+  if (rows <= most_of_chunk) return dataset;
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT,
+                     2 * static_cast<std::size_t>(rows) * H5Tget_size(type.get()),
+                     H5D_CHUNK_CACHE_W0_DEFAULT);
+  dataset = {};
+  return {H5Dopen2(hdf5, name.c_str(), access.get()), H5Dclose};
+}
+
+/// What one thread reads columns with.
+struct Scratch {
+  ChunkUnpacker chunks;
+  std::vector<std::byte> stored;  ///< values as they are in the file
+};
+
+/// One dataset, read some rows at a time, by any thread: without the library where values lie in the file as
+/// they are in memory, or are numbers of native types, in one piece or in chunks that this program unpacks;
+/// else by the library, which one thread of a process may use at a time. It opens the columns of all threads
+/// on one.
 class Column {
  public:
   Column(hid_t hdf5, const files::InputFile& file, std::string name)
-      : file_(file),
-        path_(file.path()),
-        name_(std::move(name)),
-        dataset_(H5Dopen2(hdf5, name_.c_str(), H5P_DEFAULT), H5Dclose) {
+      : file_(file), path_(file.path()), name_(std::move(name)), dataset_(open_dataset(hdf5, name_)) {
     if (!dataset_.valid()) fail();
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
     kind_ = kind_of(type.get());
@@ -128,14 +189,12 @@ class Column {
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
-  /// True if rows are read without the library.
-  [[nodiscard]] bool is_plain() const noexcept { return place_ >= 0; }
   /// Rows that are unpacked together; 1: each alone.
   [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
 
   /// Reads rows: `numbers` and `text` give them, counted from the first of them, until the next call.
   /// Returns the bytes that they have in the file.
-  std::int64_t load(tessera::Range rows) {
+  std::int64_t load(tessera::Range rows, Scratch& scratch) {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
     std::span<std::byte> values;
@@ -146,10 +205,7 @@ class Column {
       values_.assign(count * value_bytes_, std::byte{});
       values = values_;
     }
-    if (is_plain())
-      read_plain(rows.begin, values);
-    else
-      read_by_library(rows, values);
+    if (!read_directly(rows, values, scratch)) read_by_library(rows, values);
     if (kind_ == Kind::enumeration) find_members();
     return static_cast<std::int64_t>(count * file_bytes_);
   }
@@ -188,22 +244,52 @@ class Column {
   // Where its values are, and which of them belong together.
   void find_values(hid_t file_type) {
     const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
-    hsize_t chunk = 0;
-    if (H5Pget_layout(creation.get()) == H5D_CHUNKED && H5Pget_chunk(creation.get(), 1, &chunk) == 1)
-      chunk_rows_ = static_cast<std::int64_t>(chunk);
-    const bool as_in_memory = kind_ != Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
-    if (H5Pget_layout(creation.get()) != H5D_CONTIGUOUS || !as_in_memory) return;
+    const H5D_layout_t layout = H5Pget_layout(creation.get());
+    if (layout == H5D_CHUNKED) chunk_rows_ = rows_of_chunk(creation.get());
+    as_in_memory_ = kind_ != Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
+    if (kind_ == Kind::number && !as_in_memory_) to_numbers_ = conversion_of(file_type);
+    if (!as_in_memory_ && to_numbers_ == nullptr) return;
+    if (layout == H5D_CHUNKED && chunk_rows_ <= most_of_chunk)
+      packing_ = packing_of(creation.get(), file_bytes_);
+    if (layout != H5D_CONTIGUOUS) return;
     const haddr_t place = H5Dget_offset(dataset_.get());
     if (place != HADDR_UNDEF) place_ = static_cast<std::int64_t>(place);
   }
 
-  void read_plain(std::int64_t row, std::span<std::byte> values) const {
-    const std::int64_t begin = place_ + row * static_cast<std::int64_t>(value_bytes_);
-    const std::size_t got = file_.read_at(begin, {reinterpret_cast<char*>(values.data()), values.size()});
-    if (got < values.size()) fail();
+  /// False for values that only the library reads.
+  bool read_directly(Range rows, std::span<std::byte> values, Scratch& scratch) {
+    if (place_ < 0 && !packing_) return false;
+    if (!as_in_memory_) scratch.stored.resize(static_cast<std::size_t>(rows.size()) * file_bytes_);
+    const std::span<std::byte> stored = as_in_memory_ ? values : std::span(scratch.stored);
+    if (packing_)
+      read_chunks(rows, stored, scratch.chunks);
+    else
+      read_in_one_piece(rows, stored);
+    if (!as_in_memory_) to_numbers_(stored.data(), numbers_);
+    return true;
+  }
+
+  void read_in_one_piece(Range rows, std::span<std::byte> stored) const {
+    const std::int64_t begin = place_ + rows.begin * static_cast<std::int64_t>(file_bytes_);
+    const std::size_t got = file_.read_at(begin, {reinterpret_cast<char*>(stored.data()), stored.size()});
+    if (got < stored.size()) fail();
+  }
+
+  void read_chunks(Range rows, std::span<std::byte> stored, ChunkUnpacker& unpacker) const {
+    for (std::int64_t row = rows.begin; row < rows.end;) {
+      const std::int64_t first = row - row % chunk_rows_;
+      const std::int64_t end = std::min(rows.end, first + chunk_rows_);
+      const auto chunk = unpacker.unpack(dataset_.get(), *packing_, static_cast<hsize_t>(first));
+      if (!chunk) fail();
+      const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * file_bytes_; };
+      std::memcpy(stored.data() + bytes(row - rows.begin), chunk->data() + bytes(row - first),
+                  bytes(end - row));
+      row = end;
+    }
   }
 
   void read_by_library(Range rows, std::span<std::byte> values) {
+    const std::lock_guard lock(hdf5_mutex());
     const auto begin = static_cast<hsize_t>(rows.begin);
     const auto count = static_cast<hsize_t>(rows.size());
     const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
@@ -260,6 +346,7 @@ class Column {
   // Texts of variable length belong to HDF5 until they are given back.
   void release() noexcept {
     if (!std::exchange(loaded_, false) || kind_ != Kind::variable_text) return;
+    const std::lock_guard lock(hdf5_mutex());
 #if H5_VERSION_GE(1, 12, 0)
     H5Treclaim(memory_type_.get(), memory_space_.get(), H5P_DEFAULT, values_.data());
 #else
@@ -284,7 +371,10 @@ class Column {
   std::size_t file_bytes_ = 0;   // of one value in the file
   std::size_t value_bytes_ = 0;  // of one value in memory
   bool space_padded_ = false;
-  std::int64_t place_ = -1;  // of the first value in the file, if it is read without the library
+  std::int64_t place_ = -1;              // of the first value in the file, if it is read without the library
+  std::optional<ChunkPacking> packing_;  // of its chunks, if they are
+  bool as_in_memory_ = false;            // values in the file
+  ToNumbers to_numbers_ = nullptr;       // else, where numbers are read without the library
   std::int64_t chunk_rows_ = 1;
   std::vector<std::string> members_;                          // of an enumeration
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value
@@ -344,26 +434,32 @@ std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Ran
   return rows.size();
 }
 
-/// Reads rows and hands them over. Returns the bytes that they have in the file.
-std::int64_t read_rows(std::deque<Column>& columns, Range rows, FramePart& part) {
-  std::int64_t bytes = 0;
-  for (Column& column : columns) bytes += column.load(rows);
-  for (std::int64_t row = rows.begin; row < rows.end;)
-    row += set_rows(columns, rows.begin, {row, std::min(rows.end, row + room_of(part))}, part);
-  return bytes;
-}
+/// The columns of a plan, as one thread reads them.
+class Columns {
+ public:
+  Columns(hid_t hdf5, const files::InputFile& file, const ReadPlan& plan) {
+    for (const UsedColumn& column : plan.columns()) columns_.emplace_back(hdf5, file, column.name);
+  }
 
-/// The columns of a plan, for one thread.
-std::deque<Column> columns_of(hid_t hdf5, const files::InputFile& file, const ReadPlan& plan) {
-  std::deque<Column> columns;
-  for (const UsedColumn& column : plan.columns()) columns.emplace_back(hdf5, file, column.name);
-  return columns;
-}
+  [[nodiscard]] const std::deque<Column>& all() const noexcept { return columns_; }
+
+  /// Reads rows and hands them over. Returns the bytes that they have in the file.
+  std::int64_t read(Range rows, FramePart& part) {
+    std::int64_t bytes = 0;
+    for (Column& column : columns_) bytes += column.load(rows, scratch_);
+    for (std::int64_t row = rows.begin; row < rows.end;)
+      row += set_rows(columns_, rows.begin, {row, std::min(rows.end, row + room_of(part))}, part);
+    return bytes;
+  }
+
+ private:
+  std::deque<Column> columns_;
+  Scratch scratch_;
+};
 
 /// Rows that are read at a time, so that what is loaded of each column has few bytes; of packed columns whole
-/// chunks, as each is unpacked whole, unless they are very large.
+/// chunks, as each is unpacked whole, unless they are large.
 std::int64_t rows_at_once(const std::deque<Column>& columns, std::int64_t chunk_rows) {
-  constexpr std::int64_t most_of_chunk = std::int64_t{1} << 20;
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const Column& column : columns) {
@@ -429,27 +525,14 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
 
 std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t chunk_rows,
                        const BetweenReads& between, Range rows, FrameBuilder& builder) {
-  // The library opens them, for each thread, on this one.
-  std::vector<std::deque<Column>> columns;
-  columns.push_back(columns_of(hdf5, file, builder.plan()));
-  const std::vector<Range> runs = runs_of(rows, rows_at_once(columns[0], chunk_rows));
-  const bool plain = std::all_of(columns[0].begin(), columns[0].end(),
-                                 [](const Column& column) { return column.is_plain(); });
+  std::deque<Columns> columns;
+  for (int thread = 0; thread < builder.team().size(); ++thread)
+    columns.emplace_back(hdf5, file, builder.plan());
+  const std::vector<Range> runs = runs_of(rows, rows_at_once(columns[0].all(), chunk_rows));
   std::atomic<std::int64_t> bytes_read = 0;
-  if (plain) {
-    while (std::ssize(columns) < builder.team().size())
-      columns.push_back(columns_of(hdf5, file, builder.plan()));
-    builder.read(runs, between, [&](int thread, std::size_t run, FramePart& part) {
-      bytes_read += read_rows(columns[static_cast<std::size_t>(thread)], runs[run], part);
-    });
-  } else {
-    builder.read(rows, [&](FramePart& part) {
-      for (const Range run : runs) {
-        if (between) between();
-        bytes_read += read_rows(columns[0], run, part);
-      }
-    });
-  }
+  builder.read(runs, between, [&](int thread, std::size_t run, FramePart& part) {
+    bytes_read += columns[static_cast<std::size_t>(thread)].read(runs[run], part);
+  });
   return bytes_read;
 }
 

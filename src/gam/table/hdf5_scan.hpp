@@ -29,10 +29,11 @@ struct Hdf5Contents {
 /// Throws `Error(input)`: no column, columns of different lengths or without a row, a name that is not UTF-8.
 [[nodiscard]] Hdf5Contents contents_of(hid_t file, const std::string& path);
 
-/// Hands rows of the file to the builder, about `chunk_rows` at a time, with a call of `between` again and
-/// again: on all threads of its team where every column that is wanted lies in the file as it is in memory,
-/// else on this one, by the library. Returns the bytes that they have in the file. Throws `Error(input)` for
-/// values that cannot be read, and whatever the builder throws.
+/// Hands rows of the file to the builder, about `chunk_rows` at a time, on all threads of its team, with a
+/// call of `between` again and again. Columns that only the library can read, by one thread at a time, keep
+/// the others waiting: variable texts, numbers of types or byte orders that are not native, chunks of more
+/// than 2^18 rows or packed otherwise than by deflate and shuffle. Returns the bytes that they have in the
+/// file. Throws `Error(input)` for values that cannot be read, and whatever the builder throws.
 std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t chunk_rows,
                        const BetweenReads& between, Range rows, FrameBuilder& builder);
 

@@ -4,10 +4,13 @@
 #include "support/table_support.hpp"
 
 #include <hdf5.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -89,20 +92,25 @@ class Writer {
     H5Dclose(set);
     H5Pclose(creation);
   }
-  /// Numbers in chunks that are compressed.
-  void packed(const std::string& name, const std::vector<double>& values, hsize_t chunk) {
+  /// Numbers in chunks of `chunk` values that go through filters, as values of `type`.
+  void packed(const std::string& name, const std::vector<double>& values, hsize_t chunk,
+              hid_t type = H5T_NATIVE_DOUBLE, void (*add_filters)(hid_t) = deflate,
+              const std::string& first_chunk = {}) {
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, 1, &chunk);
-    H5Pset_deflate(creation, 1);
+    add_filters(creation);
     const hsize_t size = values.size();
     const hid_t space = H5Screate_simple(1, &size, nullptr);
-    const hid_t set =
-        H5Dcreate2(file_, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hid_t set = H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    const hsize_t begin = 0;
+    if (!first_chunk.empty())
+      H5Dwrite_chunk(set, H5P_DEFAULT, 0, &begin, first_chunk.size(), first_chunk.data());
     H5Dclose(set);
     H5Sclose(space);
     H5Pclose(creation);
   }
+  static void deflate(hid_t creation) { H5Pset_deflate(creation, 1); }
   /// A dataset whose values are the bytes of another file.
   void external(const std::string& name, hsize_t size, const std::string& other) {
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -229,6 +237,103 @@ TEST(Hdf5Table, ReadsColumnsByTheirPlacesInTheFile) {
         EXPECT_EQ(put_together(comm, table->read(crew(comm), request(columns), share)), expected);
       }
     }
+  }
+}
+
+/// Ways to pack chunks: those that threads unpack side by side, and others.
+const std::vector<void (*)(hid_t)> all_filters{[](hid_t) {},
+                                               Writer::deflate,
+                                               [](hid_t creation) { H5Pset_shuffle(creation); },
+                                               [](hid_t creation) {
+                                                 H5Pset_shuffle(creation);
+                                                 H5Pset_deflate(creation, 6);
+                                               },
+                                               [](hid_t creation) {
+                                                 H5Pset_deflate(creation, 1);
+                                                 H5Pset_shuffle(creation);
+                                               },
+                                               [](hid_t creation) {
+                                                 H5Pset_deflate(creation, 1);
+                                                 H5Pset_fletcher32(creation);
+                                               },
+                                               [](hid_t creation) {
+                                                 H5Pset_chunk_opts(creation,
+                                                                   H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
+                                                 H5Pset_deflate(creation, 1);
+                                               }};
+
+TEST(Hdf5Table, ReadsChunksHoweverTheyArePacked) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "packed.h5");
+  std::vector<double> values;
+  std::vector<double> noise;  // which no filter makes shorter, so that chunks are written without
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    values.push_back(static_cast<double>(i * i % 30'011));
+    noise.push_back(
+        std::ldexp(static_cast<double>(i * 0x9E3779B97F4A7C15 >> 12), static_cast<int>(i * i % 900)));
+  }
+  const std::array types{H5T_STD_I16LE, H5T_STD_U16LE,  H5T_STD_I32LE,  H5T_STD_U32LE,  H5T_STD_I64LE,
+                         H5T_STD_U64LE, H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_STD_I32BE};
+  const auto name = [](const char* kind, std::size_t filter, std::size_t i) {
+    return kind + std::to_string(filter) + "_" + std::to_string(i);
+  };
+  for (const hsize_t chunk : {1, 64, 999, 4000}) {
+    std::vector<std::string> columns;
+    fill(comm, file, [&](Writer& w) {
+      for (std::size_t filter = 0; filter < all_filters.size(); ++filter) {
+        for (std::size_t i = 0; i < types.size(); ++i)
+          w.packed(name("v", filter, i), values, chunk, types[i], all_filters[filter]);
+        w.packed(name("n", filter, 0), noise, chunk, H5T_NATIVE_DOUBLE, all_filters[filter]);
+      }
+    });
+    for (std::size_t filter = 0; filter < all_filters.size(); ++filter) {
+      for (std::size_t i = 0; i < types.size(); ++i) columns.push_back(name("v", filter, i));
+      columns.push_back(name("n", filter, 0));
+    }
+    const auto table = open_hdf5(crew(comm), file.path(), {300});
+    const Range share = uneven_share(comm, 4000, chunk);
+    const Frame frame = table->read(crew(comm), request(columns), share);
+    for (const Variable& variable : frame.variables) {
+      const std::vector<double>& all = variable.name[0] == 'n' ? noise : values;
+      EXPECT_TRUE(std::equal(all.begin() + share.begin, all.begin() + share.end, variable.numbers.data()))
+          << variable.name << " in chunks of " << chunk;
+    }
+  }
+}
+
+TEST(Hdf5Table, ReadsLargeChunks) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "large.h5");
+  std::vector<double> values(700'000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 1000);
+  fill(comm, file, [&](Writer& w) {
+    w.packed("x", values, 300'000);
+    w.packed("y", values, 200'000);
+  });
+  const auto table = open_table(crew(comm), file.path());
+  const Range share = uneven_share(comm, table->rows(), 4);
+  const Frame frame = table->read(crew(comm), request({"x", "y"}), share);
+  for (const Variable& variable : frame.variables)
+    EXPECT_TRUE(std::equal(values.begin() + share.begin, values.begin() + share.end, variable.numbers.data()))
+        << variable.name;
+}
+
+TEST(Hdf5Table, RefusesChunksThatAreDamaged) {
+  const mpi::Communicator comm = world();
+  const std::vector<double> values(1000, 0.5);
+  std::string half(2000, '\0');
+  auto size = static_cast<uLongf>(half.size());
+  compress(reinterpret_cast<Bytef*>(half.data()), &size, reinterpret_cast<const Bytef*>(values.data()), 2000);
+  half.resize(size);
+  for (const std::string& chunk : {std::string("rubbish"), half, half.substr(0, 8)}) {
+    const SharedFile file(comm, "damaged.h5");
+    fill(comm, file,
+         [&](Writer& w) { w.packed("x", values, 500, H5T_NATIVE_DOUBLE, Writer::deflate, chunk); });
+    const auto table = open_table(crew(comm), file.path());
+    const std::string fault = common_fault(comm, [&] {
+      static_cast<void>(table->read(crew(comm), request({"x"}), uneven_share(comm, 1000, 2)));
+    });
+    EXPECT_NE(fault.find("the dataset 'x' cannot be read; is the file damaged"), std::string::npos) << fault;
   }
 }
 

@@ -6,6 +6,8 @@
 #include "gam/table/convert_table.hpp"
 #include "gam/table/hdf5_writer.hpp"
 #include "gam/table/table_reader.hpp"
+#include "hdf5_files.hpp"
+#include "r_script.hpp"
 #include "table_files.hpp"
 #include "temporary_folder.hpp"
 
@@ -17,7 +19,9 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
@@ -29,7 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 const std::vector<std::string> all_tables{"digits", "decimals", "mix"};
-const std::vector<std::string> all_formats{"csv", "gzip", "bgzip", "hdf5"};
+const std::vector<std::string> all_formats{"csv", "gzip", "bgzip", "hdf5", "hdf5-chunks"};
 
 constexpr const char* each_core = ", each core";  // megabytes for each second of a processor
 
@@ -54,18 +58,29 @@ void read_whole(Job& job, const std::string& path) {
   (void)table->read(workers, request, job.local_range(plan));
 }
 
+/// What one run took.
+struct Elapsed {
+  double seconds = 0;
+  double processor_seconds = 0;
+};
+
+Elapsed elapsed_of(const std::function<void()>& work) {
+  const auto start = Clock::now();
+  const double used = processor_seconds();
+  work();
+  const std::chrono::duration<double> elapsed = Clock::now() - start;
+  return {elapsed.count(), processor_seconds() - used};
+}
+
 void time_reading(Job& job, const std::string& path, const std::string& format, double megabytes, int repeats,
                   Case& out) {
   const mpi::Communicator& comm = job.comm();
   reset_peak_resident();
   for (int repeat = -1; repeat < repeats; ++repeat) {
     comm.barrier();
-    const auto start = Clock::now();
-    const double used = processor_seconds();
-    read_whole(job, path);
-    const std::chrono::duration<double> elapsed = Clock::now() - start;
-    const double slowest = comm.allreduce(elapsed.count(), mpi::Reduction::max);
-    const double of_all = comm.allreduce(processor_seconds() - used, mpi::Reduction::sum);
+    const Elapsed elapsed = elapsed_of([&] { read_whole(job, path); });
+    const double slowest = comm.allreduce(elapsed.seconds, mpi::Reduction::max);
+    const double of_all = comm.allreduce(elapsed.processor_seconds, mpi::Reduction::sum);
     if (repeat < 0) continue;
     out(format, "MB/s").values.push_back(megabytes / slowest);
     out(format + each_core, "MB/s").values.push_back(megabytes / of_all);
@@ -73,37 +88,106 @@ void time_reading(Job& job, const std::string& path, const std::string& format, 
   out(format + " peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
 }
 
-void add_peer(const std::filesystem::path& path, const IoSuite& suite, int threads, double megabytes,
-              Case& out) {
-  const auto fread = run_fread(path, threads, suite.repeats);
+/// Another reader of the same file.
+struct Peer {
+  std::string name;
+  std::string owner;  ///< in words of a ratio
+  std::vector<double> seconds;
+  std::vector<double> processor_seconds;
+  std::optional<double> peak_resident_bytes{};
+};
+
+std::optional<Peer> run_fread_of(const std::filesystem::path& path, int threads, int repeats) {
+  if (path.extension() == ".gz" && !version_of_r_package("R.utils")) {
+    files::say_line({"tessera-bench: R.utils is not installed, by which fread() unpacks: none beside gzip"});
+    return std::nullopt;
+  }
+  auto fread = run_fread(path, threads, repeats);
   if (!fread) {
     files::say_line({"tessera-bench: R with data.table is not installed: no fread() beside the reading"});
-    return;
+    return std::nullopt;
   }
-  const std::string name = fmt::format("fread, data.table {}, nThread={}", fread->version, threads);
-  for (const double seconds : fread->seconds) out(name, "MB/s").values.push_back(megabytes / seconds);
-  for (const double seconds : fread->processor_seconds)
-    out(name + each_core, "MB/s").values.push_back(megabytes / seconds);
-  out(name + " peak", "MB").values = {fread->peak_resident_bytes / 1e6};
-  // On a machine that does other work the second says more.
-  out("speed / fread's, medians", "1").values = {out("csv", "MB/s").median() / out(name, "MB/s").median()};
-  out("speed / fread's, each core", "1").values = {out(std::string("csv") + each_core, "MB/s").median() /
-                                                   out(name + each_core, "MB/s").median()};
+  return Peer{fmt::format("fread, data.table {}, nThread={}", fread->version, threads), "fread's",
+              std::move(fread->seconds), std::move(fread->processor_seconds), fread->peak_resident_bytes};
 }
 
-/// *Collective.* Makes the file of a format beside the one in CSV, whose path is given.
-void convert(Job& job, const std::filesystem::path& csv, const std::filesystem::path& path,
-             const std::string& format) {
+Peer run_hdf5(const std::filesystem::path& path, int repeats) {
+  Peer peer{"HDF5 " + version_of_hdf5(), "HDF5's", {}, {}};
+  for (int repeat = -1; repeat < repeats; ++repeat) {
+    const Elapsed elapsed = elapsed_of([&] { read_by_hdf5(path); });
+    if (repeat < 0) continue;
+    peer.seconds.push_back(elapsed.seconds);
+    peer.processor_seconds.push_back(elapsed.processor_seconds);
+  }
+  return peer;
+}
+
+/// The peer of a format, if it has one.
+std::optional<Peer> run_peer(const std::string& format, const std::filesystem::path& path, int threads,
+                             int repeats) {
+  if (format == "csv" || format == "gzip") return run_fread_of(path, threads, repeats);
+  if (format == "hdf5" || format == "hdf5-chunks") return run_hdf5(path, repeats);
+  return std::nullopt;
+}
+
+void add_peer(const Peer& peer, const std::string& format, double megabytes, Case& out) {
+  const std::string name = fmt::format("{}, {}", format, peer.name);
+  for (const double seconds : peer.seconds) out(name, "MB/s").values.push_back(megabytes / seconds);
+  for (const double seconds : peer.processor_seconds)
+    out(name + each_core, "MB/s").values.push_back(megabytes / seconds);
+  if (peer.peak_resident_bytes) out(name + " peak", "MB").values = {*peer.peak_resident_bytes / 1e6};
+  const auto ratio = [&](const std::string& what, const char* kind) {
+    out(fmt::format("{} / {}, {}", format, peer.owner, what), "1").values = {
+        out(format + kind, "MB/s").median() / out(name + kind, "MB/s").median()};
+  };
+  ratio("medians", "");
+  ratio("each core", each_core);  // which says more on a machine that does other work
+}
+
+/// The files of a table, one in each format. fread() goes by their names.
+class TableFiles {
+ public:
+  TableFiles(const std::filesystem::path& folder, const std::string& name) : stem_(folder / name) {}
+
+  [[nodiscard]] std::filesystem::path path(const std::string& format) const {
+    const char* const extension = format == "csv"     ? ".csv"
+                                  : format == "gzip"  ? ".csv.gz"
+                                  : format == "bgzip" ? ".blocks.csv.gz"
+                                  : format == "hdf5"  ? ".h5"
+                                                      : ".chunks.h5";
+    return stem_.string() + extension;
+  }
+  void remove() const {
+    for (const std::string& format : all_formats) std::filesystem::remove(path(format));
+  }
+
+ private:
+  std::filesystem::path stem_;
+};
+
+void write_hdf5(Job& job, const TableFiles& files);
+
+/// *Collective.* Makes the file of a format of that in CSV, unless it is there.
+void make_file(Job& job, const TableFiles& files, const std::string& format) {
+  bool is_there = false;
+  together(job.comm(), [&] { is_there = std::filesystem::exists(files.path(format)); });
+  if (is_there) return;
+  if (format == "hdf5") return write_hdf5(job, files);
+  if (format == "hdf5-chunks") make_file(job, files, "hdf5");
   on_root_alone(job.comm(), [&] {
-    if (format == "gzip") write_gzip(csv, path);
-    if (format == "bgzip") write_bgzip(csv, path, job.host_team());
+    if (format == "gzip") write_gzip(files.path("csv"), files.path(format));
+    if (format == "bgzip") write_bgzip(files.path("csv"), files.path(format), job.host_team());
+    if (format == "hdf5-chunks") write_hdf5_chunks(files.path("hdf5"), files.path(format));
   });
-  if (format != "hdf5") return;
+}
+
+/// *Collective.*
+void write_hdf5(Job& job, const TableFiles& files) {
   std::optional<files::OutputFile> file;
   together(job.comm(), [&] {
-    if (job.comm().rank() == 0) file.emplace(path.string());
+    if (job.comm().rank() == 0) file.emplace(files.path("hdf5").string());
   });
-  gam::convert_to_hdf5(job, {.from = csv.string(), .options = {}}, file ? &*file : nullptr);
+  gam::convert_to_hdf5(job, {.from = files.path("csv").string(), .options = {}}, file ? &*file : nullptr);
 }
 
 /// Megabytes of a file.
@@ -114,29 +198,32 @@ double megabytes_of(const std::filesystem::path& path) {
 std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std::string& name,
                                        const std::filesystem::path& folder) {
   const mpi::Communicator& comm = job.comm();
-  const auto file_of = [&](const std::string& format) { return folder / (name + "." + format); };
-  const std::filesystem::path csv = file_of("csv");
-  on_root_alone(comm,
-                [&] { write_csv(*simulated_text(name), suite.megabytes * 1'000'000, csv, job.host_team()); });
+  const TableFiles files(folder, name);
+  on_root_alone(comm, [&] {
+    write_csv(*simulated_text(name), suite.megabytes * 1'000'000, files.path("csv"), job.host_team());
+  });
   double megabytes = 0;
-  together(comm, [&] { megabytes = megabytes_of(csv); });
+  together(comm, [&] { megabytes = megabytes_of(files.path("csv")); });
   Case out("io", fmt::format("{}, {:.0f} MB", name, megabytes));
+  const int threads = threads_of_all(job);
   for (const std::string& format : suite.formats) {
-    const std::filesystem::path path = file_of(format);
-    if (format == "hdf5" && !gam::has_hdf5()) {
+    const bool in_hdf5 = format.starts_with("hdf5");
+    if (in_hdf5 && !gam::has_hdf5()) {
       note(comm, "io", "this build has no HDF5: no table in it");
       continue;
     }
-    convert(job, csv, path, format);
-    time_reading(job, path, format, format == "hdf5" ? megabytes_of(path) : megabytes, suite.repeats, out);
-    const int threads = threads_of_all(job);
-    if (suite.peer && format == "csv")
-      on_root_alone(comm, [&] { add_peer(csv, suite, threads, megabytes, out); });
+    make_file(job, files, format);
+    double of_format = 0;
+    together(comm, [&] { of_format = in_hdf5 ? megabytes_of(files.path("hdf5")) : megabytes; });
+    time_reading(job, files.path(format), format, of_format, suite.repeats, out);
+    if (!suite.peer) continue;
+    on_root_alone(comm, [&] {
+      if (const auto peer = run_peer(format, files.path(format), threads, suite.repeats))
+        add_peer(*peer, format, of_format, out);
+    });
   }
   comm.barrier();
-  if (comm.rank() == 0) {
-    for (const std::string& format : all_formats) std::filesystem::remove(file_of(format));
-  }
+  if (comm.rank() == 0) files.remove();
   return out.take();
 }
 
@@ -162,7 +249,7 @@ Suite io_suite() {
   Suite suite;
   suite.name = "io";
   suite.description =
-      "Reading of tables from files, beside fread() of R's data.table where that is installed";
+      "Reading of tables from files, beside fread() of R's data.table where that is installed, and HDF5";
   suite.add_options = [chosen](CLI::App& command) {
     command.add_option("--megabytes", chosen->megabytes, "Size of each table in CSV")
         ->check(from_to(1, 1'000'000))
@@ -174,7 +261,11 @@ Suite io_suite() {
         ->delimiter(',')
         ->check(CLI::IsMember(all_tables))
         ->capture_default_str();
-    command.add_option("--formats", chosen->formats, "csv; gzip: in one stream; bgzip: by blocks; hdf5")
+    command
+        .add_option(
+            "--formats", chosen->formats,
+            "csv; gzip: in one stream; bgzip: by blocks; hdf5: each column in one piece; hdf5-chunks: in "
+            "chunks, shuffled and deflated")
         ->delimiter(',')
         ->check(CLI::IsMember(all_formats))
         ->capture_default_str();

@@ -10,23 +10,29 @@
 
 namespace tessera::gam::testing {
 
-/// A gzip member that tells its size in an extra field, as bgzip writes them: at most 64 KiB.
+/// A gzip member, which may have a header of its own.
+inline std::string gzip_member(std::string_view text, gz_header* header = nullptr) {
+  z_stream stream{};
+  deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  if (header != nullptr) deflateSetHeader(&stream, header);
+  std::string member(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(member.data());
+  stream.avail_out = static_cast<uInt>(member.size());
+  deflate(&stream, Z_FINISH);
+  member.resize(stream.total_out);
+  deflateEnd(&stream);
+  return member;
+}
+
+/// One that tells its size in an extra field, as bgzip writes it: at most 64 KiB.
 inline std::string bgzip_block(std::string_view text) {
   std::array<Bytef, 6> extra{'B', 'C', 2, 0, 0, 0};
   gz_header header{};
   header.extra = extra.data();
   header.extra_len = static_cast<uInt>(extra.size());
-  z_stream stream{};
-  deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  deflateSetHeader(&stream, &header);
-  std::string block(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(block.data());
-  stream.avail_out = static_cast<uInt>(block.size());
-  deflate(&stream, Z_FINISH);
-  block.resize(stream.total_out);
-  deflateEnd(&stream);
+  std::string block = gzip_member(text, &header);
   block[16] = static_cast<char>((block.size() - 1) & 0xFF);
   block[17] = static_cast<char>((block.size() - 1) >> 8);
   return block;

@@ -33,9 +33,9 @@ struct CsvOptions {
 /// other gzip file is unpacked by rank 0 alone to count the rows, on one thread, which leaves points from
 /// which each thread of each rank then unpacks what it reads.
 ///
-/// What is unpacked to count the rows is kept (kept_source.hpp), and nothing is unpacked twice, where it takes
-/// no more than a quarter of the memory that is left, and as long as the columns do not lack that memory: of
-/// blocks by each rank, of any other file by a rank that is alone.
+/// What is unpacked to count the rows is kept (kept_source.hpp), and nothing is unpacked twice, where it
+/// takes no more than a quarter of the memory that is left, and as long as the columns do not lack that
+/// memory: of blocks by each rank, of any other file by a rank that is alone.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no header, no row, two columns
 /// of one name.

@@ -2,10 +2,9 @@
 #include "gam/table/shared_input.hpp"
 #include "gam/table/table_reader.hpp"
 #include "gam/table/table_source.hpp"
+#include "support/bgzip.hpp"
 #include "support/table_support.hpp"
 #include "temporary_folder.hpp"
-
-#include <zlib.h>
 
 #include <chrono>
 #include <memory>
@@ -19,6 +18,7 @@ namespace fs = std::filesystem;
 
 using testing::common_fault;
 using testing::crew;
+using testing::gzip_member;
 using testing::put_together;
 using testing::request;
 using testing::SharedFile;
@@ -32,20 +32,6 @@ std::string table_text(int seed) {
     text +=
         std::to_string(1000 + (i * 37 + seed) % 9000) + ',' + std::to_string(1000 + (i * 91) % 9000) + '\n';
   return text;
-}
-
-std::string packed(const std::string& text) {
-  std::string bytes(text.size() + 100, '\0');
-  z_stream stream{};
-  deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
-  stream.avail_out = static_cast<uInt>(bytes.size());
-  deflate(&stream, Z_FINISH);
-  bytes.resize(bytes.size() - stream.avail_out);
-  deflateEnd(&stream);
-  return bytes;
 }
 
 void write_file(const std::string& path, const std::string& content) {
@@ -123,7 +109,7 @@ TEST(SharedTable, MayBeACopyOnEachNode) {
   const std::string expected = read_all(comm, one.path());
   const OwnFolder folder;
   write_file("data.csv", table_text(1));
-  write_file("data.csv.gz", packed(table_text(1)));
+  write_file("data.csv.gz", gzip_member(table_text(1)));
   EXPECT_EQ(read_all(comm, "data.csv"), expected);
   EXPECT_EQ(read_all(comm, "data.csv.gz"), expected);
 }
@@ -135,7 +121,7 @@ TEST(SharedTable, RefusesCopiesThatDiffer) {
   const std::string text = table_text(comm.rank() == comm.size() - 1 ? 2 : 1);
   const std::string last = "rank " + std::to_string(comm.size() - 1) + " (on ";
   write_file("data.csv", text);
-  write_file("data.csv.gz", packed(text));
+  write_file("data.csv.gz", gzip_member(text));
   for (const std::string path : {"data.csv", "data.csv.gz"}) {
     const std::string fault = common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), path)); });
     EXPECT_TRUE(fault.starts_with(path + ": rank 0 (on ")) << fault;
@@ -150,7 +136,7 @@ TEST(SharedTable, RefusesOneThatIsWrittenToWhileItIsRead) {
   const std::vector<std::string> others{table_text(2), "y,x\n1,2\n", "z\n1\n"};
   for (const bool gzip : {false, true}) {
     const SharedFile file(comm, "data");
-    const auto content = [&](const std::string& text) { return gzip ? packed(text) : text; };
+    const auto content = [&](const std::string& text) { return gzip ? gzip_member(text) : text; };
     int writings = 0;
     for (int moment = 1;; ++moment) {
       if (comm.rank() == 0) write_old_file(file.path(), content(table_text(1)));

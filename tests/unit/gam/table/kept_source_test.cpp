@@ -26,19 +26,7 @@ class KeptSourceTest : public ::testing::Test {
     return KeptSource(open_gzip(path, {}, 1000));
   }
   /// A member without its size, as gzip has it.
-  [[nodiscard]] std::string stream() const {
-    std::string packed(compressBound(text_.size()) + 20, '\0');
-    z_stream stream{};
-    deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text_.data()));
-    stream.avail_in = static_cast<uInt>(text_.size());
-    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-    stream.avail_out = static_cast<uInt>(packed.size());
-    deflate(&stream, Z_FINISH);
-    packed.resize(stream.total_out);
-    deflateEnd(&stream);
-    return packed;
-  }
+  [[nodiscard]] std::string stream() const { return testing::gzip_member(text_); }
   [[nodiscard]] std::int64_t size() const { return std::ssize(text_); }
 
   void expect_text(ByteSource& source, std::int64_t offset) {

@@ -23,6 +23,8 @@ constexpr std::size_t max_stream_points = 1024;
 constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
 /// Bytes that are taken of it between two calls of `between`.
 constexpr std::size_t step_bytes = std::size_t{4} << 20;
+/// Unpacked bytes that tell how well the whole file is packed.
+constexpr std::int64_t least_to_judge_by = std::int64_t{64} << 20;
 
 /// Some thread's place in a file that another source has open.
 template <class Unpacker>
@@ -110,9 +112,17 @@ class GzipSource final : public PackedSource {
   std::optional<std::int64_t> unpack_in_order(std::span<char> room) {
     seek(0);
     std::size_t unpacked = 0;
-    while (unpacked < room.size() && !points_.complete())
+    while (unpacked < room.size() && !points_.complete() && may_have_room(room.size()))
       unpacked += read(room.subspan(unpacked, std::min(step_bytes, room.size() - unpacked)));
     return points_.complete() ? std::optional(points_.size) : std::nullopt;
+  }
+
+  // Of a file that does not seem to, little is unpacked in vain.
+  [[nodiscard]] bool may_have_room(std::size_t room_bytes) const {
+    if (unpacker_.position() < least_to_judge_by) return true;
+    const auto of_each =
+        static_cast<double>(unpacker_.position()) / static_cast<double>(unpacker_.packed_position());
+    return of_each * static_cast<double>(file_.size()) <= static_cast<double>(room_bytes);
   }
 
   // Behind the last one; of a stream that is longer than was thought half of them, twice as far apart.

@@ -36,6 +36,8 @@ class GzipUnpacker {
   void seek(std::int64_t offset);
 
   [[nodiscard]] std::int64_t position() const noexcept { return position_; }
+  /// In the file: of the next byte that zlib is to see.
+  [[nodiscard]] std::int64_t packed_position() const noexcept { return packed_end_ - stream_.avail_in; }
   /// Where it stands, at the end of a block.
   [[nodiscard]] GzipPoint here();
 
@@ -45,8 +47,6 @@ class GzipUnpacker {
   void end_member();
   std::size_t unpack(std::span<char> buffer, int flush);
   bool refill();
-  /// Of the next byte that zlib is to see.
-  [[nodiscard]] std::int64_t packed_position() const { return packed_end_ - stream_.avail_in; }
   [[noreturn]] void damaged(const std::string& reason) const;
 
   const files::InputFile& file_;

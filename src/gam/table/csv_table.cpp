@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv_table.hpp"
 
+#include "files/input_file.hpp"
 #include "gam/table/byte_source.hpp"
 #include "gam/table/csv_index.hpp"
 #include "gam/table/csv_scan.hpp"
@@ -22,8 +23,6 @@
 #include <optional>
 #include <tuple>
 #include <utility>
-
-#include "files/input_file.hpp"
 
 namespace tessera::gam {
 namespace {

@@ -84,7 +84,9 @@ TEST_P(Passes, HostOnlyRunsOnTheHostsAndLeavesTheDevicesToLaterPasses) {
     const Verdict& verdict = job_.last_verdict();
     EXPECT_EQ(verdict.ran, Verdict::Ran::host);
     EXPECT_EQ(verdict.devices, 0);
-    if (!job_.inventory().devices().empty()) EXPECT_EQ(verdict.absence, "the pass is for hosts alone");
+    if (!job_.inventory().devices().empty()) {
+      EXPECT_EQ(verdict.absence, "the pass is for hosts alone");
+    }
     expect_same_on_all_ranks(job_.comm(), to_string(verdict));
   };
   std::mutex mutex;
@@ -117,7 +119,9 @@ TEST_P(Passes, HostOnlyRunsOnTheHostsAndLeavesTheDevicesToLaterPasses) {
   EXPECT_EQ(bits(sums), bits(expected_sums(4321, 64)));
   expect_hosts();
   EXPECT_EQ(job_.on_host(), job_.inventory().devices().empty());
-  if (!job_.local_range(plan).empty()) EXPECT_EQ(teams, std::set<int>{job_.threads()});
+  if (!job_.local_range(plan).empty()) {
+    EXPECT_EQ(teams, std::set<int>{job_.threads()});
+  }
 
   EXPECT_EQ(bits(map_units(job_, plan)), bits(results));
   expect_verdict(plan);

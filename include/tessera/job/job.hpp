@@ -208,6 +208,19 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const {
     return plan(units, PlanOptions{.block = block});
   }
+  /// *Collective.* Moves units between ranks, from one plan to another of the same units: `units` are this
+  /// rank's by `from`, and the result is this rank's by `to`, in the order of the units. Host data, of a
+  /// type that is trivially copyable. Throws `Error(usage)`, on every rank, for plans of other jobs or
+  /// units, and for a wrong number of units on a rank. Cost: an allreduce, and an exchange of the units that
+  /// change ranks.
+  template <detail::ContiguousUnits Units>
+  [[nodiscard]] auto move(const Units& units, const Plan& from, const Plan& to) const {
+    const std::span<const detail::UnitOf<const Units>> mine(units);
+    const std::vector<std::size_t> counts = units_for_ranks(static_cast<std::int64_t>(mine.size()),
+                                                            sizeof(detail::UnitOf<const Units>), from, to);
+    return comm().alltoallv(mine, counts);
+  }
+
   /// Partitions over the job's hosts, in proportion to the host threads of each rank: for work that runs on
   /// the CPU alone, and for a program that can reload its data after a fallback. On the CPU, a plan over
   /// devices gives most of the work to the ranks with the fastest devices. No communication; identical on
@@ -358,6 +371,9 @@ class TESSERA_EXPORT Job {
     FunctionRef<void()> finish{};                ///< after the work, before the vote; may be empty
   };
   void run(const Plan& plan, const Pass& pass);
+  /// *Collective.* How many of this rank's `units` by `from` belong to each rank by `to`.
+  [[nodiscard]] std::vector<std::size_t> units_for_ranks(std::int64_t units, std::size_t unit_bytes,
+                                                         const Plan& from, const Plan& to) const;
   /// `on_device` is null in a pass on hosts alone.
   [[nodiscard]] std::vector<double> sum_blocks(const Plan& plan, std::size_t width,
                                                const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/state.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace tessera::inline TESSERA_ABI {
+namespace {
+
+void check_move(std::int64_t units, const Plan& from, const Plan& to, int rank, int ranks) {
+  const auto refuse = [](const std::string& problem) { throw Error(ErrorCode::usage, problem); };
+  if (from.ranks() != ranks || to.ranks() != ranks)
+    refuse("the plans are for " + std::to_string(from.ranks()) + " and " + std::to_string(to.ranks()) +
+           " ranks, the job has " + std::to_string(ranks) + ": make them with this job's plan()");
+  if (from.units() != to.units())
+    refuse("the plans have " + std::to_string(from.units()) + " and " + std::to_string(to.units()) +
+           " units: give plans of the same units");
+  if (const std::int64_t mine = from.range_of(rank).size(); units != mine)
+    refuse("rank " + std::to_string(rank) + " brings " + std::to_string(units) +
+           " units, but the plan gives it " + std::to_string(mine) + ": bring those of local_range(from)");
+}
+
+}  // namespace
+
+std::vector<std::size_t> Job::units_for_ranks(std::int64_t units, std::size_t unit_bytes, const Plan& from,
+                                              const Plan& to) const {
+  const mpi::Communicator& ranks = comm();
+  const mpi::Purpose purpose(ranks, "a move of units");
+  together(ranks, [&] { check_move(units, from, to, ranks.rank(), ranks.size()); });
+  const std::int64_t call =
+      signature_of({static_cast<std::int64_t>(from.fingerprint()),
+                    static_cast<std::int64_t>(to.fingerprint()), static_cast<std::int64_t>(unit_bytes)});
+  std::array<std::int64_t, 2> least{call, ~call};
+  ranks.allreduce(std::span<std::int64_t>(least), mpi::Reduction::min);
+  if (least[0] != ~least[1])
+    throw Error(ErrorCode::usage,
+                "the ranks do not make the same move: give the same plans and type of unit on every rank");
+  const Range mine = from.range_of(ranks.rank());
+  std::vector<std::size_t> counts;
+  counts.reserve(static_cast<std::size_t>(ranks.size()));
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const Range theirs = to.range_of(rank);
+    const std::int64_t common = std::min(mine.end, theirs.end) - std::max(mine.begin, theirs.begin);
+    counts.push_back(static_cast<std::size_t>(std::max<std::int64_t>(common, 0)));
+  }
+  return counts;
+}
+
+}  // namespace tessera::inline TESSERA_ABI

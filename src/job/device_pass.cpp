@@ -46,6 +46,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
   try {
     std::vector<TileOutcome> ends(
         tiles.size(), {.failure = {}, .misuse = std::make_exception_ptr(Misuse(thread_was_ended))});
+    seconds.assign(tiles.size(), 0);
     std::vector<int> devices(tiles.size());
     std::vector<std::size_t> tile_of(pool.size());
     for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -54,7 +55,9 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
     }
     const auto compute = [&](int device) {
       const std::size_t i = tile_of[static_cast<std::size_t>(device)];
+      const auto start = std::chrono::steady_clock::now();
       ends[i] = compute_tile(plan, tiles[i], work);
+      seconds[i] = seconds_since(start);
     };
     device_threads->run(devices, compute, [&] { report_progress(); });
     detail::restore_once_cuda_has_started();

@@ -116,7 +116,10 @@ Plan Job::plan_for_hosts(std::int64_t units, const PlanOptions& options) const {
 }
 
 bool Job::on_host() const {
-  return state().fallback_cause || inventory().devices().empty();
+  return state().on_host();
+}
+bool Job::runs_on_devices(const Plan& plan) const {
+  return state().runs_on_devices(plan);
 }
 const Verdict& Job::last_verdict() const {
   return state().verdict;

@@ -48,9 +48,8 @@ class TimedRun {
     if (!runs()) return simulated_seconds();
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t units = run();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     // A coarse clock may not have advanced.
-    return std::max(took.count(), 1e-9) / static_cast<double>(units);
+    return std::max(seconds_since(start), 1e-9) / static_cast<double>(units);
   }
 
  private:

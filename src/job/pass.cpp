@@ -185,6 +185,18 @@ Verdict Job::State::no_verdict(std::string reason) {
   return none;
 }
 
+void Job::State::record_times(const Plan& plan, bool on_devices) {
+  if (on_devices != runs_on_devices(plan)) return;  // on hosts alone, by the caller's wish
+  std::erase_if(watched, [](const auto& times) { return times.expired(); });
+  for (const auto& watcher : watched) {
+    const auto times = watcher.lock();
+    if (times->plan != plan.fingerprint()) continue;
+    if (times->passes++ == 0 || times->on_devices != on_devices) times->seconds.assign(seconds.size(), 0);
+    times->on_devices = on_devices;
+    for (std::size_t i = 0; i < seconds.size(); ++i) times->seconds[i] += seconds[i];
+  }
+}
+
 void Job::run_alive(FunctionRef<void()> work) {
   State& its = state();
   its.require_thread();
@@ -211,7 +223,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   const TraceRange range("pass", state.pass);
   state.verdict.ran = Verdict::Ran::none;  // until there is one
   state.verdict.reason = "the pass ended before its vote";
-  const bool on_devices = !pass.host_only && runs_on_devices(plan);
+  const bool on_devices = !pass.host_only && state.runs_on_devices(plan);
 
   Attempt attempt;
   const auto finish = [&] {
@@ -228,6 +240,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
     const Ballot decided = state.vote(attempt, plan, pass);
     if (decided.outcome == Outcome::success) {
       state.verdict = state.verdict_of_devices(static_cast<int>(plan.tiles().size()));
+      state.record_times(plan, true);
       return;
     }
     Attempt on_host;
@@ -239,13 +252,17 @@ void Job::run(const Plan& plan, const Pass& pass) {
 
   attempt.run([&] {
     const TraceRange host("host");
-    if (!compute_on_host(local_range(plan), plan.block(), state.team(), pass.on_host, state.options.stop))
+    const Range mine = local_range(plan);
+    const auto start = std::chrono::steady_clock::now();
+    if (!compute_on_host(mine, plan.block(), state.team(), pass.on_host, state.options.stop))
       attempt.cut_short();
+    state.seconds.assign(mine.empty() ? 0 : 1, seconds_since(start));
   });
   finish();
   const Ballot decided = state.vote(attempt, plan, pass);
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
   state.verdict = state.verdict_of_host(plan, pass);
+  state.record_times(plan, false);
 }
 
 }  // namespace tessera::inline TESSERA_ABI

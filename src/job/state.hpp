@@ -16,9 +16,12 @@
 #include <tessera/memory/device_buffer_pools.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera::inline TESSERA_ABI {
 
@@ -39,6 +42,20 @@ struct TileOutcome {
   std::optional<Verdict::Failure> failure;
   bool cut_short = false;       ///< a stop was requested
   std::exception_ptr misuse{};  ///< an error of the program: no fallback
+};
+
+/// Since `start`.
+[[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The times of passes over one plan, for a `Balancer`: of those that it was made for, on devices, or on
+/// hosts if the job has none.
+struct PassTimes {
+  std::uint64_t plan = 0;         ///< its fingerprint
+  int passes = 0;                 ///< since they were last taken
+  bool on_devices = false;        ///< where these were computed
+  std::vector<double> seconds{};  ///< of this rank's tiles, or of its units on the host
 };
 
 /// The state of a job, and the steps of its passes.
@@ -74,6 +91,8 @@ struct Job::State {
   std::string absence;                             ///< why the job uses no device; empty if it does
   std::optional<Verdict::Failure> fallback_cause;  ///< the failure after which the job stays on the CPU
   Verdict verdict;
+  std::vector<double> seconds;                          ///< of the parts of this rank in the pass
+  std::vector<std::weak_ptr<PassTimes>> watched;        ///< by the balancers that exist
   std::optional<DeviceCollectives::State> collectives;  ///< created at first use; destroyed before `pool`
 
   /// Probe, claim, inventory, and a first vote. *Collective.*
@@ -105,6 +124,11 @@ struct Job::State {
   /// Moves the job to the CPU for good. Throws `Error(job_fault)` under `Policy::gpu`.
   void fall_back(const Verdict::Failure& first);
   void refuse_if_gpu_is_required() const;
+  [[nodiscard]] bool on_host() const { return fallback_cause || inventory.devices().empty(); }
+  /// True if a pass over `plan` that is not for hosts alone begins on devices.
+  [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
+  /// Gives the times of a pass to balancers of its plan.
+  void record_times(const Plan& plan, bool on_devices);
 
   [[nodiscard]] Verdict verdict_of_devices(int devices) const;
   [[nodiscard]] Verdict verdict_of_host() const;

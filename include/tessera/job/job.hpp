@@ -382,8 +382,9 @@ class TESSERA_EXPORT Job {
   /// For memory that nothing was written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
-  [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
+  [[nodiscard]] bool runs_on_devices(const Plan& plan) const;
 
+  friend class Balancer;
   struct State;
   /// Throws `Error(usage)` if the job was moved from.
   [[nodiscard]] State& state() const;

@@ -15,6 +15,7 @@ namespace tessera::inline TESSERA_ABI {
 
 namespace detail {
 class BlockWeights;
+struct PlanAccess;
 struct Share;
 }  // namespace detail
 
@@ -171,6 +172,8 @@ class TESSERA_EXPORT Plan {
   [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
  private:
+  friend struct detail::PlanAccess;
+
   Plan(std::int64_t units, std::int64_t block, std::span<const detail::Share> ranks);
   [[nodiscard]] static Plan over_devices(std::int64_t units, std::int64_t block,
                                          std::span<const std::uint64_t> scores,

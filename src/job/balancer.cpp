@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/balancer.hpp>
+
+#include "job/balance/measured_parts.hpp"
+#include "job/state.hpp"
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::inline TESSERA_ABI {
+namespace {
+
+Speeds speeds_of(const Inventory& inventory, bool on_devices, const std::vector<int>& threads) {
+  Speeds speeds{.on_devices = on_devices, .scores = {}, .rank_offsets = {0}, .threads = threads};
+  for (const InventoryDevice& device : inventory.devices()) speeds.scores.push_back(device.score);
+  for (const InventoryRank& rank : inventory.ranks())
+    speeds.rank_offsets.push_back(speeds.rank_offsets.back() + std::ssize(inventory.devices_of(rank.rank)));
+  return speeds;
+}
+
+}  // namespace
+
+struct Balancer::State {
+  Job::State& job;
+  Plan plan;
+  BalancerOptions options;
+  std::shared_ptr<PassTimes> times{};
+  std::vector<double> shortest{};  ///< of this rank's parts, over the iterations since the last judgement
+  int iterations = 0;
+  bool on_devices = false;  ///< where they were computed
+
+  void watch() {
+    times = std::make_shared<PassTimes>();
+    times->plan = plan.fingerprint();
+    job.watched.push_back(times);
+  }
+
+  /// Takes the times of an iteration. False if it had no pass.
+  bool take_iteration() {
+    if (std::exchange(times->passes, 0) == 0) return false;
+    if (std::exchange(on_devices, times->on_devices) != times->on_devices) iterations = 0;
+    const std::vector<double>& seconds = times->seconds;
+    if (iterations++ == 0) shortest = seconds;
+    for (std::size_t i = 0; i < seconds.size(); ++i) shortest[i] = std::min(shortest[i], seconds[i]);
+    return true;
+  }
+};
+
+Balancer::Balancer(Job& job, Plan plan, BalancerOptions options) {
+  if (options.iterations < 1 || !(options.gain >= 1))
+    throw Error(ErrorCode::usage, "a balancer of " + std::to_string(options.iterations) +
+                                      " iterations and a gain of " + std::to_string(options.gain) +
+                                      ": give 1 or more of each");
+  state_.reset(new State{job.state(), std::move(plan), options});
+  state_->watch();
+}
+Balancer::~Balancer() = default;
+
+const Plan& Balancer::plan() const noexcept {
+  return state_->plan;
+}
+
+std::optional<Plan> Balancer::rebalance() {
+  State& its = *state_;
+  its.job.require_thread();
+  if (!its.take_iteration() || its.iterations < its.options.iterations) return std::nullopt;
+  its.iterations = 0;
+  if (its.on_devices != its.job.runs_on_devices(its.plan)) return std::nullopt;  // a fallback since then
+  const mpi::Purpose purpose(its.job.comm, "the balancing of a plan");
+  const auto seconds = its.job.comm.allgatherv(std::span<const double>(its.shortest));
+  BalancedPlan better =
+      balanced(its.plan, speeds_of(its.job.inventory, its.on_devices, its.job.threads_of_ranks), seconds);
+  if (better.gain < its.options.gain || better.plan.fingerprint() == its.plan.fingerprint())
+    return std::nullopt;
+  std::swap(its.plan, better.plan);
+  its.watch();
+  return std::move(better.plan);
+}
+
+}  // namespace tessera::inline TESSERA_ABI

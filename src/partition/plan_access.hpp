@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "partition/block_weights.hpp"
+
+#include <tessera/partition/plan.hpp>
+#include <tessera/version.hpp>
+
+#include <utility>
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+/// Plans by weights that the library has as runs.
+struct PlanAccess {
+  template <class... With>
+  [[nodiscard]] static Plan over_devices(With&&... with) {
+    return Plan::over_devices(std::forward<With>(with)...);
+  }
+  template <class... With>
+  [[nodiscard]] static Plan over_hosts(With&&... with) {
+    return Plan::over_hosts(std::forward<With>(with)...);
+  }
+};
+
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/balancer.hpp>
+
+#include "mpi/job/job_testing.hpp"
+
+#include <tessera/error.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::testing {
+namespace {
+
+/// What each unit of this rank is after a number of steps.
+std::vector<std::int64_t> units_after(int steps, const Job& job, const Plan& plan) {
+  std::vector<std::int64_t> units;
+  const Range mine = job.local_range(plan);
+  for (std::int64_t unit = mine.begin; unit < mine.end; ++unit) units.push_back(7 * unit + steps);
+  return units;
+}
+
+/// Work of a unit: the first tenth of all is a thousand times the rest.
+void spin(std::int64_t unit, std::int64_t units) {
+  volatile double sum = 0;
+  for (int i = 0; i < (unit < units / 10 ? 100'000 : 100); ++i) sum = sum + i;
+}
+
+/// Iterates over units that move, and fails where one is wrong. Returns how often they moved.
+int iterate(Job& job, Balancer& balancer, int iterations) {
+  const std::int64_t units = balancer.plan().units();
+  auto mine = units_after(0, job, balancer.plan());
+  int moves = 0;
+  for (int step = 1; step <= iterations; ++step) {
+    job.scatter(
+        balancer.plan(), mine, [](Tile& tile, std::span<std::int64_t>) { no_real_device(tile); },
+        [&](const HostTile& tile, std::span<std::int64_t> part) {
+          for (std::int64_t unit = tile.range.begin; unit < tile.range.end; ++unit) spin(unit, units);
+          for (std::int64_t& value : part) ++value;
+        });
+    if (const auto left = balancer.rebalance()) {
+      ++moves;
+      EXPECT_NE(left->fingerprint(), balancer.plan().fingerprint());
+      mine = job.move(mine, *left, balancer.plan());
+    }
+    expect_same_on_all_ranks(job.comm(), std::to_string(balancer.plan().fingerprint()));
+    EXPECT_EQ(mine, units_after(step, job, balancer.plan()));
+  }
+  return moves;
+}
+
+TEST(Balancer, MovesUnevenWorkAndKeepsEveryUnit) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  Job job(world(), with_threads(1));
+  Balancer balancer(job, job.plan(2000, 10), {.iterations = 2});
+  EXPECT_GE(iterate(job, balancer, 8), 1);
+  EXPECT_TRUE(balancer.plan().on_devices());
+  EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::devices);
+}
+
+TEST(Balancer, LeavesNoPlanForASmallerGainThanAskedFor) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  Job job(world(), with_threads(1));
+  Balancer balancer(job, job.plan(2000, 10), {.iterations = 1, .gain = 1e9});
+  EXPECT_EQ(iterate(job, balancer, 3), 0);
+}
+
+TEST(Balancer, GoesOnWithTheHostsAfterAFallback) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
+  const ScopedVariable fault("TESSERA_FAULT", "throw@rank0.device0:pass4");
+  Job job(world(), with_threads(1));
+  Balancer balancer(job, job.plan(2000), {.iterations = 1, .gain = 1});
+  (void)iterate(job, balancer, 8);
+  EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
+}
+
+TEST(Balancer, JudgesOnlyWhatItWasAskedToMeasure) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  Job job(world(), with_threads(1));
+  const Plan plan = job.plan(1000);
+  Balancer balancer(job, plan, {.iterations = 1, .gain = 1});
+  EXPECT_FALSE(balancer.rebalance()) << "there was no pass";
+  (void)reduce_units(job, job.plan(999));
+  EXPECT_FALSE(balancer.rebalance()) << "a pass over another plan";
+  (void)job.reduce(plan, 1, host_only,
+                   [](const HostTile& tile, std::span<double>) { spin(tile.range.begin, 1000); });
+  EXPECT_FALSE(balancer.rebalance()) << "a pass on hosts alone";
+  EXPECT_EQ(balancer.plan().fingerprint(), plan.fingerprint());
+  EXPECT_THROW(Balancer(job, plan, {.iterations = 0}), Error);
+  EXPECT_THROW(Balancer(job, plan, {.gain = 0.9}), Error);
+}
+
+}  // namespace
+}  // namespace tessera::testing

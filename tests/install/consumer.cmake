@@ -60,6 +60,15 @@ execute_process(COMMAND sh -ec "
   COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 check(${WORK}/consumer)
 
+# Where C++20 is off, the first error says so.
+execute_process(COMMAND sh -ec "
+  ${mpi_bin}/mpicxx -std=c++17 ${flags} $(pkg-config --cflags ${package}) -fsyntax-only ${ROOT}/tests/install/consumer/main.cpp"
+  ERROR_VARIABLE error RESULT_VARIABLE status)
+string(REGEX MATCH "error:[^\n]*" first "${error}")
+if(status EQUAL 0 OR NOT first MATCHES "Tessera needs C[+][+]20: compile with -std=c[+][+]20")
+  message(FATAL_ERROR "With C++17 the first error should be that C++20 is off: status ${status}: ${error}")
+endif()
+
 # A program compiled with the headers of another version does not link.
 file(COPY ${PREFIX}/include/tessera DESTINATION ${WORK}/other)
 file(READ ${WORK}/other/tessera/version.hpp header)

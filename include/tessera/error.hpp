@@ -15,6 +15,7 @@ enum class ErrorCode {
   not_converged,  ///< an iteration did not converge
   device_absent,  ///< a device is required and there is none
   job_fault,      ///< the job as a whole cannot continue: a lost rank, or a failure of MPI or CUDA
+  outdated_plan,  ///< a rank has lost all of its devices: make a new plan, and bring its data
   interrupted,    ///< a stop of the job was requested (`StopRequest`): the same command resumes it
 };
 
@@ -32,15 +33,16 @@ class TESSERA_EXPORT Error : public std::runtime_error {
 };
 
 /// The exit status that every Tessera program uses for an error of this kind:
-/// 2 usage, 3 input, 4 not converged, 5 device required but absent, 6 job fault, 75 interrupted (sysexits'
-/// EX_TEMPFAIL: try again).
+/// 2 usage, 3 input, 4 not converged, 5 device required but absent, 6 job fault or outdated plan,
+/// 75 interrupted (sysexits' EX_TEMPFAIL: try again).
 [[nodiscard]] constexpr int exit_status(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::usage: return 2;
     case ErrorCode::input: return 3;
     case ErrorCode::not_converged: return 4;
     case ErrorCode::device_absent: return 5;
-    case ErrorCode::job_fault: return 6;
+    case ErrorCode::job_fault:
+    case ErrorCode::outdated_plan: return 6;
     case ErrorCode::interrupted: return 75;
   }
   return 6;

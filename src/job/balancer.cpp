@@ -14,7 +14,12 @@ namespace {
 
 Speeds speeds_of(const Inventory& inventory, bool on_devices, const std::vector<int>& threads) {
   Speeds speeds{.on_devices = on_devices, .scores = {}, .rank_offsets = {0}, .threads = threads};
-  for (const InventoryDevice& device : inventory.devices()) speeds.scores.push_back(device.score);
+  std::vector<bool> excluded;
+  for (const InventoryDevice& device : inventory.devices()) {
+    speeds.scores.push_back(device.score);
+    excluded.push_back(device.excluded);
+  }
+  speeds.scores = detail::remaining_scores(speeds.scores, excluded);
   for (const InventoryRank& rank : inventory.ranks())
     speeds.rank_offsets.push_back(speeds.rank_offsets.back() + std::ssize(inventory.devices_of(rank.rank)));
   return speeds;
@@ -35,6 +40,14 @@ struct Balancer::State {
     times = std::make_shared<PassTimes>();
     times->plan = plan.fingerprint();
     job.watched.push_back(times);
+  }
+
+  /// Returns the plan that was left.
+  Plan leave_for(Plan other) {
+    std::swap(plan, other);
+    iterations = 0;
+    watch();
+    return other;
   }
 
   /// Takes the times of an iteration. False if it had no pass.
@@ -65,6 +78,7 @@ const Plan& Balancer::plan() const noexcept {
 std::optional<Plan> Balancer::rebalance() {
   State& its = *state_;
   its.job.require_thread();
+  if (its.job.is_outdated(its.plan)) return its.leave_for(replanned(its.plan, its.job.remaining));
   if (!its.take_iteration() || its.iterations < its.options.iterations) return std::nullopt;
   its.iterations = 0;
   if (its.on_devices != its.job.runs_on_devices(its.plan)) return std::nullopt;  // a fallback since then
@@ -74,9 +88,7 @@ std::optional<Plan> Balancer::rebalance() {
       balanced(its.plan, speeds_of(its.job.inventory, its.on_devices, its.job.threads_of_ranks), seconds);
   if (better.gain < its.options.gain || better.plan.fingerprint() == its.plan.fingerprint())
     return std::nullopt;
-  std::swap(its.plan, better.plan);
-  its.watch();
-  return std::move(better.plan);
+  return its.leave_for(std::move(better.plan));
 }
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -66,8 +66,8 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       if (end.failure) attempt.device_failed(std::move(*end.failure));
     }
     if (std::ranges::any_of(ends, &TileOutcome::cut_short)) attempt.cut_short();
-  } catch (...) {  // no more threads or memory: no tile was started
-    Verdict::Failure failure;
+  } catch (...) {              // no more threads or memory: no tile was started
+    Verdict::Failure failure;  // without a UUID: of the rank
     failure.stage = "bind";
     failure.reason = reason_of(std::current_exception());
     attempt.device_failed(std::move(failure));

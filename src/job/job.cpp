@@ -42,6 +42,15 @@ std::string_view to_string(Policy policy) {
   return {};
 }
 
+std::string_view to_string(OnDeviceFailure action) {
+  switch (action) {
+    case OnDeviceFailure::cpu: return "cpu";
+    case OnDeviceFailure::error: return "error";
+    case OnDeviceFailure::exclude: return "exclude";
+  }
+  return {};
+}
+
 Job::Job(const mpi::Communicator& comm, JobOptions options) {
   require_threads_of_mpi();
   const mpi::Purpose purpose(comm, "the making of the job");

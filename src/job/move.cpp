@@ -39,10 +39,14 @@ std::vector<std::size_t> Job::units_for_ranks(std::int64_t units, std::size_t un
   if (least[0] != ~least[1])
     throw Error(ErrorCode::usage,
                 "the ranks do not make the same move: give the same plans and type of unit on every rank");
-  const Range mine = from.range_of(ranks.rank());
+  return counts_for_ranks(from, to);
+}
+
+std::vector<std::size_t> Job::counts_for_ranks(const Plan& from, const Plan& to) const {
+  const Range mine = local_range(from);
   std::vector<std::size_t> counts;
-  counts.reserve(static_cast<std::size_t>(ranks.size()));
-  for (int rank = 0; rank < ranks.size(); ++rank) {
+  counts.reserve(static_cast<std::size_t>(to.ranks()));
+  for (int rank = 0; rank < to.ranks(); ++rank) {
     const Range theirs = to.range_of(rank);
     const std::int64_t common = std::min(mine.end, theirs.end) - std::max(mine.begin, theirs.begin);
     counts.push_back(static_cast<std::size_t>(std::max<std::int64_t>(common, 0)));

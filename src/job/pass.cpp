@@ -133,7 +133,8 @@ void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) {
 }
 
 void Job::State::refuse_if_gpu_is_required() const {
-  if (options.policy == Policy::gpu && fallback_cause)
+  const bool required = options.policy == Policy::gpu || options.on_device_failure == OnDeviceFailure::error;
+  if (required && fallback_cause)
     throw Error(ErrorCode::job_fault, "a GPU is required, but " + tessera::to_string(*fallback_cause));
 }
 
@@ -149,6 +150,7 @@ Verdict Job::State::verdict_of_devices(int devices) const {
   Verdict done;
   done.ran = Verdict::Ran::devices;
   done.devices = devices;
+  done.excluded = excluded;
   done.simulated = std::ranges::any_of(inventory.devices(), &InventoryDevice::simulated);
   return done;
 }
@@ -197,6 +199,39 @@ void Job::State::record_times(const Plan& plan, bool on_devices) {
   }
 }
 
+bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
+  const bool prepared = attempt.ok();
+  for (;;) {
+    std::optional<Plan> other;
+    attempt.run([&] { other = substitute_for(plan, work); });
+    const Plan& used = other ? *other : plan;
+    const bool moves = other && rank_without_device(plan, remaining);
+    if (moves) {
+      // An exchange needs every rank, and one may have failed to prepare.
+      if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
+        end_pass(attempt, ready);
+      work.bring(used);
+    }
+    if (attempt.ok()) compute_on_devices(used, work, attempt);
+    if (work.finish) attempt.run(work.finish);
+    const Ballot decided = vote(attempt, plan, work);
+    if (decided.outcome == Outcome::success) {
+      if (moves) work.take_back(used);
+      verdict = verdict_of_devices(static_cast<int>(used.tiles().size()));
+      if (!other) record_times(plan, true);
+      return true;
+    }
+    Attempt restored;
+    if (prepared) restored.run(work.restore);
+    if (decided.outcome != Outcome::device_failed) end_pass(attempt, decided);
+    const bool goes_on = exclude(attempt);
+    attempt = restored;
+    if (goes_on) continue;
+    fall_back(decided.failure);
+    return false;
+  }
+}
+
 void Job::run_alive(FunctionRef<void()> work) {
   State& its = state();
   its.require_thread();
@@ -226,29 +261,11 @@ void Job::run(const Plan& plan, const Pass& pass) {
   const bool on_devices = !pass.host_only && state.runs_on_devices(plan);
 
   Attempt attempt;
-  const auto finish = [&] {
-    if (pass.finish) attempt.run(pass.finish);
-  };
   attempt.run([&] {
     state.check_call(plan, pass, on_devices);
     pass.prepare();
   });
-  if (on_devices) {
-    const bool prepared = attempt.ok();
-    if (prepared) state.compute_on_devices(plan, pass, attempt);
-    finish();
-    const Ballot decided = state.vote(attempt, plan, pass);
-    if (decided.outcome == Outcome::success) {
-      state.verdict = state.verdict_of_devices(static_cast<int>(plan.tiles().size()));
-      state.record_times(plan, true);
-      return;
-    }
-    Attempt on_host;
-    if (prepared) on_host.run(pass.restore);
-    if (decided.outcome != Outcome::device_failed) state.end_pass(attempt, decided);
-    state.fall_back(decided.failure);
-    attempt = on_host;
-  }
+  if (on_devices && state.run_on_devices(plan, pass, attempt)) return;
 
   attempt.run([&] {
     const TraceRange host("host");
@@ -258,7 +275,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
       attempt.cut_short();
     state.seconds.assign(mine.empty() ? 0 : 1, seconds_since(start));
   });
-  finish();
+  if (pass.finish) attempt.run(pass.finish);
   const Ballot decided = state.vote(attempt, plan, pass);
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
   state.verdict = state.verdict_of_host(plan, pass);

@@ -54,7 +54,8 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
              .on_device =
                  [&](Tile& tile) { (*on_device)(tile, sums[static_cast<std::size_t>(tile.device_index())]); },
              .on_host = add_blocks,
-             .restore = [&] { begin(threads()); },
+             // For the devices that are left, or for the host threads.
+             .restore = [&] { begin(std::max(static_cast<int>(devices().size()), threads())); },
              .finish =
                  [&] {
                    for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);

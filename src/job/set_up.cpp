@@ -96,31 +96,31 @@ Ordinal ordinal_of(const DeviceInfo& device, int claim_index, const detail::Cuda
   return cuda::find_ordinal(device.uuid);
 }
 
-/// The claimed devices with their CUDA indices, without scores. Drops all of them if one is inaccessible.
+/// The claimed devices with their CUDA indices, without scores. Drops those that are inaccessible.
 std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim& mine,
                                             std::optional<detail::CudaVisibility>& visibility,
                                             const fault::Faults& faults, Attempt& attempt) {
   const mpi::detail::TimeLimit limit(comm, "the search for its devices");
   std::vector<DevicePool::Entry> entries;
-  int device = 0;
-  std::string uuid;
-  try {
-    if (!mine.devices.empty()) uuid = to_string(mine.devices.front().info.uuid);
-    visibility.emplace(mine);
-    for (const ClaimedDevice& claimed : mine.devices) {
-      uuid = to_string(claimed.info.uuid);
+  std::vector<ClaimedDevice> found;
+  std::optional<Absence> absence;
+  for (int device = 0; device < static_cast<int>(mine.devices.size()); ++device) {
+    const ClaimedDevice& claimed = mine.devices[static_cast<std::size_t>(device)];
+    try {
+      if (!visibility) visibility.emplace(mine);
       faults.throw_if_hit(fault::Stage::claim, device, 0);
       DevicePool::Entry entry;
       entry.info = claimed.info;
-      entry.ordinal = ordinal_of(claimed.info, device, *visibility);
-      entry.claim_index = device++;
+      entry.claim_index = static_cast<int>(entries.size());
+      entry.ordinal = ordinal_of(claimed.info, entry.claim_index, *visibility);
+      found.push_back(claimed);
       entries.push_back(std::move(entry));
+    } catch (...) {
+      absence = record_failure(attempt, "claim", device, to_string(claimed.info.uuid));
     }
-  } catch (...) {
-    mine.absence = record_failure(attempt, "claim", device, std::move(uuid));
-    mine.devices.clear();
-    entries.clear();
   }
+  mine.devices = std::move(found);
+  if (mine.devices.empty() && absence) mine.absence = std::move(absence);
   return entries;
 }
 
@@ -139,11 +139,13 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
           "simulated and go by their figures: give JobOptions::measure_on_host, which times those, too");
     });
   if (options.score_model == ScoreModel::measured) return scores;
-  attempt.run([&] {
+  try {  // also after a failure of another device, without which the job may go on
     std::ranges::transform(mine.devices, scores.begin(), [&](const ClaimedDevice& device) {
       return score(device.info, options.score_model);
     });
-  });
+  } catch (...) {
+    attempt.fatal(std::current_exception());
+  }
   return scores;
 }
 
@@ -159,7 +161,9 @@ bool measures_on_host(const JobOptions& options) {
 
 /// The options that must be the same on all ranks, one per line.
 std::string described(const JobOptions& options) {
-  return "policy " + std::string(to_string(options.policy)) + "\nscore model " +
+  return "policy " + std::string(to_string(options.policy)) + "\na device's failure leads to " +
+         std::string(to_string(options.on_device_failure)) +
+         (options.may_move_units ? "\nunits may move" : "\nunits may not move") + "\nscore model " +
          std::to_string(static_cast<int>(options.score_model)) + '\n' +
          (options.allow_sharing ? "sharing" : "no sharing") + "\ncollective timeout " +
          std::to_string(options.collective_timeout.count()) + " ms\n" +
@@ -191,24 +195,29 @@ void Job::State::set_up() {
   inventory = share_inventory(comm, here, mine, scores);
 
   const TraceRange range("vote");
-  const Ballot decided =
-      ballots.vote(attempt.ballot(),
-                   signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
-                                 options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
-                                 options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0}),
-                   inventory, "the vote on the hardware", [&] { return described(options); });
+  const Ballot decided = ballots.vote(
+      attempt.ballot(),
+      signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
+                    options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
+                    options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0,
+                    static_cast<int>(options.on_device_failure), options.may_move_units ? 1 : 0}),
+      inventory, "the vote on the hardware", [&] { return described(options); });
   if (decided.outcome == Outcome::misuse || decided.outcome == Outcome::fatal ||
       decided.outcome == Outcome::disagreement)
     attempt.end(
         decided, "the setting up of the job",
-        "the ranks were given different job options: policy, score model, sharing, collective timeout, "
-        "whether there is a stop request, and whether simulated devices are timed must agree");
+        "the ranks were given different job options: policy, what a device's failure leads to, whether units "
+        "may "
+        "move, score model, "
+        "sharing, collective timeout, whether there is a stop request, and whether simulated devices are "
+        "timed must agree");
   threads = choose_threads(options.threads, inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
   threads_of_ranks = gather_threads(comm, threads.count);
   absence = absence_of(inventory);
-  plans_for_hosts = decided.outcome == Outcome::device_failed || !absence.empty();
+  const bool failed = decided.outcome == Outcome::device_failed && !exclude(attempt);
+  plans_for_hosts = failed || !absence.empty();
 
-  if (decided.outcome == Outcome::device_failed) {
+  if (failed) {
     fall_back(decided.failure);
     verdict = verdict_of_host();
   } else if (!absence.empty()) {
@@ -225,7 +234,8 @@ void Job::State::set_up() {
     buffers = DeviceBufferPools(pool);
     driven.resize(pool.size());
     device_threads.emplace(pool.size());
-    verdict = verdict_of_devices(static_cast<int>(inventory.devices().size()));
+    verdict = verdict_of_devices(
+        static_cast<int>(std::ranges::count(inventory.devices(), false, &InventoryDevice::excluded)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
 #include "mpi/communicator_access.hpp"
+#include "partition/replan.hpp"
 #include "topology/driver/cuda_visibility.hpp"
 
 #include <tessera/job/job.hpp>
@@ -90,6 +91,8 @@ struct Job::State {
   int pass = 0;                                    ///< from 1; 0 during the set-up
   std::string absence;                             ///< why the job uses no device; empty if it does
   std::optional<Verdict::Failure> fallback_cause;  ///< the failure after which the job stays on the CPU
+  std::vector<Verdict::Failure> excluded;          ///< those of devices that were left out
+  detail::RemainingDevices remaining;              ///< of the inventory; meaningful once some were left out
   Verdict verdict;
   std::vector<double> seconds;                          ///< of the parts of this rank in the pass
   std::vector<std::weak_ptr<PassTimes>> watched;        ///< by the balancers that exist
@@ -109,6 +112,9 @@ struct Job::State {
   /// Throws `Error(usage)` if `plan` does not fit this job, or `work` this rank's part of the plan.
   void check_call(const Plan& plan, const Pass& work, bool on_devices) const;
 
+  /// Computes a pass on devices, and again without those that fail, if the options say so. False if the job
+  /// has fallen back: then the input is restored, and `attempt` is that of the host. *Collective.*
+  [[nodiscard]] bool run_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
   /// Computes this rank's tiles, each on its device and a thread of its own.
   void compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
 
@@ -129,6 +135,11 @@ struct Job::State {
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
   /// Gives the times of a pass to balancers of its plan.
   void record_times(const Plan& plan, bool on_devices);
+  /// Leaves the devices out that failed on any rank. False if none would be left, or the options do not say
+  /// so. *Collective.*
+  [[nodiscard]] bool exclude(const Attempt& attempt);
+  /// True if `plan` has a tile on a device that was left out.
+  [[nodiscard]] bool is_outdated(const Plan& plan) const;
 
   [[nodiscard]] Verdict verdict_of_devices(int devices) const;
   [[nodiscard]] Verdict verdict_of_host() const;
@@ -142,6 +153,10 @@ struct Job::State {
   }
 
  private:
+  /// The plan by which a pass over `plan` is computed without the devices that were left out; none if it
+  /// needs none of these. Throws `Error(outdated_plan)` if data that cannot move would have to.
+  [[nodiscard]] std::optional<Plan> substitute_for(const Plan& plan, const Pass& work) const;
+
   /// The outcome of one part of a tile that did not throw.
   enum class PartOutcome { done, stopped, failed };
 

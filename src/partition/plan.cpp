@@ -7,7 +7,7 @@
 #include "partition/block_weights.hpp"
 #include "partition/blocks.hpp"
 #include "partition/cutter.hpp"
-#include "partition/device_order.hpp"
+#include "partition/tile_layer.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -97,29 +97,13 @@ Plan Plan::over_devices(std::int64_t units, std::int64_t block, std::span<const 
       cutter_of_job.cut({{0, blocks.count()}, 0, weights.total()}, totals_of_ranks(scores, rank_offsets));
   Plan plan(units, block, ranks);
   plan.on_devices_ = true;
+  plan.weighted_ = blocks.count() > 0 && weights.run_at(0).blocks < blocks.count();
   plan.tiles_.reserve(scores.size());
-  const auto lay = [&](std::size_t rank, std::int32_t device, Range share) {
-    if (!share.empty())
-      plan.tiles_.push_back({static_cast<std::int32_t>(rank), device, blocks.units_of(share)});
-  };
-
-  detail::Cutter cutter(weights);
-  detail::DeviceOrder order_of_devices;
-  std::vector<std::uint64_t> ordered_scores;
+  detail::TileLayer layer(blocks, weights);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const auto first = static_cast<std::size_t>(rank_offsets[r]);
-    const auto mine = scores.subspan(first, static_cast<std::size_t>(rank_offsets[r + 1]) - first);
-    if (mine.size() == 1) {  // the usual case in a large job
-      lay(r, 0, ranks[r].blocks);
-      continue;
-    }
-    const auto order = order_of_devices.by_score(mine);
-    // Apportioned in this order, so that memory is walked in order too: ties go the same way.
-    ordered_scores.resize(mine.size());
-    std::transform(order.begin(), order.end(), ordered_scores.begin(),
-                   [](auto& device) { return device.score; });
-    const auto parts = cutter.cut(ranks[r], ordered_scores);
-    for (std::size_t i = 0; i < order.size(); ++i) lay(r, order[i].index, parts[i].blocks);
+    layer.lay(static_cast<std::int32_t>(r), ranks[r],
+              scores.subspan(first, static_cast<std::size_t>(rank_offsets[r + 1]) - first), plan.tiles_);
   }
   plan.take_fingerprint();
   return plan;

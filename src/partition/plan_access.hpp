@@ -10,7 +10,9 @@
 
 namespace tessera::inline TESSERA_ABI::detail {
 
-/// Plans by weights that the library has as runs.
+struct RemainingDevices;
+
+/// Plans by weights that the library has as runs, and by other plans.
 struct PlanAccess {
   template <class... With>
   [[nodiscard]] static Plan over_devices(With&&... with) {
@@ -20,6 +22,9 @@ struct PlanAccess {
   [[nodiscard]] static Plan over_hosts(With&&... with) {
     return Plan::over_hosts(std::forward<With>(with)...);
   }
+  /// As `replan.hpp` has them.
+  [[nodiscard]] static Plan recut(const Plan& plan, const RemainingDevices& devices);
+  [[nodiscard]] static Plan replanned(const Plan& plan, const RemainingDevices& devices);
 };
 
 }  // namespace tessera::inline TESSERA_ABI::detail

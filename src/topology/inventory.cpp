@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "partition/replan.hpp"
 #include "topology/hwloc/share_cores.hpp"
 
 namespace tessera::inline TESSERA_ABI {
@@ -183,9 +184,14 @@ std::span<const InventoryDevice> Inventory::devices_of(int rank) const {
 Plan Inventory::plan(std::int64_t units, const PlanOptions& options) const {
   if (devices_.empty()) return Plan::over_hosts(units, std::vector<int>(ranks_.size(), 1), options);
   std::vector<std::uint64_t> scores;
+  std::vector<bool> excluded;
   scores.reserve(devices_.size());
-  for (const auto& device : devices_) scores.push_back(device.score);
-  return Plan::over_devices(units, scores, offsets_, options);
+  excluded.reserve(devices_.size());
+  for (const auto& device : devices_) {
+    scores.push_back(device.score);
+    excluded.push_back(device.excluded);
+  }
+  return Plan::over_devices(units, detail::remaining_scores(scores, excluded), offsets_, options);
 }
 
 Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, const Claim& claim,

@@ -33,8 +33,9 @@ struct BalancerOptions {
 /// by the units of the tile; the plan by these weights (`Plan`) gives every device the same time. Where units
 /// of a tile differ, or scores are somewhat wrong, a few steps get there; scores that are wrong by several
 /// times beside work that grows steeply may not settle: measure them (`ScoreModel::measured`). After a
-/// fallback the hosts are balanced in the same way. Results have the same bits under any plan, as always; the
-/// plans themselves differ from run to run, since times do.
+/// fallback the hosts are balanced in the same way. A plan with a device that the job has left out
+/// (`OnDeviceFailure::exclude`) is left at once, without a measurement. Results have the same bits under any
+/// plan, as always; the plans themselves differ from run to run, since times do.
 ///
 /// Passes over other plans are not measured, nor those on hosts alone in a job with devices. The job must
 /// outlive its balancers. Not thread-safe.

@@ -44,9 +44,29 @@ enum class Policy {
 /// "auto", "gpu" or "cpu".
 [[nodiscard]] TESSERA_EXPORT std::string_view to_string(Policy policy);
 
+/// What a job does if a device fails, in a pass or in the set-up.
+enum class OnDeviceFailure {
+  cpu,    ///< falls back: the CPU computes the pass, and all later ones
+  error,  ///< `Error(job_fault)`, in that pass and in any later one, so that a restart can get working
+          ///< devices
+  /// Leaves the device out: the others compute the pass again from the untouched input, and all later ones.
+  /// Once none is left, the job falls back.
+  exclude,
+};
+
+/// "cpu", "error" or "exclude".
+[[nodiscard]] TESSERA_EXPORT std::string_view to_string(OnDeviceFailure action);
+
 /// How a job is set up: the same on every rank.
 struct JobOptions {
   Policy policy = Policy::automatic;
+  /// Under `Policy::gpu` a job never falls back: `cpu` is `error`, and so is `exclude` once no device is
+  /// left.
+  OnDeviceFailure on_device_failure = OnDeviceFailure::cpu;
+  /// Under `OnDeviceFailure::exclude`: functions of `map` and `scatter` use no data of their rank but the
+  /// units that they are given, so that units of a rank that has lost all of its devices may be computed on
+  /// others.
+  bool may_move_units = false;
   ScoreModel score_model = ScoreModel::throughput;
   /// For `ScoreModel::measured`: a sample of the application's work, run on the tile's device; returns the
   /// number of units done, at least 1. Called twice for each device, on the device's thread: once to warm up,
@@ -138,8 +158,16 @@ struct JobModule {
 /// - A device function throws or calls `tile.fail`; a device cannot be opened, bound or allocated on; a
 ///   rank's probe fails: the pass falls back. All ranks run the host function over their untouched input,
 ///   each over its units of the plan, and the job stays on the CPU. Plans do not change: see `plan` and
-///   `plan_for_hosts`. Under `Policy::gpu` every rank throws `Error(job_fault)` instead, in that pass and in
-///   any later one, so that a restart can get working devices.
+///   `plan_for_hosts`. `JobOptions::on_device_failure` has other ways: under `error`, and under
+///   `Policy::gpu`, every rank throws `Error(job_fault)`.
+/// - Under `OnDeviceFailure::exclude` the failed devices are left out: inputs are restored, and the pass is
+///   computed again by the others, as often as others fail. Plans that are made from then on are over the
+///   devices that are left. Passes over earlier plans go on: the units of an excluded device are computed by
+///   the other devices of its rank. If it has none left, every rank throws `Error(outdated_plan)`: make a new
+///   plan, bring its data (`move`), and repeat the pass. With `JobOptions::may_move_units` `map` and
+///   `scatter` go on in that case too: they move units of trivially copyable types to other ranks, and
+///   results back, in every pass over such a plan. Results have the same bits as without the failure, given
+///   devices of one kind. The verdict names the devices that were left out.
 /// - A host function throws, or one rank misuses the call (a span that is not the rank's part of the plan):
 ///   after the vote the exception is rethrown on that rank, and the other ranks throw `Error(job_fault)`
 ///   naming it.
@@ -170,7 +198,8 @@ class TESSERA_EXPORT Job {
   /// The constructor's options.
   [[nodiscard]] const JobOptions& options() const;
   [[nodiscard]] const Inventory& inventory() const;
-  /// The devices that this rank drives. Empty if it drives none, and after a fallback.
+  /// The devices that this rank drives. Empty if it drives none, and after a fallback. Those that were left
+  /// out stay, so that indices do not change: `InventoryDevice::excluded` tells them.
   [[nodiscard]] DevicePool& devices();
   /// Sums and broadcasts of device data over all ranks: include <tessera/job/device_collectives.hpp>. Not
   /// collective itself. Valid as long as the job.
@@ -200,7 +229,8 @@ class TESSERA_EXPORT Job {
 
   /// Partitions units `0 … units-1` over the job's devices; over its hosts, like `plan_for_hosts`, if the job
   /// never had a device. Equal arguments give equal plans for the lifetime of the job, also after a fallback:
-  /// data that was loaded by a plan need not move. No communication; identical on every rank. See `Plan` for
+  /// data that was loaded by a plan need not move. Only the exclusion of a device changes plans. No
+  /// communication; identical on every rank. See `Plan` for
   /// blocks and weights.
   ///
   ///     const Plan plan = job.plan(n, {.block = 64, .weights = nonzeros_of_row});
@@ -258,10 +288,17 @@ class TESSERA_EXPORT Job {
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
     static_assert(!std::is_same_v<Result, bool>, "std::vector<bool> has no span: use char");
     using Unit = detail::UnitOf<const Units>;
-    const std::span<const Unit> in(units);
+    const std::span<const Unit> mine(units);
     static const Call call = call_of<Result, Unit>("map");
     std::int64_t first = 0;
+    std::span<const Unit> in;
+    std::vector<Unit> brought;
     std::vector<Result> out;
+    const auto begin = [&](const Plan& used, std::span<const Unit> input) {
+      first = local_range(used).begin;
+      in = input;
+      out.assign(in.size(), Result{});
+    };
     const auto part = [&](auto span, Range range) {
       return span.subspan(static_cast<std::size_t>(range.begin - first),
                           static_cast<std::size_t>(range.size()));
@@ -270,14 +307,13 @@ class TESSERA_EXPORT Job {
         {.call = &call,
          .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
          .host_only = detail::is_host_only<DeviceFn>,
-         .local_units = static_cast<std::int64_t>(in.size()),
+         .local_units = static_cast<std::int64_t>(mine.size()),
          .device_bytes_per_unit = device_bytes_per_unit,
          .prepare =
              [&] {
-               first = local_range(plan).begin;
-               out.reserve(in.size());
-               prefer_huge_pages(out.data(), in.size() * sizeof(Result));
-               out.assign(in.size(), Result{});
+               out.reserve(mine.size());
+               prefer_huge_pages(out.data(), mine.size() * sizeof(Result));
+               begin(plan, mine);
              },
          .on_device =
              [&](Tile& tile) { on_device(tile, part(in, tile.range()), part(std::span(out), tile.range())); },
@@ -285,7 +321,17 @@ class TESSERA_EXPORT Job {
              [&](const HostTile& tile) {
                on_host(tile, part(in, tile.range), part(std::span(out), tile.range));
              },
-         .restore = [&] { out.assign(in.size(), Result{}); }});
+         .restore = [&] { begin(plan, mine); },
+         .can_move = can_move<Unit> && can_move<Result>,
+         .bring =
+             [&](const Plan& other) {
+               if constexpr (can_move<Unit>) brought = moved(mine, plan, other);
+               begin(other, brought);
+             },
+         .take_back =
+             [&](const Plan& other) {
+               if constexpr (can_move<Result>) out = moved(std::span<const Result>(out), other, plan);
+             }});
     return out;
   }
 
@@ -302,10 +348,16 @@ class TESSERA_EXPORT Job {
     constexpr bool on_hosts_alone = detail::is_host_only<DeviceFn>;
     static const Call call = call_of<void, Unit>("scatter");
     std::int64_t first = 0;
+    std::span<Unit> in_place;
     std::vector<Unit> untouched;
+    std::vector<Unit> brought;
+    const auto begin = [&](const Plan& used, std::span<Unit> input) {
+      first = local_range(used).begin;
+      in_place = input;
+    };
     const auto part = [&](Range range) {
-      return mine.subspan(static_cast<std::size_t>(range.begin - first),
-                          static_cast<std::size_t>(range.size()));
+      return in_place.subspan(static_cast<std::size_t>(range.begin - first),
+                              static_cast<std::size_t>(range.size()));
     };
     run(plan, {.call = &call,
                .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
@@ -314,12 +366,27 @@ class TESSERA_EXPORT Job {
                .device_bytes_per_unit = device_bytes_per_unit,
                .prepare =
                    [&] {
-                     first = local_range(plan).begin;
+                     begin(plan, mine);
                      if (!on_hosts_alone && runs_on_devices(plan)) untouched.assign(mine.begin(), mine.end());
                    },
                .on_device = [&](Tile& tile) { on_device(tile, part(tile.range())); },
                .on_host = [&](const HostTile& tile) { on_host(tile, part(tile.range)); },
-               .restore = [&] { std::copy(untouched.begin(), untouched.end(), mine.begin()); }});
+               .restore =
+                   [&] {
+                     begin(plan, mine);
+                     std::copy(untouched.begin(), untouched.end(), mine.begin());
+                   },
+               .can_move = can_move<Unit>,
+               .bring =
+                   [&](const Plan& other) {
+                     if constexpr (can_move<Unit>) brought = moved(std::span<const Unit>(mine), plan, other);
+                     begin(other, brought);
+                   },
+               .take_back =
+                   [&](const Plan& other) {
+                     if constexpr (can_move<Unit>)
+                       std::ranges::copy(moved(std::span<const Unit>(brought), other, plan), mine.begin());
+                   }});
   }
 
   /// *Collective.* Sums one vector of `width` doubles per block over all blocks of `plan`, and returns the
@@ -369,11 +436,24 @@ class TESSERA_EXPORT Job {
     FunctionRef<void(const HostTile&)> on_host;  ///< some whole blocks
     FunctionRef<void()> restore;                 ///< undoes what device functions wrote
     FunctionRef<void()> finish{};                ///< after the work, before the vote; may be empty
+    /// The data of the pass can go to the ranks of another plan, and come back: the same on every rank.
+    bool can_move = false;
+    FunctionRef<void(const Plan& other)> bring{};      ///< before the work; *collective*
+    FunctionRef<void(const Plan& other)> take_back{};  ///< after the vote; *collective*
   };
   void run(const Plan& plan, const Pass& pass);
   /// *Collective.* How many of this rank's `units` by `from` belong to each rank by `to`.
   [[nodiscard]] std::vector<std::size_t> units_for_ranks(std::int64_t units, std::size_t unit_bytes,
                                                          const Plan& from, const Plan& to) const;
+  template <class T>
+  static constexpr bool can_move = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
+  /// *Collective.* Units of this rank by `from`; its units by `to`.
+  template <class T>
+  [[nodiscard]] std::vector<T> moved(std::span<const T> units, const Plan& from, const Plan& to) const {
+    return comm().alltoallv(units, counts_for_ranks(from, to));
+  }
+  /// How many of this rank's units by `from` belong to each rank by `to`.
+  [[nodiscard]] std::vector<std::size_t> counts_for_ranks(const Plan& from, const Plan& to) const;
   /// `on_device` is null in a pass on hosts alone.
   [[nodiscard]] std::vector<double> sum_blocks(const Plan& plan, std::size_t width,
                                                const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,

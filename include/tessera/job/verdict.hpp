@@ -6,6 +6,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace tessera::inline TESSERA_ABI {
 
@@ -39,8 +40,11 @@ struct Verdict {
   Ran ran = Ran::host;
   int devices = 0;         ///< devices that computed; 0 unless `ran` is `devices`
   bool simulated = false;  ///< the devices were simulated
-  std::string absence;     ///< why no device was used, if `ran` is `host`
-  Failure failure;         ///< meaningful if `ran` is `fallback`
+  /// Why devices of the job were left out (`OnDeviceFailure::exclude`), if `ran` is `devices`: in this pass
+  /// and earlier ones, in the order in which they failed, then of ranks and tiles.
+  std::vector<Failure> excluded;
+  std::string absence;  ///< why no device was used, if `ran` is `host`
+  Failure failure;      ///< meaningful if `ran` is `fallback`
   /// For a pass on the CPU over a plan for devices: the rank with the most units per host thread, and its
   /// share divided by that of `Job::plan_for_hosts`; 1 if the plan is balanced.
   int busiest_rank = 0;
@@ -50,8 +54,10 @@ struct Verdict {
 
 /// One line: "computed on 8 devices", "computed on the CPU: no NVIDIA driver is installed", "computed on the
 /// CPU: rank 3 (node7) device 1 GPU-… failed in tile: …", or "not computed: stopped by SIGUSR1 on rank 3".
-/// Simulated devices are marked as such, and a load imbalance on the CPU is reported: "computed on the CPU,
-/// unevenly (by a plan for devices rank 0 had 2.7 times an even share): …".
+/// Devices that were left out are counted, and the first is named: "computed on 7 devices, without 1 that
+/// failed: rank 3 (node7) device 1 GPU-… failed in tile: …". Simulated devices are marked as such, and a load
+/// imbalance on the CPU is reported: "computed on the CPU, unevenly (by a plan for devices rank 0 had 2.7
+/// times an even share): …".
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const Verdict& verdict);
 /// The part of that line that names the failure.
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const Verdict::Failure& failure);

@@ -186,10 +186,11 @@ class TESSERA_EXPORT Plan {
   std::int64_t units_ = 0;
   std::int64_t block_ = 1;
   bool on_devices_ = false;
+  bool weighted_ = false;  // over devices: blocks differ in weight
   std::vector<PlannedTile> tiles_;
   std::vector<std::int64_t> rank_begins_;  // units of rank r: [rank_begins_[r], rank_begins_[r + 1])
   std::vector<double> rank_shares_;        // of the work
-  std::uint64_t fingerprint_ = 0;          // of all the above but the shares
+  std::uint64_t fingerprint_ = 0;          // of all the above but weights and shares
 };
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -29,6 +29,7 @@ struct InventoryDevice {
   int sharers = 1;
   bool simulated = false;
   std::uint64_t score = 0;  ///< already divided among the sharers
+  bool excluded = false;    ///< it failed, and is left out of plans (`OnDeviceFailure::exclude`)
 };
 
 /// One rank of the job; the same on every rank.
@@ -61,8 +62,9 @@ class TESSERA_EXPORT Inventory {
   [[nodiscard]] std::span<const InventoryDevice> devices_of(int rank) const;
   [[nodiscard]] int nodes() const noexcept { return nodes_; }
 
-  /// Partitions units over the devices in proportion to their scores; over the hosts of all ranks if there is
-  /// no device. Deterministic: the same on every rank. Throws and costs as `Plan::over_devices`.
+  /// Partitions units over the devices that are not excluded, in proportion to their scores; over the hosts
+  /// of all ranks if there is no device. Deterministic: the same on every rank. Throws and costs as
+  /// `Plan::over_devices`.
   [[nodiscard]] Plan plan(std::int64_t units, const PlanOptions& options) const;
   [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const {
     return plan(units, PlanOptions{.block = block});

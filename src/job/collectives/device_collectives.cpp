@@ -58,6 +58,12 @@ DeviceCollectives::Path DeviceCollectives::State::open(Path wanted) {
   return *path;
 }
 
+void DeviceCollectives::State::exclude() noexcept {
+  nccl_.reset();
+  path = Path::hosts;
+  reason = "devices of the job were left out";
+}
+
 void DeviceCollectives::State::close() noexcept {
   closed_ = true;
   nccl_.reset();
@@ -65,14 +71,19 @@ void DeviceCollectives::State::close() noexcept {
   reason = "the job has fallen back to the CPU";
 }
 
-void DeviceCollectives::State::check(std::size_t arrays, bool all_there) const {
+template <class T>
+void DeviceCollectives::State::check(std::span<T* const> arrays, std::size_t count) const {
   const int rank = parts.comm->rank();
-  const std::size_t devices = closed_ ? 0 : parts.inventory->devices_of(rank).size();
-  if (arrays != devices)
-    throw Error(ErrorCode::usage, "rank " + std::to_string(rank) + " brings " + std::to_string(arrays) +
-                                      " arrays, but it has " + std::to_string(devices) +
+  const auto devices = closed_ ? std::span<const InventoryDevice>() : parts.inventory->devices_of(rank);
+  if (arrays.size() != devices.size())
+    throw Error(ErrorCode::usage, "rank " + std::to_string(rank) + " brings " +
+                                      std::to_string(arrays.size()) + " arrays, but it has " +
+                                      std::to_string(devices.size()) +
                                       " devices: bring one for each, by Tile::device_index");
-  if (!all_there)
+  const auto lacks_array = [&](const InventoryDevice& device) {
+    return !device.excluded && arrays[static_cast<std::size_t>(device.index)] == nullptr;
+  };
+  if (count > 0 && std::ranges::any_of(devices, lacks_array))
     throw Error(ErrorCode::usage,
                 "rank " + std::to_string(rank) + " brings a null array: every device needs one");
 }
@@ -119,7 +130,7 @@ void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count
   std::vector<T> total;
   std::vector<T> part;
   begin("a sum over devices", signature_of({is_double ? 1 : 2, static_cast<std::int64_t>(count)}), [&] {
-    check(arrays.size(), count == 0 || std::ranges::find(arrays, nullptr) == arrays.end());
+    check(arrays, count);
     kept = keep_current(parts);
     if (!on_hosts) return;
     total.resize(count);
@@ -159,9 +170,9 @@ void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::siz
   std::vector<std::byte> values;
   begin("a broadcast over devices",
         signature_of({3, static_cast<std::int64_t>(bytes), root_rank, root_index}), [&] {
-          check(arrays.size(), bytes == 0 || std::ranges::find(arrays, nullptr) == arrays.end());
+          check(arrays, bytes);
           if (closed_ || all.empty()) return;
-          if (root == all.end())
+          if (root == all.end() || root->excluded)
             throw Error(ErrorCode::usage, "a broadcast from device " + std::to_string(root_index) +
                                               " of rank " + std::to_string(root_rank) +
                                               ": the job has no such device");

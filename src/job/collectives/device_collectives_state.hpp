@@ -15,6 +15,9 @@ struct DeviceCollectives::State {
   template <class T>
   void sum(std::span<T* const> arrays, std::size_t count);
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank, int root_index);
+  /// For a job that has left devices out, by the inventory: leaves NCCL, of which they are members. Not
+  /// collective.
+  void exclude() noexcept;
   /// For a job that has fallen back to the CPU: leaves NCCL, and expects no arrays from then on. Not
   /// collective.
   void close() noexcept;
@@ -30,8 +33,10 @@ struct DeviceCollectives::State {
   void begin(const char* what, std::int64_t signature, const std::function<void()>& prepare);
   /// The vote on the outcome of an operation through host memory.
   void end(const char* what, const std::optional<Verdict::Failure>& mine);
-  /// Throws `Error(usage)` unless there is an array for each device of this rank.
-  void check(std::size_t arrays, bool all_there) const;
+  /// Throws `Error(usage)` unless there is an array for each device of this rank. None is needed for those
+  /// that were left out, nor for `count` 0.
+  template <class T>
+  void check(std::span<T* const> arrays, std::size_t count) const;
   void run_over_nccl(const char* what, const NcclPath::Begin& operation);
   /// Why NCCL cannot be used, as far as each rank knows without communication; empty if it may be.
   [[nodiscard]] std::string why_not_nccl() const;

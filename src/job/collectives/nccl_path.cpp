@@ -72,6 +72,7 @@ void on_each_device(const CollectiveParts& parts, const char* stage, std::option
                     const std::function<void(int, DeviceContext&)>& work) {
   const auto mine = parts.inventory->devices_of(parts.comm->rank());
   for (int device = 0; device < static_cast<int>(mine.size()) && !failure; ++device) {
+    if (mine[static_cast<std::size_t>(device)].excluded) continue;
     try {
       DeviceContext& context = context_of_claimed(*parts.pool, device);
       context.bind();

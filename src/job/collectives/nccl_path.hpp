@@ -33,8 +33,9 @@ struct CollectiveParts {
 /// context if this rank has a real device.
 [[nodiscard]] std::shared_ptr<void> keep_current(const CollectiveParts& parts);
 
-/// Calls `work(device, context)` for each device of this rank in turn, with the device current, until one
-/// fails. An exception becomes `failure`, with the stage `stage`. Does nothing if there is a failure already.
+/// Calls `work(device, context)` for each device of this rank that was not left out in turn, with the device
+/// current, until one fails. An exception becomes `failure`, with the stage `stage`. Does nothing if there is
+/// a failure already.
 void on_each_device(const CollectiveParts& parts, const char* stage, std::optional<Verdict::Failure>& failure,
                     const std::function<void(int, DeviceContext&)>& work);
 

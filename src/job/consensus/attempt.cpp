@@ -4,6 +4,8 @@
 #include "mpi/check.hpp"
 #include "mpi/reason.hpp"
 
+#include <new>
+
 namespace tessera::inline TESSERA_ABI {
 
 void Attempt::fatal(std::exception_ptr thrown) noexcept {
@@ -14,6 +16,11 @@ void Attempt::fatal(std::exception_ptr thrown) noexcept {
 }
 
 void Attempt::device_failed(Verdict::Failure failure) noexcept {
+  try {
+    device_failures_.push_back(failure);
+  } catch (const std::bad_alloc&) {
+    // The ballot needs no memory; a failure that is not kept comes again.
+  }
   if (!ok()) return;
   ballot_.outcome = Outcome::device_failed;
   ballot_.failure = std::move(failure);

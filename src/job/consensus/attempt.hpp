@@ -6,8 +6,10 @@
 #include <tessera/error.hpp>
 
 #include <exception>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tessera::inline TESSERA_ABI {
 
@@ -37,6 +39,7 @@ class Attempt {
   }
 
   void fatal(std::exception_ptr thrown) noexcept;
+  /// The first failure of a device is for the vote; all are kept.
   void device_failed(Verdict::Failure failure) noexcept;
   /// The work was cut short by a stop request.
   void cut_short() noexcept {
@@ -45,6 +48,9 @@ class Attempt {
 
   [[nodiscard]] bool ok() const noexcept { return ballot_.outcome == Outcome::success; }
   [[nodiscard]] const Ballot& ballot() const noexcept { return ballot_; }
+  [[nodiscard]] std::span<const Verdict::Failure> device_failures() const noexcept {
+    return device_failures_;
+  }
 
   /// Ends a pass, or the set-up, as the vote decided. `fatal`: rethrows this rank's exception, or throws
   /// `Error(job_fault)` naming the rank that failed in `what`. `misuse`: the same with `Error(usage)`.
@@ -53,6 +59,7 @@ class Attempt {
 
  private:
   Ballot ballot_;
+  std::vector<Verdict::Failure> device_failures_;
   std::exception_ptr thrown_;
 };
 

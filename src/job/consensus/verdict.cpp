@@ -18,6 +18,14 @@ std::string imbalance_of(const Verdict& verdict) {
          times.data() + " times an even share)";
 }
 
+/// The text about devices that were left out.
+std::string exclusion_of(const Verdict& verdict) {
+  if (verdict.excluded.empty()) return {};
+  const auto count = verdict.excluded.size();
+  return ", without " + std::to_string(count) + " that failed" + (count > 1 ? ", the first: " : ": ") +
+         to_string(verdict.excluded.front());
+}
+
 }  // namespace
 
 std::string to_string(const Verdict::Failure& failure) {
@@ -31,7 +39,7 @@ std::string to_string(const Verdict& verdict) {
   switch (verdict.ran) {
     case Verdict::Ran::devices:
       return "computed on " + std::to_string(verdict.devices) + (verdict.simulated ? " simulated" : "") +
-             (verdict.devices == 1 ? " device" : " devices");
+             (verdict.devices == 1 ? " device" : " devices") + exclusion_of(verdict);
     case Verdict::Ran::host: return "computed on the CPU" + imbalance_of(verdict) + ": " + verdict.absence;
     case Verdict::Ran::fallback:
       return "computed on the CPU" + imbalance_of(verdict) + ": " + to_string(verdict.failure);

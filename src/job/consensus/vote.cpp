@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -43,11 +44,13 @@ std::string packed_or_placeholder(const Verdict::Failure& failure) noexcept {
   }
 }
 
-Verdict::Failure unpacked_failure(const std::string& text) {
-  Verdict::Failure failure;
-  std::istringstream lines(text);
+/// The next failure of `lines`; none at their end.
+std::optional<Verdict::Failure> next_failure(std::istream& lines, int rank, const Inventory& inventory) {
   std::string device;
-  std::getline(lines, device);
+  if (!std::getline(lines, device)) return std::nullopt;
+  Verdict::Failure failure;
+  failure.rank = rank;
+  failure.hostname = inventory.ranks()[static_cast<std::size_t>(rank)].hostname;
   failure.device = base::parse_number<int>(device).value_or(failure.device);
   std::getline(lines, failure.uuid);
   std::getline(lines, failure.stage);
@@ -115,10 +118,24 @@ Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Invento
   if (least[0] == key_of(Outcome::success, 0)) return decided;
   decided.outcome = static_cast<Outcome>(least[0] >> 32);
   const int rank = static_cast<int>(least[0] & 0xffffffff);
-  decided.failure = unpacked_failure(comm_.broadcast_text(packed_or_placeholder(mine.failure), rank));
-  decided.failure.rank = rank;
-  decided.failure.hostname = inventory.ranks()[static_cast<std::size_t>(rank)].hostname;
+  std::istringstream lines(comm_.broadcast_text(packed_or_placeholder(mine.failure), rank));
+  decided.failure = next_failure(lines, rank, inventory).value_or(Verdict::Failure{});
   return decided;
+}
+
+std::vector<Verdict::Failure> BallotBox::gather(std::span<const Verdict::Failure> mine,
+                                                const Inventory& inventory, const std::string& what) {
+  const mpi::Purpose purpose(comm_, what);
+  std::string packed_failures;
+  for (const Verdict::Failure& failure : mine) packed_failures += packed(failure) + '\n';
+  const std::vector<std::string> texts = comm_.allgather_text(packed_failures);
+  std::vector<Verdict::Failure> failures;
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    std::istringstream lines(texts[rank]);
+    while (auto failure = next_failure(lines, static_cast<int>(rank), inventory))
+      failures.push_back(*std::move(failure));
+  }
+  return failures;
 }
 
 }  // namespace tessera::inline TESSERA_ABI

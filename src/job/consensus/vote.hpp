@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tessera::inline TESSERA_ABI {
 
@@ -44,6 +45,10 @@ class BallotBox {
   /// become the reason of the failure. Cost: one allreduce of 24 bytes, and a broadcast if a rank failed.
   [[nodiscard]] Ballot vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
                             const std::string& what, FunctionRef<std::string()> describe = {});
+
+  /// *Collective.* The failures of all ranks, by rank, the same on every rank. Cost: an allgather.
+  [[nodiscard]] std::vector<Verdict::Failure> gather(std::span<const Verdict::Failure> mine,
+                                                     const Inventory& inventory, const std::string& what);
 
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return comm_.timeout(); }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/state.hpp"
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+
+namespace tessera::inline TESSERA_ABI {
+namespace {
+
+/// Without a UUID it is a failure of the rank, which has none of its devices any more.
+bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
+  return device.rank == failure.rank && (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
+}
+
+detail::RemainingDevices remaining_of(std::span<const InventoryDevice> devices, std::size_t ranks) {
+  detail::RemainingDevices remaining{.scores = {}, .rank_offsets = {}, .excluded = {}};
+  remaining.rank_offsets.assign(ranks + 1, 0);
+  for (const InventoryDevice& device : devices) {
+    remaining.scores.push_back(device.score);
+    remaining.excluded.push_back(device.excluded);
+    ++remaining.rank_offsets[static_cast<std::size_t>(device.rank) + 1];
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    remaining.rank_offsets[rank + 1] += remaining.rank_offsets[rank];
+  return remaining;
+}
+
+}  // namespace
+
+bool Job::State::exclude(const Attempt& attempt) {
+  if (options.on_device_failure != OnDeviceFailure::exclude) return false;
+  const auto failures = ballots.gather(attempt.device_failures(), inventory, "the exclusion of devices");
+  std::vector<InventoryDevice> devices(inventory.devices().begin(), inventory.devices().end());
+  for (InventoryDevice& device : devices)
+    device.excluded = device.excluded || std::ranges::any_of(failures, [&](const Verdict::Failure& failure) {
+                        return is_hit_by(device, failure);
+                      });
+  if (std::ranges::all_of(devices, &InventoryDevice::excluded)) return false;
+  remaining = remaining_of(devices, inventory.ranks().size());
+  inventory = Inventory({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
+  excluded.insert(excluded.end(), failures.begin(), failures.end());
+  if (collectives) collectives->exclude();
+  return true;
+}
+
+bool Job::State::is_outdated(const Plan& plan) const {
+  return !excluded.empty() && runs_on_devices(plan) && uses_excluded(plan, remaining);
+}
+
+std::optional<Plan> Job::State::substitute_for(const Plan& plan, const Pass& work) const {
+  if (!is_outdated(plan)) return std::nullopt;
+  const auto without_device = rank_without_device(plan, remaining);
+  if (!without_device) return recut(plan, remaining);
+  if (options.may_move_units && work.can_move) return replanned(plan, remaining);
+  throw Error(ErrorCode::outdated_plan,
+              "rank " + std::to_string(*without_device) + " (" +
+                  inventory.ranks()[static_cast<std::size_t>(*without_device)].hostname +
+                  ") has no device left for its units: make a new plan, bring its data, and repeat the pass");
+}
+
+}  // namespace tessera::inline TESSERA_ABI

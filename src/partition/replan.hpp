@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "partition/plan_access.hpp"
+
+#include <tessera/partition/plan.hpp>
+#include <tessera/version.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+/// The devices of a job of which some are excluded.
+struct RemainingDevices {
+  std::vector<std::uint64_t> scores;       ///< of all devices, by rank and index
+  std::vector<std::int64_t> rank_offsets;  ///< as `Plan::over_devices` takes them
+  std::vector<bool> excluded;              ///< one for each score
+
+  [[nodiscard]] bool is_excluded(const PlannedTile& tile) const {
+    return excluded[static_cast<std::size_t>(rank_offsets[static_cast<std::size_t>(tile.rank)] +
+                                             tile.device)];
+  }
+};
+
+/// Scores by which plans give nothing to excluded devices: zeros for these. If all others have zeros too,
+/// they get ones.
+[[nodiscard]] std::vector<std::uint64_t> remaining_scores(std::span<const std::uint64_t> scores,
+                                                          const std::vector<bool>& excluded);
+
+/// True if a tile of `plan` is of an excluded device.
+[[nodiscard]] bool uses_excluded(const Plan& plan, const RemainingDevices& devices);
+/// The lowest rank that has units by `plan`, and no device any more.
+[[nodiscard]] std::optional<int> rank_without_device(const Plan& plan, const RemainingDevices& devices);
+
+/// `plan` without excluded devices, whose units go to the other devices of their ranks: every rank keeps its
+/// units, and its tiles if none of its devices is excluded. Every rank with units has a device.
+[[nodiscard]] inline Plan recut(const Plan& plan, const RemainingDevices& devices) {
+  return PlanAccess::recut(plan, devices);
+}
+/// The same units and blocks over all devices that are left, of which there is one at least: units change
+/// ranks.
+///
+/// In both, blocks of one weight have one again. Other weights are not known any more: each tile of `plan` is
+/// taken to be as much work as its device's score, in equal parts by its blocks.
+[[nodiscard]] inline Plan replanned(const Plan& plan, const RemainingDevices& devices) {
+  return PlanAccess::replanned(plan, devices);
+}
+
+}  // namespace tessera::inline TESSERA_ABI::detail

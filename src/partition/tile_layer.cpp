@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partition/tile_layer.hpp"
+
+#include <algorithm>
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::uint64_t> scores,
+                    std::vector<PlannedTile>& tiles) {
+  const auto append = [&](std::int32_t device, Range blocks) {
+    if (!blocks.empty()) tiles.push_back({rank, device, blocks_.units_of(blocks)});
+  };
+  if (scores.size() == 1) {  // the usual case in a large job
+    append(0, share.blocks);
+    return;
+  }
+  const auto order = order_.by_score(scores);
+  // Apportioned in this order, so that memory is walked in order too: ties go the same way.
+  ordered_scores_.resize(scores.size());
+  std::ranges::transform(order, ordered_scores_.begin(), &ScoredDevice::score);
+  const auto parts = cutter_.cut(share, ordered_scores_);
+  for (std::size_t i = 0; i < order.size(); ++i) append(order[i].index, parts[i].blocks);
+}
+
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "partition/block_weights.hpp"
+#include "partition/blocks.hpp"
+#include "partition/cutter.hpp"
+#include "partition/device_order.hpp"
+
+#include <tessera/partition/plan.hpp>
+#include <tessera/version.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+/// Cuts the shares of ranks into the tiles of their devices. Ranks come in the order of their blocks, each
+/// once.
+class TileLayer {
+ public:
+  TileLayer(const Blocks& blocks, const BlockWeights& weights) : blocks_(blocks), cutter_(weights) {}
+
+  /// Appends to `tiles` those of the devices of `rank`, which have `scores`.
+  void lay(std::int32_t rank, const Share& share, std::span<const std::uint64_t> scores,
+           std::vector<PlannedTile>& tiles);
+
+ private:
+  Blocks blocks_;
+  Cutter cutter_;
+  DeviceOrder order_;
+  std::vector<std::uint64_t> ordered_scores_;
+};
+
+}  // namespace tessera::inline TESSERA_ABI::detail

@@ -46,6 +46,23 @@ struct DeviceArgument {
   }
 };
 
+/// `--on-device-failure cpu|error|exclude`
+struct DeviceFailureArgument {
+  std::string word = "cpu";
+
+  void add_to(CLI::App& app) {
+    app.add_option("--on-device-failure", word,
+                   "If a GPU fails: cpu: the CPU computes all; error: end; exclude: go on with the others")
+        ->check(CLI::IsMember({"cpu", "error", "exclude"}))
+        ->capture_default_str();
+  }
+  [[nodiscard]] OnDeviceFailure action() const {
+    return word == "error"     ? OnDeviceFailure::error
+           : word == "exclude" ? OnDeviceFailure::exclude
+                               : OnDeviceFailure::cpu;
+  }
+};
+
 /// `--score-model spec|throughput` and `--allow-sharing`
 struct SharingArguments {
   std::string word = "throughput";

@@ -33,6 +33,7 @@ struct FitCommand {
   std::string weights;
   TableArguments table;
   apps::DeviceArgument device;
+  apps::DeviceFailureArgument device_failure;
   apps::SharingArguments sharing;
   int threads = 0;
   std::int64_t block_rows = TableOptions{}.block_rows;
@@ -66,6 +67,7 @@ struct PredictCommand {
   bool standard_errors = false;
   TableArguments table;
   apps::DeviceArgument device;
+  apps::DeviceFailureArgument device_failure;
   apps::SharingArguments sharing;
   int threads = 0;
   std::string out;

@@ -71,6 +71,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--weights", weights, "Column of prior weights");
   table.add_to(*command, true);
   device.add_to(*command);
+  device_failure.add_to(*command);
   sharing.add_to(*command);
   command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(CLI::Range(0, 4096))
@@ -166,6 +167,7 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
 JobOptions FitCommand::job_options(StopRequest& stop) const {
   JobOptions options;
   options.policy = device.policy();
+  options.on_device_failure = device_failure.action();
   options.score_model = sharing.score_model();
   options.allow_sharing = sharing.allowed;
   options.threads = threads;

@@ -29,6 +29,7 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   command->add_flag("--se", standard_errors, "Standard errors too");
   table.add_to(*command, false);
   device.add_to(*command);
+  device_failure.add_to(*command);
   sharing.add_to(*command);
   command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(CLI::Range(0, 4096))
@@ -52,6 +53,7 @@ int PredictCommand::run(mpi::Session& session) const {
   });
   JobOptions job_options;
   job_options.policy = device.policy();
+  job_options.on_device_failure = device_failure.action();
   job_options.score_model = sharing.score_model();
   job_options.allow_sharing = sharing.allowed;
   job_options.threads = threads;

@@ -300,6 +300,34 @@ TEST_F(Program, AFaultInAnyPassGivesTheBitsOfTheCpu) {
   }
 }
 
+TEST_F(Program, AGpuThatIsLeftOutChangesNoBits) {
+  const std::string job = TESSERA_MPIRUN " 2 " TESSERA_FIT " fit " + path("data.csv") +
+                          " --formula 'exp(y) ~ f + s(x, bs=\"ps\", k=12)' --family gamma --block-rows 16" +
+                          " --threads 1 --on-device-failure exclude --out " + path("model.json");
+  ASSERT_EQ(run("TESSERA_SIMULATE='*:2xH200' " + job).status, 0);
+  auto expected = nlohmann::json::parse(read("model.json"));
+  expected.erase("verdict");
+  // One of two, in the set-up and later; and one after another both that a rank has.
+  for (const char* fault : {"claim@rank0.device1", "throw@rank1.device0:pass4",
+                            "fail@rank1.device0:pass2,allocate@rank1.device1:pass5"}) {
+    const auto result = run(std::string("TESSERA_SIMULATE='*:2xH200' TESSERA_FAULT='") + fault + "' " + job);
+    ASSERT_EQ(result.status, 0) << fault << ": " << result.err;
+    auto model = nlohmann::json::parse(read("model.json"));
+    const auto verdict = model.at("verdict").get<std::string>();
+    EXPECT_NE(verdict.find("simulated devices, without "), std::string::npos) << verdict;
+    model.erase("verdict");
+    EXPECT_EQ(model, expected) << fault;
+  }
+}
+
+TEST_F(Program, AGpuThatFailsEndsTheJobIfItIsToldSo) {
+  const auto result = run(
+      "TESSERA_SIMULATE='*:T4' TESSERA_FAULT='throw@rank1:pass3' " TESSERA_MPIRUN " 2 " TESSERA_FIT " fit " +
+      path("data.csv") + " --formula 'exp(y) ~ s(x, bs=\"ps\", k=12)' --family gamma" +
+      " --on-device-failure error --threads 1 --block-rows 16 --out " + path("model.json"));
+  expect_refusal(result, 6, "a GPU is required, but rank 1 (");
+}
+
 /// A command that has a state to keep, and the model that it gives when nothing stops it.
 struct Stopped {
   const char* name;

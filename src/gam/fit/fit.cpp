@@ -66,7 +66,8 @@ class TableFit {
   }
 
  private:
-  /// Where a device fails, once more on the CPU.
+  /// Where a device fails, once more on the CPU; where a rank has lost its last one, over those that are
+  /// left.
   FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
     for (;;) {
       Frame frame = read(checkpoint);
@@ -76,6 +77,9 @@ class TableFit {
       } catch (const FellBack&) {
         observer_.note(to_string(job_.last_verdict()) + "; starting over on the CPU");
         checkpoint.keep_on_cpu();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::outdated_plan || source_.plan) throw;
+        observer_.note(std::string(error.what()) + "; starting over on the devices that are left");
       }
     }
   }

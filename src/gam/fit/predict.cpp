@@ -165,7 +165,14 @@ Predictions predict(Job& job, const Model& model, const Table& table, const Pred
 
 Predictions predict(Job& job, const Model& model, const TableFile& file, const PredictOptions& options,
                     FitObserver* observer) {
-  return predict_from(job, model.fitted(), source_of(file), options, observer);
+  for (;;) {
+    try {
+      return predict_from(job, model.fitted(), source_of(file), options, observer);
+    } catch (const Error& error) {
+      // A rank has lost its last device: the table is read anew over those that are left.
+      if (error.code() != ErrorCode::outdated_plan) throw;
+    }
+  }
 }
 
 }  // namespace tessera::gam

@@ -10,6 +10,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json failure_json(const Verdict::Failure& failure) {
+  return {{"rank", failure.rank}, {"host", failure.hostname}, {"device", failure.device},
+          {"uuid", failure.uuid}, {"stage", failure.stage},   {"reason", failure.reason}};
+}
+
 Json verdict_json(const Verdict& verdict) {
   Json json{{"text", to_string(verdict)}};
   switch (verdict.ran) {
@@ -20,11 +25,8 @@ Json verdict_json(const Verdict& verdict) {
   }
   json["devices"] = verdict.devices;
   json["simulated"] = verdict.simulated;
-  if (verdict.ran == Verdict::Ran::fallback) {
-    const auto& failure = verdict.failure;
-    json["failure"] = {{"rank", failure.rank}, {"host", failure.hostname}, {"device", failure.device},
-                       {"uuid", failure.uuid}, {"stage", failure.stage},   {"reason", failure.reason}};
-  }
+  if (verdict.ran == Verdict::Ran::fallback) json["failure"] = failure_json(verdict.failure);
+  for (const Verdict::Failure& failure : verdict.excluded) json["excluded"].push_back(failure_json(failure));
   return json;
 }
 

@@ -16,6 +16,7 @@ enum class ErrorCode {
   device_absent,  ///< a device is required and there is none
   job_fault,      ///< the job as a whole cannot continue: a lost rank, or a failure of MPI or CUDA
   outdated_plan,  ///< a rank has lost all of its devices: make a new plan, and bring its data
+  rolled_back,    ///< a device was lost with its data: arrays are back at the versions of the hosts
   interrupted,    ///< a stop of the job was requested (`StopRequest`): the same command resumes it
 };
 
@@ -33,8 +34,8 @@ class TESSERA_EXPORT Error : public std::runtime_error {
 };
 
 /// The exit status that every Tessera program uses for an error of this kind:
-/// 2 usage, 3 input, 4 not converged, 5 device required but absent, 6 job fault or outdated plan,
-/// 75 interrupted (sysexits' EX_TEMPFAIL: try again).
+/// 2 usage, 3 input, 4 not converged, 5 device required but absent, 6 job fault, outdated plan
+/// or arrays rolled back, 75 interrupted (sysexits' EX_TEMPFAIL: try again).
 [[nodiscard]] constexpr int exit_status(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::usage: return 2;
@@ -42,7 +43,8 @@ class TESSERA_EXPORT Error : public std::runtime_error {
     case ErrorCode::not_converged: return 4;
     case ErrorCode::device_absent: return 5;
     case ErrorCode::job_fault:
-    case ErrorCode::outdated_plan: return 6;
+    case ErrorCode::outdated_plan:
+    case ErrorCode::rolled_back: return 6;
     case ErrorCode::interrupted: return 75;
   }
   return 6;

@@ -7,6 +7,7 @@
 #include <tessera/device/cuda_library.hpp>
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
+#include <tessera/job/array.hpp>
 #include <tessera/job/balancer.hpp>
 #include <tessera/job/checkpoint.hpp>
 #include <tessera/job/device_collectives.hpp>

@@ -110,8 +110,12 @@ TileOutcome Job::State::compute_tile(const Plan& plan, const PlannedTile& planne
     failure.stage = "allocate";
     faults.throw_if_hit(fault::Stage::allocate, device, pass);
     const std::int64_t step = units_per_call(plan, planned, work);
+    allocate_arrays(work, planned, context);
     BufferPool& pooled = buffers.pool_at(pool_index_of_claimed(pool, device));
     DrivenDevice& own = driven[static_cast<std::size_t>(device)];
+
+    failure.stage = "copy";
+    load_arrays(work, planned, context);
 
     failure.stage = "tile";
     for (Range part{planned.units.begin, planned.units.begin}; part.end < planned.units.end;) {
@@ -148,6 +152,7 @@ Job::State::PartOutcome Job::State::compute_part(Tile& tile, DeviceContext& cont
     else
       work.on_device(tile);
     faults.throw_if_hit(fault::Stage::throwing, device, pass);
+    faults.throw_if_hit(fault::Stage::lost, device, pass);
   } catch (...) {
     drain(context);
     // There is no current exception if the thread is being cancelled.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "job/array_state.hpp"
 #include "job/state.hpp"
 
 #include <tessera/error.hpp>
@@ -41,6 +42,12 @@ bool Job::State::exclude(const Attempt& attempt) {
   inventory = Inventory({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
   excluded.insert(excluded.end(), failures.begin(), failures.end());
   if (collectives) collectives->exclude();
+  for (detail::ArrayState* array : arrays) {
+    for (const InventoryDevice& device : inventory.devices_of(comm.rank())) {
+      if (device.excluded && static_cast<std::size_t>(device.index) < array->devices.size())
+        array->devices[static_cast<std::size_t>(device.index)] = {};
+    }
+  }
   return true;
 }
 

@@ -43,7 +43,11 @@ std::vector<std::size_t> Job::units_for_ranks(std::int64_t units, std::size_t un
 }
 
 std::vector<std::size_t> Job::counts_for_ranks(const Plan& from, const Plan& to) const {
-  const Range mine = local_range(from);
+  return counts_between(from, to, comm().rank());
+}
+
+std::vector<std::size_t> counts_between(const Plan& from, const Plan& to, int of) {
+  const Range mine = from.range_of(of);
   std::vector<std::size_t> counts;
   counts.reserve(static_cast<std::size_t>(to.ranks()));
   for (int rank = 0; rank < to.ranks(); ++rank) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/huge_pages.hpp"
+#include "job/array_state.hpp"
 #include "job/host_pass.hpp"
 #include "job/state.hpp"
 #include "mpi/check.hpp"
@@ -30,6 +31,19 @@ void delay_vote(std::chrono::milliseconds timeout) {
   const std::chrono::milliseconds lateness =
       timeout.count() > 0 ? timeout + 6 * mpi::detail::Watchdog::grace : std::chrono::milliseconds(50);
   std::this_thread::sleep_for(lateness);
+}
+
+/// The lines that tell how a pass uses arrays.
+std::string described(std::span<const detail::ArrayAccess> arrays) {
+  std::string text;
+  for (const detail::ArrayAccess& access : arrays) {
+    const char* use = access.use == detail::ArrayUse::read    ? " is read"
+                      : access.use == detail::ArrayUse::write ? " is written"
+                                                              : " is modified";
+    text += "\narray " + std::to_string(access.array->number) + " of version " +
+            std::to_string(access.array->version) + use;
+  }
+  return text;
 }
 
 /// "double" for `typeid(double)`.
@@ -103,13 +117,14 @@ Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& wo
   if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) delay_vote(ballots.timeout());
   const std::int64_t signature =
       signature_of({pass, work.call->signature, static_cast<std::int64_t>(plan.fingerprint()), work.width,
-                    work.device_bytes_per_unit, work.host_only ? 1 : 0});
+                    work.device_bytes_per_unit, work.host_only ? 1 : 0, signature_of_arrays(work.arrays)});
   return ballots.vote(attempt.ballot(), signature, inventory, "the vote of " + pass_name(), [&] {
     return pass_name() + "\n" + work.call->verb + ' ' + work.call->types + "\na plan of " +
            std::to_string(plan.units()) + " units in blocks of " + std::to_string(plan.block()) + " (" +
            std::to_string(plan.fingerprint()) + ")\nwidth " + std::to_string(work.width) + '\n' +
            std::to_string(work.device_bytes_per_unit) + " bytes a unit on a device" +
-           (work.host_only ? "\na pass for hosts alone" : "\na function for devices");
+           (work.host_only ? "\na pass for hosts alone" : "\na function for devices") +
+           described(work.arrays);
   });
 }
 
@@ -204,18 +219,26 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
   for (;;) {
     std::optional<Plan> other;
     attempt.run([&] { other = substitute_for(plan, work); });
-    const Plan& used = other ? *other : plan;
-    const bool moves = other && rank_without_device(plan, remaining);
+    bool moves = other && rank_without_device(plan, remaining);
     if (moves) {
       // An exchange needs every rank, and one may have failed to prepare.
       if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
         end_pass(attempt, ready);
-      work.bring(used);
+      if (work.arrays.empty()) {
+        work.bring(*other);
+      } else {  // for good, with the other arrays of the plan, of which `plan` is the one
+        move_arrays(arrays_of(plan), *other);
+        other.reset();
+        moves = false;
+      }
     }
+    const Plan& used = other ? *other : plan;
+    attempt.run([&] { begin_arrays(work, true); });
     if (attempt.ok()) compute_on_devices(used, work, attempt);
     if (work.finish) attempt.run(work.finish);
     const Ballot decided = vote(attempt, plan, work);
     if (decided.outcome == Outcome::success) {
+      commit_arrays(work, true);
       if (moves) work.take_back(used);
       verdict = verdict_of_devices(static_cast<int>(used.tiles().size()));
       if (!other) record_times(plan, true);
@@ -224,11 +247,18 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
     Attempt restored;
     if (prepared) restored.run(work.restore);
     if (decided.outcome != Outcome::device_failed) end_pass(attempt, decided);
+    Attempt rescue;
+    const auto lost = arrays.empty() ? std::nullopt : bring_home(arrays, rescue);
+    for (const Verdict::Failure& failure : rescue.device_failures()) attempt.device_failed(failure);
     const bool goes_on = exclude(attempt);
+    if (lost) roll_back_arrays();
+    if (!goes_on) {
+      for (detail::ArrayState* array : arrays) array->forget_devices();
+      fall_back(decided.failure);
+    }
+    if (lost) throw_rolled_back(*lost);
     attempt = restored;
-    if (goes_on) continue;
-    fall_back(decided.failure);
-    return false;
+    if (!goes_on) return false;
   }
 }
 
@@ -263,13 +293,16 @@ void Job::run(const Plan& plan, const Pass& pass) {
   Attempt attempt;
   attempt.run([&] {
     state.check_call(plan, pass, on_devices);
+    state.check_arrays(plan, pass.arrays);
     pass.prepare();
   });
   if (on_devices && state.run_on_devices(plan, pass, attempt)) return;
+  if (pass.host_only && !state.on_host() && !pass.arrays.empty()) state.bring_home_for(plan, pass, attempt);
 
   attempt.run([&] {
     const TraceRange host("host");
     const Range mine = local_range(plan);
+    state.begin_arrays(pass, false);
     const auto start = std::chrono::steady_clock::now();
     if (!compute_on_host(mine, plan.block(), state.team(), pass.on_host, state.options.stop))
       attempt.cut_short();
@@ -278,6 +311,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (pass.finish) attempt.run(pass.finish);
   const Ballot decided = state.vote(attempt, plan, pass);
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
+  state.commit_arrays(pass, false);
   state.verdict = state.verdict_of_host(plan, pass);
   state.record_times(plan, false);
 }

@@ -6,22 +6,28 @@
 
 namespace tessera::inline TESSERA_ABI {
 
+const Job::Call& Job::plain_call() {
+  static const Call call{.verb = "reduce", .types = "", .signature = 1};
+  return call;
+}
+
 std::vector<double> Job::reduce(const Plan& plan, std::size_t width,
                                 FunctionRef<void(Tile&, ReproducibleSum&)> on_device,
                                 FunctionRef<void(const HostTile&, std::span<double>)> on_host,
                                 std::int64_t device_bytes_per_unit) {
-  return sum_blocks(plan, width, &on_device, on_host, device_bytes_per_unit);
+  return sum_blocks(plan, width, &on_device, on_host, device_bytes_per_unit, plain_call());
 }
 
 std::vector<double> Job::reduce(const Plan& plan, std::size_t width, HostOnly,
                                 FunctionRef<void(const HostTile&, std::span<double>)> on_host) {
-  return sum_blocks(plan, width, nullptr, on_host, 0);
+  return sum_blocks(plan, width, nullptr, on_host, 0, plain_call());
 }
 
 std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                                     const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
                                     FunctionRef<void(const HostTile&, std::span<double>)> on_host,
-                                    std::int64_t device_bytes_per_unit) {
+                                    std::int64_t device_bytes_per_unit, const Call& call,
+                                    std::span<const detail::ArrayAccess> arrays) {
   std::vector<ReproducibleSum> sums;          // one for each device or host thread of this rank
   std::vector<std::vector<double>> partials;  // of the block that each host thread works on
   const auto begin = [&](int workers) {
@@ -38,7 +44,6 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
       sums[static_cast<std::size_t>(tile.thread)].add(partial);
     }
   };
-  static const Call call{.verb = "reduce", .types = "", .signature = 1};
   run(plan, {.call = &call,
              .has_functions = (on_device == nullptr || *on_device) && on_host,
              .host_only = on_device == nullptr,
@@ -60,7 +65,9 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                  [&] {
                    for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
                    sums.front().prepare_allreduce();
-                 }});
+                 },
+             .can_move = !arrays.empty(),
+             .arrays = arrays});
   const std::string what = "the sum of " + state().pass_name();
   const mpi::Purpose purpose(comm(), what);
   try {

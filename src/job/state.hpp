@@ -11,6 +11,8 @@
 #include "partition/replan.hpp"
 #include "topology/driver/cuda_visibility.hpp"
 
+#include <tessera/job/array.hpp>
+#include <tessera/job/device_staging.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/memory/arena.hpp>
@@ -31,6 +33,7 @@ struct DrivenDevice {
   bool thread_is_near = false;  ///< the device's thread is bound near the device
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;
+  std::optional<DeviceStaging> staging;  ///< of arrays
 
   /// The argument of the next call of the device function; creates the device's pools at the first call. The
   /// device must be current.
@@ -49,6 +52,9 @@ struct TileOutcome {
 [[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+/// How many units of the rank `of` by the plan `from` belong to each rank by `to`.
+[[nodiscard]] std::vector<std::size_t> counts_between(const Plan& from, const Plan& to, int of);
 
 /// The times of passes over one plan, for a `Balancer`: of those that it was made for, on devices, or on
 /// hosts if the job has none.
@@ -94,8 +100,10 @@ struct Job::State {
   std::vector<Verdict::Failure> excluded;          ///< those of devices that were left out
   detail::RemainingDevices remaining;              ///< of the inventory; meaningful once some were left out
   Verdict verdict;
-  std::vector<double> seconds;                          ///< of the parts of this rank in the pass
-  std::vector<std::weak_ptr<PassTimes>> watched;        ///< by the balancers that exist
+  std::vector<double> seconds;                    ///< of the parts of this rank in the pass
+  std::vector<std::weak_ptr<PassTimes>> watched;  ///< by the balancers that exist
+  std::vector<detail::ArrayState*> arrays;        ///< that exist, in the order in which they were made
+  int arrays_made = 0;
   std::optional<DeviceCollectives::State> collectives;  ///< created at first use; destroyed before `pool`
 
   /// Probe, claim, inventory, and a first vote. *Collective.*
@@ -117,6 +125,32 @@ struct Job::State {
   [[nodiscard]] bool run_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
   /// Computes this rank's tiles, each on its device and a thread of its own.
   void compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
+
+  /// Throws `Error(usage)` unless all arrays are of this job and of `plan`, and none is written twice.
+  void check_arrays(const Plan& plan, std::span<const detail::ArrayAccess> used) const;
+  /// A hash of them, their use and their versions.
+  [[nodiscard]] static std::int64_t signature_of_arrays(std::span<const detail::ArrayAccess> used);
+  /// Before the functions of a pass.
+  void begin_arrays(const Pass& work, bool on_devices);
+  /// After the verdict: what the pass wrote becomes the last version.
+  void commit_arrays(const Pass& work, bool on_devices);
+  /// Copies the last versions to the hosts, where they lag behind: those of all arrays on all ranks, or, if a
+  /// device fails, of none: returns the first failure, and adds those of this rank to `attempt`.
+  /// *Collective.*
+  [[nodiscard]] std::optional<Verdict::Failure> bring_home(std::span<detail::ArrayState* const> wanted,
+                                                           Attempt& attempt);
+  /// The same; if a device fails, the job falls back or goes on without it, and `Error(rolled_back)` is
+  /// thrown.
+  void bring_home_or_throw(std::span<detail::ArrayState* const> wanted);
+  /// Before a pass on hosts alone: brings home what it uses. *Collective.*
+  void bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt);
+  /// The arrays that are distributed by `plan`.
+  [[nodiscard]] std::vector<detail::ArrayState*> arrays_of(const Plan& plan) const;
+  /// Back to the versions of the hosts.
+  void roll_back_arrays();
+  [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
+  /// Distributes arrays by `to`, whose last versions the hosts have. *Collective.*
+  void move_arrays(std::span<detail::ArrayState* const> moved, const Plan& to);
 
   /// The vote of this pass. *Collective.*
   [[nodiscard]] Ballot vote(const Attempt& attempt, const Plan& plan, const Pass& work);
@@ -156,6 +190,13 @@ struct Job::State {
   /// The plan by which a pass over `plan` is computed without the devices that were left out; none if it
   /// needs none of these. Throws `Error(outdated_plan)` if data that cannot move would have to.
   [[nodiscard]] std::optional<Plan> substitute_for(const Plan& plan, const Pass& work) const;
+
+  /// On the thread of the tile's device: takes memory for the arrays of a pass, and fills it.
+  void allocate_arrays(const Pass& work, const PlannedTile& planned, const DeviceContext& context);
+  void load_arrays(const Pass& work, const PlannedTile& planned, const DeviceContext& context);
+  /// On the thread of a device: copies what it has of the last versions to `ArrayState::next_host`.
+  void download_copies(std::span<detail::ArrayState* const> stale, int device);
+  [[nodiscard]] DeviceStaging& staging_of(int device, const DeviceContext& context);
 
   /// The outcome of one part of a tile that did not throw.
   enum class PartOutcome { done, stopped, failed };

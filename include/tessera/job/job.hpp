@@ -31,8 +31,13 @@
 
 namespace tessera::inline TESSERA_ABI {
 
+class ArrayBase;
 class DeviceCollectives;
 class StopRequest;
+template <class T>
+class Array;
+template <class... Elements>
+struct Arrays;
 
 /// Which hardware a job may use.
 enum class Policy {
@@ -113,6 +118,9 @@ struct HostOnly {
 inline constexpr HostOnly host_only;
 
 namespace detail {
+class ArrayState;
+struct ArrayAccess;
+
 template <class Function>
 inline constexpr bool is_host_only = std::is_same_v<std::remove_cvref_t<Function>, HostOnly>;
 
@@ -405,7 +413,31 @@ class TESSERA_EXPORT Job {
       const Plan& plan, std::size_t width, HostOnly,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host);
 
+  // Passes over arrays that stay on the devices: include <tessera/job/array.hpp>.
+
+  /// *Collective.* Runs the functions over the units of `arrays`, made by `tessera::arrays`, all of one plan,
+  /// by which the pass is distributed: `on_device(Tile&, std::span<Element>...)` gets device memory, with the
+  /// elements of the units `tile.range()`, and `on_host(const HostTile&, std::span<Element>...)` host memory.
+  /// Of an array that is read the elements are const. Before the functions of a tile its arrays are copied to
+  /// the device on `Tile::stream`, if they are not there. Errors as of `map`, and `Error(rolled_back)`
+  /// (`Array`). Throws `Error(usage)` for arrays of several plans or of another job, or one that is written
+  /// twice. Blocks until the vote.
+  template <class DeviceFn, class HostFn, class... Elements>
+  void update(const Arrays<Elements...>& arrays, DeviceFn&& on_device, HostFn&& on_host);
+  /// *Collective.* The same with a sum over blocks, as `reduce` above: `on_device(Tile&, ReproducibleSum&,
+  /// std::span<Element>...)`, `on_host(const HostTile&, std::span<double> partial, std::span<Element>...)`.
+  template <class DeviceFn, class HostFn, class... Elements>
+  [[nodiscard]] std::vector<double> reduce(const Arrays<Elements...>& arrays, std::size_t width,
+                                           DeviceFn&& on_device, HostFn&& on_host);
+  /// *Collective.* Copies the last versions of arrays to the hosts: of all together, or of none. If a device
+  /// fails, the job falls back, or goes on without it, and every rank throws `Error(rolled_back)`.
+  template <class... Elements>
+  void download(Array<Elements>&... arrays);
+
  private:
+  friend class ArrayBase;
+  friend class detail::ArrayState;
+
   /// Which verb of which types: the same on every rank.
   struct Call {
     const char* verb = "";
@@ -421,6 +453,8 @@ class TESSERA_EXPORT Job {
     else
       return call_of(verb, {&typeid(Unit), &typeid(Result)}, {sizeof(Unit), sizeof(Result)});
   }
+  /// Of a reduction whose data only its functions know.
+  [[nodiscard]] static const Call& plain_call();
   /// The steps of a verb. Everything that can throw on one rank alone happens inside these functions, so that
   /// the failure reaches the vote and no other rank waits there in vain.
   struct Pass {
@@ -440,7 +474,11 @@ class TESSERA_EXPORT Job {
     bool can_move = false;
     FunctionRef<void(const Plan& other)> bring{};      ///< before the work; *collective*
     FunctionRef<void(const Plan& other)> take_back{};  ///< after the vote; *collective*
+    std::span<const detail::ArrayAccess> arrays{};
   };
+  /// Of the arrays of a pass, of which there is one at least.
+  [[nodiscard]] const Plan& plan_of(std::span<const detail::ArrayAccess> arrays) const;
+  void download_together(std::span<ArrayBase* const> arrays);
   void run(const Plan& plan, const Pass& pass);
   /// *Collective.* How many of this rank's `units` by `from` belong to each rank by `to`.
   [[nodiscard]] std::vector<std::size_t> units_for_ranks(std::int64_t units, std::size_t unit_bytes,
@@ -458,7 +496,8 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] std::vector<double> sum_blocks(const Plan& plan, std::size_t width,
                                                const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
                                                FunctionRef<void(const HostTile&, std::span<double>)> on_host,
-                                               std::int64_t device_bytes_per_unit);
+                                               std::int64_t device_bytes_per_unit, const Call& call,
+                                               std::span<const detail::ArrayAccess> arrays = {});
   /// For memory that nothing was written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.

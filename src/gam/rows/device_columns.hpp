@@ -2,13 +2,13 @@
 #pragma once
 
 #include "gam/rows/device_division.hpp"
-#include "gam/rows/device_staging.hpp"
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_pass.hpp"
 #include "gam/rows/rows_view.hpp"
 
 #include <tessera/device/stream.hpp>
+#include <tessera/job/device_staging.hpp>
 #include <tessera/job/tile.hpp>
 #include <tessera/memory/buffer_pool.hpp>
 #include <tessera/partition/plan.hpp>

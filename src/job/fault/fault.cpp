@@ -15,13 +15,14 @@
 namespace tessera::fault {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 16> stages = {
+constexpr std::array<std::pair<std::string_view, Stage>, 17> stages = {
     {{"probe", Stage::probe},
      {"claim", Stage::claim},
      {"score", Stage::score},
      {"bind", Stage::bind},
      {"allocate", Stage::allocate},
      {"throw", Stage::throwing},
+     {"lost", Stage::lost},
      {"fail", Stage::failing},
      {"nccl", Stage::nccl},
      {"vote-late", Stage::vote_late},

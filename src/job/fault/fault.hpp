@@ -23,6 +23,7 @@ enum class Stage {
   bind,       ///< a tile's thread cannot be bound
   allocate,   ///< a tile's memory cannot be allocated
   throwing,   ///< "throw": the tile function throws, after it has written
+  lost,       ///< the device does not give back the data of its arrays
   failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
   nccl,       ///< the rank cannot open NCCL
   vote_late,  ///< "vote-late": the rank is late for the vote; `device` is ignored

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/rows/device_staging.hpp"
+#include <tessera/job/device_staging.hpp>
 
-#include "gam/rows/device_memory.hpp"
+#include "device/cuda_calls.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-namespace tessera::gam {
+namespace tessera::inline TESSERA_ABI {
 namespace {
 
 /// So large that what a copy on the bus costs beside its bytes is little, and so small that those of all
@@ -34,7 +34,7 @@ void DeviceStaging::prepare() {
 }
 
 void DeviceStaging::for_each_piece(
-    std::size_t bytes, const std::function<void(Piece& piece, std::size_t begin, std::size_t size)>& work) {
+    std::size_t bytes, FunctionRef<void(Piece& piece, std::size_t begin, std::size_t size)> work) {
   prepare();
   const auto count = static_cast<std::int64_t>((bytes - 1) / piece_bytes + 1);
   team_->for_each_block({0, count}, 1, [&](int thread, Range one) {
@@ -48,36 +48,40 @@ void DeviceStaging::for_each_piece(
 
 void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, StreamView stream) {
   if (bytes == 0) return;
+  if (context_.info().simulated) {
+    std::memcpy(device, host, bytes);
+    return;
+  }
   // Where there are pieces they are better: a copy of pageable memory waits for the stream.
   if (bytes < least_bytes && !team_) {
-    check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native(stream)), "copy to the device");
+    cuda::copy(device, host, bytes, stream);
     return;
   }
   for_each_piece(bytes, [&](Piece& piece, std::size_t begin, std::size_t size) {
     piece.copied->synchronize();
     std::memcpy(piece.memory.data(), static_cast<const std::byte*>(host) + begin, size);
-    check(cudaMemcpyAsync(static_cast<std::byte*>(device) + begin, piece.memory.data(), size,
-                          cudaMemcpyHostToDevice, native(stream)),
-          "copy to the device");
+    cuda::copy(static_cast<std::byte*>(device) + begin, piece.memory.data(), size, stream);
     piece.copied->record(stream);
   });
 }
 
 void DeviceStaging::download(void* host, const void* device, std::size_t bytes, StreamView stream) {
+  if (bytes == 0) return;
+  if (context_.info().simulated) {
+    std::memcpy(host, device, bytes);
+    return;
+  }
   if (bytes < least_bytes) {
-    check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, native(stream)),
-          "copy from the device");
-    check(cudaStreamSynchronize(native(stream)), "copy from the device");
+    cuda::copy(host, device, bytes, stream);
+    cuda::synchronize(stream);
     return;
   }
   for_each_piece(bytes, [&](Piece& piece, std::size_t begin, std::size_t size) {
-    check(cudaMemcpyAsync(piece.memory.data(), static_cast<const std::byte*>(device) + begin, size,
-                          cudaMemcpyDeviceToHost, native(stream)),
-          "copy from the device");
+    cuda::copy(piece.memory.data(), static_cast<const std::byte*>(device) + begin, size, stream);
     piece.copied->record(stream);
     piece.copied->synchronize();
     std::memcpy(static_cast<std::byte*>(host) + begin, piece.memory.data(), size);
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace tessera::inline TESSERA_ABI

@@ -3,21 +3,23 @@
 
 #include <tessera/device/context.hpp>
 #include <tessera/device/stream.hpp>
+#include <tessera/function.hpp>
 #include <tessera/job/host_team.hpp>
 #include <tessera/memory/pinned.hpp>
+#include <tessera/version.hpp>
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <vector>
 
-namespace tessera::gam {
+namespace tessera::inline TESSERA_ABI {
 
 /// Copies between pageable memory of the host and one device, in pieces through pinned memory: each host
 /// thread takes the next piece, copies it while those of other threads are on the bus, and submits it itself.
-/// CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate. Calls are made on the
-/// thread of the device's tile, whose stream is complete when this goes.
-class DeviceStaging {
+/// CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate. For one thread at a
+/// time, to which the device's context is bound: that of a tile. Streams that were copied on are complete
+/// when this is destroyed. On a simulated device, whose memory is the host's, it copies at once.
+class TESSERA_EXPORT DeviceStaging {
  public:
   /// Pins some pieces and starts `threads` host threads when it is first used.
   DeviceStaging(const DeviceContext& context, int threads) : context_(context), threads_(threads) {}
@@ -41,7 +43,7 @@ class DeviceStaging {
   void prepare();
   /// Calls `work` for each piece of so many bytes on the threads, to which the device's context is bound.
   void for_each_piece(std::size_t bytes,
-                      const std::function<void(Piece& piece, std::size_t begin, std::size_t size)>& work);
+                      FunctionRef<void(Piece& piece, std::size_t begin, std::size_t size)> work);
 
   const DeviceContext& context_;
   int threads_;
@@ -49,4 +51,4 @@ class DeviceStaging {
   std::vector<Ring> rings_;
 };
 
-}  // namespace tessera::gam
+}  // namespace tessera::inline TESSERA_ABI

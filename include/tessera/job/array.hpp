@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/job.hpp>
+#include <tessera/job/tile.hpp>
+#include <tessera/partition/plan.hpp>
+#include <tessera/version.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <type_traits>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// What was copied between the host and the devices of this rank, since the array was made.
+struct ArrayTraffic {
+  std::int64_t uploads = 0;  ///< of whole tiles
+  std::int64_t uploaded_bytes = 0;
+  std::int64_t downloads = 0;
+  std::int64_t downloaded_bytes = 0;
+};
+
+/// What an `Array` is without the type of its elements.
+class TESSERA_EXPORT ArrayBase {
+ public:
+  ArrayBase(ArrayBase&& other) noexcept;
+  ArrayBase& operator=(ArrayBase&& other) noexcept;
+
+  /// The plan by which the units are distributed now.
+  [[nodiscard]] const Plan& plan() const;
+  /// The number of changes: passes that wrote the array, and calls of `Array::overwrite`. The same on every
+  /// rank. Lower again after an `Error(rolled_back)`.
+  [[nodiscard]] std::int64_t version() const;
+  /// The version that the host has: `version()`, unless passes on devices have changed the array since.
+  [[nodiscard]] std::int64_t host_version() const;
+  [[nodiscard]] ArrayTraffic traffic() const;
+
+  /// *Collective.* Distributes the units by another plan of the same units. Brings them to the hosts first.
+  /// Throws as `Job::download` and `Job::move`.
+  void move_to(const Plan& plan);
+
+ protected:
+  ArrayBase(Job& job, const Plan& plan, std::int64_t width, std::size_t element_bytes);
+  ~ArrayBase();
+  [[nodiscard]] std::span<std::byte> host_bytes() const;
+  [[nodiscard]] std::span<std::byte> overwritten_bytes();
+
+  friend class Job;
+  std::unique_ptr<detail::ArrayState> state_;
+};
+
+namespace detail {
+
+enum class ArrayUse {
+  read,    ///< the last version
+  write,   ///< the next version, from scratch
+  modify,  ///< the next version, which begins as the last one
+};
+
+/// How a pass uses an array.
+struct ArrayAccess {
+  ArrayState* array = nullptr;
+  ArrayUse use = ArrayUse::read;
+};
+
+/// The elements of the units of `tile`, on its device. Of a part of a tile on the host: of a simulated
+/// device's copy, or of the host's. Null if there are none.
+[[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_device(const ArrayAccess& access,
+                                                                  const Tile& tile);
+[[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_host(const ArrayAccess& access,
+                                                                const HostTile& tile);
+
+template <class T>
+struct TypedAccess : ArrayAccess {
+  using Element = T;
+
+  [[nodiscard]] std::span<T> on_device(const Tile& tile) const { return typed(units_on_device(*this, tile)); }
+  [[nodiscard]] std::span<T> on_host(const HostTile& tile) const { return typed(units_on_host(*this, tile)); }
+
+ private:
+  [[nodiscard]] static std::span<T> typed(std::span<std::byte> bytes) {
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+}  // namespace detail
+
+/// An array over the units of a plan, for passes that repeat: the host has the elements of this rank's units,
+/// and each device those of its tile, which stay there from pass to pass.
+///
+///     tessera::Array<double> matrix(job, plan, columns);    // units are rows
+///     tessera::Array<double> state(job, plan);
+///     load(matrix.overwrite());                             // this rank's rows
+///     for (int step = 0; step < 200; ++step)
+///       job.update(tessera::arrays(matrix.read(), state.modify()), on_device, on_host);
+///     job.download(state);
+///     save(state.host());
+///
+/// `matrix` is copied to the devices once, `state` not at all in between: new arrays are zeros.
+///
+/// A pass that writes or modifies an array makes a new version of it, which exists from the verdict on: after
+/// a pass that failed the last version is as it was. So a device has two copies of an array that passes
+/// change, and the host has two while one is copied to it, or after a fallback. All arrays of a job together
+/// must fit the memory budget of each device, or the pass falls back; devices copy through pinned memory, on
+/// up to eight threads each.
+///
+/// If a device fails, the versions that only devices have are copied to the hosts before the job falls back,
+/// or goes on without the device (`OnDeviceFailure`), and the pass is computed again from there. If the
+/// device does not even give them back, all arrays of the job are back at the versions that the hosts have,
+/// on every rank, and every rank throws `Error(rolled_back)`: `version()` tells how far back; go on from
+/// there. `Job::download` what belongs together, together, as often as the loss of the passes since may cost.
+///
+/// `T` is trivially copyable, aligned to 16 bytes or less. Not thread-safe. Every rank makes the arrays of a
+/// job in the same order. The job must outlive its arrays, where it is or moved to. Move-only.
+template <class T>
+class Array : public ArrayBase {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "devices copy byte by byte");
+  static_assert(alignof(T) <= alignof(std::max_align_t));
+
+ public:
+  /// `width` elements for each unit of `plan`, consecutive, all zero bytes. Throws `Error(usage)` for a plan
+  /// of another number of ranks, and a width below 1.
+  Array(Job& job, const Plan& plan, std::int64_t width = 1) : ArrayBase(job, plan, width, sizeof(T)) {}
+
+  /// This rank's elements, of the version `host_version()`. Valid until the next call that changes the array.
+  [[nodiscard]] std::span<const T> host() const {
+    const auto bytes = host_bytes();
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  /// The same to be written, as the next version: every rank makes this call, and writes before the next
+  /// pass. Elements that are not written stay as in `host()`; what only devices have is dropped.
+  [[nodiscard]] std::span<T> overwrite() {
+    const auto bytes = overwritten_bytes();
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+  /// How a pass uses the array; `read` and `write` in one pass have the last version and the next.
+  [[nodiscard]] detail::TypedAccess<const T> read() const { return {{state_.get(), detail::ArrayUse::read}}; }
+  /// The content is undefined until it is written: write all of it.
+  [[nodiscard]] detail::TypedAccess<T> write() { return {{state_.get(), detail::ArrayUse::write}}; }
+  /// Costs a copy on the device.
+  [[nodiscard]] detail::TypedAccess<T> modify() { return {{state_.get(), detail::ArrayUse::modify}}; }
+};
+
+/// The arrays of a pass.
+template <class... Elements>
+struct Arrays {
+  std::tuple<detail::TypedAccess<Elements>...> accesses;
+};
+
+/// The arrays of a pass, in the order in which its functions take them.
+template <class... Elements>
+[[nodiscard]] Arrays<Elements...> arrays(const detail::TypedAccess<Elements>&... accesses) {
+  return {{accesses...}};
+}
+
+template <class DeviceFn, class HostFn, class... Elements>
+void Job::update(const Arrays<Elements...>& arrays, DeviceFn&& on_device, HostFn&& on_host) {
+  static const Call call = call_of("update", {&typeid(Elements)...}, {sizeof(Elements)...});
+  std::apply(
+      [&](const auto&... accesses) {
+        const detail::ArrayAccess list[] = {accesses...};
+        run(plan_of(list),
+            {.call = &call,
+             .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
+             .host_only = detail::is_host_only<DeviceFn>,
+             .local_units = std::nullopt,
+             .prepare = [] {},
+             .on_device = [&](Tile& tile) { on_device(tile, accesses.on_device(tile)...); },
+             .on_host = [&](const HostTile& tile) { on_host(tile, accesses.on_host(tile)...); },
+             .restore = [] {},
+             .can_move = true,
+             .arrays = list});
+      },
+      arrays.accesses);
+}
+
+template <class DeviceFn, class HostFn, class... Elements>
+std::vector<double> Job::reduce(const Arrays<Elements...>& arrays, std::size_t width, DeviceFn&& on_device,
+                                HostFn&& on_host) {
+  static const Call call = call_of("reduce", {&typeid(Elements)...}, {sizeof(Elements)...});
+  return std::apply(
+      [&](const auto&... accesses) {
+        const detail::ArrayAccess list[] = {accesses...};
+        const auto of_tile = [&](Tile& tile, ReproducibleSum& sum) {
+          on_device(tile, sum, accesses.on_device(tile)...);
+        };
+        const auto of_block = [&](const HostTile& tile, std::span<double> partial) {
+          on_host(tile, partial, accesses.on_host(tile)...);
+        };
+        const FunctionRef<void(Tile&, ReproducibleSum&)> device(of_tile);
+        return sum_blocks(plan_of(list), width, detail::is_host_only<DeviceFn> ? nullptr : &device, of_block,
+                          0, call, list);
+      },
+      arrays.accesses);
+}
+
+template <class... Elements>
+void Job::download(Array<Elements>&... arrays) {
+  ArrayBase* const list[] = {&arrays...};
+  download_together(list);
+}
+
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/array.hpp>
+
+#include "job/array_state.hpp"
+#include "job/state.hpp"
+
+#include <tessera/error.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace tessera::inline TESSERA_ABI {
+namespace detail {
+namespace {
+
+/// What a pass reads or writes of `tile`, on the device `index`.
+std::span<std::byte> units_on(const ArrayAccess& access, std::size_t index, Range units) {
+  ArrayState::DeviceCopy& copy = access.array->devices[index];
+  const MemoryLease& memory = access.use == ArrayUse::read ? copy.current : copy.next;
+  return {static_cast<std::byte*>(memory.data()) + access.array->bytes_of({copy.units.begin, units.begin}),
+          access.array->bytes_of(units)};
+}
+
+}  // namespace
+
+ArrayState::ArrayState(Job::State& of, const Plan& by, std::size_t bytes)
+    : job(of), number(of.arrays_made++), plan(by), unit_bytes(bytes) {
+  host.resize(bytes_of(plan.range_of(job.comm.rank())));
+  job.arrays.push_back(this);
+}
+
+ArrayState::~ArrayState() {
+  std::erase(job.arrays, this);
+}
+
+std::byte* ArrayState::on_host(std::vector<std::byte>& memory, Range units) const {
+  return memory.data() + bytes_of({plan.range_of(job.comm.rank()).begin, units.begin});
+}
+
+void ArrayState::take_next_host(std::int64_t of) {
+  host = std::exchange(next_host, {});
+  host_version = of;
+}
+
+std::span<std::byte> units_on_device(const ArrayAccess& access, const Tile& tile) {
+  return units_on(access, static_cast<std::size_t>(tile.device_index()), tile.range());
+}
+
+std::span<std::byte> units_on_host(const ArrayAccess& access, const HostTile& tile) {
+  ArrayState& array = *access.array;
+  // A simulated device's function has the number of the device as that of its thread.
+  if (array.in_pass_on_devices) return units_on(access, static_cast<std::size_t>(tile.thread), tile.range);
+  std::vector<std::byte>& memory = access.use == ArrayUse::read ? array.host : array.next_host;
+  return {array.on_host(memory, tile.range), array.bytes_of(tile.range)};
+}
+
+}  // namespace detail
+
+ArrayBase::ArrayBase(Job& job, const Plan& plan, std::int64_t width, std::size_t element_bytes) {
+  const auto refuse = [](const std::string& problem) { throw Error(ErrorCode::usage, problem); };
+  Job::State& its = job.state();
+  if (plan.ranks() != its.comm.size())
+    refuse("the plan of an array is for " + std::to_string(plan.ranks()) + " ranks, the job has " +
+           std::to_string(its.comm.size()) + ": make it with this job's plan()");
+  if (width < 1 || static_cast<std::uint64_t>(width) > std::numeric_limits<std::uint32_t>::max())
+    refuse("an array of " + std::to_string(width) + " elements a unit: give 1 to 2^32 - 1");
+  state_ = std::make_unique<detail::ArrayState>(its, plan, static_cast<std::size_t>(width) * element_bytes);
+}
+ArrayBase::~ArrayBase() = default;
+ArrayBase::ArrayBase(ArrayBase&& other) noexcept = default;
+ArrayBase& ArrayBase::operator=(ArrayBase&& other) noexcept = default;
+
+const Plan& ArrayBase::plan() const {
+  return state_->plan;
+}
+std::int64_t ArrayBase::version() const {
+  return state_->version;
+}
+std::int64_t ArrayBase::host_version() const {
+  return state_->host_version;
+}
+ArrayTraffic ArrayBase::traffic() const {
+  return {state_->uploads, state_->uploaded_bytes, state_->downloads, state_->downloaded_bytes};
+}
+std::span<std::byte> ArrayBase::host_bytes() const {
+  return state_->host;
+}
+std::span<std::byte> ArrayBase::overwritten_bytes() {
+  state_->host_version = ++state_->version;
+  return state_->host;
+}
+
+void ArrayBase::move_to(const Plan& plan) {
+  detail::ArrayState* const self = state_.get();
+  self->job.bring_home_or_throw({&self, 1});
+  self->job.move_arrays({&self, 1}, plan);
+}
+
+const Plan& Job::plan_of(std::span<const detail::ArrayAccess> arrays) const {
+  return arrays.front().array->plan;
+}
+
+void Job::download_together(std::span<ArrayBase* const> arrays) {
+  std::vector<detail::ArrayState*> states;
+  for (const ArrayBase* array : arrays) states.push_back(array->state_.get());
+  state().bring_home_or_throw(states);
+}
+
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes do with arrays that stay on the devices.
+#include "base/huge_pages.hpp"
+#include "device/cuda_calls.hpp"
+#include "job/array_state.hpp"
+#include "job/state.hpp"
+#include "mpi/reason.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace tessera::inline TESSERA_ABI {
+namespace {
+
+using detail::ArrayAccess;
+using detail::ArrayState;
+using detail::ArrayUse;
+
+/// More threads do not fill the bus any better.
+constexpr int most_copy_threads = 8;
+
+void copy_on_device(const DeviceContext& context, void* to, const void* from, std::size_t bytes) {
+  if (context.info().simulated)
+    std::memcpy(to, from, bytes);
+  else
+    cuda::copy(to, from, bytes, context.stream());
+}
+
+/// "write" and "read" of one array go together, and nothing else of what writes.
+bool is_written_twice(std::span<const ArrayAccess> arrays) {
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    for (std::size_t j = 0; j < arrays.size(); ++j) {
+      const bool other_writes = arrays[j].use != ArrayUse::read;
+      const bool clashes = other_writes || arrays[i].use == ArrayUse::modify;
+      if (i != j && arrays[i].array == arrays[j].array && arrays[i].use != ArrayUse::read && clashes)
+        return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void Job::State::check_arrays(const Plan& plan, std::span<const ArrayAccess> used) const {
+  for (const ArrayAccess& access : used) {
+    if (&access.array->job != this)
+      throw Error(ErrorCode::usage, "an array is of another job: make the arrays of a pass with its job");
+    if (access.array->plan.fingerprint() != plan.fingerprint())
+      throw Error(ErrorCode::usage,
+                  "the arrays of a pass have different plans: make them, or move them, by one");
+  }
+  if (is_written_twice(used))
+    throw Error(ErrorCode::usage, "a pass writes an array twice: write it once, or modify it alone");
+}
+
+std::int64_t Job::State::signature_of_arrays(std::span<const ArrayAccess> used) {
+  std::int64_t signature = 0;
+  for (const ArrayAccess& access : used)
+    signature = signature_of({signature, access.array->number, static_cast<std::int64_t>(access.use),
+                              access.array->version, access.array->host_version});
+  return signature;
+}
+
+void Job::State::allocate_arrays(const Pass& work, const PlannedTile& planned, const DeviceContext& context) {
+  BufferPool& pool_of_device = buffers.pool_at(pool_index_of_claimed(pool, planned.device));
+  for (const ArrayAccess& access : work.arrays) {
+    ArrayState::DeviceCopy& copy = access.array->devices[static_cast<std::size_t>(planned.device)];
+    if (copy.units != planned.units) {
+      copy = {};
+      copy.units = planned.units;
+    }
+    copy.written = copy.written || access.use != ArrayUse::read;
+    const std::size_t bytes = access.array->bytes_of(planned.units);
+    for (MemoryLease* memory : {access.use != ArrayUse::write ? &copy.current : nullptr,
+                                access.use != ArrayUse::read ? &copy.next : nullptr})
+      if (memory != nullptr && !*memory) *memory = pool_of_device.take_bytes(bytes, context.stream());
+  }
+}
+
+void Job::State::load_arrays(const Pass& work, const PlannedTile& planned, const DeviceContext& context) {
+  for (const ArrayAccess& access : work.arrays) {
+    if (access.use == ArrayUse::write) continue;
+    ArrayState& array = *access.array;
+    ArrayState::DeviceCopy& copy = array.devices[static_cast<std::size_t>(planned.device)];
+    const std::size_t bytes = array.bytes_of(planned.units);
+    if (copy.version != array.version) {
+      // Where the host lags behind, every device has the last version.
+      staging_of(planned.device, context)
+          .upload(copy.current.data(), array.on_host(array.host, planned.units), bytes, context.stream());
+      copy.version = array.version;
+      ++array.uploads;
+      array.uploaded_bytes += static_cast<std::int64_t>(bytes);
+    }
+    if (access.use == ArrayUse::modify) copy_on_device(context, copy.next.data(), copy.current.data(), bytes);
+  }
+}
+
+DeviceStaging& Job::State::staging_of(int device, const DeviceContext& context) {
+  auto& staging = driven[static_cast<std::size_t>(device)].staging;
+  if (!staging) {
+    const int share = threads.count / static_cast<int>(std::max<std::size_t>(pool.size(), 1));
+    staging.emplace(context, std::clamp(share, 1, most_copy_threads));
+  }
+  return *staging;
+}
+
+void Job::State::begin_arrays(const Pass& work, bool on_devices) {
+  for (const ArrayAccess& access : work.arrays) {
+    ArrayState& array = *access.array;
+    array.in_pass_on_devices = on_devices;
+    if (on_devices) {
+      array.devices.resize(pool.size());
+      for (ArrayState::DeviceCopy& copy : array.devices) copy.written = false;
+    } else if (access.use != ArrayUse::read) {
+      array.next_host.clear();
+      base::resize_in_huge_pages(array.next_host, array.host.size());
+      if (access.use == ArrayUse::modify) std::ranges::copy(array.host, array.next_host.begin());
+    }
+  }
+}
+
+void Job::State::commit_arrays(const Pass& work, bool on_devices) {
+  for (const ArrayAccess& access : work.arrays) {
+    if (access.use == ArrayUse::read) continue;
+    ArrayState& array = *access.array;
+    ++array.version;
+    if (!on_devices) {
+      array.take_next_host(array.version);
+      continue;
+    }
+    for (ArrayState::DeviceCopy& copy : array.devices) {
+      if (!copy.written) {
+        copy = {};  // it has no units any more
+        continue;
+      }
+      std::swap(copy.current, copy.next);
+      copy.version = array.version;
+    }
+  }
+}
+
+void Job::State::download_copies(std::span<ArrayState* const> stale, int device) {
+  DeviceContext& context = bind_device(device);
+  faults.throw_if_hit(fault::Stage::lost, device, pass);
+  for (ArrayState* array : stale) {
+    if (static_cast<std::size_t>(device) >= array->devices.size()) continue;
+    const ArrayState::DeviceCopy& copy = array->devices[static_cast<std::size_t>(device)];
+    if (copy.version != array->version) continue;
+    const std::size_t bytes = array->bytes_of(copy.units);
+    staging_of(device, context)
+        .download(array->on_host(array->next_host, copy.units), copy.current.data(), bytes, context.stream());
+    ++array->downloads;
+    array->downloaded_bytes += static_cast<std::int64_t>(bytes);
+  }
+}
+
+std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* const> wanted,
+                                                       Attempt& attempt) {
+  std::vector<ArrayState*> stale;
+  std::ranges::copy_if(wanted, std::back_inserter(stale), &ArrayState::is_stale_on_host);
+  std::int64_t signature = 0;
+  for (const ArrayState* array : stale) signature = signature_of({signature, array->number, array->version});
+  attempt.run([&] {
+    for (ArrayState* array : stale) {
+      array->next_host.clear();
+      base::resize_in_huge_pages(array->next_host, array->host.size());
+    }
+  });
+  if (attempt.ok() && !stale.empty() && device_threads) {
+    std::vector<Verdict::Failure> failures(pool.size());
+    std::vector<int> devices(pool.size());
+    std::iota(devices.begin(), devices.end(), 0);
+    std::erase_if(devices, [&](int device) { return known_device(device).excluded; });
+    try {
+      device_threads->run(
+          devices,
+          [&](int device) {
+            Verdict::Failure& failure = failures[static_cast<std::size_t>(device)];
+            try {
+              failure = {
+                  .rank = 0, .hostname = {}, .device = device, .uuid = {}, .stage = "copy", .reason = {}};
+              failure.uuid = tessera::to_string(known_device(device).uuid);
+              download_copies(stale, device);
+            } catch (...) {
+              failure.reason = reason_of(std::current_exception());
+            }
+          },
+          [&] { report_progress(); });
+    } catch (...) {  // no more threads
+      failures.assign(1, {.rank = 0, .hostname = {}, .device = 0, .uuid = {}, .stage = "bind", .reason = {}});
+      failures.front().reason = reason_of(std::current_exception());
+    }
+    for (Verdict::Failure& failure : failures)
+      if (!failure.reason.empty()) attempt.device_failed(std::move(failure));
+  }
+  attempt.run([&] {
+    for (const ArrayState* array : stale) {
+      std::int64_t units = 0;
+      for (const ArrayState::DeviceCopy& copy : array->devices)
+        if (copy.version == array->version) units += copy.units.size();
+      if (units != array->plan.range_of(comm.rank()).size())
+        throw Error(ErrorCode::job_fault, "the devices have " + std::to_string(units) +
+                                              " units of an array of " +
+                                              std::to_string(array->plan.range_of(comm.rank()).size()));
+    }
+  });
+  const Ballot decided = ballots.vote(attempt.ballot(), signature, inventory, "the download of arrays", [&] {
+    std::string text = "a download";
+    for (const ArrayState* array : stale)
+      text += "\narray " + std::to_string(array->number) + " of version " + std::to_string(array->version);
+    return text;
+  });
+  if (decided.outcome == Outcome::success) {
+    for (ArrayState* array : stale) array->take_next_host(array->version);
+    return std::nullopt;
+  }
+  if (decided.outcome != Outcome::device_failed)
+    attempt.end(decided, "the download of arrays",
+                "the ranks do not download the same arrays: make and download them in the same order");
+  return decided.failure;
+}
+
+void Job::State::bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt) {
+  std::vector<ArrayState*> used;
+  for (const ArrayAccess& access : work.arrays)
+    if (access.array->is_stale_on_host()) used.push_back(access.array);
+  if (used.empty()) return;
+  // A download needs every rank, and one may have failed to prepare.
+  if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
+    end_pass(attempt, ready);
+  bring_home_or_throw(used);
+}
+
+std::vector<ArrayState*> Job::State::arrays_of(const Plan& plan) const {
+  std::vector<ArrayState*> distributed;
+  std::ranges::copy_if(arrays, std::back_inserter(distributed), [&](const ArrayState* array) {
+    return array->plan.fingerprint() == plan.fingerprint();
+  });
+  return distributed;
+}
+
+void Job::State::roll_back_arrays() {
+  for (ArrayState* array : arrays) {
+    array->next_host.clear();
+    array->version = array->host_version;
+    array->forget_devices();
+  }
+}
+
+void Job::State::bring_home_or_throw(std::span<ArrayState* const> wanted) {
+  require_thread();
+  Attempt attempt;
+  const auto lost = bring_home(wanted, attempt);
+  if (!lost) return;
+  const bool goes_on = exclude(attempt);
+  roll_back_arrays();
+  if (!goes_on) fall_back(*lost);
+  throw_rolled_back(*lost);
+}
+
+void Job::State::throw_rolled_back(const Verdict::Failure& lost) {
+  const std::string what = tessera::to_string(lost);
+  verdict = no_verdict(what);
+  throw Error(ErrorCode::rolled_back,
+              what +
+                  ": with it the data that it alone had; arrays are back at the versions of the hosts: go on "
+                  "from there");
+}
+
+void Job::State::move_arrays(std::span<ArrayState* const> moved, const Plan& to) {
+  const mpi::Purpose purpose(comm, "a move of arrays");
+  const Plan other = to;  // it may be that of one of them
+  for (ArrayState* array : moved) {
+    together(comm, [&] {
+      if (other.units() != array->plan.units() || other.ranks() != comm.size())
+        throw Error(ErrorCode::usage, "an array of " + std::to_string(array->plan.units()) +
+                                          " units cannot move to a plan of " + std::to_string(other.units()) +
+                                          " units and " + std::to_string(other.ranks()) + " ranks");
+    });
+    auto counts = counts_between(array->plan, other, comm.rank());
+    for (std::size_t& count : counts) count *= array->unit_bytes;
+    array->host = comm.alltoallv(std::span<const std::byte>(array->host), counts);
+    array->plan = other;
+    array->forget_devices();
+  }
+}
+
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scatter_suite.hpp"
 
+#include "simulated_job.hpp"
+
 #include <fmt/core.h>
 
-#include <cstdlib>
 #include <thread>
 
 namespace tessera::bench {
 namespace {
-
-/// A job on the GPUs, or on eight simulated devices a rank where there is none.
-Job job_on_devices(const mpi::Communicator& comm, const SuiteOptions& options) {
-  Job job(comm, job_options(options));
-  if (!job.on_host()) return job;
-  setenv("TESSERA_SIMULATE", "*:8xH200", 1);
-  JobOptions simulated = job_options(options);
-  simulated.policy = Policy::gpu;
-  Job rehearsal(comm, simulated);
-  unsetenv("TESSERA_SIMULATE");
-  return rehearsal;
-}
 
 /// What a program would do that keeps no threads: spawn one a device, bind it, join it.
 void spawn_bind_join(DevicePool& pool) {
@@ -30,7 +19,7 @@ void spawn_bind_join(DevicePool& pool) {
 }
 
 std::vector<Measurement> run_scatter_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
-  Job job = job_on_devices(comm, options);
+  Job job = job_on_devices(comm, job_options(options));
   const auto devices = static_cast<std::int64_t>(job.inventory().devices().size());
   const Plan plan = job.plan(16 * devices);
   std::vector<char> units(static_cast<std::size_t>(job.local_range(plan).size()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of suites: a line to include one, a line to run it.
 #include "claim_suite.hpp"
+#include "exclude_suite.hpp"
 #include "fit_suite.hpp"
 #include "gram_suite.hpp"
 #include "io_suite.hpp"
@@ -10,6 +11,7 @@
 #include "pool_suite.hpp"
 #include "predict_suite.hpp"
 #include "probe_suite.hpp"
+#include "resident_suite.hpp"
 #include "scale_suite.hpp"
 #include "scatter_suite.hpp"
 #include "vote_suite.hpp"
@@ -24,6 +26,8 @@ std::vector<Suite> all_suites() {
   all.push_back(partition_suite());
   all.push_back(vote_suite());
   all.push_back(scatter_suite());
+  all.push_back(resident_suite());
+  all.push_back(exclude_suite());
   all.push_back(pool_suite());
   all.push_back(workspace_suite());
   all.push_back(module_suite());

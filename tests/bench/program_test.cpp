@@ -81,6 +81,16 @@ TEST(Bench, LinesOfJsonHoldTheFiguresThePeerTheRatioAndWhereTheyAreFrom) {
   EXPECT_EQ(lines_of_suite["scatter"], 3);  // the same
 }
 
+TEST(Bench, MeasuresLoopsOverArraysAndThoseThatLoseADevice) {
+  const ProgramResult result =
+      bench(2, "resident --units 5000 --passes 4 exclude --repeats 2 --json --device auto --threads 1");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto measured = measured_in(result);
+  EXPECT_TRUE(measured.contains("tessera"));
+  EXPECT_TRUE(measured.contains("pass that loses a device"));
+  EXPECT_TRUE(measured.contains("pass after it"));
+}
+
 TEST(Bench, LeavesThePeerOutIfToldTo) {
   const ProgramResult result = bench(1, "vote --repeats 1 --json --no-peer");
   ASSERT_EQ(result.status, 0) << result.err;

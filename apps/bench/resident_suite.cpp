@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "resident_suite.hpp"
+
+#include "resident_work.hpp"
+
+#include <tessera/job/array.hpp>
+#include <tessera/job/together.hpp>
+#include <tessera/memory/arena.hpp>
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <optional>
+
+namespace tessera::bench {
+namespace {
+
+struct ResidentSuite {
+  std::int64_t units = std::int64_t{1} << 20;
+  int passes = 200;
+  int repeats = 5;
+  bool peer = true;
+};
+
+double sum_of_block(std::span<const double> state) {
+  double sum = 0;
+  for (const double value : state) sum += value;
+  return sum;
+}
+
+void advance_on_host(std::span<const double> matrix, std::span<const double> last, std::span<double> next) {
+  for (std::size_t unit = 0; unit < next.size(); ++unit) {
+    double sum = 0.5 * last[unit];
+    for (int column = 0; column < matrix_width; ++column)
+      sum += matrix[unit * matrix_width + static_cast<std::size_t>(column)] / (1 + column);
+    next[unit] = sum;
+  }
+}
+
+/// Half of the passes change the state, half of them sum it up.
+class Solver {
+ public:
+  Solver(Job& job, std::int64_t units)
+      : job_(job), matrix_(job, job.plan(units, sum_block), matrix_width), state_(job, matrix_.plan()) {
+    double next = 0;
+    for (double& value : matrix_.overwrite()) value = std::sin(next++);
+    std::ranges::fill(state_.overwrite(), 1.0);
+  }
+
+  double run(int passes) {
+    double last_sum = 0;
+    for (int pass = 0; pass < passes; pass += 2) {
+      job_.update(
+          arrays(matrix_.read(), state_.read(), state_.write()),
+          [](Tile& tile, std::span<const double> matrix, std::span<const double> last,
+             std::span<double> next) {
+            advance_on_device(matrix.data(), last.data(), next.data(), tile.range().size(), tile.stream());
+          },
+          [](const HostTile&, std::span<const double> matrix, std::span<const double> last,
+             std::span<double> next) { advance_on_host(matrix, last, next); });
+      last_sum = job_.reduce(arrays(state_.read()), 1, sum_on_device,
+                             [](const HostTile&, std::span<double> partial, std::span<const double> state) {
+                               partial[0] += sum_of_block(state);
+                             })
+                     .front();
+    }
+    return last_sum;
+  }
+
+  [[nodiscard]] std::span<const double> matrix() const { return matrix_.host(); }
+  /// As it was at first.
+  [[nodiscard]] std::vector<double> state() const { return std::vector<double>(state_.host().size(), 1.0); }
+
+ private:
+  static void sum_on_device(Tile& tile, ReproducibleSum& sum, std::span<const double> state) {
+    std::vector<double> sums(static_cast<std::size_t>((tile.range().size() - 1) / sum_block + 1));
+    auto* const on_device = tile.arena().take<double>(sums.size());
+    sum_blocks_on_device(state.data(), tile.range().size(), on_device, tile.stream());
+    copy_to_host(sums, on_device, tile.stream());
+    for (const double& value : sums) sum.add({&value, 1});
+  }
+
+  Job& job_;
+  Array<double> matrix_;
+  Array<double> state_;
+};
+
+/// The same loop over the host threads of each rank, and MPI.
+class SolverOnHosts {
+ public:
+  SolverOnHosts(Job& job, std::span<const double> matrix, std::span<const double> state)
+      : job_(job), matrix_(matrix), state_(state.begin(), state.end()), sums_(blocks()) {}
+
+  double run(int passes) {
+    double last_sum = 0;
+    for (int pass = 0; pass < passes; pass += 2) {
+      for_each_block([&](std::size_t, std::span<const double> rows, std::span<double> units) {
+        advance_on_host(rows, units, units);
+      });
+      for_each_block([&](std::size_t block, std::span<const double>, std::span<double> units) {
+        sums_[block] = sum_of_block(units);
+      });
+      last_sum = 0;
+      for (const double sum : sums_) last_sum += sum;
+      MPI_Allreduce(MPI_IN_PLACE, &last_sum, 1, MPI_DOUBLE, MPI_SUM, job_.comm().native());
+    }
+    return last_sum;
+  }
+
+ private:
+  [[nodiscard]] std::size_t blocks() const {
+    return (state_.size() + sum_block - 1) / static_cast<std::size_t>(sum_block);
+  }
+  template <class Work>
+  void for_each_block(Work&& work) {
+    job_.host_team().for_each_block({0, std::ssize(state_)}, sum_block, [&](int, Range units) {
+      const auto begin = static_cast<std::size_t>(units.begin);
+      const auto size = static_cast<std::size_t>(units.size());
+      work(begin / sum_block, matrix_.subspan(begin * matrix_width, size * matrix_width),
+           std::span(state_).subspan(begin, size));
+    });
+  }
+
+  Job& job_;
+  std::span<const double> matrix_;
+  std::vector<double> state_;
+  std::vector<double> sums_;
+};
+
+/// The same loop on the one device of each rank.
+class SolverOnDevices {
+ public:
+  SolverOnDevices(Job& job, std::span<const double> matrix, std::span<const double> state) : job_(job) {
+    job.devices().context_at(0).bind();
+    by_hand_.emplace(matrix, state);
+  }
+
+  double run(int passes) {
+    double last_sum = 0;
+    for (int pass = 0; pass < passes; pass += 2) {
+      by_hand_->advance();
+      last_sum = by_hand_->sum();
+      MPI_Allreduce(MPI_IN_PLACE, &last_sum, 1, MPI_DOUBLE, MPI_SUM, job_.comm().native());
+    }
+    return last_sum;
+  }
+
+ private:
+  Job& job_;
+  std::optional<SolverByHand> by_hand_;
+};
+
+/// Throws unless the two sums are one up to rounding.
+void require_same(double ours, double theirs) {
+  if (std::abs(ours - theirs) > 1e-9 * std::abs(ours))
+    throw Error(ErrorCode::job_fault, fmt::format("the sum is {}, by hand {}", ours, theirs));
+}
+
+std::vector<Measurement> measure_resident(Job& job, const ResidentSuite& suite) {
+  const mpi::Communicator& comm = job.comm();
+  const bool simulated = !job.on_host() && job.inventory().devices()[0].simulated;
+  const std::string name = fmt::format(
+      "{} units, {} passes, {}", suite.units, suite.passes,
+      job.on_host() ? counted(comm.size(), "rank") : counted(job.inventory().devices().size(), "device"));
+  Solver solver(job, suite.units);
+  double ours = 0;
+  std::vector<Measurement> all;
+  all.push_back({"resident", name, "tessera", "s",
+                 seconds_of(comm, suite.repeats, 1, [&] { ours = solver.run(suite.passes); })});
+  if (!suite.peer) return all;
+  if (simulated || (!job.on_host() && job.devices().size() > 1)) {
+    note(comm, "resident", "the loop by hand is for hosts, or for one GPU a rank: left out");
+    return all;
+  }
+  double theirs = 0;
+  const auto measure_peer = [&](auto&& peer) {
+    all.push_back({"resident", name, "by hand", "s",
+                   seconds_of(comm, suite.repeats, 1, [&] { theirs = peer.run(suite.passes); })});
+  };
+  if (job.on_host()) {
+    measure_peer(SolverOnHosts(job, solver.matrix(), solver.state()));
+  } else {
+    std::optional<SolverOnDevices> peer;
+    together(comm, [&] { peer.emplace(job, solver.matrix(), solver.state()); });
+    measure_peer(*peer);
+  }
+  require_same(ours, theirs);
+  all.push_back(ratio_of(all[0], all[1]));
+  return all;
+}
+
+}  // namespace
+
+Suite resident_suite() {
+  auto chosen = std::make_shared<ResidentSuite>();
+  return {"resident", "A solver that iterates over arrays on the devices, beside the same loop by hand",
+          in_a_job("resident", chosen, measure_resident), [chosen](CLI::App& command) {
+            command.add_option("--units", chosen->units, "Units, of nine doubles each")
+                ->check(from_to(1, std::int64_t{1} << 40))
+                ->capture_default_str();
+            command.add_option("--passes", chosen->passes, "Passes of a run")
+                ->check(from_to(1, 1'000'000))
+                ->capture_default_str();
+          }};
+}
+
+}  // namespace tessera::bench

@@ -11,6 +11,7 @@
 #include <tessera/job/balancer.hpp>
 #include <tessera/job/checkpoint.hpp>
 #include <tessera/job/device_collectives.hpp>
+#include <tessera/job/exercise.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/job/together.hpp>

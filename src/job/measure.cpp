@@ -92,9 +92,6 @@ class TimedRun {
   std::optional<Timed> timed_;
 };
 
-/// The failure of each device of this rank, or null.
-using Thrown = std::vector<std::exception_ptr>;
-
 /// Runs `work` for every device without a failure, each on its own thread. The calling thread runs the
 /// progress callback until all are done.
 void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(std::size_t)> work,
@@ -154,27 +151,33 @@ Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDe
   return found[1] != 0 && found[2] != 0 ? Measurable::mixed : Measurable::yes;
 }
 
+Thrown run_timed(const mpi::Communicator& comm, std::size_t devices, FunctionRef<void(std::size_t)> warm_up,
+                 FunctionRef<void(std::size_t)> timed, FunctionRef<void()> progress) {
+  Thrown thrown(devices);
+  WorkerThreads threads(devices);
+  for_each_device(threads, thrown, warm_up, progress);
+  const mpi::Purpose purpose(comm, "the beginning of the timed runs");
+  comm.barrier();
+  for_each_device(threads, thrown, timed, progress);
+  return thrown;
+}
+
 std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                                    const JobOptions& options, const fault::Faults& faults, Attempt& attempt,
                                    FunctionRef<void()> progress) {
-  Thrown thrown(devices.size());
+  Thrown thrown;
   std::vector<double> seconds(devices.size());
   {
-    WorkerThreads threads(devices.size());
     std::deque<TimedRun> runs;
     for (std::size_t i = 0; i < devices.size(); ++i)
       runs.emplace_back(devices[i], static_cast<int>(i), static_cast<int>(devices.size()), options);
-    for_each_device(
-        threads, thrown,
+    thrown = run_timed(
+        comm, devices.size(),
         [&](std::size_t i) {
           faults.throw_if_hit(fault::Stage::score, static_cast<int>(i), 0);
           runs[i].warm_up();
         },
-        progress);
-    const mpi::Purpose purpose(comm, "the beginning of the timed runs");
-    comm.barrier();
-    for_each_device(
-        threads, thrown, [&](std::size_t i) { seconds[i] = runs[i].time(); }, progress);
+        [&](std::size_t i) { seconds[i] = runs[i].time(); }, progress);
   }
   detail::restore_once_cuda_has_started();
   for (std::size_t i = 0; i < devices.size(); ++i)

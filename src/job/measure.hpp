@@ -9,6 +9,7 @@
 #include <tessera/topology/claim.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -24,10 +25,19 @@ enum class Measurable {
 [[nodiscard]] Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                                     const JobOptions& options);
 
+/// The failure of each device of this rank, or null.
+using Thrown = std::vector<std::exception_ptr>;
+
+/// *Collective.* For each of this rank's `devices`, on a thread of its own: `warm_up`; then, after a barrier
+/// at which all ranks start together, `timed`, unless the warm-up failed. Shared devices and buses are so
+/// measured under contention. The calling thread runs the progress callback while devices work.
+[[nodiscard]] Thrown run_timed(const mpi::Communicator& comm, std::size_t devices,
+                               FunctionRef<void(std::size_t)> warm_up, FunctionRef<void(std::size_t)> timed,
+                               FunctionRef<void()> progress);
+
 /// *Collective.* Scores of the claimed devices, undivided among sharers, by a timed run of the application's
-/// work. After the warm-up all runs start together, so that a shared device is measured under contention.
-/// `attempt` receives the failure of this rank's first device that fails. The calling thread runs the
-/// progress callback while devices work.
+/// work (`run_timed`). `attempt` receives the failure of this rank's first device that fails. The calling
+/// thread runs the progress callback while devices work.
 [[nodiscard]] std::vector<std::uint64_t> measure(const mpi::Communicator& comm,
                                                  const std::vector<ClaimedDevice>& devices,
                                                  const JobOptions& options, const fault::Faults& faults,

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/collectives/device_collectives_state.hpp"
 
-#include "device/cuda_calls.hpp"
 #include "job/consensus/attempt.hpp"
+#include "job/threads/device_threads.hpp"
 #include "mpi/communicator_access.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// Copies between host memory and an array of the current device; a simulated device's array is host memory.
 void copy(DeviceContext& context, void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;  // the arrays may be null
-  if (context.info().simulated)
-    std::memcpy(to, from, bytes);
-  else
-    cuda::copy(to, from, bytes, context.stream());
+  copy_async(context, to, from, bytes);
   context.synchronize();
 }
 

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/fault_points.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,10 +13,21 @@
 #include <string>
 #include <utility>
 
+namespace tessera::inline TESSERA_ABI {
+
+std::string active_fault_points() {
+#ifdef TESSERA_HAVE_FAULTS
+  if (const char* text = std::getenv("TESSERA_FAULT")) return text;
+#endif
+  return {};
+}
+
+}  // namespace tessera::inline TESSERA_ABI
+
 namespace tessera::fault {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Stage>, 17> stages = {
+constexpr std::array<std::pair<std::string_view, Stage>, 19> stages = {
     {{"probe", Stage::probe},
      {"claim", Stage::claim},
      {"score", Stage::score},
@@ -25,6 +37,8 @@ constexpr std::array<std::pair<std::string_view, Stage>, 17> stages = {
      {"lost", Stage::lost},
      {"fail", Stage::failing},
      {"nccl", Stage::nccl},
+     {"wrong", Stage::wrong},
+     {"slow", Stage::slow},
      {"vote-late", Stage::vote_late},
      {"stop", Stage::stop},
      {"signal", Stage::signal},
@@ -91,11 +105,8 @@ Faults::Faults(std::vector<Point> points, int rank) : points_(std::move(points))
   std::erase_if(points_, [&](const Point& point) { return point.rank && *point.rank != rank; });
 }
 
-Faults Faults::from_environment([[maybe_unused]] int rank) {
-#ifdef TESSERA_HAVE_FAULTS
-  if (const char* text = std::getenv("TESSERA_FAULT")) return {parse(text), rank};
-#endif
-  return {};
+Faults Faults::from_environment(int rank) {
+  return {parse(active_fault_points()), rank};
 }
 
 bool Faults::hit(Stage stage, std::optional<int> device, int pass) const noexcept {

@@ -26,6 +26,8 @@ enum class Stage {
   lost,       ///< the device does not give back the data of its arrays
   failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
   nccl,       ///< the rank cannot open NCCL
+  wrong,      ///< a device computes a wrong result in an exercise
+  slow,       ///< a device takes four times as long in an exercise
   vote_late,  ///< "vote-late": the rank is late for the vote; `device` is ignored
   stop,       ///< the rank is stopped by SIGSTOP at the start of the pass
   signal,     ///< the rank sends itself SIGUSR1 at the start of the pass

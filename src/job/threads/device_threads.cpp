@@ -2,10 +2,12 @@
 #include "job/threads/device_threads.hpp"
 
 #include "device/affinity.hpp"
+#include "device/cuda_calls.hpp"
 
 #include <tessera/error.hpp>
 
 #include <algorithm>
+#include <cstring>
 
 namespace tessera::inline TESSERA_ABI {
 
@@ -19,6 +21,13 @@ std::size_t pool_index_of_claimed(const DevicePool& pool, int device) {
   const auto entries = pool.entries();
   const auto at = std::ranges::find(entries, device, &DevicePool::Entry::claim_index);
   return static_cast<std::size_t>(at - entries.begin());
+}
+
+void copy_async(const DeviceContext& context, void* to, const void* from, std::size_t bytes) {
+  if (context.info().simulated)
+    std::memcpy(to, from, bytes);
+  else
+    cuda::copy(to, from, bytes, context.stream());
 }
 
 void drain(const DeviceContext& context) noexcept {

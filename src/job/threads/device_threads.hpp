@@ -17,6 +17,10 @@ void bind_this_thread_near(const DeviceInfo& device);
   return pool.context_at(pool_index_of_claimed(pool, device));
 }
 
+/// Copies between host memory and memory of the current device, or within either, on the context's stream;
+/// memory of a simulated device is host memory. Throws `Error(job_fault)`.
+void copy_async(const DeviceContext& context, void* to, const void* from, std::size_t bytes);
+
 /// Waits for the stream of a device whose function failed, so that submitted work does not write later.
 void drain(const DeviceContext& context) noexcept;
 

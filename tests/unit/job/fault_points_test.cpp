@@ -18,8 +18,8 @@ TEST(FaultGrammar, ReadsEveryStage) {
   const auto points = parse(
       "probe@rank0,claim@rank1,bind@rank2,allocate@rank3,throw@rank4,fail@rank5,nccl@rank6,vote-late@rank7,"
       "stop@rank8,signal@rank9,kill@rank10,checkpoint-write@rank11,checkpoint-swap@rank12,"
-      "checkpoint-full@rank13,checkpoint-step@rank14");
-  ASSERT_EQ(points.size(), 15u);
+      "checkpoint-full@rank13,checkpoint-step@rank14,score@rank15,wrong@rank16,slow@rank17");
+  ASSERT_EQ(points.size(), 18u);
   const Stage stages[] = {Stage::probe,
                           Stage::claim,
                           Stage::bind,
@@ -34,8 +34,11 @@ TEST(FaultGrammar, ReadsEveryStage) {
                           Stage::checkpoint_write,
                           Stage::checkpoint_swap,
                           Stage::checkpoint_full,
-                          Stage::checkpoint_step};
-  for (int i = 0; i < 15; ++i)
+                          Stage::checkpoint_step,
+                          Stage::score,
+                          Stage::wrong,
+                          Stage::slow};
+  for (int i = 0; i < 18; ++i)
     EXPECT_EQ(points[static_cast<std::size_t>(i)], point(stages[i], i, std::nullopt, std::nullopt));
 }
 

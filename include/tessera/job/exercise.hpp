@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/job.hpp>
+#include <tessera/job/verdict.hpp>
+#include <tessera/version.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// A rate of one device, beside that of its peers.
+struct ExerciseRate {
+  /// A device below this part of the median of its peers is slow.
+  static constexpr double slow_fraction = 0.75;
+
+  double value = 0;   ///< per second, the best of a few runs; 0: not measured
+  double median = 0;  ///< over the job's devices of the same name and number of sharers
+
+  [[nodiscard]] bool is_slow() const noexcept { return value > 0 && value < slow_fraction * median; }
+};
+
+/// What one device did in an exercise. Rates of simulated devices are not measured: their memory has that of
+/// the specification, the others are 0.
+struct DeviceExercise {
+  std::string failure;       ///< the stage and the reason: "kernel: …"; empty if all results were right
+  double open_seconds = 0;   ///< until its context was there; 0 if it was open before, or is simulated
+  ExerciseRate to_device;    ///< bytes from pinned host memory
+  ExerciseRate from_device;  ///< bytes to pinned host memory
+  ExerciseRate memory;       ///< bytes read and written in device memory
+  ExerciseRate arithmetic;   ///< FP64 operations
+};
+
+/// A sum over all devices or all ranks.
+struct ExercisedSum {
+  std::string path;       ///< "NCCL", "the hosts" or "MPI"; empty: there was no sum
+  std::string reason;     ///< why there was no sum, or not by NCCL; empty otherwise
+  std::string failure;    ///< why it failed; empty if the result was right everywhere
+  std::size_t bytes = 0;  ///< of each summand
+  double seconds = 0;     ///< on the slowest rank, the best of a few runs
+};
+
+/// The outcome of `exercise`, the same on every rank.
+struct Exercise {
+  std::vector<DeviceExercise> devices;  ///< in the order of `Inventory::devices`
+  /// Of devices that were left out when the job was made (`OnDeviceFailure::exclude`), and are not among its
+  /// devices.
+  std::vector<Verdict::Failure> left_out;
+  ExercisedSum device_sum;
+  ExercisedSum rank_sum;
+};
+
+/// *Collective.* Exercises every device of the job, those of all ranks at once: opens it, allocates memory,
+/// copies into it, within it and out of it, computes on it by a kernel that is compiled at run time, and
+/// compares the result with the host's, bit by bit. Then sums arrays over all devices
+/// (`DeviceCollectives::sum`), and over all ranks by MPI.
+///
+///     const Exercise found = exercise(job);
+///     for (std::size_t i = 0; i < found.devices.size(); ++i)
+///       if (!found.devices[i].failure.empty()) report(job.inventory().devices()[i],
+///       found.devices[i].failure);
+///
+/// A device that fails is a result, not an exception, and the others are exercised all the same; there is no
+/// sum over devices then. A device that was left out of the job before has failed. The job can be used
+/// afterwards, but a device that has failed will fail in a pass too. Simulated devices compute on the host. A
+/// job on the CPU has the sum over ranks alone. Throws `Error(job_fault)` on every rank if the job has fallen
+/// back to the CPU, with the reason, and `Error(usage)` like a pass. Blocks. Cost: 128 MiB of pinned host
+/// memory and twice that of device memory for each device (an eighth of its memory budget, if that is less),
+/// about a second beside opening the devices and NCCL.
+[[nodiscard]] TESSERA_EXPORT Exercise exercise(Job& job);
+
+}  // namespace tessera::inline TESSERA_ABI

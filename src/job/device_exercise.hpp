@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "job/fault/fault.hpp"
+
+#include <tessera/function.hpp>
+#include <tessera/job/exercise.hpp>
+#include <tessera/memory/lease.hpp>
+#include <tessera/memory/pinned.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <vector>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// The kernel of an exercise: a chaotic map, iterated on numbers of which no two are alike, so that one wrong
+/// bit on the way spoils the result.
+[[nodiscard]] ModuleSource exercise_source();
+/// What it makes of each of the numbers.
+[[nodiscard]] std::vector<double> exercise_results();
+
+/// The exercise of one device. Memory is allocated by `open` and freed with this object.
+class ExercisedDevice {
+ public:
+  /// `device` is its index among the rank's claimed devices. The arguments must outlive this object.
+  ExercisedDevice(Job& job, const fault::Faults& faults, const std::vector<double>& results, int device);
+
+  /// On a thread of the device's own: opens it, and runs the work once. Throws whatever fails.
+  void open();
+  /// On the same thread: runs the work, and measures its rates.
+  void measure();
+  /// The failure of one of these functions, with its stage.
+  void failed(const std::exception_ptr& thrown);
+
+  /// The array of the sum over devices, and its elements.
+  [[nodiscard]] std::int64_t* summand() const noexcept { return static_cast<std::int64_t*>(to_.data()); }
+  [[nodiscard]] std::size_t count() const noexcept { return host_.size_bytes() / sizeof(double); }
+  /// Sets element i of the array to (i + 1) `factor`.
+  void write_summand(std::uint64_t factor);
+  /// Compares the first `count` elements with that.
+  void check_sum(std::uint64_t factor, std::size_t count);
+
+  [[nodiscard]] const DeviceExercise& found() const noexcept { return found_; }
+
+ private:
+  /// Copies to the device, within it and back, and the kernel in between.
+  void run(DeviceExercise& found);
+  /// Waits for what `submit` submits, and keeps the rate if it is the best.
+  void time(ExerciseRate& rate, double amount, FunctionRef<void()> submit);
+  void compute();
+  /// Throws unless each of the first `count` elements i on the host is `right(i)`.
+  template <class T, class Right>
+  void check(std::size_t count, const Right& right);
+  template <class T>
+  [[nodiscard]] std::span<T> on_host() const noexcept {
+    return {static_cast<T*>(host_.data()), host_.size_bytes() / sizeof(T)};
+  }
+
+  Job& job_;
+  const fault::Faults& faults_;
+  const std::vector<double>& results_;
+  int device_;
+  const char* stage_ = "open";
+  DeviceExercise found_;
+  DeviceContext* context_ = nullptr;
+  KernelView kernel_;
+  PinnedMemory host_;
+  MemoryLease from_;  ///< on the device
+  MemoryLease to_;    ///< on the device
+};
+
+}  // namespace tessera::inline TESSERA_ABI

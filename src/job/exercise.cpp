@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tessera/job/exercise.hpp>
+
+#include "base/pack.hpp"
+#include "job/device_exercise.hpp"
+#include "job/measure.hpp"
+#include "job/state.hpp"
+#include "mpi/reason.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/device_collectives.hpp>
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <deque>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace tessera::inline TESSERA_ABI {
+namespace {
+
+using Devices = std::deque<ExercisedDevice>;
+
+constexpr int timed_sums = 3;
+constexpr std::size_t rank_sum_count = std::size_t{1} << 19;
+
+/// The rates of a device that are compared with those of its peers.
+constexpr std::array rates = {&DeviceExercise::to_device, &DeviceExercise::from_device,
+                              &DeviceExercise::memory, &DeviceExercise::arithmetic};
+
+/// Seconds of `work` on the slowest rank, all of which start together.
+double seconds_on_slowest(const mpi::Communicator& comm, FunctionRef<void()> work) {
+  comm.barrier();
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return comm.allreduce(seconds_since(start), mpi::Reduction::max);
+}
+
+/// Runs `work` for each device of this rank, on a thread that is none of MPI's: the context that is current
+/// on the calling thread stays.
+void for_each_sound(Job& job, Devices& devices, FunctionRef<void(ExercisedDevice&)> work) {
+  job.run_alive([&] {
+    for (ExercisedDevice& device : devices) {
+      if (!device.found().failure.empty()) continue;
+      try {
+        work(device);
+      } catch (const std::exception&) {
+        device.failed(std::current_exception());
+      }
+    }
+  });
+}
+
+bool all_sound(const mpi::Communicator& comm, const Devices& devices) {
+  const bool sound = std::ranges::all_of(
+      devices, [](const ExercisedDevice& device) { return device.found().failure.empty(); });
+  return comm.allreduce(std::int32_t{sound ? 1 : 0}, mpi::Reduction::min) == 1;
+}
+
+void work_on_devices(Job& job, Devices& devices) {
+  const bool any_real = !std::ranges::all_of(job.inventory().devices(), &InventoryDevice::simulated);
+  if (any_real) (void)job.compile(exercise_source());  // a failure is told where the kernel is loaded
+  const Thrown thrown = run_timed(
+      job.comm(), devices.size(), [&](std::size_t i) { devices[i].open(); },
+      [&](std::size_t i) { devices[i].measure(); }, [&] { job.comm().alive(); });
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    if (thrown[i]) devices[i].failed(thrown[i]);
+}
+
+/// Sums (i + 1) d over the devices, of numbers d from 1; then that sum over the devices, and so on.
+ExercisedSum sum_over_devices(Job& job, Devices& devices) {
+  ExercisedSum sum;
+  const auto all = job.inventory().devices();
+  if (all.empty())
+    sum.reason = "the job has no device";
+  else if (!all_sound(job.comm(), devices))
+    sum.reason = "a device has failed";
+  if (!sum.reason.empty()) return sum;
+
+  // Devices with less memory have shorter arrays.
+  std::size_t count = std::numeric_limits<std::size_t>::max();
+  for (const ExercisedDevice& device : devices) count = std::min(count, device.count());
+  count = job.comm().allreduce(static_cast<std::uint64_t>(count), mpi::Reduction::min);
+  const auto before_mine = static_cast<std::uint64_t>(
+      std::ranges::count_if(all, [&](const auto& device) { return device.rank < job.comm().rank(); }));
+  std::uint64_t number = before_mine;
+  for_each_sound(job, devices, [&](ExercisedDevice& device) { device.write_summand(++number); });
+  if (!all_sound(job.comm(), devices)) {
+    sum.reason = "a device has failed";
+    return sum;
+  }
+  std::vector<std::int64_t*> arrays;
+  for (const ExercisedDevice& device : devices) arrays.push_back(device.summand());
+  try {
+    sum.path = to_string(job.collectives().open());
+    sum.reason = job.collectives().reason();
+    sum.bytes = count * sizeof(std::int64_t);
+    sum.seconds = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < timed_sums; ++i)
+      sum.seconds = std::min(sum.seconds, seconds_on_slowest(job.comm(), [&] {
+                               job.collectives().sum(std::span<std::int64_t* const>(arrays), count);
+                             }));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::job_fault) throw;
+    sum.failure = error.what();
+    return sum;
+  }
+  const std::uint64_t n = all.size();
+  std::uint64_t factor = n * (n + 1) / 2;
+  for (int i = 1; i < timed_sums; ++i) factor *= n;
+  for_each_sound(job, devices, [&](ExercisedDevice& device) { device.check_sum(factor, count); });
+  return sum;
+}
+
+/// Sums i + r over the ranks r, which is exact.
+ExercisedSum sum_over_ranks(const mpi::Communicator& comm) {
+  std::vector<double> summand(rank_sum_count);
+  std::vector<double> values;
+  ExercisedSum sum;
+  sum.path = "MPI";
+  sum.bytes = rank_sum_count * sizeof(double);
+  sum.seconds = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < summand.size(); ++i) summand[i] = static_cast<double>(i) + comm.rank();
+  for (int i = 0; i < timed_sums; ++i) {
+    values = summand;
+    sum.seconds = std::min(sum.seconds, seconds_on_slowest(comm, [&] {
+                             comm.allreduce(std::span<double>(values), mpi::Reduction::sum);
+                           }));
+  }
+  const double n = comm.size();
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] != n * static_cast<double>(i) + n * (n - 1) / 2) ++wrong;
+  const auto wrongs = comm.allgather(static_cast<std::uint64_t>(wrong));
+  const auto first = std::ranges::find_if(wrongs, [](std::uint64_t count) { return count > 0; });
+  if (first != wrongs.end())
+    sum.failure = std::to_string(*first) + " of " + std::to_string(rank_sum_count) +
+                  " results are wrong on rank " + std::to_string(first - wrongs.begin());
+  return sum;
+}
+
+/// The devices that were left out of the job and are not in its inventory.
+std::vector<Verdict::Failure> left_out_of(const Job& job) {
+  std::vector<Verdict::Failure> failures = job.last_verdict().excluded;
+  std::erase_if(failures, [&](const Verdict::Failure& failure) {
+    return std::ranges::any_of(job.inventory().devices(), [&](const InventoryDevice& device) {
+      return to_string(device.uuid) == failure.uuid;
+    });
+  });
+  return failures;
+}
+
+/// What all ranks have found, in the order of the inventory.
+std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Devices& devices) {
+  constexpr std::size_t numbers = rates.size() + 1;
+  std::vector<double> mine;
+  std::string failures;
+  for (const ExercisedDevice& device : devices) {
+    mine.push_back(device.found().open_seconds);
+    for (const auto rate : rates) mine.push_back((device.found().*rate).value);
+    base::pack(failures, device.found().failure, base::tight);
+  }
+  const auto all = comm.allgatherv(std::span<const double>(mine));
+  std::vector<DeviceExercise> found(all.size() / numbers);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i].open_seconds = all[i * numbers];
+    for (std::size_t k = 0; k < rates.size(); ++k) (found[i].*rates[k]).value = all[i * numbers + 1 + k];
+  }
+  std::size_t i = 0;
+  for (const std::string& of_rank : comm.allgather_text(failures)) {
+    std::string_view rest = of_rank;
+    while (const auto failure = base::unpack(rest, base::tight)) found[i++].failure = *failure;
+  }
+  return found;
+}
+
+/// Sets the medians over the devices of each name and number of sharers. Of two rates it is the higher.
+void compare_with_peers(const Inventory& inventory, std::vector<DeviceExercise>& found) {
+  std::map<std::pair<std::string, int>, std::vector<DeviceExercise*>> kinds;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const InventoryDevice& device = inventory.devices()[i];
+    kinds[{device.name, device.sharers}].push_back(&found[i]);
+  }
+  for (auto& [kind, peers] : kinds) {
+    for (const auto rate : rates) {
+      std::vector<double> values;
+      for (const DeviceExercise* peer : peers)
+        if (const double value = (peer->*rate).value; value > 0) values.push_back(value);
+      if (values.empty()) continue;
+      const auto middle = values.begin() + std::ssize(values) / 2;
+      std::ranges::nth_element(values, middle);
+      for (DeviceExercise* peer : peers) (peer->*rate).median = *middle;
+    }
+  }
+}
+
+}  // namespace
+
+Exercise exercise(Job& job) {
+  const bool had_devices =
+      !job.inventory().devices().empty() || job.last_verdict().ran == Verdict::Ran::fallback;
+  if (job.on_host() && had_devices) throw Error(ErrorCode::job_fault, to_string(job.last_verdict()));
+  const mpi::Purpose purpose(job.comm(), "the exercise of the devices");
+  const auto faults = fault::Faults::from_environment(job.comm().rank());
+  const std::vector<double> results = exercise_results();
+  Devices devices;
+  for (int i = 0; i < static_cast<int>(job.devices().size()); ++i)
+    devices.emplace_back(job, faults, results, i);
+
+  Exercise found;
+  found.left_out = left_out_of(job);
+  work_on_devices(job, devices);
+  found.device_sum = sum_over_devices(job, devices);
+  found.rank_sum = sum_over_ranks(job.comm());
+  found.devices = gathered(job.comm(), devices);
+  compare_with_peers(job.inventory(), found.devices);
+  devices.clear();
+  job.buffers().empty_cache_all();
+  return found;
+}
+
+}  // namespace tessera::inline TESSERA_ABI

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "exercise_report.hpp"
 #include "report.hpp"
 
 namespace tessera::info {
@@ -55,9 +56,31 @@ Json rank_list(const Survey& survey) {
   return list;
 }
 
-Json device_list(const Inventory& inventory) {
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json condition_object(const DeviceCondition& condition) {
+  return {{"corrected_errors", or_null(condition.corrected_errors)},
+          {"uncorrected_errors", or_null(condition.uncorrected_errors)},
+          {"remapped_rows", or_null(condition.remapped_rows)},
+          {"remapping_needs_reset", or_null(condition.remapping_needs_reset)},
+          {"active_links", or_null(condition.active_links)}};
+}
+
+Json software_list(const std::vector<Software>& software) {
   Json list = Json::array();
-  for (const auto& device : inventory.devices()) {
+  for (const Software& one : software)
+    list.push_back({{"what", one.what}, {"version", one.version}, {"ranks", one.ranks}});
+  return list;
+}
+
+Json device_list(const Survey& survey) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < survey.details.size(); ++i) {
+    const InventoryDevice& device = survey.inventory.devices()[i];
+    const DeviceDetails& details = survey.details[i];
     list.push_back({{"rank", device.rank},
                     {"device", device.index},
                     {"uuid", to_string(device.uuid)},
@@ -66,10 +89,14 @@ Json device_list(const Inventory& inventory) {
                     {"compute_capability", {device.capability.major, device.capability.minor}},
                     {"multiprocessors", device.multiprocessors},
                     {"total_memory_bytes", device.total_memory_bytes},
+                    {"free_memory_bytes", details.free_memory_bytes},
                     {"memory_budget_bytes", device.memory_budget_bytes},
                     {"numa_node", device.numa_node >= 0 ? Json(device.numa_node) : Json()},
                     {"sharers", device.sharers},
                     {"simulated", device.simulated},
+                    {"mig", details.mig},
+                    {"ecc", details.ecc},
+                    {"condition", condition_object(details.condition)},
                     {"score", device.score}});
   }
   return list;
@@ -102,8 +129,11 @@ std::string json_report(const Survey& survey) {
                  {"score_scale", score_scale},
                  {"nodes", node_list(survey.inventory)},
                  {"ranks", rank_list(survey)},
-                 {"devices", device_list(survey.inventory)}};
+                 {"devices", device_list(survey)},
+                 {"software", software_list(survey.software)},
+                 {"fault_points", survey.fault_points.empty() ? Json() : Json(survey.fault_points)}};
   if (survey.plan) report["plan"] = plan_object(*survey.plan);
+  if (survey.exercise) report["exercise"] = exercise_json(*survey.exercise);
   // A host name or driver message need not be UTF-8.
   return report.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }

@@ -19,6 +19,7 @@
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
 #include "common/usage_complaint.hpp"
+#include "exercise_report.hpp"
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 #include "plan_output.hpp"
@@ -42,6 +43,7 @@ struct Options {
   apps::DeviceArgument device;
   apps::SharingArguments sharing;
   apps::CollectiveTimeout collective_timeout;
+  bool exercise = false;
   bool json = false;
   bool clear = false;
 };
@@ -68,9 +70,15 @@ void add_block(CLI::App& app, std::int64_t& block) {
 /// The options of a job's report.
 void declare_report(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
+  app.add_flag("--per-rank", options.question.per_rank,
+               "List every rank and device of a job of more than 32 ranks too, which is summed up by node");
   app.add_option("--units", options.question.units, "Plan this many units over the devices too")
       ->check(at_least(least_units));
   add_block(app, options.question.block);
+  app.add_flag(
+      "--exercise", options.exercise,
+      "Use every device and compare its results and rates: names what is slow or broken; 6 if any is "
+      "broken");
   options.device.add_to(app, "--policy");
   options.sharing.add_to(app);
   options.collective_timeout.add_to(app);
@@ -105,6 +113,7 @@ Question question_of(const Options& options) {
   question.policy = options.device.policy();
   question.score_model = options.sharing.score_model();
   question.allow_sharing = options.sharing.allowed;
+  question.collective_timeout = options.collective_timeout.value();
   return question;
 }
 
@@ -124,6 +133,24 @@ void run_cache(const Options& options) {
     print(options.clear ? cleared_text(store) : cache_table(store));
 }
 
+/// *Collective.* The report is printed before the exercise, in which the job may end, unless it is one JSON
+/// object. Throws `Error(job_fault)` if something is broken.
+void run_report(const mpi::Session& session, const Options& options) {
+  const Question question = question_of(options);
+  Survey survey = info::survey(session.world(), question);
+  const bool is_root = session.is_root();
+  if (is_root && !options.json) print(table_report(survey));
+  if (options.exercise) survey.exercise = exercise_devices(session.world(), question);
+  if (is_root && options.json) print(json_report(survey));
+  if (!survey.exercise) return;
+  if (is_root && !options.json) print('\n' + exercise_table(*survey.exercise, lists_every_rank(survey)));
+  const auto failures = failures_of(*survey.exercise);
+  if (failures.empty()) return;
+  throw Error(ErrorCode::job_fault, failures.size() == 1 ? failures.front()
+                                                         : fmt::format("{} failures, the first: {}",
+                                                                       failures.size(), failures.front()));
+}
+
 /// The subcommands need no MPI, and must work where MPI does not start.
 bool asks_for_command(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc, [](const char* text) {
@@ -136,7 +163,9 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
       "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut.", name};
   app.formatter(apps::help_layout());
   app.set_version_flag("--version", std::string("tessera-info ") + tessera::version());
-  app.footer(apps::footer("0 answer; 2 usage; 3 input; 5 device required but absent; 6 job fault"));
+  app.footer(
+      apps::footer("0 answer; 2 usage; 3 input; 5 device required but absent; 6 job fault, or --exercise "
+                   "found a failure"));
   app.require_subcommand(0, 1);
   Options options;
   declare_report(app, options);
@@ -154,8 +183,7 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
     run_cache(options);
   } else {
     session->set_timeout(options.collective_timeout.value());
-    const Survey survey = info::survey(session->world(), question_of(options));
-    if (is_root) print(options.json ? json_report(survey) : table_report(survey));
+    run_report(*session, options);
   }
   return EXIT_SUCCESS;
 }

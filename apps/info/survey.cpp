@@ -3,9 +3,11 @@
 
 #include <fmt/core.h>
 #include <tessera/error.hpp>
+#include <tessera/job/fault_points.hpp>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace tessera::info {
 namespace {
@@ -90,6 +92,27 @@ std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, con
   return around;
 }
 
+/// The driver as this rank sees it, unless there is no question of one.
+DriverState driver_of(const Claim& claimed, Policy policy) {
+  std::vector<DeviceInfo> devices;
+  for (const ClaimedDevice& device : claimed.devices) devices.push_back(device.info);
+  if (policy != Policy::cpu && std::ranges::none_of(devices, &DeviceInfo::simulated))
+    return driver_state(devices);
+  DriverState none;
+  none.devices.resize(devices.size());
+  return none;
+}
+
+std::vector<DeviceDetails> gather_details(const mpi::Communicator& comm, const Claim& claimed,
+                                          const DriverState& driver) {
+  std::vector<DeviceDetails> mine;
+  for (std::size_t i = 0; i < claimed.devices.size(); ++i) {
+    const DeviceInfo& info = claimed.devices[i].info;
+    mine.push_back({info.free_memory_bytes, info.mig(), info.ecc, driver.devices[i]});
+  }
+  return comm.allgatherv(std::span<const DeviceDetails>(mine));
+}
+
 /// As a job would plan.
 Plan plan_of(const Survey& survey, std::int64_t units, std::int64_t block) {
   if (!survey.inventory.devices().empty()) return survey.inventory.plan(units, block);
@@ -111,11 +134,32 @@ Survey survey(const mpi::Communicator& comm, const Question& question) {
   found.inventory = gather_inventory(comm, here, mine, scores);
   found.around =
       gather_surroundings(comm, here, found.inventory.ranks()[static_cast<std::size_t>(comm.rank())], mine);
+  const DriverState driver = driver_of(mine, question.policy);
+  found.details = gather_details(comm, mine, driver);
+  found.software = gather_software(comm, driver, !driver.version.empty() && !mine.devices.empty());
+  found.fault_points = active_fault_points();
   if (question.policy == Policy::gpu && found.inventory.devices().empty())
     throw Error(ErrorCode::device_absent,
                 "a GPU is required, but there is none: " + found.inventory.ranks().front().absence);
   if (question.units) found.plan = plan_of(found, *question.units, question.block);
   return found;
+}
+
+ExercisedJob exercise_devices(const mpi::Communicator& comm, const Question& question) {
+  JobOptions options;
+  options.policy = question.policy;
+  options.on_device_failure = OnDeviceFailure::exclude;  // the others are exercised all the same
+  options.score_model = question.score_model;
+  options.allow_sharing = question.allow_sharing;
+  options.collective_timeout = question.collective_timeout;
+  Job job(comm, options);
+  Exercise found = exercise(job);
+  return {job.inventory(), std::move(found)};
+}
+
+bool lists_every_rank(const Survey& survey) {
+  constexpr std::size_t most_ranks_in_full = 32;
+  return survey.question.per_rank || survey.inventory.ranks().size() <= most_ranks_in_full;
 }
 
 }  // namespace tessera::info

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <tessera/job/job.hpp>
+#include <tessera/topology/driver_state.hpp>
 #include <tessera/topology/host_limits.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "exercise_report.hpp"
+#include "software.hpp"
 
 namespace tessera::info {
 
@@ -16,6 +21,8 @@ struct Question {
   Policy policy = Policy::automatic;
   ScoreModel score_model = ScoreModel::throughput;
   bool allow_sharing = false;
+  bool per_rank = false;  ///< list every rank, however many there are
+  std::chrono::milliseconds collective_timeout{};
   std::optional<std::int64_t> units;  ///< plan these too
   std::int64_t block = 1;
 };
@@ -29,17 +36,40 @@ struct Surroundings {
   std::optional<MemoryLimit> memory;  ///< the limit of which least is left; none: not known
 };
 
+/// What the inventory does not tell of a device.
+struct DeviceDetails {
+  std::int64_t free_memory_bytes = 0;
+  bool mig = false;
+  bool ecc = false;
+  DeviceCondition condition;
+
+  /// Whether somebody should look after the device.
+  [[nodiscard]] bool needs_attention() const {
+    return condition.uncorrected_errors.value_or(0) > 0 || condition.remapping_needs_reset.value_or(false);
+  }
+};
+
 /// The hardware of the whole job, the same on every rank.
 struct Survey {
   Question question;
   Inventory inventory;
-  std::vector<Surroundings> around;  ///< by rank
+  std::vector<Surroundings> around;    ///< by rank
+  std::vector<DeviceDetails> details;  ///< by device of the inventory
+  std::vector<Software> software;
+  std::string fault_points;  ///< that this build obeys
   std::optional<Plan> plan;
+  std::optional<ExercisedJob> exercise;
 };
 
 /// Probe, claim, inventory and plan, without a job and without one CUDA call. *Collective.* Throws the
 /// same `Error` on every rank: `usage` for an unreadable environment, `device_absent` if the policy is
 /// `gpu` and there is none.
 [[nodiscard]] Survey survey(const mpi::Communicator& comm, const Question& question);
+
+/// *Collective.* The exercise of a job with the devices of a survey. Throws as `Job` and `exercise`.
+[[nodiscard]] ExercisedJob exercise_devices(const mpi::Communicator& comm, const Question& question);
+
+/// Whether tables for a person have a row for every rank.
+[[nodiscard]] bool lists_every_rank(const Survey& survey);
 
 }  // namespace tessera::info

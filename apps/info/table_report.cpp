@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "node_table.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
 #include "text_table.hpp"
@@ -40,16 +41,25 @@ std::string rank_table(const Survey& survey) {
 /// What a job would do on each rank's host, and why.
 std::string host_table(const Survey& survey) {
   TextTable table({"rank", "threads", "from", "free GiB", "of GiB", "memory from"});
-  std::set<std::string> ignored;
   for (const auto& rank : survey.inventory.ranks()) {
     const auto& around = survey.around[static_cast<std::size_t>(rank.rank)];
     const auto& memory = around.memory;
     table.add({std::to_string(rank.rank), std::to_string(around.threads.count), around.threads.from,
                memory ? gib(memory->free_bytes) : "-", memory ? gib(memory->limit_bytes) : "-",
                memory ? memory->source : "-"});
-    if (!around.threads.ignored.empty()) ignored.insert("  " + around.threads.ignored + "\n");
   }
-  return table.text() + fmt::format("{}", fmt::join(ignored, ""));
+  return table.text();
+}
+
+/// What of the ranks' surroundings a person should know, each sentence once.
+std::string remarks(const Survey& survey) {
+  std::set<std::string> lines;
+  for (const Surroundings& rank : survey.around) {
+    if (!rank.threads.ignored.empty()) lines.insert("  " + rank.threads.ignored + "\n");
+    if (!rank.unguarded.empty())
+      lines.insert("  other jobs are not kept off these devices: " + rank.unguarded + "\n");
+  }
+  return lines.empty() ? "" : fmt::format("\nRemarks\n{}", fmt::join(lines, ""));
 }
 
 std::string device_table(const Inventory& inventory) {
@@ -67,25 +77,82 @@ std::string device_table(const Inventory& inventory) {
   return table.text();
 }
 
+/// "8 devices", and in plain sight whether they are real.
+std::string counted_devices(const Inventory& inventory) {
+  // A shared device is listed once for each rank that drives it.
+  std::set<Uuid> uuids;
+  std::set<Uuid> simulated;
+  for (const auto& device : inventory.devices()) {
+    uuids.insert(device.uuid);
+    if (device.simulated) simulated.insert(device.uuid);
+  }
+  if (simulated.empty()) return counted(uuids.size(), "device");
+  if (simulated.size() == uuids.size()) return counted(uuids.size(), "SIMULATED device");
+  return fmt::format("{}, {} of them SIMULATED", counted(uuids.size(), "device"), simulated.size());
+}
+
+std::string headline(const Survey& survey) {
+  const Inventory& inventory = survey.inventory;
+  return fmt::format("tessera {}: {} on {}, {}; policy {}, scores by {}{}\n", version(),
+                     counted(inventory.ranks().size(), "rank"), counted(inventory.nodes(), "node"),
+                     counted_devices(inventory), to_string(survey.question.policy),
+                     to_string(survey.question.score_model),
+                     survey.fault_points.empty() ? "" : "; INJECTED FAULTS: " + survey.fault_points);
+}
+
+std::string software_table(const Survey& survey) {
+  TextTable table({"what", "version", "ranks"});
+  const std::size_t ranks = survey.inventory.ranks().size();
+  for (const Software& one : survey.software)
+    table.add({one.what, one.version, one.ranks.size() == ranks ? "all" : as_ranges(one.ranks)});
+  return table.text();
+}
+
+template <class T>
+std::string number_or_dash(const std::optional<T>& number) {
+  return number ? std::to_string(*number) : "-";
+}
+
+/// Of every device, or of those that somebody should look after; empty if there are none.
+std::string condition_table(const Survey& survey, bool every_device) {
+  TextTable table({"rank", "device", "free GiB", "MIG", "ECC", "corrected", "uncorrected", "remapped rows",
+                   "NVLinks", "attention"});
+  bool any = false;
+  for (std::size_t i = 0; i < survey.details.size(); ++i) {
+    const DeviceDetails& details = survey.details[i];
+    if (!every_device && !details.needs_attention()) continue;
+    any = true;
+    const InventoryDevice& device = survey.inventory.devices()[i];
+    const DeviceCondition& condition = details.condition;
+    table.add({std::to_string(device.rank), std::to_string(device.index), gib(details.free_memory_bytes),
+               details.mig ? "yes" : "no", details.ecc ? "on" : "off",
+               number_or_dash(condition.corrected_errors), number_or_dash(condition.uncorrected_errors),
+               number_or_dash(condition.remapped_rows), number_or_dash(condition.active_links),
+               details.needs_attention() ? "needs a reset, or a repair" : ""});
+  }
+  return any ? table.text() : "";
+}
+
+/// Every rank and every device of its own, or those that are alike together.
+std::string hardware_tables(const Survey& survey) {
+  const bool no_device = survey.inventory.devices().empty();
+  const bool in_full = lists_every_rank(survey);
+  std::string out;
+  if (in_full) {
+    out = "\nRanks\n" + rank_table(survey) + "\nHosts\n" + host_table(survey) + "\nDevices\n" +
+          (no_device ? "  none: the job runs on the CPU\n" : device_table(survey.inventory));
+  } else {
+    out = "\nNodes (--per-rank lists every rank)\n" + node_table(survey);
+  }
+  const std::string conditions = condition_table(survey, in_full);
+  return conditions.empty() ? out : out + "\nConditions\n" + conditions;
+}
+
 }  // namespace
 
 std::string table_report(const Survey& survey) {
-  const Inventory& inventory = survey.inventory;
-  // A shared device is listed once for each rank that drives it.
-  std::set<Uuid> uuids;
-  for (const auto& device : inventory.devices()) uuids.insert(device.uuid);
-  std::string out = fmt::format("tessera {}: {} on {}, {}; policy {}, scores by {}\n\nRanks\n{}", version(),
-                                counted(inventory.ranks().size(), "rank"), counted(inventory.nodes(), "node"),
-                                counted(uuids.size(), "device"), to_string(survey.question.policy),
-                                to_string(survey.question.score_model), rank_table(survey));
-  out += "\nHosts\n" + host_table(survey);
-  out += "\nDevices\n";
-  out += inventory.devices().empty() ? "  none: the job runs on the CPU\n" : device_table(inventory);
-  std::set<std::string> unguarded;
-  for (const Surroundings& rank : survey.around)
-    if (!rank.unguarded.empty())
-      unguarded.insert("  other jobs are not kept off these devices: " + rank.unguarded + "\n");
-  out += fmt::format("{}", fmt::join(unguarded, ""));
+  std::string out =
+      headline(survey) + hardware_tables(survey) + remarks(survey) + "\nSoftware\n" + software_table(survey);
   if (survey.plan) out += "\n" + plan_table(*survey.plan);
   return out;
 }

@@ -123,8 +123,8 @@ TEST(InfoReport, PolicyCpuLooksForNoDevice) {
 TEST(InfoReport, TableForAPerson) {
   const auto result = info(mixed, 3, "--units 1000");
   EXPECT_EQ(result.status, 0) << result.err;
-  for (const char* part : {"3 ranks on 1 node, 3 devices", "Ranks\n", "Devices\n", "H200", "T4", "GPU-",
-                           "Plan of 1000 units", "no GPU because"})
+  for (const char* part : {"3 ranks on 1 node, 3 SIMULATED devices", "Ranks\n", "Devices\n", "H200", "T4",
+                           "GPU-", "Plan of 1000 units", "no GPU because"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in\n" << result.out;
 }
 
@@ -153,6 +153,91 @@ TEST(InfoReport, MistakesAreOneLineOfOneRank) {
     EXPECT_EQ(own_lines(result.out).size(), 1U) << result.out;
   }
 }
+
+TEST(InfoReport, TellsWhatItRunsWith) {
+  const json report = info_json(mixed, 3, "");
+  int of_mpi = 0;
+  for (const auto& software : report.at("software")) {
+    if (software.at("what") != "MPI") continue;
+    ++of_mpi;
+    EXPECT_EQ(software.at("ranks"), json::array({0, 1, 2}));
+    EXPECT_NE(software.at("version").get<std::string>().find_first_of("0123456789"), std::string::npos);
+  }
+  EXPECT_EQ(of_mpi, 1) << "all ranks have the same";
+  EXPECT_NE(info(mixed, 2, "").out.find("MPI_THREAD_FUNNELED"), std::string::npos);
+}
+
+TEST(InfoReport, SaysThatDevicesAreSimulated) {
+  EXPECT_NE(info(mixed, 3, "").out.find(", 3 SIMULATED devices;"), std::string::npos);
+}
+
+TEST(InfoReport, ManyRanksOnOneScreenUnlessEachIsWanted) {
+  const auto of_ranks = [](const std::string& arguments) {
+    return run("TESSERA_SIMULATE='*:H200' " TESSERA_MPIRUN " 33 " TESSERA_INFO " " + arguments);
+  };
+  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  const auto summary = of_ranks("--exercise");
+  EXPECT_EQ(summary.status, 0) << summary.err;
+  EXPECT_LE(lines(summary.out), 24) << summary.out;
+  EXPECT_NE(summary.out.find("33 x Simulated NVIDIA H200"), std::string::npos) << summary.out;
+  EXPECT_NE(summary.out.find("in order: 33 devices"), std::string::npos) << summary.out;
+  EXPECT_GE(lines(of_ranks("--per-rank").out), 4 * 33);
+}
+
+TEST(InfoExercise, FindsNothingWhereNothingIsWrong) {
+  const json exercise = info_json(mixed, 3, "--exercise").at("exercise");
+  ASSERT_EQ(exercise.at("devices").size(), 3U);
+  for (const auto& device : exercise.at("devices")) {
+    EXPECT_EQ(device.at("outcome"), "in order");
+    EXPECT_TRUE(device.at("failure").is_null());
+    EXPECT_TRUE(device.at("fp64_operations_per_second").is_null()) << "nothing was measured";
+  }
+  EXPECT_EQ(exercise.at("sum_over_devices").at("path"), "the hosts");
+  EXPECT_GT(exercise.at("sum_over_ranks").at("seconds").get<double>(), 0);
+}
+
+TEST(InfoExercise, OfAJobOnTheCpuIsTheSumOfItsRanks) {
+  const auto result = info(mixed, 2, "--exercise --policy cpu");
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("sum over 2 ranks by MPI: 4 MiB in "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("none, as the job has no device"), std::string::npos) << result.out;
+}
+
+#ifdef TESSERA_HAVE_FAULTS
+/// The exercise of two equal devices on each of two ranks.
+ProgramResult exercise_with(const std::string& faults) {
+  return run("TESSERA_FAULT='" + faults +
+             "' TESSERA_SIMULATE='*:2xH200' " TESSERA_MPIRUN " 2 " TESSERA_INFO " --exercise");
+}
+
+TEST(InfoExercise, NamesADeviceWhoseResultIsWrong) {
+  const auto result = exercise_with("wrong@rank1.device0");
+  EXPECT_EQ(result.status, 6);
+  const auto lines = own_lines(result.err);
+  ASSERT_EQ(lines.size(), 1U) << result.err;
+  for (const char* part : {"rank 1 (", ") device 0 GPU-", ": check: 1 of 1024 results are wrong"})
+    EXPECT_NE(lines[0].find(part), std::string::npos) << part << " in " << lines[0];
+  EXPECT_NE(result.out.find("INJECTED FAULTS: wrong@rank1.device0\n"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("broken: rank 1 ("), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("none, as a device has failed"), std::string::npos) << result.out;
+}
+
+TEST(InfoExercise, NamesASlowDeviceBesideTheMedian) {
+  const auto result = exercise_with("slow@rank0.device1");
+  EXPECT_EQ(result.status, 0) << "it is right, after all";
+  EXPECT_NE(result.out.find("slow: rank 0 ("), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("memory GB/s 1229.2, the median is 4916.7"), std::string::npos) << result.out;
+}
+
+TEST(InfoExercise, NamesADeviceThatCannotBeUsedAndExercisesTheOthers) {
+  const auto result = exercise_with("claim@rank1.device1");
+  EXPECT_EQ(result.status, 6);
+  EXPECT_NE(result.out.find("sum over 3 devices by the hosts: 0"), std::string::npos) << result.out;
+  const auto lines = own_lines(result.err);
+  ASSERT_EQ(lines.size(), 1U) << result.err;
+  EXPECT_NE(lines[0].find("device 1 GPU-"), std::string::npos) << lines[0];
+}
+#endif
 
 TEST(InfoReport, VersionAndHelpOnce) {
   const auto named = info("", 2, "--version");

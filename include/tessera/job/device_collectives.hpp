@@ -88,4 +88,8 @@ class TESSERA_EXPORT DeviceCollectives {
 
 [[nodiscard]] TESSERA_EXPORT std::string_view to_string(DeviceCollectives::Path path);
 
+/// The version of the NCCL that this process opens, "2.28.9"; empty if there is none that can be used. Not
+/// collective. Cost: tens of milliseconds the first time.
+[[nodiscard]] TESSERA_EXPORT std::string nccl_version();
+
 }  // namespace tessera::inline TESSERA_ABI

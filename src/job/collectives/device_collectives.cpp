@@ -219,4 +219,12 @@ std::string_view to_string(DeviceCollectives::Path path) {
   return path == DeviceCollectives::Path::nccl ? "NCCL" : "the hosts";
 }
 
+std::string nccl_version() {
+  try {
+    return nccl::readable(nccl::open()->version());
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace tessera::inline TESSERA_ABI

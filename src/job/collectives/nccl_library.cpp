@@ -18,11 +18,6 @@ static_assert(sizeof(Id) == sizeof(ncclUniqueId));
 /// The oldest version with non-blocking communicators, without which a rank could hang.
 constexpr int oldest_version = NCCL_VERSION(2, 14, 0);
 
-std::string readable(int version) {
-  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
-         std::to_string(version % 100);
-}
-
 ncclDataType_t native(Type type) {
   return type == Type::float64 ? ncclFloat64 : ncclInt64;
 }

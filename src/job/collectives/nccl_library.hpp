@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <string>
 
 /// The NCCL functions that the job room uses, without a type of NCCL. `nccl_library.cpp` opens the library at
 /// run time; `no_nccl_library.cpp` is the stub of builds without it. An interface, so that tests can inject
@@ -42,6 +43,12 @@ class Library {
   /// Leaves at once, also during an operation, without waiting for other members. Null: does nothing.
   virtual void leave(Member member) noexcept = 0;
 };
+
+/// "2.28.9" for 22809.
+[[nodiscard]] inline std::string readable(int version) {
+  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
+         std::to_string(version % 100);
+}
 
 /// Opens libnccl.so.2. Throws `Error(device_absent)` with the reason if it is not part of the build, not
 /// installed, or too old.

@@ -10,10 +10,6 @@ namespace {
 /// As of CUDA 13. A constant, so that messages are the same in a build without CUDA.
 constexpr ComputeCapability oldest_served{7, 5};
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 std::string gpus_text(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
 }
@@ -23,6 +19,10 @@ FoundDevices absent(Absence::Reason reason, std::string message) {
 }
 
 }  // namespace
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int built_with) {
   using Reason = Absence::Reason;

@@ -5,12 +5,16 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "topology/driver/survey.hpp"
 #include "topology/driver/visible_devices.hpp"
 
 namespace tessera::inline TESSERA_ABI::detail {
+
+/// "13.0" for 13000, as CUDA counts.
+[[nodiscard]] std::string version_text(int version);
 
 struct FoundDevices {
   std::vector<DeviceInfo> devices;  ///< in CUDA's order

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 // The part of NVML's binary interface that Tessera uses, declared here so that a machine without CUDA
 // headers builds it, and opened at run time so that one without a driver runs it. Layouts and values
@@ -21,6 +22,9 @@ enum class Status : int {
 };
 
 enum class Clock : int { sm = 1, memory = 2 };
+
+enum class EccError : int { corrected = 0, uncorrected = 1 };
+enum class EccCounter : int { since_driver_load = 0, of_life = 1 };
 
 struct PciInfo {
   std::array<char, 16> bus_id_legacy;
@@ -52,7 +56,8 @@ struct Attributes {
 };
 static_assert(sizeof(Attributes) == 40);
 
-inline constexpr unsigned text_length = 96;  ///< holds any name or UUID that NVML writes
+inline constexpr unsigned text_length = 96;  ///< holds any name, version or UUID that NVML writes
+inline constexpr unsigned most_links = 18;   ///< NVLinks of one device
 
 /// Entry points; null where the installed library has none.
 struct Api {
@@ -77,12 +82,27 @@ struct Api {
   Status (*attributes)(Device, Attributes*);
   Status (*gpu_instance_id)(Device, unsigned*);
   Status (*compute_instance_id)(Device, unsigned*);
+  Status (*driver_version)(char*, unsigned);
+  Status (*device_by_uuid)(const char*, Device*);
+  Status (*ecc_errors)(Device, EccError, EccCounter, unsigned long long*);
+  Status (*remapped_rows)(Device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
+                          unsigned* failed);
+  Status (*nvlink_state)(Device, unsigned link, unsigned* active);
 };
 
 /// Calls an entry point; `function_not_found` where the installed library has none.
 template <class... Parameters, class... Arguments>
 Status call(Status (*function)(Parameters...), Arguments... arguments) {
   return function == nullptr ? Status::function_not_found : function(arguments...);
+}
+
+/// What an entry point writes, given `arguments` before the text; empty if it fails.
+template <class Function, class... Arguments>
+std::string text_of(Function* function, Arguments... arguments) {
+  std::array<char, text_length> text{};
+  if (call(function, arguments..., text.data(), text_length) != Status::success) return {};
+  text.back() = '\0';
+  return text.data();
 }
 
 }  // namespace tessera::nvml

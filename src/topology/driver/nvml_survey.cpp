@@ -3,9 +3,8 @@
 
 #include <string>
 
-#include "base/shared_library.hpp"
 #include "topology/driver/architecture.hpp"
-#include "topology/driver/nvml.hpp"
+#include "topology/driver/nvml_library.hpp"
 #include "topology/driver/survey.hpp"
 
 namespace tessera::inline TESSERA_ABI::detail {
@@ -13,62 +12,6 @@ namespace {
 
 using nvml::call;
 using nvml::Status;
-
-/// NVML, opened and initialised for the life of this object.
-class Library {
- public:
-  Library() {
-    if (!found()) return;
-    library_.find(api_.init, "nvmlInit_v2");
-    library_.find(api_.shutdown, "nvmlShutdown");
-    library_.find(api_.error_string, "nvmlErrorString");
-    library_.find(api_.cuda_driver_version, "nvmlSystemGetCudaDriverVersion_v2");
-    library_.find(api_.device_count, "nvmlDeviceGetCount_v2");
-    library_.find(api_.device_by_index, "nvmlDeviceGetHandleByIndex_v2");
-    library_.find(api_.uuid, "nvmlDeviceGetUUID");
-    library_.find(api_.name, "nvmlDeviceGetName");
-    library_.find(api_.pci_info, "nvmlDeviceGetPciInfo_v3");
-    library_.find(api_.compute_capability, "nvmlDeviceGetCudaComputeCapability");
-    library_.find(api_.memory_info, "nvmlDeviceGetMemoryInfo");
-    library_.find(api_.ecc_mode, "nvmlDeviceGetEccMode");
-    library_.find(api_.max_clock, "nvmlDeviceGetMaxClockInfo");
-    library_.find(api_.memory_bus_width, "nvmlDeviceGetMemoryBusWidth");
-    library_.find(api_.core_count, "nvmlDeviceGetNumGpuCores");
-    library_.find(api_.mig_mode, "nvmlDeviceGetMigMode");
-    library_.find(api_.max_mig_devices, "nvmlDeviceGetMaxMigDeviceCount");
-    library_.find(api_.mig_device_by_index, "nvmlDeviceGetMigDeviceHandleByIndex");
-    library_.find(api_.attributes, "nvmlDeviceGetAttributes_v2");
-    library_.find(api_.gpu_instance_id, "nvmlDeviceGetGpuInstanceId");
-    library_.find(api_.compute_instance_id, "nvmlDeviceGetComputeInstanceId");
-    status_ = call(api_.init);
-  }
-  ~Library() {
-    if (status_ == Status::success) call(api_.shutdown);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  [[nodiscard]] bool found() const noexcept { return library_.is_open(); }
-  [[nodiscard]] Status status() const noexcept { return status_; }
-  [[nodiscard]] const nvml::Api& api() const noexcept { return api_; }
-  [[nodiscard]] std::string describe(Status status) const {
-    if (api_.error_string != nullptr) return api_.error_string(status);
-    return "NVML error " + std::to_string(static_cast<int>(status));
-  }
-
- private:
-  base::SharedLibrary library_{"libnvidia-ml.so.1"};
-  nvml::Api api_{};
-  Status status_ = Status::library_not_found;
-};
-
-template <class Function>
-std::string read_text(Function* function, nvml::Device device) {
-  std::array<char, nvml::text_length> text{};
-  if (call(function, device, text.data(), nvml::text_length) != Status::success) return {};
-  text.back() = '\0';
-  return text.data();
-}
 
 void read_memory(const nvml::Api& api, nvml::Device device, DeviceInfo& info) {
   nvml::Memory memory{};
@@ -99,12 +42,12 @@ std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, 
   for (unsigned slot = 0; slot < slots; ++slot) {
     nvml::Device handle = nullptr;
     if (call(api.mig_device_by_index, gpu, slot, &handle) != Status::success) continue;  // an empty slot
-    const auto uuid = parse_uuid(read_text(api.uuid, handle));
+    const auto uuid = parse_uuid(nvml::text_of(api.uuid, handle));
     if (!uuid) continue;
     MigInstance instance;
     instance.info = whole;
     instance.info.uuid = *uuid;
-    if (auto name = read_text(api.name, handle); !name.empty()) instance.info.name = std::move(name);
+    if (auto name = nvml::text_of(api.name, handle); !name.empty()) instance.info.name = std::move(name);
     call(api.gpu_instance_id, handle, &instance.gpu_instance);
     call(api.compute_instance_id, handle, &instance.compute_instance);
     read_memory(api, handle, instance.info);
@@ -125,7 +68,7 @@ Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu) {
   nvml::Device device = nullptr;
   if (const auto status = call(api.device_by_index, index, &device); status != Status::success) return status;
   DeviceInfo& info = gpu.info;
-  const auto uuid = parse_uuid(read_text(api.uuid, device));
+  const auto uuid = parse_uuid(nvml::text_of(api.uuid, device));
   if (!uuid) return Status::not_found;
   info.uuid = *uuid;
   nvml::PciInfo pci{};
@@ -136,7 +79,7 @@ Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu) {
       status != Status::success)
     return status;
 
-  info.name = read_text(api.name, device);
+  info.name = nvml::text_of(api.name, device);
   info.integrated = shares_host_memory(info.capability);
   read_memory(api, device, info);
   info.sm_clock_mhz = read_clock(api, device, nvml::Clock::sm);
@@ -164,7 +107,7 @@ Survey no_survey(Absence::Reason reason, std::string message) {
 }  // namespace
 
 Survey survey_nvml() {
-  const Library library;
+  const NvmlLibrary library;
   if (!library.found())
     return no_survey(Absence::Reason::no_driver,
                      "no NVIDIA driver is installed (libnvidia-ml.so.1 is not there)");

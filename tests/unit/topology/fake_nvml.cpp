@@ -117,4 +117,35 @@ EXPORT Status nvmlDeviceGetGpuInstanceId(void* device, unsigned* id) {
   *id = static_cast<unsigned>(number(device)) - 3;
   return Status::success;
 }
+EXPORT Status nvmlSystemGetDriverVersion(char* text, unsigned length) {
+  std::snprintf(text, length, "580.95.05");
+  return Status::success;
+}
+EXPORT Status nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  int found = 0;
+  if (std::sscanf(uuid, "%*3s-%d-", &found) != 1 || found < 1) return Status::not_found;
+  *device = handle(static_cast<std::uintptr_t>(found));
+  return Status::success;
+}
+EXPORT Status nvmlDeviceGetTotalEccErrors(void* device, tessera::nvml::EccError kind,
+                                          tessera::nvml::EccCounter counter, unsigned long long* count) {
+  if (is_instance(device) || counter != tessera::nvml::EccCounter::since_driver_load)
+    return Status::not_supported;
+  *count = kind == tessera::nvml::EccError::corrected ? 12 : 1;
+  return Status::success;
+}
+EXPORT Status nvmlDeviceGetRemappedRows(void* device, unsigned* corrected, unsigned* uncorrected,
+                                        unsigned* pending, unsigned* failed) {
+  if (is_instance(device)) return Status::not_supported;
+  *corrected = 2;
+  *uncorrected = 1;
+  *pending = 1;
+  *failed = 0;
+  return Status::success;
+}
+EXPORT Status nvmlDeviceGetNvLinkState(void*, unsigned link, unsigned* active) {
+  if (link >= 3) return Status::not_supported;
+  *active = link == 1 ? 0 : 1;
+  return Status::success;
+}
 // nvmlDeviceGetComputeInstanceId is missing on purpose: an older library may lack any entry point.

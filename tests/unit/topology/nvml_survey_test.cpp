@@ -1,41 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "fake_nvml.hpp"
 #include "topology/driver/survey.hpp"
+#include "with_fake_nvml.hpp"
 
 namespace tessera::inline TESSERA_ABI::detail {
 namespace {
 
 using Reason = Absence::Reason;
 
-/// Loads the stand-in first: the dynamic linker then gives it to whoever opens libnvidia-ml.so.1.
-class NvmlSurvey : public ::testing::Test {
+class NvmlSurvey : public testing::WithFakeNvml {
  protected:
-  void SetUp() override {
-    library_ = dlopen(TESSERA_FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library_, nullptr) << dlerror();
-    fake_ = static_cast<testing::FakeNvml*>(dlsym(library_, "fake_nvml"));
-    ASSERT_NE(fake_, nullptr);
-    *fake_ = {};
-  }
-  void TearDown() override {
-    EXPECT_EQ(fake_->open, 0) << "NVML was left initialised";
-    dlclose(library_);
-  }
-
   static void expect_absent(Reason reason, const std::string& part) {
     const auto survey = survey_nvml();
     ASSERT_TRUE(survey.absence);
     EXPECT_EQ(survey.absence->reason, reason);
     EXPECT_NE(survey.absence->message.find(part), std::string::npos) << survey.absence->message;
   }
-
-  void* library_ = nullptr;
-  testing::FakeNvml* fake_ = nullptr;
 };
 
 TEST_F(NvmlSurvey, ReadsAWholeGpu) {

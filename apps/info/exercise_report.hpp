@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/exercise.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace tessera::info {
+
+/// An exercise, and the devices that it is about.
+struct ExercisedJob {
+  Inventory inventory;
+  Exercise found;
+};
+
+/// An exercise as tables for a person, under a heading. Without `every_device` devices that are in order are
+/// counted, not listed.
+[[nodiscard]] std::string exercise_table(const ExercisedJob& job, bool every_device);
+
+/// The same for a program, always with every device. A rate that was not measured is null.
+[[nodiscard]] nlohmann::ordered_json exercise_json(const ExercisedJob& job);
+
+/// A sentence for each device or sum that has failed.
+[[nodiscard]] std::vector<std::string> failures_of(const ExercisedJob& job);
+
+}  // namespace tessera::info

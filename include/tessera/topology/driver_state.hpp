@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/topology/device_info.hpp>
+#include <tessera/version.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// The condition of a device. What the driver does not report of it is empty; of a simulated device all is.
+struct DeviceCondition {
+  std::optional<std::int64_t> corrected_errors;    ///< of ECC memory, since the driver was loaded
+  std::optional<std::int64_t> uncorrected_errors;  ///< the same; a job should not use a device that has any
+  std::optional<int> remapped_rows;                ///< of memory, replaced because of errors
+  std::optional<bool> remapping_needs_reset;       ///< a row is replaced when the device is next reset
+  std::optional<int> active_links;                 ///< NVLinks that are up
+};
+
+/// The driver of this node, and what it reports.
+struct DriverState {
+  std::string version;                   ///< "580.95.05"; empty if there is no driver that works
+  std::string cuda;                      ///< the newest CUDA that it supports, "13.0"; empty likewise
+  std::vector<DeviceCondition> devices;  ///< one for each that was asked for
+};
+
+/// Asks NVML, which is opened and closed here. Makes no CUDA call. A driver that is missing or fails is no
+/// error. Not collective. Thread-safe. Blocks. Cost: about 60 ms for one GPU.
+[[nodiscard]] TESSERA_EXPORT DriverState driver_state(std::span<const DeviceInfo> devices);
+
+/// The version of CUDA that the library was built with, "13.0"; empty if it was built without.
+[[nodiscard]] TESSERA_EXPORT std::string cuda_version_of_build();
+
+}  // namespace tessera::inline TESSERA_ABI

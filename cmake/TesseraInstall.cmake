@@ -36,7 +36,7 @@ if(TARGET tessera_gam)
   install(EXPORT tessera-gam NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp" ${without_gam})
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${without_gam})
 install(FILES ${PROJECT_BINARY_DIR}/include/tessera/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
 

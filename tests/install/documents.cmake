@@ -5,16 +5,21 @@ file(READ ${ROOT}/README.md readme)
 
 # The documents show the examples as they are.
 foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments
-    docs/library.md:logistic docs/library.md:mandelbrot docs/library.md:centre docs/library.md:visits)
+    docs/library.md:logistic docs/library.md:mandelbrot docs/library.md:centre docs/library.md:standardise
+    docs/library.md:visits)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 document)
   list(GET pair 1 example)
   file(READ ${ROOT}/${document} text)
-  file(READ ${ROOT}/examples/${example}/main.cpp code)
-  string(REGEX REPLACE "^// SPDX[^\n]*\n" "" code "${code}")
-  string(FIND "${text}" "```cpp\n${code}```" place)
+  set(language cpp)
+  if(EXISTS ${ROOT}/examples/${example}/main.c)
+    set(language c)
+  endif()
+  file(READ ${ROOT}/examples/${example}/main.${language} code)
+  string(REGEX REPLACE "^(//|/[*]) SPDX[^\n]*\n" "" code "${code}")
+  string(FIND "${text}" "```${language}\n${code}```" place)
   if(place EQUAL -1)
-    message(FATAL_ERROR "${document} does not show examples/${example}/main.cpp as it is: copy it there")
+    message(FATAL_ERROR "${document} does not show examples/${example}/main.${language} as it is: copy it there")
   endif()
 endforeach()
 

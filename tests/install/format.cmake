@@ -14,7 +14,7 @@ set(folders apps examples include src tests)
 file(REMOVE_RECURSE ${WORK})
 list(TRANSFORM folders PREPEND ${ROOT}/ OUTPUT_VARIABLE from)
 file(COPY ${from} ${ROOT}/.clang-format DESTINATION ${WORK}
-  FILES_MATCHING PATTERN *.hpp PATTERN *.cpp PATTERN *.cuh PATTERN *.cu PATTERN .clang-format)
+  FILES_MATCHING PATTERN *.h PATTERN *.c PATTERN *.hpp PATTERN *.cpp PATTERN *.cuh PATTERN *.cu PATTERN .clang-format)
 list(TRANSFORM folders PREPEND ${WORK}/ OUTPUT_VARIABLE copied)
 list(TRANSFORM copied APPEND /* OUTPUT_VARIABLE copied)
 file(GLOB_RECURSE sources RELATIVE ${WORK} LIST_DIRECTORIES OFF ${copied})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The installed shared library of PREFIX exports what its headers mark TESSERA_EXPORT, in the inline namespace of the
-# version, and nothing else.
+# version, and the C interface, and nothing else.
 cmake_minimum_required(VERSION 3.25)
 find_program(nm nm NO_CACHE)
 if(NOT nm OR NOT EXISTS ${PREFIX}/${LIBDIR}/libtessera.so)
@@ -21,6 +21,10 @@ list(TRANSFORM classes REPLACE ".* " "")
 string(REGEX MATCHALL "TESSERA_EXPORT [^;(]*[( ]" functions "${headers}")
 list(TRANSFORM functions REPLACE ".*[ &*]([a-z_0-9]+|operator<<)[( ]$" "\\1")
 
+file(READ ${PREFIX}/include/tessera/tessera.h c_header)
+string(REGEX MATCHALL "TESSERA_API [^;(]*[(]" c_functions "${c_header}")
+list(TRANSFORM c_functions REPLACE ".*[ *](tessera_[a-z_]+)[(]$" "\\1")
+
 execute_process(COMMAND ${nm} --dynamic --defined-only --demangle ${PREFIX}/${LIBDIR}/libtessera.so
   OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "\\[abi:[a-z0-9]+\\]|[][;]" "" symbols "${symbols}")
@@ -36,6 +40,9 @@ foreach(symbol IN LISTS symbols)
   elseif(symbol MATCHES "^tessera::${abi}::([a-z_]+::)*(operator<<|[a-z_0-9]+)(\\(|<)")
     set(name ${CMAKE_MATCH_2})
     set(marked ${functions})
+  elseif(symbol MATCHES "^(tessera_[a-z_]+)$")
+    set(name ${CMAKE_MATCH_1})
+    set(marked ${c_functions})
   else()
     set(name "")
   endif()

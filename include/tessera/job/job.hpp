@@ -120,6 +120,7 @@ inline constexpr HostOnly host_only;
 namespace detail {
 class ArrayState;
 struct ArrayAccess;
+struct JobAccess;
 
 template <class Function>
 inline constexpr bool is_host_only = std::is_same_v<std::remove_cvref_t<Function>, HostOnly>;
@@ -504,6 +505,7 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const;
 
   friend class Balancer;
+  friend struct detail::JobAccess;
   struct State;
   /// Throws `Error(usage)` if the job was moved from.
   [[nodiscard]] State& state() const;

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESSERA_TESSERA_H
+#define TESSERA_TESSERA_H
+
+/// The verbs of the library for C, and for languages that call C, such as Fortran by iso_c_binding:
+///
+///     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+///     tessera_job* job;
+///     if (tessera_job_open(MPI_COMM_WORLD, NULL, &job)) return fail(tessera_error());
+///     tessera_plan* plan;
+///     tessera_plan_open(job, n, 1, &plan);                 // identical on every rank
+///     tessera_range mine = tessera_plan_local_range(plan); // this rank reads only its own part
+///     tessera_scatter(job, plan, units, mine.end - mine.begin, sizeof *units, sizeof *units, on_device,
+///                     on_host, &context);
+///     tessera_plan_close(plan);
+///     tessera_job_close(job);
+///
+/// What a verb does, and which rules its functions keep, is said at the member of `tessera::Job` of its name
+/// (<tessera/job/job.hpp>). Functions that return `int` return a `tessera_status`; `tessera_error` has the
+/// message. Collective functions are marked; after an error of one of them every rank has an error. All must
+/// be called on the thread that called MPI_Init_thread. MPI is the program's: it calls MPI_Init_thread, with
+/// MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the last one is closed.
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TESSERA_API __attribute__((visibility("default")))
+
+/// The version of this header. A library takes programs that were compiled with its own version or an
+/// earlier one.
+#define TESSERA_C_VERSION 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The version of the C interface of the library that is linked.
+TESSERA_API int32_t tessera_c_version(void);
+/// The version of the library itself, "0.2.0".
+TESSERA_API const char* tessera_library_version(void);
+
+/// But for TESSERA_OUTDATED_PLAN the statuses with which the programs of Tessera end, too.
+enum tessera_status {
+  TESSERA_OK = 0,
+  TESSERA_USAGE = 2,          ///< the call or an environment variable is wrong
+  TESSERA_INPUT = 3,          ///< data or a file cannot be used
+  TESSERA_NOT_CONVERGED = 4,  ///< an iteration did not converge
+  TESSERA_DEVICE_ABSENT = 5,  ///< a device is required and there is none
+  TESSERA_JOB_FAULT = 6,      ///< the job cannot continue
+  TESSERA_OUTDATED_PLAN = 7,  ///< a rank has lost all of its devices: make a new plan, and bring its data
+  TESSERA_INTERRUPTED = 75    ///< a stop of the job was requested
+};
+/// What, where and what to do, in one line, of the last error of the calling thread; "" if there was none.
+/// Valid until its next error.
+TESSERA_API const char* tessera_error(void);
+
+/// What a job does if a device fails: a `tessera::OnDeviceFailure`.
+enum tessera_device_failure {
+  TESSERA_ON_FAILURE_CPU = 0,     ///< falls back to the CPU
+  TESSERA_ON_FAILURE_ERROR = 1,   ///< TESSERA_JOB_FAULT
+  TESSERA_ON_FAILURE_EXCLUDE = 2  ///< goes on without the device
+};
+enum tessera_policy {
+  TESSERA_POLICY_AUTO = 0,  ///< GPUs if there are any, else the CPU
+  TESSERA_POLICY_GPU = 1,   ///< GPUs, or an error
+  TESSERA_POLICY_CPU = 2    ///< the CPU; no GPU is looked for
+};
+/// How a job is set up: the same on every rank.
+typedef struct tessera_options {
+  int32_t version;                    ///< TESSERA_C_VERSION
+  int32_t policy;                     ///< a `tessera_policy`
+  int32_t on_device_failure;          ///< a `tessera_device_failure`
+  int32_t allow_sharing;              ///< not 0: several ranks may drive one GPU
+  int32_t threads;                    ///< host threads of this rank; 0: chosen by the library
+  double collective_timeout_seconds;  ///< 0: none
+} tessera_options;
+#define TESSERA_DEFAULT_OPTIONS \
+  { TESSERA_C_VERSION, TESSERA_POLICY_AUTO, TESSERA_ON_FAILURE_CPU, 0, 0, 1800.0 }
+
+typedef struct tessera_job tessera_job;    ///< a `tessera::Job`
+typedef struct tessera_plan tessera_plan;  ///< a `tessera::Plan`
+typedef struct tessera_tile tessera_tile;  ///< a `tessera::Tile`
+typedef struct tessera_sum tessera_sum;    ///< a `tessera::ReproducibleSum`
+/// Units `begin` to `end - 1`.
+typedef struct tessera_range {
+  int64_t begin;
+  int64_t end;
+} tessera_range;
+/// A `tessera::HostTile`.
+typedef struct tessera_host_tile {
+  tessera_range range;  ///< the units to compute now
+  int32_t thread;       ///< 0 to threads - 1: no two calls with the same one run concurrently
+  int32_t threads;
+} tessera_host_tile;
+
+/// *Collective.* Probes the hardware and assigns devices to ranks. `options` may be null.
+TESSERA_API int tessera_job_open(MPI_Comm comm, const tessera_options* options, tessera_job** job);
+/// The same for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
+TESSERA_API int tessera_job_open_fortran(MPI_Fint comm, const tessera_options* options, tessera_job** job);
+/// *Collective.* Null: does nothing.
+TESSERA_API void tessera_job_close(tessera_job* job);
+/// 1 if the next pass runs on the CPU, else 0.
+TESSERA_API int32_t tessera_job_on_host(const tessera_job* job);
+/// One line about where the last pass ran, and why: the same on every rank. Valid until the next call.
+TESSERA_API const char* tessera_job_verdict(tessera_job* job);
+
+/// Partitions units over the devices of the job in blocks of `block`, 1 or more. No communication. The plan
+/// outlives the job.
+TESSERA_API int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tessera_plan** plan);
+/// Null: does nothing.
+TESSERA_API void tessera_plan_close(tessera_plan* plan);
+/// The units of this rank.
+TESSERA_API tessera_range tessera_plan_local_range(const tessera_plan* plan);
+/// The units of any rank.
+TESSERA_API int tessera_plan_range_of(const tessera_plan* plan, int32_t rank, tessera_range* range);
+
+/// The units to compute now.
+TESSERA_API tessera_range tessera_tile_range(const tessera_tile* tile);
+/// The device's index among those of this rank.
+TESSERA_API int32_t tessera_tile_device(const tessera_tile* tile);
+/// A `cudaStream_t`, synchronised after the function returns.
+TESSERA_API void* tessera_tile_stream(const tessera_tile* tile);
+/// Device memory for this call alone. Null if there is not enough: the tile has then failed, with the reason.
+TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);
+/// Fails the tile: the whole job falls back to the CPU. The first reason is kept.
+TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
+
+/// Functions of the program. They get `context` as it was given; `units` points to the first unit of the
+/// tile. They return 0, or any other number to fail: the tile of a device, or, on the host, the pass on every
+/// rank. They run on threads of the job, must not call MPI, and no exception or longjmp may leave them.
+typedef int (*tessera_device_function)(tessera_tile* tile, void* units, void* context);
+typedef int (*tessera_host_function)(const tessera_host_tile* tile, void* units, void* context);
+typedef int (*tessera_device_reduction)(tessera_tile* tile, tessera_sum* sum, void* context);
+typedef int (*tessera_host_reduction)(const tessera_host_tile* tile, double* partial, void* context);
+
+/// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
+/// What devices had written is undone before a fallback to the host function. A null `on_device`, on every
+/// rank, runs the pass on the hosts alone. Tiles are cut into parts that take at most the device's memory
+/// budget at `device_bytes_per_unit`; 0: they are not cut.
+TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count,
+                                size_t unit_bytes, size_t device_bytes_per_unit,
+                                tessera_device_function on_device, tessera_host_function on_host,
+                                void* context);
+
+/// *Collective.* Sums one vector of `width` doubles for each block of the plan into `result`, on every rank:
+/// the same bits for any number of ranks, threads, and devices of one kind. `on_device` calls
+/// `tessera_sum_add` for each block of its tile; `on_host` adds the one block of its tile to `partial`, which
+/// starts as zeros. Null `on_device` and `device_bytes_per_unit` as in `tessera_scatter`.
+TESSERA_API int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width,
+                               size_t device_bytes_per_unit, tessera_device_reduction on_device,
+                               tessera_host_reduction on_host, void* context, double* result);
+/// Adds the `width` doubles of one block. Returns a `tessera_status`.
+TESSERA_API int tessera_sum_add(tessera_sum* sum, const double* block);
+
+/// *Collective.* Agrees on the outcome of work outside of passes, such as reading a file: each rank gives the
+/// `tessera_status` of its own, and a reason if that is not TESSERA_OK. Every rank returns the status of the
+/// lowest rank that failed, with its number, node and reason in the message, or TESSERA_OK. `purpose`, "the
+/// reading of the input", is the same on every rank.
+TESSERA_API int tessera_together(const tessera_job* job, const char* purpose, int status, const char* reason);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/tessera.h>
+#include <tessera/job/job.hpp>
+
+#include <string>
+
+/// What the opaque types of the C interface are; a tile and a sum are the library's own.
+struct tessera_job {
+  tessera::mpi::Communicator comm;
+  tessera::Job job;
+  std::string verdict;
+};
+
+struct tessera_plan {
+  tessera::Plan plan;
+  int rank;
+};
+
+namespace tessera::c {
+
+[[nodiscard]] inline Tile& tile_of(tessera_tile* tile) noexcept {
+  return *reinterpret_cast<Tile*>(tile);
+}
+[[nodiscard]] inline const Tile& tile_of(const tessera_tile* tile) noexcept {
+  return *reinterpret_cast<const Tile*>(tile);
+}
+[[nodiscard]] inline tessera_tile* handle_of(Tile& tile) noexcept {
+  return reinterpret_cast<tessera_tile*>(&tile);
+}
+[[nodiscard]] inline ReproducibleSum& sum_of(tessera_sum* sum) noexcept {
+  return *reinterpret_cast<ReproducibleSum*>(sum);
+}
+[[nodiscard]] inline tessera_sum* handle_of(ReproducibleSum& sum) noexcept {
+  return reinterpret_cast<tessera_sum*>(&sum);
+}
+[[nodiscard]] inline tessera_range range_of(Range range) noexcept {
+  return {range.begin, range.end};
+}
+
+/// Keeps the message of the exception that is being handled for `tessera_error`, and returns its status.
+[[nodiscard]] int keep_error() noexcept;
+
+/// The status of `work`: no exception passes into a C program.
+template <class Work>
+[[nodiscard]] int status_of(Work&& work) noexcept {
+  try {
+    work();
+    return TESSERA_OK;
+  } catch (...) {
+    return keep_error();
+  }
+}
+
+/// Throws `Error(usage)` if an argument that must not be null is.
+void require(const void* argument, const char* function, const char* name);
+
+}  // namespace tessera::c

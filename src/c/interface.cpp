@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "c/handles.hpp"
+
+#include "mpi/reason.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+#include <tessera/memory/arena.hpp>
+
+#include <array>
+#include <chrono>
+#include <exception>
+
+namespace tessera::c {
+namespace {
+
+std::string& last_error() noexcept {
+  thread_local std::string error;
+  return error;
+}
+
+/// The value of an enumeration of C, which may be any number.
+template <class Value, std::size_t count>
+Value chosen(const std::array<Value, count>& values, std::int32_t number, const char* what) {
+  if (number < 0 || number >= static_cast<std::int32_t>(count))
+    throw Error(ErrorCode::usage, "tessera_options has the " + std::string(what) + ' ' +
+                                      std::to_string(number) + ": give a value of its enumeration");
+  return values[static_cast<std::size_t>(number)];
+}
+
+JobOptions options_of(const tessera_options* given) {
+  if (given == nullptr) return {};
+  if (given->version < 1 || given->version > TESSERA_C_VERSION)
+    throw Error(ErrorCode::usage, "tessera_options has version " + std::to_string(given->version) +
+                                      ", and this library takes 1 to " + std::to_string(TESSERA_C_VERSION) +
+                                      ": begin with TESSERA_DEFAULT_OPTIONS, and link with a newer library");
+  // Up to a hundred years, beyond which milliseconds do not fit.
+  if (!(given->collective_timeout_seconds >= 0 && given->collective_timeout_seconds < 3.2e9))
+    throw Error(ErrorCode::usage, "tessera_options has no valid collective timeout: give seconds, or 0");
+  constexpr std::array policies = {Policy::automatic, Policy::gpu, Policy::cpu};
+  constexpr std::array actions = {OnDeviceFailure::cpu, OnDeviceFailure::error, OnDeviceFailure::exclude};
+  JobOptions options;
+  options.policy = chosen(policies, given->policy, "policy");
+  options.on_device_failure = chosen(actions, given->on_device_failure, "action on a device's failure");
+  options.allow_sharing = given->allow_sharing != 0;
+  options.threads = given->threads;
+  options.collective_timeout = std::chrono::ceil<std::chrono::milliseconds>(
+      std::chrono::duration<double>(given->collective_timeout_seconds));
+  return options;
+}
+
+/// `Error(usage)` for a number that is no status.
+ErrorCode code_of(int status) {
+  constexpr std::array codes = {ErrorCode::usage,         ErrorCode::input,     ErrorCode::not_converged,
+                                ErrorCode::device_absent, ErrorCode::job_fault, ErrorCode::interrupted};
+  for (const ErrorCode code : codes)
+    if (exit_status(code) == status) return code;
+  throw Error(ErrorCode::usage,
+              "tessera_together was given " + std::to_string(status) + ": give a tessera_status");
+}
+
+}  // namespace
+
+int keep_error() noexcept {
+  const std::exception_ptr thrown = std::current_exception();
+  last_error() = reason_of(thrown);
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::outdated_plan ? TESSERA_OUTDATED_PLAN : exit_status(error.code());
+  } catch (...) {
+    return TESSERA_JOB_FAULT;
+  }
+}
+
+void require(const void* argument, const char* function, const char* name) {
+  if (argument == nullptr) throw Error(ErrorCode::usage, std::string(function) + ": " + name + " is null");
+}
+
+}  // namespace tessera::c
+
+using tessera::c::require;
+using tessera::c::status_of;
+
+int32_t tessera_c_version(void) {
+  return TESSERA_C_VERSION;
+}
+const char* tessera_library_version(void) {
+  return tessera::version();
+}
+const char* tessera_error(void) {
+  return tessera::c::last_error().c_str();
+}
+
+int tessera_job_open(MPI_Comm comm, const tessera_options* options, tessera_job** job) {
+  return status_of([&] {
+    require(job, "tessera_job_open", "job");
+    *job = nullptr;
+    auto own = tessera::mpi::Communicator::duplicate_of(comm);
+    tessera::JobOptions chosen;
+    tessera::together(own, [&] { chosen = tessera::c::options_of(options); });
+    tessera::Job opened(own, std::move(chosen));
+    *job = new tessera_job{std::move(own), std::move(opened), {}};
+  });
+}
+int tessera_job_open_fortran(MPI_Fint comm, const tessera_options* options, tessera_job** job) {
+  return tessera_job_open(MPI_Comm_f2c(comm), options, job);
+}
+void tessera_job_close(tessera_job* job) {
+  delete job;
+}
+int32_t tessera_job_on_host(const tessera_job* job) {
+  return job->job.on_host() ? 1 : 0;
+}
+const char* tessera_job_verdict(tessera_job* job) {
+  (void)status_of([&] { job->verdict = to_string(job->job.last_verdict()); });
+  return job->verdict.c_str();
+}
+
+int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tessera_plan** plan) {
+  return status_of([&] {
+    require(job, "tessera_plan_open", "job");
+    require(plan, "tessera_plan_open", "plan");
+    *plan = nullptr;
+    *plan = new tessera_plan{job->job.plan(units, block), job->job.comm().rank()};
+  });
+}
+void tessera_plan_close(tessera_plan* plan) {
+  delete plan;
+}
+tessera_range tessera_plan_local_range(const tessera_plan* plan) {
+  return tessera::c::range_of(plan->plan.range_of(plan->rank));
+}
+int tessera_plan_range_of(const tessera_plan* plan, int32_t rank, tessera_range* range) {
+  return status_of([&] {
+    require(plan, "tessera_plan_range_of", "plan");
+    require(range, "tessera_plan_range_of", "range");
+    *range = tessera::c::range_of(plan->plan.range_of(rank));
+  });
+}
+
+tessera_range tessera_tile_range(const tessera_tile* tile) {
+  return tessera::c::range_of(tessera::c::tile_of(tile).range());
+}
+int32_t tessera_tile_device(const tessera_tile* tile) {
+  return tessera::c::tile_of(tile).device_index();
+}
+void* tessera_tile_stream(const tessera_tile* tile) {
+  return tessera::c::tile_of(tile).stream().native();
+}
+void* tessera_tile_memory(tessera_tile* tile, size_t bytes) {
+  void* memory = nullptr;
+  if (status_of([&] { memory = tessera::c::tile_of(tile).arena().take_bytes(bytes); }) != TESSERA_OK)
+    tessera_tile_fail(tile, tessera_error());
+  return memory;
+}
+void tessera_tile_fail(tessera_tile* tile, const char* reason) {
+  tessera::c::tile_of(tile).fail(reason != nullptr ? reason : "the device function gave no reason");
+}
+
+int tessera_together(const tessera_job* job, const char* purpose, int status, const char* reason) {
+  return status_of([&] {
+    require(job, "tessera_together", "job");
+    tessera::together(job->job.comm(), purpose != nullptr ? purpose : "the work of the program", [&] {
+      if (status != TESSERA_OK)
+        throw tessera::Error(tessera::c::code_of(status), reason != nullptr ? reason : "no reason was given");
+    });
+  });
+}

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/abort.hpp"
 
+#include "base/unread_pipe.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/lifetime.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/printable.hpp>
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
 namespace tessera::inline TESSERA_ABI::mpi {
 namespace detail {
+namespace {
+
+/// MPICH's launcher ends at an abort, and may drop what it has not read of a rank's output by then.
+constexpr auto longest_wait_for_launcher = std::chrono::seconds(1);
+
+}  // namespace
 
 std::string seconds(std::chrono::milliseconds time) {
   const auto ms = time.count();
@@ -25,6 +34,7 @@ void say(std::string_view line, std::string_view rest) noexcept {
 
 void abort_ranks(int status) noexcept {
   if (is_forked_child()) std::_Exit(status);
+  base::wait_until_read(STDERR_FILENO, longest_wait_for_launcher);
   if (is_initialised() && !is_finalised()) MPI_Abort(MPI_COMM_WORLD, status);
   std::_Exit(status);
 }

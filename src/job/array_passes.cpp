@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What passes do with arrays that stay on the devices.
 #include "base/huge_pages.hpp"
-#include "device/cuda_calls.hpp"
 #include "job/array_state.hpp"
 #include "job/state.hpp"
+#include "job/threads/device_threads.hpp"
 #include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 namespace tessera::inline TESSERA_ABI {
@@ -22,13 +21,6 @@ using detail::ArrayUse;
 
 /// More threads do not fill the bus any better.
 constexpr int most_copy_threads = 8;
-
-void copy_on_device(const DeviceContext& context, void* to, const void* from, std::size_t bytes) {
-  if (context.info().simulated)
-    std::memcpy(to, from, bytes);
-  else
-    cuda::copy(to, from, bytes, context.stream());
-}
 
 /// "write" and "read" of one array go together, and nothing else of what writes.
 bool is_written_twice(std::span<const ArrayAccess> arrays) {
@@ -95,7 +87,7 @@ void Job::State::load_arrays(const Pass& work, const PlannedTile& planned, const
       ++array.uploads;
       array.uploaded_bytes += static_cast<std::int64_t>(bytes);
     }
-    if (access.use == ArrayUse::modify) copy_on_device(context, copy.next.data(), copy.current.data(), bytes);
+    if (access.use == ArrayUse::modify) copy_async(context, copy.next.data(), copy.current.data(), bytes);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <tessera/error.hpp>
 
 #include <algorithm>
+#include <bit>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
@@ -18,6 +19,10 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
   if (options.threads < 0)
     throw Error(ErrorCode::usage, "JobOptions::threads is " + std::to_string(options.threads) +
                                       ": give a number of threads, or 0 for as many as there are");
+  if (!(options.memory_fraction > 0) || options.memory_fraction > 1)
+    throw Error(ErrorCode::usage, "JobOptions::memory_fraction is " +
+                                      std::to_string(options.memory_fraction) +
+                                      ": give a part of the devices' memory, above 0 and up to 1");
   if (options.collective_timeout.count() < 0)
     throw Error(ErrorCode::usage,
                 "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
@@ -53,20 +58,21 @@ Absence record_failure(Attempt& attempt, const char* stage, int device, std::str
   return absence;
 }
 
-/// Probes the hardware as the policy demands.
-Probe probe_rank(const mpi::Communicator& comm, Policy policy, const fault::Faults& faults,
+/// Probes the hardware as the options demand.
+Probe probe_rank(const mpi::Communicator& comm, const JobOptions& options, const fault::Faults& faults,
                  Attempt& attempt) {
   const TraceRange range("probe");
   const mpi::detail::TimeLimit limit(comm, "the discovery of the hardware");
   Probe here;
   int device = 0;
   try {
-    if (policy == Policy::cpu) {
+    if (options.policy == Policy::cpu) {
       here.host = probe_host();
       here.absence = {Absence::Reason::excluded, "the policy is cpu"};
       return here;
     }
     here = probe(comm.rank());
+    for (ProbedDevice& seen : here.devices) seen.info.memory_fraction = options.memory_fraction;
     do faults.throw_if_hit(fault::Stage::probe, device, 0);
     while (++device < static_cast<int>(here.devices.size()));
   } catch (...) {
@@ -165,7 +171,8 @@ std::string described(const JobOptions& options) {
          std::string(to_string(options.on_device_failure)) +
          (options.may_move_units ? "\nunits may move" : "\nunits may not move") + "\nscore model " +
          std::to_string(static_cast<int>(options.score_model)) + '\n' +
-         (options.allow_sharing ? "sharing" : "no sharing") + "\ncollective timeout " +
+         (options.allow_sharing ? "sharing" : "no sharing") + "\nfraction of device memory " +
+         std::to_string(options.memory_fraction) + "\ncollective timeout " +
          std::to_string(options.collective_timeout.count()) + " ms\n" +
          (options.stop != nullptr ? "a stop request" : "no stop request") + '\n' +
          (measures_on_host(options) ? "a measure on the host" : "no measure on the host");
@@ -188,29 +195,28 @@ void Job::State::set_up() {
     check(options, comm);
     faults = fault::Faults::from_environment(comm.rank());
   });
-  const Probe here = probe_rank(comm, options.policy, faults, attempt);
+  const Probe here = probe_rank(comm, options, faults, attempt);
   Claim mine = claim_devices(comm, here, options.allow_sharing);
   auto entries = find_claimed(comm, mine, visibility, faults, attempt);
   const auto scores = score_devices(comm, mine, options, faults, attempt, [this] { report_progress(); });
   inventory = share_inventory(comm, here, mine, scores);
 
   const TraceRange range("vote");
-  const Ballot decided = ballots.vote(
-      attempt.ballot(),
-      signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
-                    options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
-                    options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0,
-                    static_cast<int>(options.on_device_failure), options.may_move_units ? 1 : 0}),
-      inventory, "the vote on the hardware", [&] { return described(options); });
+  const Ballot decided =
+      ballots.vote(attempt.ballot(),
+                   signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
+                                 options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
+                                 options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0,
+                                 static_cast<int>(options.on_device_failure), options.may_move_units ? 1 : 0,
+                                 std::bit_cast<std::int64_t>(options.memory_fraction)}),
+                   inventory, "the vote on the hardware", [&] { return described(options); });
   if (decided.outcome == Outcome::misuse || decided.outcome == Outcome::fatal ||
       decided.outcome == Outcome::disagreement)
     attempt.end(
         decided, "the setting up of the job",
         "the ranks were given different job options: policy, what a device's failure leads to, whether units "
-        "may "
-        "move, score model, "
-        "sharing, collective timeout, whether there is a stop request, and whether simulated devices are "
-        "timed must agree");
+        "may move, score model, sharing, fraction of device memory, collective timeout, whether there is a "
+        "stop request, and whether simulated devices are timed must agree");
   threads = choose_threads(options.threads, inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
   threads_of_ranks = gather_threads(comm, threads.count);
   absence = absence_of(inventory);

@@ -87,6 +87,10 @@ struct JobOptions {
   SharedFunction<std::int64_t(const HostTile&)> measure_on_host;
   /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
   bool allow_sharing = false;
+  /// Of a device's memory that the job may use, above 0 and up to 1, of which ranks that share it have equal
+  /// parts (`Tile::memory_budget_bytes`). What is free when the job is made is the most in any case: leave
+  /// room for what the program and its libraries allocate themselves.
+  double memory_fraction = 0.5;
   /// Host threads of this rank for host functions; 0: chosen by `choose_threads`.
   int threads = 0;
   /// Timeout of the job's collectives, measured from a rank's own call; 0: none. When it expires, the job

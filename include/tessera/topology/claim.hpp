@@ -20,13 +20,13 @@ struct ClaimedDevice {
   int sharers_elsewhere = 0;  ///< ranks of other jobs among them
   std::int64_t reserved_elsewhere_bytes = 0;  ///< device memory that those have reserved
 
-  /// Device memory that this rank may use: the minimum of the free memory and half of what other jobs have
-  /// not reserved, divided by the sharers of this job. So the jobs that share a device together plan with
-  /// less than its memory.
+  /// Device memory that this rank may use: the minimum of the free memory and `DeviceInfo::memory_fraction`
+  /// of what other jobs have not reserved, divided by the sharers of this job. So the jobs that share a
+  /// device together plan with no more than its memory.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept {
-    const std::int64_t half =
-        std::max<std::int64_t>(info.total_memory_bytes - reserved_elsewhere_bytes, 0) / 2;
-    return std::min(info.free_memory_bytes, half) / std::max(sharers - sharers_elsewhere, 1);
+    const auto left = std::max<std::int64_t>(info.total_memory_bytes - reserved_elsewhere_bytes, 0);
+    const auto part = static_cast<std::int64_t>(info.memory_fraction * static_cast<double>(left));
+    return std::min(info.free_memory_bytes, part) / std::max(sharers - sharers_elsewhere, 1);
   }
 };
 

@@ -74,16 +74,17 @@ struct DeviceInfo {
   bool integrated = false;
   bool simulated = false;
   bool simulated_for_rank = false;  ///< a simulated device of one rank alone
+  double memory_fraction = 0.5;     ///< of the total memory that one job may use
   int numa_node = -1;               ///< hwloc OS index of the nearest NUMA node; -1 if not known
   /// Cores near the device among those that this rank may use, as an hwloc list ("0-15,32-47"). Empty if none
   /// of them is near, or the device is simulated: threads then keep the rank's binding.
   std::string near_cpuset;
 
   [[nodiscard]] bool mig() const noexcept { return uuid.mig; }
-  /// Device memory that one job may use: the minimum of the free memory and half of the total.
+  /// Device memory that one job may use: the minimum of the free memory and `memory_fraction` of the total.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept {
-    const std::int64_t half = total_memory_bytes / 2;
-    return free_memory_bytes < half ? free_memory_bytes : half;
+    const auto part = static_cast<std::int64_t>(memory_fraction * static_cast<double>(total_memory_bytes));
+    return free_memory_bytes < part ? free_memory_bytes : part;
   }
 };
 

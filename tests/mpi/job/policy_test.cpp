@@ -27,6 +27,23 @@ TEST(JobPolicy, CpuLooksForNoDevice) {
   EXPECT_EQ(to_string(job.last_verdict()), "computed on the CPU: the policy is cpu");
 }
 
+TEST(JobPolicy, AJobUsesTheFractionOfItsDevicesMemoryThatItIsGiven) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
+  JobOptions options;
+  for (const double fraction : {0.25, 0.5, 1.0}) {
+    options.memory_fraction = fraction;
+    const Job job(world(), options);
+    for (const InventoryDevice& device : job.inventory().devices()) {
+      const double part = fraction * static_cast<double>(device.total_memory_bytes);
+      EXPECT_NEAR(static_cast<double>(device.memory_budget_bytes), part, 1) << fraction;
+    }
+  }
+  for (const double wrong : {0.0, -1.0, 1.5, std::nan("")}) {
+    options.memory_fraction = wrong;
+    EXPECT_THROW(Job(world(), options), Error) << wrong;
+  }
+}
+
 TEST(JobPolicy, GpuWithoutADeviceIsTheSameErrorOnEveryRank) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "rank9999:T4");
   const auto comm = world();

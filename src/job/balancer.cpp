@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/balancer.hpp>
 
-#include "job/balance/measured_parts.hpp"
+#include "job/balance/work_estimate.hpp"
 #include "job/state.hpp"
 
 #include <tessera/error.hpp>
@@ -32,6 +32,7 @@ struct Balancer::State {
   Plan plan;
   BalancerOptions options;
   std::shared_ptr<PassTimes> times{};
+  WorkEstimate work{};
   std::vector<double> shortest{};  ///< of this rank's parts, over the iterations since the last judgement
   int iterations = 0;
   bool on_devices = false;  ///< where they were computed
@@ -53,7 +54,10 @@ struct Balancer::State {
   /// Takes the times of an iteration. False if it had no pass.
   bool take_iteration() {
     if (std::exchange(times->passes, 0) == 0) return false;
-    if (std::exchange(on_devices, times->on_devices) != times->on_devices) iterations = 0;
+    if (std::exchange(on_devices, times->on_devices) != times->on_devices) {
+      iterations = 0;
+      work = {};
+    }
     const std::vector<double>& seconds = times->seconds;
     if (iterations++ == 0) shortest = seconds;
     for (std::size_t i = 0; i < seconds.size(); ++i) shortest[i] = std::min(shortest[i], seconds[i]);
@@ -84,8 +88,8 @@ std::optional<Plan> Balancer::rebalance() {
   if (its.on_devices != its.job.runs_on_devices(its.plan)) return std::nullopt;  // a fallback since then
   const mpi::Purpose purpose(its.job.comm, "the balancing of a plan");
   const auto seconds = its.job.comm.allgatherv(std::span<const double>(its.shortest));
-  BalancedPlan better =
-      balanced(its.plan, speeds_of(its.job.inventory, its.on_devices, its.job.threads_of_ranks), seconds);
+  BalancedPlan better = its.work.balance(
+      its.plan, speeds_of(its.job.inventory, its.on_devices, its.job.threads_of_ranks), seconds);
   if (better.gain < its.options.gain || better.plan.fingerprint() == its.plan.fingerprint())
     return std::nullopt;
   return its.leave_for(std::move(better.plan));

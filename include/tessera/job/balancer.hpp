@@ -31,8 +31,8 @@ struct BalancerOptions {
 ///
 /// A device that took t seconds for its tile is taken to have done work of t times its score, in equal parts
 /// by the units of the tile; the plan by these weights (`Plan`) gives every device the same time. Where units
-/// of a tile differ, or scores are somewhat wrong, a few steps get there; scores that are wrong by several
-/// times beside work that grows steeply may not settle: measure them (`ScoreModel::measured`). After a
+/// of a tile differ, or scores are wrong by a factor of two, a few steps get there; scores that are more
+/// wrong beside work that grows steeply may not settle: measure them (`ScoreModel::measured`). After a
 /// fallback the hosts are balanced in the same way. A plan with a device that the job has left out
 /// (`OnDeviceFailure::exclude`) is left at once, without a measurement. Results have the same bits under any
 /// plan, as always; the plans themselves differ from run to run, since times do.

@@ -33,16 +33,16 @@ struct Slot {
   std::optional<Module> module;
 };
 
-std::vector<ModuleFolder> only(std::filesystem::path directory) {
+std::vector<ModuleFolder> only(const std::string& directory) {
   if (directory.empty()) return {};
-  return {{std::move(directory), {}, false}};
+  return {{directory, {}, false}};
 }
 
 }  // namespace
 
-std::vector<std::filesystem::path> default_module_directories() {
-  std::vector<std::filesystem::path> directories;
-  for (ModuleFolder& folder : default_module_folders()) directories.push_back(std::move(folder.path));
+std::vector<std::string> default_module_directories() {
+  std::vector<std::string> directories;
+  for (const ModuleFolder& folder : default_module_folders()) directories.push_back(folder.path);
   return directories;
 }
 
@@ -80,7 +80,7 @@ CompiledModule unpacked(const std::string& text) {
 struct ModuleCache::State {
   explicit State(ModuleCacheOptions options)
       : compiler(options.compiler ? std::move(options.compiler) : nvrtc_compiler()),
-        files(options.directory ? only(std::move(*options.directory)) : default_module_folders(),
+        files(options.directory ? only(*options.directory) : default_module_folders(),
               options.max_bytes.value_or(module_cache_limit().bytes)) {}
 
   Slot& slot_of(const ModuleSource& source, ComputeCapability capability) {

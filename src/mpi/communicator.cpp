@@ -15,6 +15,7 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <thread>
 

@@ -144,6 +144,10 @@ void Plan::take_fingerprint() noexcept {
   fingerprint_ = hash;
 }
 
+std::span<const PlannedTile> Plan::tiles() const& noexcept {
+  return tiles_;
+}
+
 std::span<const PlannedTile> Plan::tiles_of(int rank) const& {
   check_rank(rank, ranks());
   const auto first = std::partition_point(tiles_.begin(), tiles_.end(),

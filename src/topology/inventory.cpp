@@ -172,6 +172,13 @@ Inventory::Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevi
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) offsets_[rank + 1] += offsets_[rank];
 }
 
+std::span<const InventoryRank> Inventory::ranks() const noexcept {
+  return ranks_;
+}
+std::span<const InventoryDevice> Inventory::devices() const noexcept {
+  return devices_;
+}
+
 std::span<const InventoryDevice> Inventory::devices_of(int rank) const {
   if (rank < 0 || static_cast<std::size_t>(rank) >= ranks_.size())
     throw Error(ErrorCode::usage, "Inventory::devices_of: no rank " + std::to_string(rank) + " among " +

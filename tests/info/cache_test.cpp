@@ -22,8 +22,9 @@ using nlohmann::json;
 class InfoCache : public ::testing::Test {
  protected:
   InfoCache() {
-    ModuleCache cache(
-        {.compiler = std::make_shared<testing::FakeCompiler>(), .directory = folder_, .max_bytes = {}});
+    ModuleCache cache({.compiler = std::make_shared<testing::FakeCompiler>(),
+                       .directory = folder_.path(),
+                       .max_bytes = {}});
     (void)cache.compile({.name = "rows", .text = "1", .headers = {}, .options = {}}, {9, 0});
     for (const auto& entry : fs::directory_iterator(folder_))
       fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(48));

@@ -6,7 +6,6 @@
 #include <tessera/version.hpp>
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +18,7 @@ struct ModuleCacheOptions {
   /// Null: NVRTC, opened at the first lookup.
   std::shared_ptr<KernelCompiler> compiler;
   /// Folder of the disk cache; not given: `default_module_directories()`; empty: no disk cache.
-  std::optional<std::filesystem::path> directory;
+  std::optional<std::string> directory;
   /// Maximum size of each folder; not given: $TESSERA_CACHE_MIB, or 256 MiB.
   std::optional<std::int64_t> max_bytes = std::nullopt;
 };
@@ -28,7 +27,7 @@ struct ModuleCacheOptions {
 /// $XDG_CACHE_HOME/tessera, or else $HOME/.cache/tessera if HOME exists; then $TMPDIR/tessera-UID, or
 /// /tmp/tessera-UID, accessible to this user only. $TESSERA_CACHE_DIR replaces all of them; if it is set but
 /// empty, there is no disk cache.
-[[nodiscard]] TESSERA_EXPORT std::vector<std::filesystem::path> default_module_directories();
+[[nodiscard]] TESSERA_EXPORT std::vector<std::string> default_module_directories();
 
 /// A cache of kernels that are compiled at run time, in memory and on disk: each source is compiled once for
 /// each compute capability, also across runs.
@@ -60,8 +59,8 @@ class TESSERA_EXPORT ModuleCache {
   };
   /// The state of the disk cache.
   struct Disk {
-    std::filesystem::path directory;  ///< last written to, or else the first choice; empty: no disk cache
-    std::string problem;              ///< why the last write failed; empty if it succeeded
+    std::string directory;  ///< last written to, or else the first choice; empty: no disk cache
+    std::string problem;    ///< why the last write failed; empty if it succeeded
   };
 
   explicit ModuleCache(ModuleCacheOptions options = {});

@@ -4,7 +4,6 @@
 #include <tessera/device/context.hpp>
 #include <tessera/version.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -13,7 +13,6 @@
 #include <tessera/topology/inventory.hpp>
 #include <tessera/version.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -387,7 +386,7 @@ class TESSERA_EXPORT Job {
                .restore =
                    [&] {
                      begin(plan, mine);
-                     std::copy(untouched.begin(), untouched.end(), mine.begin());
+                     overwrite(mine, untouched);
                    },
                .can_move = can_move<Unit>,
                .bring =
@@ -398,7 +397,7 @@ class TESSERA_EXPORT Job {
                .take_back =
                    [&](const Plan& other) {
                      if constexpr (can_move<Unit>)
-                       std::ranges::copy(moved(std::span<const Unit>(brought), other, plan), mine.begin());
+                       overwrite(mine, moved(std::span<const Unit>(brought), other, plan));
                    }});
   }
 
@@ -503,6 +502,11 @@ class TESSERA_EXPORT Job {
                                                FunctionRef<void(const HostTile&, std::span<double>)> on_host,
                                                std::int64_t device_bytes_per_unit, const Call& call,
                                                std::span<const detail::ArrayAccess> arrays = {});
+  /// In place of std::copy, whose header takes long to compile.
+  template <class Unit>
+  static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {
+    for (std::size_t i = 0; i < by.size(); ++i) units[i] = by[i];
+  }
   /// For memory that nothing was written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -154,7 +153,9 @@ class TESSERA_EXPORT Communicator {
   [[nodiscard]] std::vector<T> alltoallv(std::span<const T> outgoing,
                                          std::span<const std::size_t> counts) const {
     const auto incoming = incoming_counts(counts, outgoing.size());
-    std::vector<T> received(std::reduce(incoming.begin(), incoming.end()));
+    std::size_t total = 0;
+    for (const std::size_t count : incoming) total += count;
+    std::vector<T> received(total);
     const auto in_bytes = [](std::span<const std::size_t> elements) {
       std::vector<std::size_t> bytes(elements.begin(), elements.end());
       for (auto& count : bytes) count *= sizeof(T);

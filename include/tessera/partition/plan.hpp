@@ -153,7 +153,7 @@ class TESSERA_EXPORT Plan {
   [[nodiscard]] bool on_devices() const noexcept { return on_devices_; }
 
   /// All tiles of the job in order of their first units. The span is valid as long as the plan.
-  [[nodiscard]] std::span<const PlannedTile> tiles() const& noexcept { return tiles_; }
+  [[nodiscard]] std::span<const PlannedTile> tiles() const& noexcept;
   [[nodiscard]] std::span<const PlannedTile> tiles() const&& = delete;
 
   /// The tiles of one rank in order of their first unit. Throws `Error(usage)` for an unknown rank.

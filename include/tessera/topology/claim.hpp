@@ -5,7 +5,6 @@
 #include <tessera/topology/probe.hpp>
 #include <tessera/version.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,7 +13,7 @@
 namespace tessera::inline TESSERA_ABI {
 
 /// A device that this rank drives.
-struct ClaimedDevice {
+struct TESSERA_EXPORT ClaimedDevice {
   DeviceInfo info;
   int sharers = 1;            ///< ranks that drive this device; more than one only if sharing is allowed
   int sharers_elsewhere = 0;  ///< ranks of other jobs among them
@@ -23,11 +22,7 @@ struct ClaimedDevice {
   /// Device memory that this rank may use: the minimum of the free memory and `DeviceInfo::memory_fraction`
   /// of what other jobs have not reserved, divided by the sharers of this job. So the jobs that share a
   /// device together plan with no more than its memory.
-  [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept {
-    const auto left = std::max<std::int64_t>(info.total_memory_bytes - reserved_elsewhere_bytes, 0);
-    const auto part = static_cast<std::int64_t>(info.memory_fraction * static_cast<double>(left));
-    return std::min(info.free_memory_bytes, part) / std::max(sharers - sharers_elsewhere, 1);
-  }
+  [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept;
 };
 
 /// This rank's part of the agreement among the ranks of its node.

@@ -4,7 +4,6 @@
 #include <tessera/version.hpp>
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -63,6 +62,6 @@ struct TESSERA_EXPORT HostLimits {
 /// Reads the limits of the calling process. `root` is the folder that contains /proc and the cgroups. Does
 /// not throw for their contents. Not collective. Thread-safe. Cost: reading some tens of small kernel files,
 /// below a millisecond.
-[[nodiscard]] TESSERA_EXPORT HostLimits host_limits(const std::filesystem::path& root = "/");
+[[nodiscard]] TESSERA_EXPORT HostLimits host_limits(const std::string& root = "/");
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -55,9 +55,9 @@ class TESSERA_EXPORT Inventory {
   Inventory() = default;
   Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevice> devices);
 
-  [[nodiscard]] std::span<const InventoryRank> ranks() const noexcept { return ranks_; }
+  [[nodiscard]] std::span<const InventoryRank> ranks() const noexcept;
   /// All devices, by rank and then index.
-  [[nodiscard]] std::span<const InventoryDevice> devices() const noexcept { return devices_; }
+  [[nodiscard]] std::span<const InventoryDevice> devices() const noexcept;
   /// The devices of one rank, by index. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] std::span<const InventoryDevice> devices_of(int rank) const;
   [[nodiscard]] int nodes() const noexcept { return nodes_; }

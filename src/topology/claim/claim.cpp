@@ -250,6 +250,12 @@ Absence nothing_left(const Probe& probe, int ranks_of_node, const std::map<Uuid,
 
 }  // namespace
 
+std::int64_t ClaimedDevice::memory_budget_bytes() const noexcept {
+  const auto left = std::max<std::int64_t>(info.total_memory_bytes - reserved_elsewhere_bytes, 0);
+  const auto part = static_cast<std::int64_t>(info.memory_fraction * static_cast<double>(left));
+  return std::min(info.free_memory_bytes, part) / std::max(sharers - sharers_elsewhere, 1);
+}
+
 Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharing) {
   const auto nodes = detail::nodes_of_ranks(comm, boot_id_of(probe.host), hostname_of(probe.host));
   Claim claim;

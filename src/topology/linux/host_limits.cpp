@@ -140,7 +140,8 @@ const MemoryLimit* HostLimits::tightest_memory() const noexcept {
   return least;
 }
 
-HostLimits host_limits(const fs::path& root) {
+HostLimits host_limits(const std::string& root_folder) {
+  const fs::path root = root_folder;
   HostLimits limits;
   for (const Cgroup& cgroup : detail::cgroups_of_this_process(root, "cpu"))
     if (auto quota = quota_of(root, cgroup)) limits.cpu.push_back(std::move(*quota));

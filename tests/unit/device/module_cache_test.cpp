@@ -108,7 +108,7 @@ TEST_F(ModuleCacheTest, TheNextRunFindsItOnDiskAndAsksTheCompilerForItsVersionAl
   EXPECT_EQ(compiler_->compiles, 1);
   EXPECT_EQ(next.statistics().compiles, 0);
   EXPECT_EQ(next.statistics().disk_hits, 1);
-  EXPECT_EQ(next.disk().directory, folder_);
+  EXPECT_EQ(next.disk().directory, folder_.path());
   EXPECT_EQ(next.disk().problem, "");
 }
 
@@ -349,7 +349,7 @@ class BoundedModuleCacheTest : public ModuleCacheTest {
     max_bytes_ = files * size_;
   }
   ModuleCache make_bounded() {
-    return ModuleCache({.compiler = compiler_, .directory = folder_, .max_bytes = max_bytes_});
+    return ModuleCache({.compiler = compiler_, .directory = folder_.path(), .max_bytes = max_bytes_});
   }
   static ModuleSource source(int i) { return source_of(std::string(1000, static_cast<char>('a' + i))); }
   /// The file of a source, were it there.
@@ -489,7 +489,7 @@ class ModuleFoldersTest : public ModuleCacheTest {
   fs::path where_kept() {
     ModuleCache cache = make_default_cache();
     (void)cache.compile(source_of("a"), hopper);
-    return cache.disk().problem.empty() ? cache.disk().directory : fs::path();
+    return cache.disk().problem.empty() ? cache.disk().directory : "";
   }
   /// Compiles where the home is of no use; returns why the code is not kept.
   std::string problem() {
@@ -609,22 +609,22 @@ TEST_F(ModuleFoldersTest, WhereNothingCanBeWrittenItIsKeptInMemory) {
 }
 
 TEST(ModuleDirectories, ComeFromTheEnvironment) {
-  using Paths = std::vector<fs::path>;
+  using Paths = std::vector<std::string>;
   const ScopedVariable home("HOME", "/home/user");
   const ScopedVariable temporary("TMPDIR", "/scratch/7");
-  const fs::path own_folder = "tessera-" + std::to_string(geteuid());
+  const std::string own_folder = "/tessera-" + std::to_string(geteuid());
   {
     const ScopedVariable own("TESSERA_CACHE_DIR", std::nullopt);
     {
       const ScopedVariable cache("XDG_CACHE_HOME", "/cache");
-      EXPECT_EQ(default_module_directories(), (Paths{"/cache/tessera", "/scratch/7" / own_folder}));
+      EXPECT_EQ(default_module_directories(), (Paths{"/cache/tessera", "/scratch/7" + own_folder}));
     }
     const ScopedVariable cache("XDG_CACHE_HOME", "relative");
-    EXPECT_EQ(default_module_directories(), (Paths{"/home/user/.cache/tessera", "/scratch/7" / own_folder}));
+    EXPECT_EQ(default_module_directories(), (Paths{"/home/user/.cache/tessera", "/scratch/7" + own_folder}));
     const ScopedVariable homeless("HOME", std::nullopt);
-    EXPECT_EQ(default_module_directories(), (Paths{"/scratch/7" / own_folder}));
+    EXPECT_EQ(default_module_directories(), (Paths{"/scratch/7" + own_folder}));
     const ScopedVariable without("TMPDIR", std::nullopt);
-    EXPECT_EQ(default_module_directories(), (Paths{"/tmp" / own_folder}));
+    EXPECT_EQ(default_module_directories(), (Paths{"/tmp" + own_folder}));
   }
   const ScopedVariable own("TESSERA_CACHE_DIR", "/own");
   EXPECT_EQ(default_module_directories(), (Paths{"/own"}));

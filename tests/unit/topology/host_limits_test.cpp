@@ -51,7 +51,7 @@ class Machine : public ::testing::Test {
           "34 31 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
   }
 
-  [[nodiscard]] HostLimits limits() const { return host_limits(root_); }
+  [[nodiscard]] HostLimits limits() const { return host_limits(root_.path()); }
   [[nodiscard]] const MemoryLimit* cgroup_memory(const HostLimits& limits, std::size_t place = 0) const {
     for (const MemoryLimit& limit : limits.memory)
       if (limit.scope == MemoryLimit::Scope::cgroup && place-- == 0) return &limit;

@@ -3,15 +3,20 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
 namespace tessera::bench {
 namespace {
 
 constexpr int calls = 1000;
 
-/// A pass without units is little more than its vote.
-void empty_pass(Job& job, const Plan& plan) {
+/// The functions of a pass do nothing. Without units it is little more than its vote.
+void empty_pass(Job& job, const Plan& plan, std::span<char> units = {}) {
   job.scatter(
-      plan, std::span<char>(), [](Tile&, std::span<char>) {}, [](const HostTile&, std::span<char>) {});
+      plan, units, [](Tile&, std::span<char>) {}, [](const HostTile&, std::span<char>) {});
 }
 
 std::vector<Measurement> run_vote_suite(const mpi::Communicator& comm, const SuiteOptions& options) {
@@ -24,13 +29,18 @@ std::vector<Measurement> run_vote_suite(const mpi::Communicator& comm, const Sui
   std::vector<Measurement> all;
   all.push_back(in_microseconds(
       {"vote", name, "empty pass", "s", seconds_of(comm, repeats, calls, [&] { empty_pass(job, plan); })}));
+  const Plan filled = job.plan(std::int64_t{64} * comm.size() * job.threads());
+  std::vector<char> units(static_cast<std::size_t>(job.local_range(filled).size()));
+  all.push_back(
+      in_microseconds({"vote", name + ", " + counted(job.threads(), "thread"), "pass of empty functions", "s",
+                       seconds_of(comm, repeats, calls, [&] { empty_pass(job, filled, units); })}));
   if (!options.peer) return all;
   all.push_back(
       in_microseconds({"vote", name, "MPI_Allreduce of an int", "s", seconds_of(comm, repeats, calls, [&] {
                          int one = 1;
                          MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_INT, MPI_MIN, job.comm().native());
                        })}));
-  all.push_back(ratio_of(all[0], all[1]));
+  all.push_back(ratio_of(all[0], all[2]));
   return all;
 }
 

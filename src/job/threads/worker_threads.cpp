@@ -14,8 +14,19 @@ namespace {
 /// Interval of the progress callback: a hundredth of the grace period in which other ranks expect a reply.
 constexpr std::chrono::milliseconds progress_interval{20};
 
-/// Iterations of spinning before the waiting thread sleeps: short passes take some microseconds.
-constexpr int spins = 200;
+/// How often a thread that waits yields its core before it sleeps. To be woken takes longer than a short
+/// pass, or than what comes between two passes.
+constexpr int yields = 50;
+
+/// Waits for `is_over()`, but not for long. Returns what it is then.
+template <class IsOver>
+bool is_over_soon(const IsOver& is_over) {
+  for (int look = 0; look < yields; ++look) {
+    if (is_over()) return true;
+    std::this_thread::yield();
+  }
+  return is_over();
+}
 
 }  // namespace
 
@@ -40,7 +51,7 @@ class WorkerThreads::Turn {
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
-  void has_ranks_of() noexcept { is_over_ = true; }
+  void end() noexcept { is_over_ = true; }
 
  private:
   WorkerThreads& threads_;
@@ -99,21 +110,15 @@ void WorkerThreads::wake(std::size_t position) {
 void WorkerThreads::serve(int worker) {
   Worker& me = *workers_[static_cast<std::size_t>(worker)];
   for (std::uint32_t seen = 0;; ++seen) {
+    (void)is_over_soon([&] { return me.turn.load(std::memory_order_relaxed) != seen; });
     me.turn.wait(seen, std::memory_order_acquire);
     if (me.ending) return;
     Turn turn(*this, me);
     wake(2 * me.position + 1);
     wake(2 * me.position + 2);
     work_(worker);
-    turn.has_ranks_of();
+    turn.end();
   }
-}
-
-bool WorkerThreads::is_done_soon() const {
-  for (int look = 0; look < spins; ++look) {
-    if (running_.load(std::memory_order_acquire) == 0) return true;
-  }
-  return false;
 }
 
 void WorkerThreads::run(std::span<const int> workers, FunctionRef<void(int)> work,
@@ -126,11 +131,11 @@ void WorkerThreads::run(std::span<const int> workers, FunctionRef<void(int)> wor
   work_ = work;
   running_.store(static_cast<std::uint32_t>(workers.size()), std::memory_order_release);
   wake(0);
-  if (is_done_soon()) return;
+  const auto is_done = [&] { return running_.load(std::memory_order_acquire) == 0; };
+  if (is_over_soon(is_done)) return;
   std::exception_ptr thrown;
   std::unique_lock lock(mutex_);
-  while (!all_done_.wait_for(lock, progress_interval,
-                             [&] { return running_.load(std::memory_order_acquire) == 0; })) {
+  while (!all_done_.wait_for(lock, progress_interval, is_done)) {
     if (!progress || thrown) continue;
     lock.unlock();
     try {

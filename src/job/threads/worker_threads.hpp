@@ -17,8 +17,9 @@
 namespace tessera::inline TESSERA_ABI {
 
 /// The threads that run a job's functions, parked between passes: one for each device of the rank, or for
-/// each host thread. Waking a thread takes a tenth of the time of starting and binding one (30 to 60 us). The
-/// thread that calls MPI only waits, so that it can reply to other ranks however long a function takes.
+/// each host thread. Waking a thread takes a tenth of the time of starting and binding one (30 to 60 us), and
+/// a pass soon after another finds it awake. The thread that calls MPI only waits, so that it can reply to
+/// other ranks however long a function takes.
 ///
 /// A thread is started when it first has work. Woken threads wake others in a binary tree, so that eight
 /// threads start after three wakes, not eight. Not thread-safe.
@@ -50,7 +51,6 @@ class WorkerThreads {
   void start(int worker);
   void wake(std::size_t position);
   void serve(int worker);
-  [[nodiscard]] bool is_done_soon() const;
 
   std::span<const int> called_;                         ///< the workers of the run in progress
   FunctionRef<void(int)> work_;                         ///< of the run in progress

@@ -10,6 +10,7 @@
 #include <tessera/job/array.hpp>
 #include <tessera/job/balancer.hpp>
 #include <tessera/job/checkpoint.hpp>
+#include <tessera/job/device_adder.hpp>
 #include <tessera/job/device_collectives.hpp>
 #include <tessera/job/exercise.hpp>
 #include <tessera/job/job.hpp>

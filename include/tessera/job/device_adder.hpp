@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/reproducible_sum.hpp>
+#include <tessera/job/tile.hpp>
+#include <tessera/version.hpp>
+
+#include <cstdint>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// Adds vectors that are in the memory of a tile's device to its part of a reduction (`Job::reduce`), on the
+/// device: what is copied to the host is one vector of 40 bytes an element, however many are added.
+///
+///     block_sums<<<…>>>(values, sums);                       // a vector of `sum.width()` for each block
+///     tessera::add_on_device(tile, sum, sums, blocks);
+///
+/// `summands` has `count` vectors of `sum.width()` doubles, one after another, in the device's memory,
+/// written by work on `Tile::stream`, on which they are added too; it may be reused when this returns. The
+/// result has the bits of `ReproducibleSum::add` on the host, which is done instead where kernels cannot be
+/// compiled (no NVRTC): the vectors are copied then. For a device function, on its own thread. Throws
+/// `Error(usage)` for a negative `count`, and `Error(job_fault)` if the device fails. Waits for the stream.
+/// Memory: up to 2.7 MB of the tile's arena, and 40 bytes an element. Cost: reading the vectors at the
+/// memory's speed, and some tens of microseconds; the first time in a process it loads the kernels (a second
+/// if no cache has them).
+TESSERA_EXPORT void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands,
+                                  std::int64_t count);
+
+}  // namespace tessera::inline TESSERA_ABI

@@ -41,6 +41,7 @@ std::vector<Kind> kinds_by_node(const Survey& survey) {
 
 std::string counts_of(const std::map<std::string, int>& counts) {
   std::vector<std::string> texts;
+  texts.reserve(counts.size());
   for (const auto& [what, count] : counts) texts.push_back(fmt::format("{} x {}", count, what));
   return texts.empty() ? "-" : fmt::format("{}", fmt::join(texts, ", "));
 }

@@ -106,7 +106,11 @@ void ExercisedDevice::measure() {
 }
 
 void ExercisedDevice::failed(const std::exception_ptr& thrown) {
-  found_.failure = std::string(stage_) + ": " + reason_of(thrown);
+  failed(std::string(stage_) + ": " + reason_of(thrown));
+}
+
+void ExercisedDevice::failed(const std::string& failure) {
+  found_.failure += (found_.failure.empty() ? "" : "; ") + failure;
 }
 
 void ExercisedDevice::run(DeviceExercise& found) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <exception>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tessera::inline TESSERA_ABI {
@@ -34,6 +35,8 @@ class ExercisedDevice {
   void measure();
   /// The failure of one of these functions, with its stage.
   void failed(const std::exception_ptr& thrown);
+  /// A further failure.
+  void failed(const std::string& failure);
 
   /// The array of the sum over devices, and its elements.
   [[nodiscard]] std::int64_t* summand() const noexcept { return static_cast<std::int64_t*>(to_.data()); }

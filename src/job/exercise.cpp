@@ -6,6 +6,7 @@
 #include "job/measure.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
+#include "topology/driver/xid_watch.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/device_collectives.hpp>
@@ -17,6 +18,8 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -143,6 +146,22 @@ ExercisedSum sum_over_ranks(const mpi::Communicator& comm) {
   return sum;
 }
 
+/// Watches the rank's devices for Xid errors; null if all are simulated.
+std::unique_ptr<detail::XidWatch> watch_of(const DevicePool& pool) {
+  std::vector<DeviceInfo> infos(pool.size());
+  for (const DevicePool::Entry& entry : pool) infos[static_cast<std::size_t>(entry.claim_index)] = entry.info;
+  if (std::ranges::all_of(infos, &DeviceInfo::simulated)) return nullptr;
+  return std::make_unique<detail::XidWatch>(infos);
+}
+
+/// A device of which the driver logs an error is broken, even if its results are right.
+void record_xids(detail::XidWatch& watch, Devices& devices) {
+  const auto numbers = watch.take();
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    for (const std::uint64_t number : std::set(numbers[i].begin(), numbers[i].end()))
+      devices[i].failed("the driver logs Xid " + std::to_string(number));
+}
+
 /// The devices that were left out of the job and are not in its inventory.
 std::vector<Verdict::Failure> left_out_of(const Job& job) {
   std::vector<Verdict::Failure> failures = job.last_verdict().excluded;
@@ -211,11 +230,13 @@ Exercise exercise(Job& job) {
   for (int i = 0; i < static_cast<int>(job.devices().size()); ++i)
     devices.emplace_back(job, faults, results, i);
 
+  const auto watch = watch_of(job.devices());
   Exercise found;
   found.left_out = left_out_of(job);
   work_on_devices(job, devices);
   found.device_sum = sum_over_devices(job, devices);
   found.rank_sum = sum_over_ranks(job.comm());
+  if (watch) record_xids(*watch, devices);
   found.devices = gathered(job.comm(), devices);
   compare_with_peers(job.inventory(), found.devices);
   devices.clear();

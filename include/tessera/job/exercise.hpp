@@ -55,7 +55,8 @@ struct Exercise {
 /// *Collective.* Exercises every device of the job, those of all ranks at once: opens it, allocates memory,
 /// copies into it, within it and out of it, computes on it by a kernel that is compiled at run time, and
 /// compares the result with the host's, bit by bit. Then sums arrays over all devices
-/// (`DeviceCollectives::sum`), and over all ranks by MPI.
+/// (`DeviceCollectives::sum`), and over all ranks by MPI. Xid errors that the driver logs meanwhile are
+/// failures.
 ///
 ///     const Exercise found = exercise(job);
 ///     for (std::size_t i = 0; i < found.devices.size(); ++i)

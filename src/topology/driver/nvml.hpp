@@ -10,6 +10,7 @@
 namespace tessera::nvml {
 
 using Device = void*;
+using EventSet = void*;
 
 enum class Status : int {
   success = 0,
@@ -56,6 +57,16 @@ struct Attributes {
 };
 static_assert(sizeof(Attributes) == 40);
 
+struct Event {
+  Device device;
+  unsigned long long type;
+  unsigned long long data;  ///< of an Xid error its number
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(Event) == 32);
+inline constexpr unsigned long long xid_event = 8;
+
 inline constexpr unsigned text_length = 96;  ///< holds any name, version or UUID that NVML writes
 inline constexpr unsigned most_links = 18;   ///< NVLinks of one device
 
@@ -88,6 +99,10 @@ struct Api {
   Status (*remapped_rows)(Device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
                           unsigned* failed);
   Status (*nvlink_state)(Device, unsigned link, unsigned* active);
+  Status (*event_set_create)(EventSet*);
+  Status (*event_set_free)(EventSet);
+  Status (*register_events)(Device, unsigned long long types, EventSet);
+  Status (*event_set_wait)(EventSet, Event*, unsigned milliseconds);
 };
 
 /// Calls an entry point; `function_not_found` where the installed library has none.

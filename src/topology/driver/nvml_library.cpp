@@ -31,6 +31,10 @@ NvmlLibrary::NvmlLibrary() {
   library_.find(api_.ecc_errors, "nvmlDeviceGetTotalEccErrors");
   library_.find(api_.remapped_rows, "nvmlDeviceGetRemappedRows");
   library_.find(api_.nvlink_state, "nvmlDeviceGetNvLinkState");
+  library_.find(api_.event_set_create, "nvmlEventSetCreate");
+  library_.find(api_.event_set_free, "nvmlEventSetFree");
+  library_.find(api_.register_events, "nvmlDeviceRegisterEvents");
+  library_.find(api_.event_set_wait, "nvmlEventSetWait_v2");
   status_ = nvml::call(api_.init);
 }
 

@@ -148,4 +148,23 @@ EXPORT Status nvmlDeviceGetNvLinkState(void*, unsigned link, unsigned* active) {
   *active = link == 1 ? 0 : 1;
   return Status::success;
 }
+EXPORT Status nvmlEventSetCreate(void** set) {
+  *set = handle(100);
+  ++fake_nvml.event_sets;
+  return Status::success;
+}
+EXPORT Status nvmlEventSetFree(void*) {
+  --fake_nvml.event_sets;
+  return Status::success;
+}
+EXPORT Status nvmlDeviceRegisterEvents(void* device, unsigned long long types, void*) {
+  return is_instance(device) || types != tessera::nvml::xid_event ? Status::not_supported : Status::success;
+}
+EXPORT Status nvmlEventSetWait_v2(void*, tessera::nvml::Event* event, unsigned) {
+  constexpr Status timeout{10};
+  if (fake_nvml.xids == 0) return timeout;
+  --fake_nvml.xids;
+  *event = {handle(1), tessera::nvml::xid_event, 79, 0, 0};
+  return Status::success;
+}
 // nvmlDeviceGetComputeInstanceId is missing on purpose: an older library may lack any entry point.

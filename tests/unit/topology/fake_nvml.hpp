@@ -12,7 +12,9 @@ struct FakeNvml {
   nvml::Status cuda_library = nvml::Status::success;
   int cuda_version = 13000;
   unsigned devices = 3;
-  int open = 0;  ///< nvmlInit calls less nvmlShutdown calls
+  int open = 0;        ///< nvmlInit calls less nvmlShutdown calls
+  int event_sets = 0;  ///< made less freed
+  int xids = 0;        ///< errors to come, number 79, all of the first GPU
 };
 
 }  // namespace tessera::testing

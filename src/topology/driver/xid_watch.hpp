@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/driver/nvml_library.hpp"
+
+#include <tessera/topology/device_info.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tessera::inline TESSERA_ABI::detail {
+
+/// Receives the Xid errors of devices, the faults of a GPU that the driver logs, from its construction on.
+/// NVML keeps no count of earlier ones. Devices that NVML cannot watch, such as simulated ones, have none.
+class XidWatch {
+ public:
+  explicit XidWatch(std::span<const DeviceInfo> devices);
+  ~XidWatch();
+  XidWatch(const XidWatch&) = delete;
+  XidWatch& operator=(const XidWatch&) = delete;
+
+  /// The numbers that have come since the last call, by device. Does not block.
+  [[nodiscard]] std::vector<std::vector<std::uint64_t>> take();
+
+ private:
+  NvmlLibrary library_;
+  nvml::EventSet set_ = nullptr;
+  std::vector<nvml::Device> watched_;  ///< null: not watched
+};
+
+}  // namespace tessera::inline TESSERA_ABI::detail

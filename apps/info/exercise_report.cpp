@@ -115,8 +115,9 @@ std::string sum_line(const ExercisedSum& sum, const std::string& over) {
   if (sum.path.empty()) return fmt::format("  sum over {}: none, as {}\n", over, sum.reason);
   if (!sum.failure.empty()) return fmt::format("  sum over {} by {}: broken\n", over, sum.path);
   const double mib = static_cast<double>(sum.bytes) / (1 << 20);
-  return fmt::format("  sum over {} by {}: {:.3g} MiB in {:.3g} ms{}\n", over, sum.path, mib,
-                     1e3 * sum.seconds, sum.reason.empty() ? "" : " (" + sum.reason + ")");
+  return fmt::format("  sum over {} by {}: {:.3g} MiB in {:.3g} ms, {:.3g} GB/s{}\n", over, sum.path, mib,
+                     1e3 * sum.seconds, static_cast<double>(sum.bytes) / sum.seconds / 1e9,
+                     sum.reason.empty() ? "" : " (" + sum.reason + ")");
 }
 
 Json sum_json(const ExercisedSum& sum) {

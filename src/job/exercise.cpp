@@ -107,6 +107,8 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
       sum.seconds = std::min(sum.seconds, seconds_on_slowest(job.comm(), [&] {
                                job.collectives().sum(std::span<std::int64_t* const>(arrays), count);
                              }));
+  } catch (const mpi::Failure&) {
+    throw;  // of this rank alone
   } catch (const Error& error) {
     if (error.code() != ErrorCode::job_fault) throw;
     sum.failure = error.what();

@@ -200,6 +200,7 @@ TEST(InfoExercise, OfAJobOnTheCpuIsTheSumOfItsRanks) {
   const auto result = info(mixed, 2, "--exercise --policy cpu");
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_NE(result.out.find("sum over 2 ranks by MPI: 4 MiB in "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find(" GB/s\n"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("none, as the job has no device"), std::string::npos) << result.out;
 }
 

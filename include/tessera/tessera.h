@@ -17,9 +17,10 @@
 ///
 /// What a verb does, and which rules its functions keep, is said at the member of `tessera::Job` of its name
 /// (<tessera/job/job.hpp>). Functions that return `int` return a `tessera_status`; `tessera_error` has the
-/// message. Collective functions are marked; after an error of one of them every rank has an error. All must
-/// be called on the thread that called MPI_Init_thread. MPI is the program's: it calls MPI_Init_thread, with
-/// MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the last one is closed.
+/// message. Collective functions are marked; after an error of one of them every rank has an error. All but
+/// those of tiles and sums must be called on the thread that called MPI_Init_thread. MPI is the program's: it
+/// calls MPI_Init_thread, with MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the
+/// last one is closed.
 
 #include <mpi.h>
 #include <stddef.h>

@@ -49,12 +49,18 @@ JobOptions options_of(const tessera_options* given) {
   return options;
 }
 
+/// The exit status of programs, but for what a program in C can mend.
+int status_for(ErrorCode code) noexcept {
+  return code == ErrorCode::outdated_plan ? TESSERA_OUTDATED_PLAN : exit_status(code);
+}
+
 /// `Error(usage)` for a number that is no status.
 ErrorCode code_of(int status) {
   constexpr std::array codes = {ErrorCode::usage,         ErrorCode::input,     ErrorCode::not_converged,
-                                ErrorCode::device_absent, ErrorCode::job_fault, ErrorCode::interrupted};
+                                ErrorCode::device_absent, ErrorCode::job_fault, ErrorCode::outdated_plan,
+                                ErrorCode::interrupted};
   for (const ErrorCode code : codes)
-    if (exit_status(code) == status) return code;
+    if (status_for(code) == status) return code;
   throw Error(ErrorCode::usage,
               "tessera_together was given " + std::to_string(status) + ": give a tessera_status");
 }
@@ -67,7 +73,7 @@ int keep_error() noexcept {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    return error.code() == ErrorCode::outdated_plan ? TESSERA_OUTDATED_PLAN : exit_status(error.code());
+    return status_for(error.code());
   } catch (...) {
     return TESSERA_JOB_FAULT;
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* two_devices = "*:2xH200";
 constexpr const char* no_device = "rank99:H200";
 
-class Arrays : public ::testing::TestWithParam<const char*> {
+class ArrayPasses : public ::testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] bool on_devices() const { return !job_.on_host(); }
   /// The tiles of this rank, as one counts copies.
@@ -25,7 +25,7 @@ class Arrays : public ::testing::TestWithParam<const char*> {
   Job job_{world(), with_threads(2)};
 };
 
-TEST_P(Arrays, ASolverOfManyPassesCopiesItsInputOnce) {
+TEST_P(ArrayPasses, ASolverOfManyPassesCopiesItsInputOnce) {
   Solver solver(job_);
   for (int step = 0; step < 100; ++step) {
     solver.step();
@@ -47,7 +47,7 @@ TEST_P(Arrays, ASolverOfManyPassesCopiesItsInputOnce) {
   EXPECT_EQ(solver.state.traffic().downloaded_bytes, units * 8);
 }
 
-TEST_P(Arrays, APassReadsTheLastVersionAndWritesTheNext) {
+TEST_P(ArrayPasses, APassReadsTheLastVersionAndWritesTheNext) {
   Array<std::int64_t> numbers(job_, job_.plan(500, 7), 2);
   const auto step = [&] {
     job_.update(
@@ -72,7 +72,7 @@ TEST_P(Arrays, APassReadsTheLastVersionAndWritesTheNext) {
   }
 }
 
-TEST_P(Arrays, WhatTheHostWritesIsWhatTheNextPassReads) {
+TEST_P(ArrayPasses, WhatTheHostWritesIsWhatTheNextPassReads) {
   Solver solver(job_);
   solver.step();
   for (const int round : {1, 2}) {
@@ -81,7 +81,7 @@ TEST_P(Arrays, WhatTheHostWritesIsWhatTheNextPassReads) {
   }
 }
 
-TEST_P(Arrays, APassOnHostsAloneSeesWhatDevicesWrote) {
+TEST_P(ArrayPasses, APassOnHostsAloneSeesWhatDevicesWrote) {
   Solver solver(job_);
   solver.step();
   job_.update(arrays(solver.matrix.read(), solver.state.modify()), host_only,
@@ -94,7 +94,7 @@ TEST_P(Arrays, APassOnHostsAloneSeesWhatDevicesWrote) {
   EXPECT_EQ(bits(solver.states()), bits(solver.expected(3)));
 }
 
-TEST_P(Arrays, APassThatEndsWithAnExceptionChangesNothing) {
+TEST_P(ArrayPasses, APassThatEndsWithAnExceptionChangesNothing) {
   Solver solver(job_);
   solver.step();
   if (!on_devices()) {
@@ -115,7 +115,7 @@ TEST_P(Arrays, APassThatEndsWithAnExceptionChangesNothing) {
   EXPECT_EQ(bits(solver.states()), bits(solver.expected(1)));
 }
 
-TEST_P(Arrays, WrongArraysAreRefused) {
+TEST_P(ArrayPasses, WrongArraysAreRefused) {
   Solver solver(job_);
   Job another(world());
   Array<double> foreign(another, another.plan(solver_units, solver_block));
@@ -136,7 +136,7 @@ TEST_P(Arrays, WrongArraysAreRefused) {
   EXPECT_THROW(Array<double>(job_, Plan::over_hosts(5, job_.comm().size() + 1)), Error);
 }
 
-TEST_P(Arrays, RanksWhoseVersionsDifferAreTold) {
+TEST_P(ArrayPasses, RanksWhoseVersionsDifferAreTold) {
   if (job_.comm().size() == 1) GTEST_SKIP() << "needs another rank";
   Solver solver(job_);
   if (job_.comm().rank() == 0) (void)solver.state.overwrite();
@@ -150,7 +150,7 @@ TEST_P(Arrays, RanksWhoseVersionsDifferAreTold) {
   }
 }
 
-TEST_P(Arrays, UnitsMoveToAnotherPlan) {
+TEST_P(ArrayPasses, UnitsMoveToAnotherPlan) {
   Solver solver(job_);
   solver.step();
   const Plan other = job_.plan(
@@ -164,7 +164,7 @@ TEST_P(Arrays, UnitsMoveToAnotherPlan) {
   EXPECT_THROW(solver.state.move_to(job_.plan(3)), Error);
 }
 
-TEST_P(Arrays, ArraysOfNoUnitsAndUnusedDevicesAreWell) {
+TEST_P(ArrayPasses, ArraysOfNoUnitsAndUnusedDevicesAreWell) {
   Array<float> none(job_, job_.plan(0));
   Array<float> one(job_, job_.plan(1));
   for (Array<float>* array : {&none, &one}) {
@@ -179,7 +179,7 @@ TEST_P(Arrays, ArraysOfNoUnitsAndUnusedDevicesAreWell) {
   EXPECT_EQ(moved.version(), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Hardware, Arrays, ::testing::Values(two_devices, no_device),
+INSTANTIATE_TEST_SUITE_P(Hardware, ArrayPasses, ::testing::Values(two_devices, no_device),
                          [](const auto& hardware) {
                            return hardware.param == std::string(two_devices) ? "Devices" : "Hosts";
                          });

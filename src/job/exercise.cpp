@@ -85,9 +85,10 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
   if (!sum.reason.empty()) return sum;
 
   // Devices with less memory have shorter arrays.
-  std::size_t count = std::numeric_limits<std::size_t>::max();
-  for (const ExercisedDevice& device : devices) count = std::min(count, device.count());
-  count = job.comm().allreduce(static_cast<std::uint64_t>(count), mpi::Reduction::min);
+  auto least = std::numeric_limits<std::int64_t>::max();
+  for (const ExercisedDevice& device : devices)
+    least = std::min(least, static_cast<std::int64_t>(device.count()));
+  const auto count = static_cast<std::size_t>(job.comm().allreduce(least, mpi::Reduction::min));
   const auto before_mine = static_cast<std::uint64_t>(
       std::ranges::count_if(all, [&](const auto& device) { return device.rank < job.comm().rank(); }));
   std::uint64_t number = before_mine;

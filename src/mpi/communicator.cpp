@@ -82,6 +82,36 @@ bool is_time_to_answer(Backoff::Clock::time_point now) {
   return true;
 }
 
+/// MPICH 4.0 compares unsigned numbers as signed ones: for a minimum or maximum, unsigned numbers are signed
+/// ones in the same order as long as this object lives.
+class SignedOrder {
+ public:
+  SignedOrder(void* data, std::size_t count, MPI_Datatype& type, Reduction how) {
+    if (how == Reduction::sum) return;
+    if (type == MPI_UINT32_T) {
+      narrow_ = {static_cast<std::uint32_t*>(data), count};
+      type = MPI_INT32_T;
+    } else if (type == MPI_UINT64_T) {
+      wide_ = {static_cast<std::uint64_t*>(data), count};
+      type = MPI_INT64_T;
+    }
+    flip();
+  }
+  ~SignedOrder() { flip(); }
+  SignedOrder(const SignedOrder&) = delete;
+  SignedOrder& operator=(const SignedOrder&) = delete;
+
+ private:
+  /// The top bits.
+  void flip() noexcept {
+    for (std::uint32_t& number : narrow_) number ^= std::uint32_t{1} << 31;
+    for (std::uint64_t& number : wide_) number ^= std::uint64_t{1} << 63;
+  }
+
+  std::span<std::uint32_t> narrow_;
+  std::span<std::uint64_t> wide_;
+};
+
 }  // namespace
 
 namespace detail {
@@ -140,6 +170,7 @@ void Communicator::allreduce_elements(void* data, std::size_t count, MPI_Datatyp
   const MPI_Comm native = usable();
   int type_bytes = 0;
   check(MPI_Type_size(type, &type_bytes), "MPI_Type_size");
+  const SignedOrder order(data, count, type, how);
   in_pieces(count, piece, [&](std::size_t offset, int elements) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Iallreduce(MPI_IN_PLACE, static_cast<std::byte*>(data) + offset * type_bytes, elements, type,

@@ -10,14 +10,14 @@ namespace {
 
 class DriverStates : public testing::WithFakeNvml {};
 
-DeviceInfo device(const char* uuid) {
+DeviceInfo with_uuid(const char* uuid) {
   DeviceInfo info;
   info.uuid = parse_uuid(uuid).value();
   return info;
 }
 
 TEST_F(DriverStates, TellVersionsAndConditions) {
-  const DeviceInfo gpu = device("GPU-00000001-0000-0000-0000-000000000000");
+  const DeviceInfo gpu = with_uuid("GPU-00000001-0000-0000-0000-000000000000");
   const DriverState state = driver_state({&gpu, 1});
   EXPECT_EQ(state.version, "580.95.05");
   EXPECT_EQ(state.cuda, "13.0");
@@ -31,8 +31,8 @@ TEST_F(DriverStates, TellVersionsAndConditions) {
 }
 
 TEST_F(DriverStates, LeaveEmptyWhatTheDriverDoesNotReport) {
-  const DeviceInfo devices[] = {device("MIG-00000010-0000-0000-0000-000000000000"),
-                                device("GPU-00000000-0000-0000-0000-000000000000"),
+  const DeviceInfo devices[] = {with_uuid("MIG-00000010-0000-0000-0000-000000000000"),
+                                with_uuid("GPU-00000000-0000-0000-0000-000000000000"),
                                 simulated_devices("*:H200", 0).front()};
   const DriverState state = driver_state(devices);
   ASSERT_EQ(state.devices.size(), 3u);
@@ -47,7 +47,7 @@ TEST_F(DriverStates, LeaveEmptyWhatTheDriverDoesNotReport) {
 
 TEST_F(DriverStates, OfADriverThatFailsAreEmpty) {
   fake_->init = nvml::Status::driver_not_loaded;
-  const DeviceInfo gpu = device("GPU-00000001-0000-0000-0000-000000000000");
+  const DeviceInfo gpu = with_uuid("GPU-00000001-0000-0000-0000-000000000000");
   const DriverState state = driver_state({&gpu, 1});
   EXPECT_EQ(state.version, "");
   EXPECT_EQ(state.cuda, "");

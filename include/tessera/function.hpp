@@ -46,6 +46,8 @@ template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:
   FunctionRef() = default;
+  // NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload): a callable converts to
+  // it
   FunctionRef(std::nullptr_t) noexcept {}
   template <class Function>
   requires(!std::is_same_v<std::remove_cvref_t<Function>, FunctionRef> &&
@@ -64,6 +66,7 @@ class FunctionRef<Result(Args...)> {
       };
     }
   }
+  // NOLINTEND(google-explicit-constructor, bugprone-forwarding-reference-overload)
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
   Result operator()(Args... args) const { return call_(target_, std::forward<Args>(args)...); }
@@ -82,6 +85,8 @@ template <class Result, class... Args>
 class SharedFunction<Result(Args...)> {
  public:
   SharedFunction() = default;
+  // NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload): a callable converts to
+  // it
   SharedFunction(std::nullptr_t) noexcept {}
   template <class Function>
   requires(!std::is_same_v<std::remove_cvref_t<Function>, SharedFunction> &&
@@ -90,6 +95,7 @@ class SharedFunction<Result(Args...)> {
     call_ = *held;
     owned_ = held;
   }
+  // NOLINTEND(google-explicit-constructor, bugprone-forwarding-reference-overload)
 
   explicit operator bool() const noexcept { return static_cast<bool>(call_); }
   Result operator()(Args... args) const { return call_(std::forward<Args>(args)...); }

@@ -25,8 +25,8 @@ std::span<std::byte> units_on(const ArrayAccess& access, std::size_t index, Rang
 
 }  // namespace
 
-ArrayState::ArrayState(Job::State& of, const Plan& by, std::size_t bytes)
-    : job(of), number(of.arrays_made++), plan(by), unit_bytes(bytes) {
+ArrayState::ArrayState(Job::State& of, Plan by, std::size_t bytes_of_unit)
+    : job(of), number(of.arrays_made++), plan(std::move(by)), unit_bytes(bytes_of_unit) {
   host.resize(bytes_of(plan.range_of(job.comm.rank())));
   job.arrays.push_back(this);
 }

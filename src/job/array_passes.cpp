@@ -100,7 +100,7 @@ DeviceStaging& Job::State::staging_of(int device, const DeviceContext& context) 
   return *staging;
 }
 
-void Job::State::begin_arrays(const Pass& work, bool on_devices) {
+void Job::State::begin_arrays(const Pass& work, bool on_devices) const {
   for (const ArrayAccess& access : work.arrays) {
     ArrayState& array = *access.array;
     array.in_pass_on_devices = on_devices;
@@ -263,7 +263,7 @@ void Job::State::throw_rolled_back(const Verdict::Failure& lost) {
                   "from there");
 }
 
-void Job::State::move_arrays(std::span<ArrayState* const> moved, const Plan& to) {
+void Job::State::move_arrays(std::span<ArrayState* const> moved, const Plan& to) const {
   const mpi::Purpose purpose(comm, "a move of arrays");
   const Plan other = to;  // it may be that of one of them
   for (ArrayState* array : moved) {

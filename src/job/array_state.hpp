@@ -26,7 +26,7 @@ class ArrayState {
   static constexpr std::int64_t no_version = -1;
 
   /// Registers itself with the job.
-  ArrayState(Job::State& job, const Plan& plan, std::size_t unit_bytes);
+  ArrayState(Job::State& of, Plan by, std::size_t bytes_of_unit);
   ~ArrayState();
   ArrayState(const ArrayState&) = delete;
   ArrayState& operator=(const ArrayState&) = delete;

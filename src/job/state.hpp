@@ -131,7 +131,7 @@ struct Job::State {
   /// A hash of them, their use and their versions.
   [[nodiscard]] static std::int64_t signature_of_arrays(std::span<const detail::ArrayAccess> used);
   /// Before the functions of a pass.
-  void begin_arrays(const Pass& work, bool on_devices);
+  void begin_arrays(const Pass& work, bool on_devices) const;
   /// After the verdict: what the pass wrote becomes the last version.
   void commit_arrays(const Pass& work, bool on_devices);
   /// Copies the last versions to the hosts, where they lag behind: those of all arrays on all ranks, or, if a
@@ -150,7 +150,7 @@ struct Job::State {
   void roll_back_arrays();
   [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
   /// Distributes arrays by `to`, whose last versions the hosts have. *Collective.*
-  void move_arrays(std::span<detail::ArrayState* const> moved, const Plan& to);
+  void move_arrays(std::span<detail::ArrayState* const> moved, const Plan& to) const;
 
   /// The vote of this pass. *Collective.*
   [[nodiscard]] Ballot vote(const Attempt& attempt, const Plan& plan, const Pass& work);

@@ -44,19 +44,19 @@ struct PlannedTile {
 class PlanWeights {
  public:
   PlanWeights() = default;
+  // NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload): these convert to it
   template <class Function>
   requires(!std::is_same_v<std::remove_cvref_t<Function>, PlanWeights> &&
            detail::Calls<std::decay_t<Function>, double, std::int64_t>) PlanWeights(Function&& function)
       : at_(std::forward<Function>(function)) {}
   template <class Numbers>
   requires std::is_arithmetic_v<typename decltype(std::span(std::declval<Numbers&>()))::value_type>
-  PlanWeights(Numbers&& numbers) : size_(static_cast<std::int64_t>(std::span(numbers).size())) {
-    using Kept =
-        std::conditional_t<std::is_lvalue_reference_v<Numbers>, decltype(std::span(numbers)), Numbers>;
-    at_ = [kept = Kept(std::forward<Numbers>(numbers))](std::int64_t index) {
-      return static_cast<double>(kept[static_cast<std::size_t>(index)]);
-    };
-  }
+  PlanWeights(Numbers&& numbers)
+      : size_(static_cast<std::int64_t>(std::span(numbers).size())),
+        at_([kept = Kept<Numbers>(std::forward<Numbers>(numbers))](std::int64_t index) {
+          return static_cast<double>(kept[static_cast<std::size_t>(index)]);
+        }) {}
+  // NOLINTEND(google-explicit-constructor, bugprone-forwarding-reference-overload)
 
   /// False if there are none.
   explicit operator bool() const noexcept { return static_cast<bool>(at_); }
@@ -65,8 +65,13 @@ class PlanWeights {
   [[nodiscard]] double operator()(std::int64_t index) const { return at_(index); }
 
  private:
-  SharedFunction<double(std::int64_t)> at_;
+  /// A view of a variable, or what is given away.
+  template <class Numbers>
+  using Kept = std::conditional_t<std::is_lvalue_reference_v<Numbers>,
+                                  decltype(std::span(std::declval<Numbers&>())), Numbers>;
+
   std::optional<std::int64_t> size_;
+  SharedFunction<double(std::int64_t)> at_;
 };
 
 /// What a plan is made of beside units and scores: the same on every rank.

@@ -133,7 +133,7 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
   std::int64_t data = 0;
   CsvPart part;
   std::tie(data, part.first_line, size, file_bytes) = std::tuple_cat(offsets);
-  const bool in_order = size == unknown;
+  const bool in_order = packed != nullptr && size == unknown;
   if (packed != nullptr && !in_order) share_points(comm, packed->packed());
 
   // About 65,000 landmarks over all ranks at most, and no more than some steps of reading between two; of a

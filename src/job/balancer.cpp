@@ -3,6 +3,7 @@
 
 #include "job/balance/work_estimate.hpp"
 #include "job/state.hpp"
+#include "topology/remaining_devices.hpp"
 
 #include <tessera/error.hpp>
 
@@ -13,16 +14,11 @@ namespace tessera::inline TESSERA_ABI {
 namespace {
 
 Speeds speeds_of(const Inventory& inventory, bool on_devices, const std::vector<int>& threads) {
-  Speeds speeds{.on_devices = on_devices, .scores = {}, .rank_offsets = {0}, .threads = threads};
-  std::vector<bool> excluded;
-  for (const InventoryDevice& device : inventory.devices()) {
-    speeds.scores.push_back(device.score);
-    excluded.push_back(device.excluded);
-  }
-  speeds.scores = detail::remaining_scores(speeds.scores, excluded);
-  for (const InventoryRank& rank : inventory.ranks())
-    speeds.rank_offsets.push_back(speeds.rank_offsets.back() + std::ssize(inventory.devices_of(rank.rank)));
-  return speeds;
+  detail::RemainingDevices devices = detail::remaining_devices(inventory);
+  return {.on_devices = on_devices,
+          .scores = detail::remaining_scores(devices.scores, devices.excluded),
+          .rank_offsets = std::move(devices.rank_offsets),
+          .threads = threads};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/array_state.hpp"
 #include "job/state.hpp"
+#include "topology/remaining_devices.hpp"
 
 #include <tessera/error.hpp>
 
@@ -14,19 +15,6 @@ bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
   return device.rank == failure.rank && (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
 }
 
-detail::RemainingDevices remaining_of(std::span<const InventoryDevice> devices, std::size_t ranks) {
-  detail::RemainingDevices remaining{.scores = {}, .rank_offsets = {}, .excluded = {}};
-  remaining.rank_offsets.assign(ranks + 1, 0);
-  for (const InventoryDevice& device : devices) {
-    remaining.scores.push_back(device.score);
-    remaining.excluded.push_back(device.excluded);
-    ++remaining.rank_offsets[static_cast<std::size_t>(device.rank) + 1];
-  }
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    remaining.rank_offsets[rank + 1] += remaining.rank_offsets[rank];
-  return remaining;
-}
-
 }  // namespace
 
 bool Job::State::exclude(const Attempt& attempt) {
@@ -38,8 +26,8 @@ bool Job::State::exclude(const Attempt& attempt) {
                         return is_hit_by(device, failure);
                       });
   if (std::ranges::all_of(devices, &InventoryDevice::excluded)) return false;
-  remaining = remaining_of(devices, inventory.ranks().size());
   inventory = Inventory({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
+  remaining = detail::remaining_devices(inventory);
   excluded.insert(excluded.end(), failures.begin(), failures.end());
   if (collectives) collectives->exclude();
   for (detail::ArrayState* array : arrays) {

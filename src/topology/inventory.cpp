@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "partition/replan.hpp"
 #include "topology/hwloc/share_cores.hpp"
+#include "topology/remaining_devices.hpp"
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
@@ -190,15 +190,21 @@ std::span<const InventoryDevice> Inventory::devices_of(int rank) const {
 
 Plan Inventory::plan(std::int64_t units, const PlanOptions& options) const {
   if (devices_.empty()) return Plan::over_hosts(units, std::vector<int>(ranks_.size(), 1), options);
-  std::vector<std::uint64_t> scores;
-  std::vector<bool> excluded;
-  scores.reserve(devices_.size());
-  excluded.reserve(devices_.size());
-  for (const auto& device : devices_) {
-    scores.push_back(device.score);
-    excluded.push_back(device.excluded);
+  const detail::RemainingDevices devices = detail::remaining_devices(*this);
+  return Plan::over_devices(units, detail::remaining_scores(devices.scores, devices.excluded),
+                            devices.rank_offsets, options);
+}
+
+detail::RemainingDevices detail::remaining_devices(const Inventory& inventory) {
+  RemainingDevices remaining{.scores = {}, .rank_offsets = {0}, .excluded = {}};
+  for (const InventoryDevice& device : inventory.devices()) {
+    remaining.scores.push_back(device.score);
+    remaining.excluded.push_back(device.excluded);
   }
-  return Plan::over_devices(units, detail::remaining_scores(scores, excluded), offsets_, options);
+  for (const InventoryRank& rank : inventory.ranks())
+    remaining.rank_offsets.push_back(remaining.rank_offsets.back() +
+                                     std::ssize(inventory.devices_of(rank.rank)));
+  return remaining;
 }
 
 Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, const Claim& claim,

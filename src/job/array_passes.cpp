@@ -7,10 +7,8 @@
 #include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
-#include <tessera/job/together.hpp>
 
 #include <algorithm>
-#include <numeric>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
@@ -33,6 +31,16 @@ bool is_written_twice(std::span<const ArrayAccess> arrays) {
     }
   }
   return false;
+}
+
+/// Throws unless the devices have the last version of all of `mine`, this rank's units.
+void require_all_units(const ArrayState& array, Range mine) {
+  std::int64_t units = 0;
+  for (const ArrayState::DeviceCopy& copy : array.devices)
+    if (copy.version == array.version) units += copy.units.size();
+  if (units != mine.size())
+    throw Error(ErrorCode::job_fault, "the devices have " + std::to_string(units) + " units of an array of " +
+                                          std::to_string(mine.size()));
 }
 
 }  // namespace
@@ -150,6 +158,30 @@ void Job::State::download_copies(std::span<ArrayState* const> stale, int device)
   }
 }
 
+void Job::State::download(std::span<ArrayState* const> stale, Attempt& attempt) {
+  Thrown thrown(pool.size());
+  for_each_device(
+      *device_threads, thrown,
+      [&](std::size_t device) {
+        if (!known_device(static_cast<int>(device)).excluded)
+          download_copies(stale, static_cast<int>(device));
+      },
+      [&] { report_progress(); });
+  for (int device = 0; device < static_cast<int>(thrown.size()); ++device) {
+    const std::exception_ptr& failure = thrown[static_cast<std::size_t>(device)];
+    if (!failure) continue;
+    attempt.device_failed({.rank = 0,
+                           .hostname = {},
+                           .device = device,
+                           .uuid = tessera::to_string(known_device(device).uuid),
+                           .stage = "copy",
+                           .reason = reason_of(failure)});
+  }
+  attempt.run([&] {
+    for (const ArrayState* array : stale) require_all_units(*array, array->plan.range_of(comm.rank()));
+  });
+}
+
 std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* const> wanted,
                                                        Attempt& attempt) {
   std::vector<ArrayState*> stale;
@@ -162,44 +194,7 @@ std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* con
       base::resize_in_huge_pages(array->next_host, array->host.size());
     }
   });
-  if (attempt.ok() && !stale.empty() && device_threads) {
-    std::vector<Verdict::Failure> failures(pool.size());
-    std::vector<int> devices(pool.size());
-    std::iota(devices.begin(), devices.end(), 0);
-    std::erase_if(devices, [&](int device) { return known_device(device).excluded; });
-    try {
-      device_threads->run(
-          devices,
-          [&](int device) {
-            Verdict::Failure& failure = failures[static_cast<std::size_t>(device)];
-            try {
-              failure = {
-                  .rank = 0, .hostname = {}, .device = device, .uuid = {}, .stage = "copy", .reason = {}};
-              failure.uuid = tessera::to_string(known_device(device).uuid);
-              download_copies(stale, device);
-            } catch (...) {
-              failure.reason = reason_of(std::current_exception());
-            }
-          },
-          [&] { report_progress(); });
-    } catch (...) {  // no more threads
-      failures.assign(1, {.rank = 0, .hostname = {}, .device = 0, .uuid = {}, .stage = "bind", .reason = {}});
-      failures.front().reason = reason_of(std::current_exception());
-    }
-    for (Verdict::Failure& failure : failures)
-      if (!failure.reason.empty()) attempt.device_failed(std::move(failure));
-  }
-  attempt.run([&] {
-    for (const ArrayState* array : stale) {
-      std::int64_t units = 0;
-      for (const ArrayState::DeviceCopy& copy : array->devices)
-        if (copy.version == array->version) units += copy.units.size();
-      if (units != array->plan.range_of(comm.rank()).size())
-        throw Error(ErrorCode::job_fault, "the devices have " + std::to_string(units) +
-                                              " units of an array of " +
-                                              std::to_string(array->plan.range_of(comm.rank()).size()));
-    }
-  });
+  if (attempt.ok() && !stale.empty()) download(stale, attempt);
   const Ballot decided = ballots.vote(attempt.ballot(), signature, inventory, "the download of arrays", [&] {
     std::string text = "a download";
     for (const ArrayState* array : stale)
@@ -264,16 +259,10 @@ void Job::State::throw_rolled_back(const Verdict::Failure& lost) {
 }
 
 void Job::State::move_arrays(std::span<ArrayState* const> moved, const Plan& to) const {
-  const mpi::Purpose purpose(comm, "a move of arrays");
   const Plan other = to;  // it may be that of one of them
   for (ArrayState* array : moved) {
-    together(comm, [&] {
-      if (other.units() != array->plan.units() || other.ranks() != comm.size())
-        throw Error(ErrorCode::usage, "an array of " + std::to_string(array->plan.units()) +
-                                          " units cannot move to a plan of " + std::to_string(other.units()) +
-                                          " units and " + std::to_string(other.ranks()) + " ranks");
-    });
-    auto counts = counts_between(array->plan, other, comm.rank());
+    const std::int64_t units = array->plan.range_of(comm.rank()).size();
+    auto counts = agreed_counts(units, array->unit_bytes, array->plan, other);
     for (std::size_t& count : counts) count *= array->unit_bytes;
     array->host = comm.alltoallv(std::span<const std::byte>(array->host), counts);
     array->plan = other;

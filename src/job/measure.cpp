@@ -92,35 +92,6 @@ class TimedRun {
   std::optional<Timed> timed_;
 };
 
-/// Runs `work` for every device without a failure, each on its own thread. The calling thread runs the
-/// progress callback until all are done.
-void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(std::size_t)> work,
-                     FunctionRef<void()> progress) {
-  std::vector<int> sound;
-  for (std::size_t i = 0; i < thrown.size(); ++i)
-    if (!thrown[i]) sound.push_back(static_cast<int>(i));
-  try {
-    const auto unfinished = std::make_exception_ptr(Misuse(thread_was_ended));
-    for (const int device : sound) thrown[static_cast<std::size_t>(device)] = unfinished;
-    threads.run(
-        sound,
-        [&](int device) {
-          const auto i = static_cast<std::size_t>(device);
-          try {
-            work(i);
-            thrown[i] = nullptr;
-          } catch (...) {
-            const std::exception_ptr now = std::current_exception();
-            if (!now) throw;  // the thread is being cancelled
-            thrown[i] = now;
-          }
-        },
-        progress);
-  } catch (...) {  // the system grants no more threads
-    std::ranges::fill(thrown, std::current_exception());
-  }
-}
-
 /// Records a device's failure for the vote.
 void record_failure(Attempt& attempt, const ClaimedDevice& claimed, int device,
                     const std::exception_ptr& thrown) {

@@ -3,13 +3,13 @@
 
 #include "job/consensus/attempt.hpp"
 #include "job/fault/fault.hpp"
+#include "job/threads/device_threads.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/topology/claim.hpp>
 
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <vector>
 
@@ -24,9 +24,6 @@ enum class Measurable {
 /// *Collective.* The same on every rank.
 [[nodiscard]] Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                                     const JobOptions& options);
-
-/// The failure of each device of this rank, or null.
-using Thrown = std::vector<std::exception_ptr>;
 
 /// *Collective.* For each of this rank's `devices`, on a thread of its own: `warm_up`; then, after a barrier
 /// at which all ranks start together, `timed`, unless the warm-up failed. Shared devices and buses are so

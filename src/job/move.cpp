@@ -28,18 +28,22 @@ void check_move(std::int64_t units, const Plan& from, const Plan& to, int rank, 
 
 std::vector<std::size_t> Job::units_for_ranks(std::int64_t units, std::size_t unit_bytes, const Plan& from,
                                               const Plan& to) const {
-  const mpi::Communicator& ranks = comm();
-  const mpi::Purpose purpose(ranks, "a move of units");
-  together(ranks, [&] { check_move(units, from, to, ranks.rank(), ranks.size()); });
+  return state().agreed_counts(units, unit_bytes, from, to);
+}
+
+std::vector<std::size_t> Job::State::agreed_counts(std::int64_t units, std::size_t unit_bytes,
+                                                   const Plan& from, const Plan& to) const {
+  const mpi::Purpose purpose(comm, "a move of units");
+  together(comm, [&] { check_move(units, from, to, comm.rank(), comm.size()); });
   const std::int64_t call =
       signature_of({static_cast<std::int64_t>(from.fingerprint()),
                     static_cast<std::int64_t>(to.fingerprint()), static_cast<std::int64_t>(unit_bytes)});
   std::array<std::int64_t, 2> least{call, ~call};
-  ranks.allreduce(std::span<std::int64_t>(least), mpi::Reduction::min);
+  comm.allreduce(std::span<std::int64_t>(least), mpi::Reduction::min);
   if (least[0] != ~least[1])
     throw Error(ErrorCode::usage,
                 "the ranks do not make the same move: give the same plans and type of unit on every rank");
-  return counts_for_ranks(from, to);
+  return counts_between(from, to, comm.rank());
 }
 
 std::vector<std::size_t> Job::counts_for_ranks(const Plan& from, const Plan& to) const {

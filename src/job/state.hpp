@@ -146,9 +146,15 @@ struct Job::State {
   void bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt);
   /// The arrays that are distributed by `plan`.
   [[nodiscard]] std::vector<detail::ArrayState*> arrays_of(const Plan& plan) const;
+  /// Downloads them by the devices' threads.
+  void download(std::span<detail::ArrayState* const> stale, Attempt& attempt);
   /// Back to the versions of the hosts.
   void roll_back_arrays();
   [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
+  /// `counts_between` plans for units of this rank, once all ranks have agreed on the plans and the size of a
+  /// unit. Throws `Error(usage)` if they do not, or if `units` are not those of the rank. *Collective.*
+  [[nodiscard]] std::vector<std::size_t> agreed_counts(std::int64_t units, std::size_t unit_bytes,
+                                                       const Plan& from, const Plan& to) const;
   /// Distributes arrays by `to`, whose last versions the hosts have. *Collective.*
   void move_arrays(std::span<detail::ArrayState* const> moved, const Plan& to) const;
 

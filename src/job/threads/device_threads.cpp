@@ -3,6 +3,7 @@
 
 #include "device/affinity.hpp"
 #include "device/cuda_calls.hpp"
+#include "job/consensus/attempt.hpp"
 
 #include <tessera/error.hpp>
 
@@ -28,6 +29,33 @@ void copy_async(const DeviceContext& context, void* to, const void* from, std::s
     std::memcpy(to, from, bytes);
   else
     cuda::copy(to, from, bytes, context.stream());
+}
+
+void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(std::size_t)> work,
+                     FunctionRef<void()> progress) {
+  std::vector<int> sound;
+  for (std::size_t i = 0; i < thrown.size(); ++i)
+    if (!thrown[i]) sound.push_back(static_cast<int>(i));
+  try {
+    const auto unfinished = std::make_exception_ptr(Misuse(thread_was_ended));
+    for (const int device : sound) thrown[static_cast<std::size_t>(device)] = unfinished;
+    threads.run(
+        sound,
+        [&](int device) {
+          const auto i = static_cast<std::size_t>(device);
+          try {
+            work(i);
+            thrown[i] = nullptr;
+          } catch (...) {
+            const std::exception_ptr now = std::current_exception();
+            if (!now) throw;  // the thread is being cancelled
+            thrown[i] = now;
+          }
+        },
+        progress);
+  } catch (...) {  // the system grants no more threads
+    std::ranges::fill(thrown, std::current_exception());
+  }
 }
 
 void drain(const DeviceContext& context) noexcept {

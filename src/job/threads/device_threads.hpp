@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "job/threads/worker_threads.hpp"
+
 #include <tessera/device/pool.hpp>
+#include <tessera/function.hpp>
 
 #include <cstddef>
+#include <exception>
+#include <vector>
 
 namespace tessera::inline TESSERA_ABI {
 
@@ -20,6 +25,14 @@ void bind_this_thread_near(const DeviceInfo& device);
 /// Copies between host memory and memory of the current device, or within either, on the context's stream;
 /// memory of a simulated device is host memory. Throws `Error(job_fault)`.
 void copy_async(const DeviceContext& context, void* to, const void* from, std::size_t bytes);
+
+/// The failure of each device of this rank, or null.
+using Thrown = std::vector<std::exception_ptr>;
+
+/// Runs `work` for every device without a failure, each on its own thread. The calling thread runs the
+/// progress callback until all are done.
+void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(std::size_t)> work,
+                     FunctionRef<void()> progress);
 
 /// Waits for the stream of a device whose function failed, so that submitted work does not write later.
 void drain(const DeviceContext& context) noexcept;

@@ -164,6 +164,21 @@ TEST_P(ArrayPasses, UnitsMoveToAnotherPlan) {
   EXPECT_THROW(solver.state.move_to(job_.plan(3)), Error);
 }
 
+TEST_P(ArrayPasses, RanksThatMoveAnArrayToDifferentPlansAreTold) {
+  if (job_.comm().size() == 1) GTEST_SKIP() << "needs another rank";
+  Solver solver(job_);
+  const Plan other = job_.plan(solver_units, job_.comm().rank() == 0 ? 1 : 100);
+  try {
+    solver.state.move_to(other);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
+  }
+  solver.step();
+  job_.download(solver.state);
+  EXPECT_EQ(bits(solver.states()), bits(solver.expected(1)));
+}
+
 TEST_P(ArrayPasses, ArraysOfNoUnitsAndUnusedDevicesAreWell) {
   Array<float> none(job_, job_.plan(0));
   Array<float> one(job_, job_.plan(1));

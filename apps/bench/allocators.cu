@@ -13,10 +13,6 @@
 namespace tessera::bench {
 namespace {
 
-cudaStream_t native(StreamView stream) {
-  return static_cast<cudaStream_t>(stream.native());
-}
-
 /// `memory` if the call succeeded, null if there is not enough.
 void* allocated(cudaError_t status, void* memory, const char* call) {
   if (status == cudaErrorMemoryAllocation) {

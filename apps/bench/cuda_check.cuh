@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/device/stream.hpp>
 #include <tessera/error.hpp>
 
 #include <cuda_runtime.h>
@@ -13,6 +14,10 @@ namespace tessera::bench {
 inline void check(cudaError_t status, const char* what) {
   if (status != cudaSuccess)
     throw Error(ErrorCode::job_fault, std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+inline cudaStream_t native(StreamView stream) {
+  return static_cast<cudaStream_t>(stream.native());
 }
 
 }  // namespace tessera::bench

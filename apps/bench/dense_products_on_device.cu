@@ -100,7 +100,7 @@ class Dense {
 }  // namespace
 
 DenseProducts dense_products_on_device(std::int64_t rows, int columns, StreamView stream) {
-  const auto dense = std::make_shared<Dense>(rows, columns, static_cast<cudaStream_t>(stream.native()));
+  const auto dense = std::make_shared<Dense>(rows, columns, native(stream));
   return {[dense] { dense->write(); },
           {{"cublasDgemm", [dense] { dense->gemm(); }}, {"cublasDsyrk", [dense] { dense->syrk(); }}}};
 }

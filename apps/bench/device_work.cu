@@ -15,7 +15,7 @@ __global__ void empty_kernel() {}
 }  // namespace
 
 void launch_empty_kernel(StreamView stream) {
-  empty_kernel<<<1, 1, 0, static_cast<cudaStream_t>(stream.native())>>>();
+  empty_kernel<<<1, 1, 0, native(stream)>>>();
   check(cudaGetLastError(), "an empty kernel");
 }
 

@@ -11,10 +11,6 @@ unsigned groups_of(std::int64_t count) {
   return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
-cudaStream_t native(StreamView stream) {
-  return static_cast<cudaStream_t>(stream.native());
-}
-
 __global__ void advance_units(const double* matrix, const double* last, double* next, std::int64_t units) {
   const std::int64_t unit = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x;
   if (unit >= units) return;

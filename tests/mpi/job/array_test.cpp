@@ -94,6 +94,23 @@ TEST_P(ArrayPasses, APassOnHostsAloneSeesWhatDevicesWrote) {
   EXPECT_EQ(bits(solver.states()), bits(solver.expected(3)));
 }
 
+TEST_P(ArrayPasses, AnArrayThatIsWantedTwiceIsBroughtHomeOnce) {
+  Array<int> numbers(job_, job_.plan(1000));
+  const auto next = [](const HostTile&, std::span<const int> last, std::span<int> next) {
+    for (std::size_t i = 0; i < next.size(); ++i) next[i] = last[i] + 1;
+  };
+  const auto step = [&](auto&& on_device) {
+    job_.update(arrays(numbers.read(), numbers.write()), on_device, next);
+  };
+  const auto unused = [](Tile&, auto...) {};
+  step(unused);
+  step(host_only);
+  step(unused);
+  job_.download(numbers, numbers);
+  EXPECT_EQ(numbers.host_version(), 3);
+  EXPECT_EQ(std::ranges::count(numbers.host(), 3), job_.local_range(numbers.plan()).size());
+}
+
 TEST_P(ArrayPasses, APassThatEndsWithAnExceptionChangesNothing) {
   Solver solver(job_);
   solver.step();

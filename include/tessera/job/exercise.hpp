@@ -56,7 +56,7 @@ struct Exercise {
 /// copies into it, within it and out of it, computes on it by a kernel that is compiled at run time, and
 /// compares the result with the host's, bit by bit. Then sums arrays over all devices
 /// (`DeviceCollectives::sum`), and over all ranks by MPI. Xid errors that the driver logs meanwhile are
-/// failures.
+/// failures, but for those that faulty programs cause.
 ///
 ///     const Exercise found = exercise(job);
 ///     for (std::size_t i = 0; i < found.devices.size(); ++i)

@@ -8,6 +8,17 @@ namespace tessera::inline TESSERA_ABI::detail {
 using nvml::call;
 using nvml::Status;
 
+namespace {
+
+/// Xid errors that a faulty program causes on a working GPU: an exception or a page fault of a kernel, and
+/// the ends of its channels (NVIDIA's list of Xid errors). They may be of another process on the device; what
+/// the own kernels do wrong CUDA tells as well.
+bool is_of_a_program(std::uint64_t number) {
+  return number == 13 || number == 31 || number == 43 || number == 45;
+}
+
+}  // namespace
+
 XidWatch::XidWatch(std::span<const DeviceInfo> devices) : watched_(devices.size(), nullptr) {
   const nvml::Api& api = library_.api();
   if (library_.status() != Status::success || call(api.event_set_create, &set_) != Status::success) return;
@@ -28,9 +39,11 @@ std::vector<std::vector<std::uint64_t>> XidWatch::take() {
   std::vector<std::vector<std::uint64_t>> numbers(watched_.size());
   if (std::ranges::all_of(watched_, [](nvml::Device device) { return device == nullptr; })) return numbers;
   nvml::Event event{};
-  while (call(library_.api().event_set_wait, set_, &event, 0u) == Status::success)
+  while (call(library_.api().event_set_wait, set_, &event, 0u) == Status::success) {
+    if (is_of_a_program(event.data)) continue;
     for (std::size_t i = 0; i < watched_.size(); ++i)
       if (watched_[i] == event.device) numbers[i].push_back(event.data);
+  }
   return numbers;
 }
 

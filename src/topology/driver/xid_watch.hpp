@@ -12,7 +12,8 @@
 namespace tessera::inline TESSERA_ABI::detail {
 
 /// Receives the Xid errors of devices, the faults of a GPU that the driver logs, from its construction on.
-/// NVML keeps no count of earlier ones. Devices that NVML cannot watch, such as simulated ones, have none.
+/// NVML keeps no count of earlier ones. Those that faulty programs cause are left out. Devices that NVML
+/// cannot watch, such as simulated ones, have none.
 class XidWatch {
  public:
   explicit XidWatch(std::span<const DeviceInfo> devices);

@@ -162,9 +162,9 @@ EXPORT Status nvmlDeviceRegisterEvents(void* device, unsigned long long types, v
 }
 EXPORT Status nvmlEventSetWait_v2(void*, tessera::nvml::Event* event, unsigned) {
   constexpr Status timeout{10};
-  if (fake_nvml.xids == 0) return timeout;
-  --fake_nvml.xids;
-  *event = {handle(1), tessera::nvml::xid_event, 79, 0, 0};
+  if (fake_nvml.xids.empty()) return timeout;
+  *event = {handle(1), tessera::nvml::xid_event, fake_nvml.xids.front(), 0, 0};
+  fake_nvml.xids.erase(fake_nvml.xids.begin());
   return Status::success;
 }
 // nvmlDeviceGetComputeInstanceId is missing on purpose: an older library may lack any entry point.

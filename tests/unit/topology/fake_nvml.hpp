@@ -3,6 +3,8 @@
 
 #include "topology/driver/nvml.hpp"
 
+#include <vector>
+
 namespace tessera::testing {
 
 /// How the stand-in for libnvidia-ml.so.1 behaves. It shows three GPUs: an H200; one that this process
@@ -12,9 +14,9 @@ struct FakeNvml {
   nvml::Status cuda_library = nvml::Status::success;
   int cuda_version = 13000;
   unsigned devices = 3;
-  int open = 0;        ///< nvmlInit calls less nvmlShutdown calls
-  int event_sets = 0;  ///< made less freed
-  int xids = 0;        ///< errors to come, number 79, all of the first GPU
+  int open = 0;                            ///< nvmlInit calls less nvmlShutdown calls
+  int event_sets = 0;                      ///< made less freed
+  std::vector<unsigned long long> xids{};  ///< numbers of errors to come, all of the first GPU
 };
 
 }  // namespace tessera::testing

@@ -31,16 +31,23 @@ TEST_F(XidWatches, TellWhichDeviceHadWhich) {
       devices({"GPU-00000003-0000-0000-0000-000000000000", "GPU-00000001-0000-0000-0000-000000000000"});
   XidWatch watch(all);
   EXPECT_EQ(watch.take(), (Numbers{{}, {}}));
-  fake_->xids = 2;
-  EXPECT_EQ(watch.take(), (Numbers{{}, {79, 79}}));
+  fake_->xids = {79, 48};
+  EXPECT_EQ(watch.take(), (Numbers{{}, {79, 48}}));
   EXPECT_EQ(watch.take(), (Numbers{{}, {}})) << "they were told";
+}
+
+TEST_F(XidWatches, LeaveOutWhatFaultyProgramsCause) {
+  const auto all = devices({"GPU-00000001-0000-0000-0000-000000000000"});
+  XidWatch watch(all);
+  fake_->xids = {13, 31, 43, 79, 45};
+  EXPECT_EQ(watch.take(), (Numbers{{79}}));
 }
 
 TEST_F(XidWatches, OfWhatCannotBeWatchedTellNothing) {
   auto all =
       devices({"MIG-00000010-0000-0000-0000-000000000000", "GPU-00000000-0000-0000-0000-000000000000"});
   all.emplace_back().simulated = true;
-  fake_->xids = 1;
+  fake_->xids = {79};
   EXPECT_EQ(XidWatch(all).take(), Numbers(3));
   fake_->init = nvml::Status::driver_not_loaded;
   EXPECT_EQ(XidWatch(all).take(), Numbers(3));

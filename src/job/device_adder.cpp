@@ -10,8 +10,7 @@
 #include <tessera/memory/arena.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <bit>
 #include <span>
 #include <string>
 #include <variant>
@@ -19,15 +18,28 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
+/// Columns of a tile: what neighbouring threads read is consecutive memory all the same.
+constexpr std::int64_t most_columns = 32;
+/// Of one thread: fewer are not worth another block.
+constexpr std::int64_t least_summands = 4;
 /// Enough to keep any device busy with reading.
-constexpr std::int64_t most_threads = std::int64_t{1} << 16;
-constexpr unsigned threads_of_block = 256;
+constexpr std::int64_t most_blocks = 1024;
 
-/// Both compilers must see the same structure, which is copied byte by byte.
+/// Both compilers must see the same structures, which are copied byte by byte.
 static_assert(sizeof(SumElement) == 40 && alignof(SumElement) == 8);
+static_assert(sizeof(AdderStep) == 32 && alignof(AdderStep) == 8);
 
-unsigned blocks_of(std::int64_t threads) {
-  return static_cast<unsigned>((threads + threads_of_block - 1) / threads_of_block);
+AdderStep step_of(std::int64_t count, std::int64_t width) {
+  AdderStep step{.count = count, .width = width};
+  step.columns = static_cast<std::int32_t>(std::min(width, most_columns));
+  step.rows = static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(adder_threads / step.columns)));
+  const std::int64_t most = std::max<std::int64_t>(most_blocks / adder_tiles(step), 1);
+  step.blocks = std::clamp<std::int64_t>(count / (step.rows * least_summands), 1, most);
+  return step;
+}
+
+std::size_t elements_after(const AdderStep& step) {
+  return static_cast<std::size_t>(step.blocks * step.width);
 }
 
 void add_by_host(ReproducibleSum& sum, std::span<const double> summands) {
@@ -57,15 +69,9 @@ ModuleSource adder_source() {
   return source;
 }
 
-std::vector<std::int64_t> adder_steps(std::int64_t count, std::int64_t width) {
-  // Of one element, in every step.
-  std::int64_t threads = std::clamp<std::int64_t>(most_threads / width, 1, count);
-  std::vector<std::int64_t> steps{threads * width};
-  while (threads > 1) {
-    // Two steps of as many merges each take the least time.
-    threads = steps.size() == 1 ? static_cast<std::int64_t>(std::sqrt(static_cast<double>(threads))) : 1;
-    steps.push_back(threads * width);
-  }
+std::vector<AdderStep> adder_steps(std::int64_t count, std::int64_t width) {
+  std::vector<AdderStep> steps{step_of(count, width)};
+  while (steps.back().blocks > 1) steps.push_back(step_of(steps.back().blocks, width));
   return steps;
 }
 
@@ -86,19 +92,18 @@ void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands, std
     return add_by_host(sum, home);
   }
   const Module& kernels = context.modules().load(source, capability);
-  const auto steps = adder_steps(count, width);
-  std::array<SumElement*, 2> sums{};
-  for (SumElement*& memory : sums) memory = tile.arena().take<SumElement>(static_cast<std::size_t>(steps[0]));
-  launch(kernels.kernel("tessera_add"), {blocks_of(steps[0])}, {threads_of_block}, 0, tile.stream(), summands,
-         doubles, steps[0], sums[0]);
-  for (std::size_t step = 1; step < steps.size(); ++step) {
-    launch(kernels.kernel("tessera_merge"), {blocks_of(steps[step])}, {threads_of_block}, 0, tile.stream(),
-           static_cast<const SumElement*>(sums[(step - 1) % 2]), steps[step - 1], steps[step],
-           sums[step % 2]);
+  const SumElement* sums = nullptr;
+  for (const AdderStep& step : adder_steps(count, width)) {
+    auto* const results = tile.arena().take<SumElement>(elements_after(step));
+    const Extent grid{static_cast<unsigned>(adder_tiles(step)), static_cast<unsigned>(step.blocks)};
+    if (sums == nullptr)
+      launch(kernels.kernel("tessera_add"), grid, {adder_threads}, 0, tile.stream(), step, summands, results);
+    else
+      launch(kernels.kernel("tessera_merge"), grid, {adder_threads}, 0, tile.stream(), step, sums, results);
+    sums = results;
   }
   std::vector<SumElement> elements(sum.width());
-  cuda::copy(elements.data(), sums[(steps.size() - 1) % 2], elements.size() * sizeof(SumElement),
-             tile.stream());
+  cuda::copy(elements.data(), sums, elements.size() * sizeof(SumElement), tile.stream());
   cuda::synchronize(tile.stream());
   merge(sum, elements, count);
 }

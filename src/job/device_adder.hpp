@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "job/sum/add_kernels.cuh"
+
 #include <tessera/device/kernel_compiler.hpp>
 #include <tessera/version.hpp>
 
@@ -13,9 +15,13 @@ namespace tessera::inline TESSERA_ABI {
 /// The kernels `tessera_add` and `tessera_merge`.
 [[nodiscard]] ModuleSource adder_source();
 
-/// The threads of the steps in which `count` vectors of `width` doubles are added: the first adds doubles,
-/// each other one merges the sums of the one before, and the last has one thread for each element. All are
-/// multiples of the width.
-[[nodiscard]] std::vector<std::int64_t> adder_steps(std::int64_t count, std::int64_t width);
+/// The steps in which `count` vectors of `width` doubles are added: the first adds doubles, each other one
+/// merges the sums of the one before, and the last leaves one vector.
+[[nodiscard]] std::vector<AdderStep> adder_steps(std::int64_t count, std::int64_t width);
+
+/// Of a step, one after another.
+[[nodiscard]] constexpr std::int64_t adder_tiles(const AdderStep& step) {
+  return (step.width + step.columns - 1) / step.columns;
+}
 
 }  // namespace tessera::inline TESSERA_ABI

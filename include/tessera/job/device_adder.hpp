@@ -20,8 +20,8 @@ namespace tessera::inline TESSERA_ABI {
 /// result has the bits of `ReproducibleSum::add` on the host, which is done instead where kernels cannot be
 /// compiled (no NVRTC): the vectors are copied then. For a device function, on its own thread. Throws
 /// `Error(usage)` for a negative `count`, and `Error(job_fault)` if the device fails. Waits for the stream.
-/// Memory: up to 2.7 MB of the tile's arena, and 40 bytes an element. Cost: reading the vectors at the
-/// memory's speed, and some tens of microseconds; the first time in a process it loads the kernels (a second
+/// Memory: up to 1.4 MB of the tile's arena, and 40 bytes an element. Cost: reading the vectors at the
+/// memory's speed, and ten to twenty microseconds; the first time in a process it loads the kernels (a second
 /// if no cache has them).
 TESSERA_EXPORT void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands,
                                   std::int64_t count);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// The kernels of `add_on_device`, compiled at run time, and by the host in a test. Sums do not depend on the
-/// order, so any thread may add any vectors, and no thread waits for another.
+/// order, so any thread may add any vectors.
 #include <tessera/job/reproducible_sum_core.hpp>
 #include <tessera/version.hpp>
 
@@ -10,35 +10,78 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// What one of `threads` threads, a multiple of the width, adds of `count` doubles, vectors one after
-/// another: its element of every vector that it meets. Neighbours read neighbours, whatever the width.
-constexpr void add_strided(const double* summands, std::int64_t count, std::int64_t thread,
-                           std::int64_t threads, SumElement* sums) {
-  SumElement sum;
-  for (std::int64_t i = thread; i < count; i += threads) add_to(sum, summands[i]);
-  sums[thread] = sum;
+inline constexpr int adder_threads = 256;  ///< of a block
+
+/// How the blocks of one step divide vectors of `width` elements. Each block adds the elements of one tile of
+/// columns, of every vector that is its own: first each thread those of one column, of every `rows`-th
+/// vector of the block, then the rows in a tree.
+struct AdderStep {
+  std::int64_t count = 0;   ///< of vectors to add
+  std::int64_t width = 0;   ///< of elements of a vector
+  std::int64_t blocks = 0;  ///< for each tile of columns; the number of vectors that result
+  std::int32_t columns = 0;
+  std::int32_t rows = 0;  ///< a power of two
+};
+
+constexpr void add_one(SumElement& sum, double summand) {
+  add_to(sum, summand);
+}
+constexpr void add_one(SumElement& sum, const SumElement& summand) {
+  merge_into(sum, summand);
 }
 
-/// The same of sums.
-constexpr void merge_strided(const SumElement* summands, std::int64_t count, std::int64_t thread,
-                             std::int64_t threads, SumElement* sums) {
+/// What one thread adds of the vectors `summands`: neighbours read neighbours.
+template <class Summand>
+constexpr SumElement strided_sum(const AdderStep& step, const Summand* summands, std::int64_t tile,
+                                 std::int64_t block, std::int32_t thread) {
   SumElement sum;
-  for (std::int64_t i = thread; i < count; i += threads) merge_into(sum, summands[i]);
-  sums[thread] = sum;
+  const std::int64_t column = tile * step.columns + thread % step.columns;
+  const std::int32_t row = thread / step.columns;
+  if (row >= step.rows || column >= step.width) return sum;
+  for (std::int64_t i = block * step.rows + row; i < step.count; i += step.blocks * step.rows)
+    add_one(sum, summands[i * step.width + column]);
+  return sum;
+}
+
+/// The upper half of `2 * rows` rows of sums is added to the lower half.
+constexpr void fold_rows(const AdderStep& step, SumElement* sums, std::int32_t rows, std::int32_t thread) {
+  if (thread < rows * step.columns) merge_into(sums[thread], sums[thread + rows * step.columns]);
+}
+
+/// The first row is a part of the block's vector.
+constexpr void store_row(const AdderStep& step, const SumElement* sums, std::int64_t tile, std::int64_t block,
+                         std::int32_t thread, SumElement* results) {
+  const std::int64_t column = tile * step.columns + thread;
+  if (thread < step.columns && column < step.width) results[block * step.width + column] = sums[thread];
 }
 
 }  // namespace tessera::inline TESSERA_ABI
 
 #ifdef __CUDACC__
-extern "C" __global__ void tessera_add(const double* summands, std::int64_t count, std::int64_t threads,
-                                       tessera::SumElement* sums) {
-  const std::int64_t thread = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x;
-  if (thread < threads) tessera::add_strided(summands, count, thread, threads, sums);
+template <class Summand>
+__device__ void add_vectors(const tessera::AdderStep& step, const Summand* summands,
+                            tessera::SumElement* results) {
+  // Raw memory, as shared memory has no constructors.
+  __shared__ alignas(
+      tessera::SumElement) unsigned char memory[tessera::adder_threads * sizeof(tessera::SumElement)];
+  auto* const sums = reinterpret_cast<tessera::SumElement*>(memory);
+  const auto thread = static_cast<std::int32_t>(threadIdx.x);
+  sums[thread] = tessera::strided_sum(step, summands, blockIdx.x, blockIdx.y, thread);
+  for (std::int32_t rows = step.rows / 2; rows > 0; rows /= 2) {
+    __syncthreads();
+    tessera::fold_rows(step, sums, rows, thread);
+  }
+  __syncthreads();
+  tessera::store_row(step, sums, blockIdx.x, blockIdx.y, thread, results);
 }
 
-extern "C" __global__ void tessera_merge(const tessera::SumElement* summands, std::int64_t count,
-                                         std::int64_t threads, tessera::SumElement* sums) {
-  const std::int64_t thread = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x;
-  if (thread < threads) tessera::merge_strided(summands, count, thread, threads, sums);
+extern "C" __global__ void tessera_add(tessera::AdderStep step, const double* summands,
+                                       tessera::SumElement* results) {
+  add_vectors(step, summands, results);
+}
+
+extern "C" __global__ void tessera_merge(tessera::AdderStep step, const tessera::SumElement* summands,
+                                         tessera::SumElement* results) {
+  add_vectors(step, summands, results);
 }
 #endif

@@ -20,18 +20,33 @@
 namespace tessera::testing {
 namespace {
 
+/// What the block of a kernel does, a thread after another between barriers.
+template <class Summand>
+void add_in_block(const AdderStep& step, const std::vector<Summand>& summands, std::int64_t tile,
+                  std::int64_t block, std::vector<SumElement>& results) {
+  std::vector<SumElement> sums;
+  for (int thread = 0; thread < adder_threads; ++thread)
+    sums.push_back(strided_sum(step, summands.data(), tile, block, thread));
+  for (std::int32_t rows = step.rows / 2; rows > 0; rows /= 2)
+    for (int thread = 0; thread < adder_threads; ++thread) fold_rows(step, sums.data(), rows, thread);
+  for (int thread = 0; thread < adder_threads; ++thread)
+    store_row(step, sums.data(), tile, block, thread, results.data());
+}
+
+template <class Summand>
+std::vector<SumElement> after(const AdderStep& step, const std::vector<Summand>& summands) {
+  std::vector<SumElement> results(static_cast<std::size_t>(step.blocks * step.width));
+  for (std::int64_t block = 0; block < step.blocks; ++block)
+    for (std::int64_t tile = 0; tile < adder_tiles(step); ++tile)
+      add_in_block(step, summands, tile, block, results);
+  return results;
+}
+
 /// As `add_on_device` launches them.
 std::vector<SumElement> added_by_kernels(const std::vector<double>& summands, std::int64_t width) {
   const auto steps = adder_steps(std::ssize(summands) / width, width);
-  std::vector<SumElement> sums(static_cast<std::size_t>(steps.front()));
-  for (std::int64_t thread = 0; thread < steps.front(); ++thread)
-    add_strided(summands.data(), std::ssize(summands), thread, steps.front(), sums.data());
-  for (std::size_t step = 1; step < steps.size(); ++step) {
-    std::vector<SumElement> merged(static_cast<std::size_t>(steps[step]));
-    for (std::int64_t thread = 0; thread < steps[step]; ++thread)
-      merge_strided(sums.data(), std::ssize(sums), thread, steps[step], merged.data());
-    sums = std::move(merged);
-  }
+  std::vector<SumElement> sums = after(steps.front(), summands);
+  for (std::size_t step = 1; step < steps.size(); ++step) sums = after(steps[step], sums);
   return sums;
 }
 
@@ -68,16 +83,15 @@ TEST(DeviceAdder, ASummandThatIsNotFiniteMakesItsElementNaN) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(std::isnan(rounded(sums[i])), i == 1001 % 3);
 }
 
-TEST(DeviceAdder, HasStepsOfWholeVectorsThatEndWithOne) {
+TEST(DeviceAdder, HasFewStepsOfLittleMemoryThatEndWithOneVector) {
   for (const std::int64_t width : {1, 7, 191, 100'000}) {
     for (const std::int64_t count : {1, 5, 100'000, 1 << 29}) {
       const auto steps = adder_steps(count, width);
       EXPECT_LE(steps.size(), 3U);
-      EXPECT_EQ(steps.back(), width);
-      for (const std::int64_t threads : steps) {
-        EXPECT_EQ(threads % width, 0);
-        EXPECT_LE(threads, std::max<std::int64_t>(width, 1 << 16));
-        EXPECT_LE(threads, count * width);
+      EXPECT_EQ(steps.back().blocks, 1);
+      for (const AdderStep& step : steps) {
+        EXPECT_LE(step.columns * step.rows, adder_threads);
+        EXPECT_LE(step.blocks * step.width, std::max<std::int64_t>(width, 1 << 15));
       }
     }
   }

@@ -4,6 +4,7 @@
 #include "resident_work.hpp"
 
 #include <tessera/job/array.hpp>
+#include <tessera/job/device_adder.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/memory/arena.hpp>
 
@@ -74,11 +75,10 @@ class Solver {
 
  private:
   static void sum_on_device(Tile& tile, ReproducibleSum& sum, std::span<const double> state) {
-    std::vector<double> sums(static_cast<std::size_t>((tile.range().size() - 1) / sum_block + 1));
-    auto* const on_device = tile.arena().take<double>(sums.size());
-    sum_blocks_on_device(state.data(), tile.range().size(), on_device, tile.stream());
-    copy_to_host(sums, on_device, tile.stream());
-    for (const double& value : sums) sum.add({&value, 1});
+    const std::int64_t blocks = (tile.range().size() - 1) / sum_block + 1;
+    auto* const sums = tile.arena().take<double>(static_cast<std::size_t>(blocks));
+    sum_blocks_on_device(state.data(), tile.range().size(), sums, tile.stream());
+    add_on_device(tile, sum, sums, blocks);
   }
 
   Job& job_;

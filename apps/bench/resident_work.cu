@@ -47,12 +47,6 @@ void sum_blocks_on_device(const double* state, std::int64_t units, double* sums,
   check(cudaGetLastError(), "the launch of a sum");
 }
 
-void copy_to_host(std::span<double> host, const double* device, StreamView stream) {
-  check(cudaMemcpyAsync(host.data(), device, host.size_bytes(), cudaMemcpyDeviceToHost, native(stream)),
-        "the copy of sums");
-  check(cudaStreamSynchronize(native(stream)), "the copy of sums");
-}
-
 struct SolverByHand::Memory {
   double* matrix = nullptr;
   double* state = nullptr;

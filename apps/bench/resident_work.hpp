@@ -20,8 +20,6 @@ void advance_on_device(const double* matrix, const double* last, double* next, s
                        StreamView stream);
 /// A sum for each block of units, in the order of the units.
 void sum_blocks_on_device(const double* state, std::int64_t units, double* sums, StreamView stream);
-/// To pageable memory of the host, which has it on return.
-void copy_to_host(std::span<double> host, const double* device, StreamView stream);
 
 /// What a program would write that has the current device alone: memory by cudaMalloc, copied to once, a
 /// stream, and pinned memory for the sums.

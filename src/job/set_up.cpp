@@ -239,7 +239,11 @@ void Job::State::set_up() {
     pool = DevicePool(std::move(entries), modules);
     buffers = DeviceBufferPools(pool);
     driven.resize(pool.size());
-    device_threads.emplace(pool.size());
+    // Simulated devices compute on the host's cores.
+    const bool simulated =
+        std::ranges::any_of(inventory.devices_of(comm.rank()), &InventoryDevice::simulated);
+    device_threads.emplace(pool.size(),
+                           simulated ? WorkerThreads::host_patience : WorkerThreads::device_patience);
     verdict = verdict_of_devices(
         static_cast<int>(std::ranges::count(inventory.devices(), false, &InventoryDevice::excluded)));
   }

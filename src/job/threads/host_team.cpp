@@ -17,7 +17,8 @@ namespace tessera::inline TESSERA_ABI {
 
 struct HostTeam::State {
   State(int size, SharedFunction<void()> idle)
-      : threads(static_cast<std::size_t>(std::max(size, 1))), progress(std::move(idle)) {}
+      : threads(static_cast<std::size_t>(std::max(size, 1)), WorkerThreads::host_patience),
+        progress(std::move(idle)) {}
 
   /// Calls `take_blocks(thread)` on as many threads as there are blocks for.
   void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {

@@ -14,17 +14,14 @@ namespace {
 /// Interval of the progress callback: a hundredth of the grace period in which other ranks expect a reply.
 constexpr std::chrono::milliseconds progress_interval{20};
 
-/// How often a thread that waits yields its core before it sleeps. To be woken takes longer than a short
-/// pass, or than what comes between two passes.
-constexpr int yields = 50;
-
-/// Waits for `is_over()`, but not for long. Returns what it is then.
+/// Waits for `is_over()`, for `patience` at most. Returns what it is then.
 template <class IsOver>
-bool is_over_soon(const IsOver& is_over) {
-  for (int look = 0; look < yields; ++look) {
+bool is_over_within(std::chrono::microseconds patience, const IsOver& is_over) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  do {
     if (is_over()) return true;
     std::this_thread::yield();
-  }
+  } while (std::chrono::steady_clock::now() < end);
   return is_over();
 }
 
@@ -59,7 +56,8 @@ class WorkerThreads::Turn {
   bool is_over_ = false;
 };
 
-WorkerThreads::WorkerThreads(std::size_t workers) : workers_(workers) {}
+WorkerThreads::WorkerThreads(std::size_t workers, std::chrono::microseconds patience)
+    : patience_(patience), workers_(workers) {}
 
 WorkerThreads::~WorkerThreads() {
   for (const auto& worker : workers_) {
@@ -110,7 +108,7 @@ void WorkerThreads::wake(std::size_t position) {
 void WorkerThreads::serve(int worker) {
   Worker& me = *workers_[static_cast<std::size_t>(worker)];
   for (std::uint32_t seen = 0;; ++seen) {
-    (void)is_over_soon([&] { return me.turn.load(std::memory_order_relaxed) != seen; });
+    (void)is_over_within(patience_, [&] { return me.turn.load(std::memory_order_relaxed) != seen; });
     me.turn.wait(seen, std::memory_order_acquire);
     if (me.ending) return;
     Turn turn(*this, me);
@@ -132,7 +130,7 @@ void WorkerThreads::run(std::span<const int> workers, FunctionRef<void(int)> wor
   running_.store(static_cast<std::uint32_t>(workers.size()), std::memory_order_release);
   wake(0);
   const auto is_done = [&] { return running_.load(std::memory_order_acquire) == 0; };
-  if (is_over_soon(is_done)) return;
+  if (is_over_within(patience_, is_done)) return;
   std::exception_ptr thrown;
   std::unique_lock lock(mutex_);
   while (!all_done_.wait_for(lock, progress_interval, is_done)) {

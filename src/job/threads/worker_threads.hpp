@@ -5,6 +5,7 @@
 #include <tessera/version.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,12 @@ namespace tessera::inline TESSERA_ABI {
 /// threads start after three wakes, not eight. Not thread-safe.
 class WorkerThreads {
  public:
-  explicit WorkerThreads(std::size_t workers);
+  /// How long a thread that waits yields its core before it sleeps: to be woken takes 5 to 50 us, more in a
+  /// virtual machine.
+  static constexpr std::chrono::microseconds host_patience{20};  ///< threads that compute need the cores
+  static constexpr std::chrono::microseconds device_patience{2000};
+
+  WorkerThreads(std::size_t workers, std::chrono::microseconds patience);
   ~WorkerThreads();
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
@@ -52,6 +58,7 @@ class WorkerThreads {
   void wake(std::size_t position);
   void serve(int worker);
 
+  std::chrono::microseconds patience_;
   std::span<const int> called_;                         ///< the workers of the run in progress
   FunctionRef<void(int)> work_;                         ///< of the run in progress
   alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< its workers that are not done

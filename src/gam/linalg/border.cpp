@@ -2,6 +2,7 @@
 #include "gam/linalg/border.hpp"
 
 #include "base/at.hpp"
+#include "base/wide.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -11,6 +12,46 @@
 namespace tessera::gam {
 
 using base::at;
+
+namespace {
+
+/// Rows of C, or columns of a product, that one thread computes: their number is the same for any threads.
+constexpr int rows_of_part = 64;
+constexpr int columns_of_part = 64;
+/// Rows of a strip: two strips of a thousand columns fit the nearest cache but one, and a column's part is a
+/// few registers.
+constexpr int strip = 32;
+/// A multiplication by a nonzero costs as much as so many of a dense product.
+constexpr std::size_t dense_rate = 3;
+
+constexpr int parts_of(int all, int at_once) {
+  return (all + at_once - 1) / at_once;
+}
+
+/// A row of C among the columns of a strip.
+struct SparseRow {
+  const int* places;
+  const double* values;
+  int count;
+};
+
+void add_strip(double* to, double factor, const double* from) {
+  for (int i = 0; i < strip; ++i) to[i] += factor * from[i];
+}
+
+/// `to` += `from` (dense, sparse)' weight (dense, sparse), of one row of C.
+TESSERA_WIDE void add_row(const double* from, const SparseRow& dense, const SparseRow& sparse, double weight,
+                          double* to) {
+  double product[strip] = {};
+  for (const SparseRow* row : {&dense, &sparse})
+    for (int k = 0; k < row->count; ++k)
+      add_strip(product, row->values[k], from + std::ptrdiff_t{strip} * row->places[k]);
+  for (const SparseRow* row : {&dense, &sparse})
+    for (int k = 0; k < row->count; ++k)
+      add_strip(to + std::ptrdiff_t{strip} * row->places[k], weight * row->values[k], product);
+}
+
+}  // namespace
 
 Border::Border(const Matrix& a, const std::vector<bool>& turned) : columns_(a.cols()) {
   const int rows = a.rows();
@@ -89,6 +130,22 @@ std::vector<double> Border::times_rows(const Matrix& b) const {
   return products;
 }
 
+void Border::add_squares(std::span<const double> weights, const Matrix& weighted, int begin, int end,
+                         Matrix& sum, Matrix& beside) const {
+  for (int i = 0; i < rows(); ++i) {
+    const auto first = places_.begin() + begins_[at(i)];
+    const auto last = places_.begin() + begins_[at(i) + 1];
+    // Places ascend: those from one on are its lower triangle.
+    for (auto place = std::lower_bound(first, last, begin); place != last && *place < end; ++place) {
+      const auto k = at(place - places_.begin());
+      add_multiple(beside.column(*place), values_[k], weighted.column(i));
+      const double value = weights[at(i)] * values_[k];
+      double* const column = sum.column(*place).data();
+      for (auto m = k; m < at(begins_[at(i) + 1]); ++m) column[places_[m]] += value * values_[m];
+    }
+  }
+}
+
 Matrix Border::weighted_square(std::span<const double> weights, const Algebra& algebra) const {
   Matrix weighted = dense_;
   for (int i = 0; i < rows(); ++i) {
@@ -98,17 +155,10 @@ Matrix Border::weighted_square(std::span<const double> weights, const Algebra& a
 
   Matrix sum(columns_, columns_);
   Matrix beside(dense_.rows(), columns_);  // the dense columns by the others
-  for (int i = 0; i < rows(); ++i) {
-    const auto row = weighted.column(i);
-    const auto end = at(begins_[at(i) + 1]);
-    for (auto k = at(begins_[at(i)]); k < end; ++k) {
-      add_multiple(beside.column(places_[k]), values_[k], row);
-      // Places ascend: this is the lower triangle.
-      const double value = weights[at(i)] * values_[k];
-      double* const column = sum.column(places_[k]).data();
-      for (auto m = k; m < end; ++m) column[places_[m]] += value * values_[m];
-    }
-  }
+  algebra.for_each(parts_of(columns_, columns_of_part), [&](int part, const Algebra&) {
+    const int begin = part * columns_of_part;
+    add_squares(weights, weighted, begin, std::min(columns_, begin + columns_of_part), sum, beside);
+  });
   for (int j = 0; j < columns_; ++j) {
     for (int i = j + 1; i < columns_; ++i) sum(j, i) = sum(i, j);
   }
@@ -127,10 +177,9 @@ Matrix Border::after(const Matrix& a, const Algebra& algebra) const {
   for (int k = 0; k < own.cols(); ++k)
     std::ranges::copy(a.column(dense_columns_[at(k)]), own.column(k).begin());
   Matrix product = algebra.multiply(own, dense_);
-  constexpr int rows_at_once = 64;
-  algebra.for_each((rows() + rows_at_once - 1) / rows_at_once, [&](int part, const Algebra&) {
-    const int begin = part * rows_at_once;
-    const int end = std::min(rows(), begin + rows_at_once);
+  algebra.for_each(parts_of(rows(), rows_of_part), [&](int part, const Algebra&) {
+    const int begin = part * rows_of_part;
+    const int end = std::min(rows(), begin + rows_of_part);
     for (int i = begin; i < end; ++i) {
       const auto to = product.column(i);
       for (auto k = at(begins_[at(i)]); k < at(begins_[at(i) + 1]); ++k)
@@ -138,6 +187,57 @@ Matrix Border::after(const Matrix& a, const Algebra& algebra) const {
     }
   });
   return product;
+}
+
+void Border::add_sandwich(const double* from, std::span<const double> weights, double* to) const {
+  for (int i = 0; i < rows(); ++i) {
+    const int begin = begins_[at(i)];
+    const SparseRow dense{dense_columns_.data(), dense_.column(i).data(), dense_.rows()};
+    const SparseRow sparse{places_.data() + begin, values_.data() + begin, begins_[at(i) + 1] - begin};
+    add_row(from, dense, sparse, weights[at(i)], to);
+  }
+}
+
+Matrix Border::sandwich(const Matrix& v, std::span<const double> weights, const Algebra& algebra) const {
+  if (2 * dense_rate * nonzeros() > at(columns_) * at(columns_))
+    return algebra.multiply(v, weighted_square(weights, algebra));
+  Matrix product(columns_, columns_);
+  algebra.for_each(parts_of(columns_, strip), [&](int part, const Algebra&) {
+    const int begin = part * strip;
+    const int size = std::min(strip, columns_ - begin);
+    std::vector<double> from(at(columns_) * strip);
+    std::vector<double> to(from.size());
+    for (int j = 0; j < columns_; ++j)
+      std::ranges::copy(v.column(j).subspan(at(begin), at(size)), from.begin() + std::ptrdiff_t{strip} * j);
+    add_sandwich(from.data(), weights, to.data());
+    for (int j = 0; j < columns_; ++j)
+      std::ranges::copy(std::span(to).subspan(at(j) * strip, at(size)), product.column(j).begin() + begin);
+  });
+  return product;
+}
+
+std::vector<double> Border::forms(const Matrix& v, const Algebra& algebra) const {
+  Matrix own(v.rows(), dense_.rows());  // the dense columns of v
+  for (int k = 0; k < own.cols(); ++k)
+    std::ranges::copy(v.column(dense_columns_[at(k)]), own.column(k).begin());
+  std::vector<double> forms(at(rows()));
+  algebra.for_each(parts_of(rows(), rows_of_part), [&](int part, const Algebra& alone) {
+    const int begin = part * rows_of_part;
+    const int size = std::min(rows_of_part, rows() - begin);
+    const Matrix through = alone.multiply(own, submatrix(dense_, 0, dense_.rows(), begin, size));
+    for (int i = begin; i < begin + size; ++i) {
+      const auto column = through.column(i - begin);
+      double& form = forms[at(i)];
+      for (int k = 0; k < dense_.rows(); ++k) form += dense_(k, i) * column[at(dense_columns_[at(k)])];
+      for (auto k = at(begins_[at(i)]); k < at(begins_[at(i) + 1]); ++k) {
+        const auto beside = v.column(places_[k]);
+        double sum = column[at(places_[k])] + 0.5 * values_[k] * beside[at(places_[k])];
+        for (auto m = at(begins_[at(i)]); m < k; ++m) sum += values_[m] * beside[at(places_[m])];
+        form += 2 * values_[k] * sum;
+      }
+    }
+  });
+  return forms;
 }
 
 }  // namespace tessera::gam

@@ -38,8 +38,26 @@ class Border {
   [[nodiscard]] Matrix weighted_square(std::span<const double> weights, const Algebra& algebra) const;
   /// a C' for a matrix with as many columns: (rows of a) x rows. Cost: O(rows of a) for each nonzero.
   [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const;
+  /// v C' diag(weights) C for a v that is columns x columns. Cost: O(columns) for each nonzero, or that of
+  /// the dense product with `weighted_square`, whichever is less.
+  [[nodiscard]] Matrix sandwich(const Matrix& v, std::span<const double> weights,
+                                const Algebra& algebra) const;
+  /// c' v c of each row c of C, for a symmetric v. Cost: O(nonzeros of a row) for each nonzero of it, and
+  /// O(columns) for each that is of a dense column.
+  [[nodiscard]] std::vector<double> forms(const Matrix& v, const Algebra& algebra) const;
 
  private:
+  /// Values of all rows.
+  [[nodiscard]] std::size_t nonzeros() const noexcept {
+    return values_.size() + dense_columns_.size() * static_cast<std::size_t>(rows());
+  }
+  /// Columns `begin` to `end` of the lower triangle of C' diag(weights) C, without dense columns, and below
+  /// `beside` what dense ones add to them; `weighted` is diag(weights) times the dense ones.
+  void add_squares(std::span<const double> weights, const Matrix& weighted, int begin, int end, Matrix& sum,
+                   Matrix& beside) const;
+  /// `to` += `from` C' diag(weights) C, of some rows of a matrix.
+  void add_sandwich(const double* from, std::span<const double> weights, double* to) const;
+
   int columns_ = 0;
   std::vector<int> dense_columns_;
   Matrix dense_;             ///< dense columns x rows: what a row has of them lies together

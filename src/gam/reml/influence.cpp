@@ -51,9 +51,9 @@ Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, doubl
   const Border border(gram.border);
   const Matrix own = sum_of(gram.core, -1, border.weighted_square(reciprocal, algebra));
   Influence out{algebra.multiply(v, own), {}, {}, {}};
-  out.through_part = algebra.multiply(v, border.weighted_square(weights, algebra));
+  out.through_part = border.sandwich(v, weights, algebra);
   const Matrix rest = sum_of(v, -1, algebra.multiply(sum_of(out.core, -1, out.through_part), v));
-  const std::vector<double> k = border.times_rows(border.after(v, algebra));
+  const std::vector<double> k = border.forms(v, algebra);
   const std::vector<double> squares = border.times_rows(border.after(rest, algebra));
   for (std::size_t i = 0; i < k.size(); ++i) {
     const double share = gram.diagonal[i] * reciprocal[i];

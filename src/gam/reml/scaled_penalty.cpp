@@ -71,9 +71,11 @@ PenaltyTraces::PenaltyTraces(const std::vector<ScaledPenalty>& penalties, const 
     second.push_back(share * share / diagonal[i]);
   }
   algebra.go_on();
-  through_core_ = algebra.multiply(core_inverse, border.weighted_square(first, algebra));
-  for (int i = 0; i < through_core_.rows(); ++i) own_ += through_core_(i, i);
-  own_square_ += 2 * dot(core_inverse.values(), border.weighted_square(second, algebra).values());
+  const std::vector<double> forms = border.forms(core_inverse, algebra);  // c' V c of each row c
+  own_ += dot(first, forms);
+  own_square_ += 2 * dot(second, forms);
+  algebra.go_on();
+  through_core_ = border.sandwich(core_inverse, first, algebra);
   own_square_ += dot(through_core_.values(), transpose(through_core_).values());
 }
 

@@ -2,18 +2,11 @@
 #include "gam/rows/aligned_sums.hpp"
 
 #include "base/at.hpp"
+#include "base/wide.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <new>
-
-// Registers of four where the processor has them. Multiplications and additions are those of two registers of
-// two: the bits are the same.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define TESSERA_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define TESSERA_WIDE
-#endif
 
 namespace tessera::gam {
 namespace {

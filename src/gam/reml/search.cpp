@@ -22,6 +22,9 @@ constexpr double step_limit = 5;
 constexpr double gradient_tolerance = 1e-9;
 /// A gradient this small is zero where rounding lets V fall no further.
 constexpr double stalled_tolerance = 1e-5;
+/// Of the rounding of V, which is an estimate, where the logarithms of thousands of large eigenvalues are
+/// added to V and taken from it again.
+constexpr double noise_of_value = 16;
 
 /// Towards lambda = infinity V = V_inf + c / lambda, c > 0: gradient = -c / lambda = -hessian. There Newton's
 /// steps are all 1; this is the step to where c / lambda no longer matters. Zero elsewhere.
@@ -67,10 +70,12 @@ std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
   return step;
 }
 
-/// V falls, or its change is rounding and the gradient falls.
-bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best) {
+/// V falls; or the gradient does, and V's change is rounding: or `slope`, all that V falls along the step at
+/// most, is, so that V cannot tell.
+bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best, double slope) {
   if (trial.value < best.value - best.rounding) return true;
-  return trial.value <= best.value + best.rounding && largest(trial.gradient) < 0.9 * largest(best.gradient);
+  const double noise = slope < best.rounding ? noise_of_value * best.rounding : best.rounding;
+  return trial.value <= best.value + noise && largest(trial.gradient) < 0.9 * largest(best.gradient);
 }
 
 }  // namespace
@@ -95,7 +100,7 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       for (std::size_t j = 0; j < step.size(); ++j) trial[j] += step[j];
       auto at = criterion.evaluate(trial);
       ++best.evaluations;
-      if (at && is_better(*at, best.at)) {
+      if (at && is_better(*at, best.at, std::abs(dot(step, best.at.gradient)))) {
         best.at = std::move(*at);
         best.log_sp = std::move(trial);
         moved = true;

@@ -2,6 +2,7 @@
 #include "gam/fit/fit_memory.hpp"
 
 #include "gam/basis/bases.hpp"
+#include "gam/reml/search.hpp"
 #include "gam/rows/layout.hpp"
 
 #include <tessera/error.hpp>
@@ -205,7 +206,7 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
   return measure.size(largest_whole_effect);
 }
 
-FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves) {
+FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves) {
   const Totals all = totals_of(size);
   // Core, border and diagonal of a square.
   const auto parted = static_cast<double>(size.parted);
@@ -231,7 +232,8 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves) {
   // X'WX three times; in an evaluation its sum with the penalties, the factor, the inverse, and on the way to
   // each one more; graded penalties, and a decomposition of the largest block.
   memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
-                           (all.max_penalties > 0 ? 6 * block : 3 * block));
+                           (all.max_penalties > 0 ? 6 * block : 3 * block) +
+                           doubles_of_evaluations(size.coef - parted, threads - 1));
   // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
   memory.results = bytes_of(2 * all.design + 8 * matrix + 5 * block);
   // A number is a value of 16 bytes in the document, whose arrays double as they grow, and some 22 characters
@@ -263,7 +265,7 @@ void require_memory(const FitContext& fit, const Frame& frame) {
   const int solver = on_devices ? unit.tiles().front().rank : 0;
   const int rank = job.comm().rank();
   const int sums = on_devices ? static_cast<int>(job.devices().size()) : job.threads();
-  const FitMemory memory = memory_of_fit(size, std::max(sums, 1), rank == 0 || rank == solver);
+  const FitMemory memory = memory_of_fit(size, std::max(sums, 1), job.threads(), rank == 0 || rank == solver);
   fit.observer.note(to_string(memory, size));
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
   if (!shortage) return;

@@ -55,9 +55,10 @@ struct FitMemory {
   [[nodiscard]] std::string_view largest() const;
 };
 
-/// `sums_at_once`: threads or devices of the rank, each of which has its own. `solves`: the rank has the
+/// `sums_at_once`: threads or devices of the rank, each of which has its own. `threads`: of the host, that
+/// search. `solves`: the rank has the
 /// crossproduct in coefficients and the model; the others have the design and the sums. Pure.
-[[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, bool solves);
+[[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves);
 
 /// "memory: 0.62 GiB on a rank at most beside the rows, for the writing of the model: 1024 coefficients, 4096
 /// columns".

@@ -163,8 +163,9 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
       eliminated_(block_to_eliminate(model.gram, bases)),
       unpenalised_(design.null_space()) {
   PartedMatrix gram = model.gram;
-  model_.gradient = model.gradient;
-  model_.base = model.base;
+  Coordinates own;
+  own.gradient = model.gradient;
+  own.base = model.base;
   for (const BlockBasis& basis : bases_) {
     for (std::size_t j = 0; j < basis.penalty->count(); ++j) {
       const double ratio = diagonal_mean_ratio(model.gram, basis, j);
@@ -172,11 +173,11 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
     }
     sp_count_ += basis.penalties();
     gram.turn(basis.begin, basis.rotation, algebra);
-    turn_vector(model_.gradient, basis.begin, basis.rotation, true);
+    turn_vector(own.gradient, basis.begin, basis.rotation, true);
     if (basis.inverse.empty())
-      turn_vector(model_.base, basis.begin, basis.rotation, true);
+      turn_vector(own.base, basis.begin, basis.rotation, true);
     else
-      turn_vector(model_.base, basis.begin, basis.inverse, false);
+      turn_vector(own.base, basis.begin, basis.inverse, false);
   }
   if (!scale_known && model.rows <= unpenalised_) {
     throw Error(ErrorCode::input,
@@ -186,13 +187,14 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
   }
   refuse_dependent_columns(gram, design, bases_);
   floor_ = smallest_sum_of_squares(model);
-  split(std::move(gram));
+  split(std::move(gram), own);
+  model_ = std::make_shared<const Coordinates>(std::move(own));
 }
 
 /// Takes the working model apart at the block that is eliminated.
-void RemlCriterion::split(PartedMatrix gram) {
+void RemlCriterion::split(PartedMatrix gram, Coordinates& model) const {
   if (eliminated_ == nullptr) {
-    model_.core = std::move(gram.core);
+    model.core = std::move(gram.core);
     return;
   }
   const int begin = eliminated_->begin;
@@ -203,10 +205,10 @@ void RemlCriterion::split(PartedMatrix gram) {
     if (!basis.dense.empty()) std::fill_n(turned.begin() + place_of(basis) - size, basis.size, true);
   }
   if (!gram.is_parted()) gram = PartedMatrix(gram.core, {begin, size});
-  model_.border = Border(gram.border, turned);
-  model_.diagonal = std::move(gram.diagonal);
-  model_.core = std::move(gram.core);
-  for (std::vector<double>* const x : {&model_.gradient, &model_.base})
+  model.border = Border(gram.border, turned);
+  model.diagonal = std::move(gram.diagonal);
+  model.core = std::move(gram.core);
+  for (std::vector<double>* const x : {&model.gradient, &model.base})
     std::rotate(x->begin(), x->begin() + begin, x->begin() + begin + size);
 }
 
@@ -219,7 +221,7 @@ void RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const dou
   for (const BlockBasis& basis : of.bases_) {
     const std::vector<double> lambda = basis.smoothing_parameters(log_sp);
     const int place = of.place_of(basis);
-    const int in_core = place - of.model_.eliminated();
+    const int in_core = place - of.model_->eliminated();
     if (basis.dense.empty()) {
       for (std::size_t j = 0; j < lambda.size(); ++j) {
         penalties.push_back({place, in_core, basis.rank, basis.diagonals[j], {}});
@@ -234,14 +236,14 @@ void RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const dou
       penalties.push_back({place, in_core, basis.rank, {}, std::move(s)});
     }
     if (found.rotation.empty()) continue;
-    if (!graded) graded = of.model_;
+    if (!graded) graded = *of.model_;
     graded->turn(place, found.rotation, *of.algebra_);
     turns.emplace_back(basis.begin, std::move(found.rotation));
   }
 }
 
 const RemlCriterion::Coordinates& RemlCriterion::coordinates_of(const Factored& at) const {
-  return at.graded ? *at.graded : model_;
+  return at.graded ? *at.graded : *model_;
 }
 
 bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& algebra) {

@@ -7,6 +7,7 @@
 #include "gam/reml/profile.hpp"
 #include "gam/reml/working_model.hpp"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -51,7 +52,7 @@ class RemlCriterion {
   /// Number of smoothing parameters.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
   /// Number of coefficients, but for those that are eliminated.
-  [[nodiscard]] int core_size() const noexcept { return model_.core.rows(); }
+  [[nodiscard]] int core_size() const noexcept { return model_->core.rows(); }
   [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
   /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
@@ -89,7 +90,7 @@ class RemlCriterion {
   };
   struct Factored;
 
-  void split(PartedMatrix gram);
+  void split(PartedMatrix gram, Coordinates& model) const;
   /// Those of an evaluation, which are its own where penalties had to be graded.
   [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
   /// The place of a block's first coefficient among the coordinates.
@@ -108,9 +109,9 @@ class RemlCriterion {
   const std::vector<BlockBasis>& bases_;
   const BlockBasis* eliminated_ = nullptr;
   int sp_count_ = 0;
-  int unpenalised_ = 0;  ///< M_p
-  double floor_ = 0;     ///< of the residual sum of squares
-  Coordinates model_;
+  int unpenalised_ = 0;                       ///< M_p
+  double floor_ = 0;                          ///< of the residual sum of squares
+  std::shared_ptr<const Coordinates> model_;  ///< which copies of a criterion share
   std::vector<double> default_start_;
 };
 

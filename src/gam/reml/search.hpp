@@ -3,6 +3,7 @@
 
 #include "gam/reml/criterion.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -19,8 +20,9 @@ struct RemlOptimum {
   bool converged = false;
 };
 
-/// Newton's method with exact derivatives from `start`, in which V never increases. Nothing if V cannot be
-/// evaluated at the start. `leave` is called before each iteration; true ends the descent, not converged.
+/// Newton's method with exact derivatives from `start`, in which V increases by no more than rounding.
+/// Nothing if V cannot be evaluated at the start. `leave` is called before each iteration; true ends the
+/// descent, not converged.
 [[nodiscard]] std::optional<RemlOptimum> descend(
     const RemlCriterion& criterion, std::span<const double> start,
     const std::function<bool(const RemlOptimum&)>& leave = [](const RemlOptimum&) { return false; });
@@ -39,6 +41,12 @@ struct RemlOptimum {
 /// A descent from `tried` is not made again: `best` is its end.
 [[nodiscard]] RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best,
                                            double evaluations, std::span<const double> tried = {});
+
+/// Evaluations of V with so many coefficients in its core that are made at once on so many threads: those
+/// that take a gibibyte together, and one at least.
+[[nodiscard]] int evaluations_at_once(std::int64_t core_size, int threads);
+/// Doubles that `count` such evaluations take, or as many as are made of them.
+[[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
 /// For `search_elsewhere`: as many as all starts of a small model take; of a large one, a small multiple of
 /// those that its first optimum took.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/reml/search.hpp"
 
+#include "base/at.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -37,8 +39,13 @@ constexpr double same_within = 0.1;
 constexpr double operations = 1e10;
 constexpr int share_of_search = 1;
 constexpr int evaluations_a_parameter = 3;
-/// Descents of a model with more coefficients are not made side by side: its products have the threads.
-constexpr int largest_side_by_side = 512;
+/// Doubles of all evaluations that are made at once.
+constexpr double doubles_at_once = 0x1p27;
+
+/// What is factored, the factor, the inverse, what goes through it, and a copy or two on the way.
+constexpr double doubles_of_evaluation(double core_size) {
+  return 6 * core_size * core_size;
+}
 
 struct RemlStart {
   int rank = 0;  ///< of its kind: lower is more promising
@@ -65,13 +72,16 @@ std::vector<double> shifted(std::vector<double> log_sp, double by) {
   return log_sp;
 }
 
-/// Starts along parameter j, along which V through `best` is `value`, looked at in steps of `step`.
+/// Starts along parameter j, along which V through `best` has the values that `values_at` finds: it is looked
+/// at in steps of `step`.
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
-               const std::function<double(double)>& value, double step, double centre) {
+               const std::function<std::vector<double>(const std::vector<double>& points)>& values_at,
+               double step, double centre) {
   const int steps = static_cast<int>(2 * range / step);
   const auto point = [&](int i) { return centre - range + step * i; };
-  std::vector<double> values;
-  for (int i = 0; i <= steps; ++i) values.push_back(value(point(i)));
+  std::vector<double> points;
+  for (int i = 0; i <= steps; ++i) points.push_back(point(i));
+  const std::vector<double> values = values_at(points);
   const auto at = [&](int i) {
     return i < 0 || i > steps ? std::numeric_limits<double>::infinity() : values[static_cast<std::size_t>(i)];
   };
@@ -81,7 +91,7 @@ void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::siz
     starts.push_back({is_lower(at(i), best.at) ? 0 : 1, at(i), with(best.log_sp, j, point(i))});
   }
   if (is_flat(best.at, j)) {
-    starts.push_back({1, value(centre), with(best.log_sp, j, centre)});
+    starts.push_back({1, values_at({centre}).front(), with(best.log_sp, j, centre)});
   } else {
     starts.push_back({2, values.back(), with(best.log_sp, j, centre + infinity)});
   }
@@ -89,8 +99,32 @@ void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::siz
 
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
                const RemlProfile& profile, double centre) {
-  add_along(
-      starts, best, j, [&](double at) { return profile.value(at); }, spacing, centre);
+  const auto values_at = [&](const std::vector<double>& points) {
+    std::vector<double> values;
+    values.reserve(points.size());
+    for (const double point : points) values.push_back(profile.value(point));
+    return values;
+  };
+  add_along(starts, best, j, values_at, spacing, centre);
+}
+
+/// V through `best` along parameter j, infinite where it cannot be evaluated.
+std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptimum& best, std::size_t j,
+                                 const std::vector<double>& points) {
+  std::vector<double> values(points.size());
+  const auto evaluate = [&](std::size_t i, const Algebra& algebra) {
+    const auto value = criterion.computed_by(algebra).value(with(best.log_sp, j, points[i]));
+    values[i] = value.value_or(std::numeric_limits<double>::infinity());
+  };
+  const int threads = criterion.algebra().at_once();
+  const auto count = static_cast<int>(points.size());
+  if (evaluations_at_once(criterion.core_size(), threads) >= std::min(threads, count)) {
+    criterion.algebra().for_each(
+        count, [&](int i, const Algebra& alone) { evaluate(static_cast<std::size_t>(i), alone); });
+  } else {
+    for (std::size_t i = 0; i < points.size(); ++i) evaluate(i, criterion.algebra());
+  }
+  return values;
 }
 
 /// Starts along every parameter. Profiles of those at infinity begin at the default, one by one.
@@ -101,10 +135,10 @@ void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criteri
   for (std::size_t j = 0; j < centre.size(); ++j) {
     if (!criterion.has_profile(static_cast<int>(j))) {
       evaluations += evaluations_of_wide;
-      const auto value = [&](double at) {
-        return criterion.value(with(best.log_sp, j, at)).value_or(std::numeric_limits<double>::infinity());
+      const auto values_at = [&](const std::vector<double>& points) {
+        return values_along(criterion, best, j, points);
       };
-      add_along(starts, best, j, value, wide_spacing, centre[j]);
+      add_along(starts, best, j, values_at, wide_spacing, centre[j]);
       continue;
     }
     if (!is_flat(best.at, j) && std::abs(best.log_sp[j] - centre[j]) <= range) {
@@ -172,8 +206,7 @@ class Elsewhere {
 
   /// Until a lower optimum takes the place of the best one. False: none did.
   bool try_all(const std::vector<RemlStart>& starts) {
-    const bool small = criterion_.core_size() <= largest_side_by_side;
-    const auto step = small ? static_cast<std::size_t>(criterion_.algebra().at_once()) : std::size_t{1};
+    const auto step = base::at(evaluations_at_once(criterion_.core_size(), criterion_.algebra().at_once()));
     for (std::size_t begin = 0; begin < starts.size(); begin += step) {
       const std::span some(starts.data() + begin, std::min(step, starts.size() - begin));
       std::vector<Descent> descents = descend_from(some);
@@ -226,6 +259,16 @@ class Elsewhere {
 RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best, double evaluations,
                              std::span<const double> tried) {
   return Elsewhere(criterion, std::move(best), evaluations, tried).search();
+}
+
+int evaluations_at_once(std::int64_t core_size, int threads) {
+  const double fitting =
+      doubles_at_once / std::max(doubles_of_evaluation(static_cast<double>(core_size)), 1.0);
+  return static_cast<int>(std::clamp<double>(fitting, 1, std::max(threads, 1)));
+}
+
+double doubles_of_evaluations(double core_size, int count) {
+  return std::min(doubles_at_once, count * doubles_of_evaluation(core_size));
 }
 
 double affordable_evaluations(const RemlCriterion& criterion, const RemlOptimum& first) {

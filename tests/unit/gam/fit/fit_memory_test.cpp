@@ -45,7 +45,7 @@ constexpr int whole_effect = 1000;
 constexpr double gib = 1 << 30;
 double max_gib(const std::string& formula, int levels) {
   const ModelSize size = size_of_model(parse_terms(formula), frame_with_levels(levels), whole_effect);
-  return static_cast<double>(memory_of_fit(size, 1, true).most()) / gib;
+  return static_cast<double>(memory_of_fit(size, 1, 1, true).most()) / gib;
 }
 
 TEST(FitMemory, HasTheSizesOfTheDesign) {
@@ -83,14 +83,15 @@ TEST(FitMemory, CountsWhatALargeModelTakes) {
   // Every thread has sums of its own; ranks that do not solve the model have no coefficients.
   const ModelSize size =
       size_of_model(parse_terms("y ~ s(x, by=g, bs=\"ps\", k=40)"), frame_with_levels(300), whole_effect);
-  EXPECT_EQ(memory_of_fit(size, 64, true).sums - memory_of_fit(size, 1, true).sums, 63 * 48 * size.width);
-  EXPECT_LT(memory_of_fit(size, 1, false).most(), memory_of_fit(size, 1, true).most());
-  EXPECT_EQ(memory_of_fit(size, 1, false).search, 0);
+  EXPECT_EQ(memory_of_fit(size, 64, 1, true).sums - memory_of_fit(size, 1, 1, true).sums,
+            63 * 48 * size.width);
+  EXPECT_LT(memory_of_fit(size, 1, 1, false).most(), memory_of_fit(size, 1, 1, true).most());
+  EXPECT_EQ(memory_of_fit(size, 1, 1, false).search, 0);
 }
 
 TEST(FitMemory, SaysWhatItIsFor) {
   const ModelSize size = size_of_model(parse_terms("y ~ te(x, z, k=32)"), frame_with_levels(2), whole_effect);
-  const std::string text = to_string(memory_of_fit(size, 1, true), size);
+  const std::string text = to_string(memory_of_fit(size, 1, 1, true), size);
   EXPECT_TRUE(text.starts_with("memory: 0.7")) << text;
   EXPECT_TRUE(
       text.ends_with(" GiB on a rank at most beside the rows, for the writing of the model: "

@@ -71,6 +71,7 @@ struct PredictCommand {
   apps::SharingArguments sharing;
   int threads = 0;
   std::string out;
+  apps::SizeArgument memory;
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <tessera/tessera.hpp>
+#include <vector>
 
 #include "common/file_name.hpp"
 #include "files/standard_error.hpp"
@@ -34,6 +35,9 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
+  memory.add_to(*command, "--memory",
+                "What rows may take of a node's memory, of all its ranks, such as 2G; more go through in "
+                "parts (else 3/4 of what is free)");
   collective_timeout.add_to(*command);
   command->add_option("--out", out, "CSV file (default: standard output)")->check(apps::file_name());
   return command;
@@ -59,14 +63,16 @@ int PredictCommand::run(mpi::Session& session) const {
   job_options.threads = threads;
   job_options.collective_timeout = collective_timeout.value();
   Job job(session.world(), job_options);
-  const Predictions predictions =
-      gam::predict(job, *fitted, TableFile{data, table.options()},
-                   {.response = type == "response", .standard_errors = standard_errors}, &progress);
+  PredictionsFile written(job.comm(), standard_errors, file ? &*file : nullptr);
+  const std::vector<std::string> remarks = predict_in_parts(
+      job, *fitted, TableFile{data, table.options()}, [&](const Predictions& part) { written.add(part); },
+      {.response = type == "response", .standard_errors = standard_errors, .node_bytes = memory.bytes()},
+      &progress);
   if (job.last_verdict().ran == Verdict::Ran::fallback) progress.note(to_string(job.last_verdict()));
-  for (const std::string& remark : predictions.remarks) {
+  for (const std::string& remark : remarks) {
     if (root) files::say_line({"tessera-fit: ", remark});
   }
-  write_predictions(job.comm(), predictions, standard_errors, file ? &*file : nullptr);
+  written.commit();
   return EXIT_SUCCESS;
 }
 

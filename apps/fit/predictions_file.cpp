@@ -22,6 +22,8 @@ namespace {
 
 /// Rows whose text travels to rank 0 at once: some megabytes.
 constexpr std::int64_t rows_per_piece = 1 << 17;
+/// For the watchdog's messages.
+constexpr const char* writing = "the writing of the predictions";
 
 void append_number(std::string& text, double value) {
   if (std::isnan(value)) {
@@ -46,34 +48,40 @@ std::string lines_of(const Predictions& predictions, bool standard_errors, std::
   return text;
 }
 
-void emit(files::OutputFile* file, std::string_view text) {
-  if (file != nullptr) {
-    file->write(text);
-  } else {
-    files::write_data(text);
-  }
-}
-
 }  // namespace
 
-void write_predictions(const mpi::Communicator& comm, const Predictions& predictions, bool standard_errors,
-                       files::OutputFile* file) {
-  const mpi::Purpose purpose(comm, "the writing of the predictions");
-  const bool root = comm.rank() == 0;
-  together(comm, [&] {
-    if (root) emit(file, standard_errors ? "fit,se\n" : "fit\n");
+PredictionsFile::PredictionsFile(const mpi::Communicator& comm, bool standard_errors, files::OutputFile* file)
+    : comm_(comm), standard_errors_(standard_errors), file_(file) {
+  const mpi::Purpose purpose(comm_, writing);
+  together(comm_, [&] {
+    if (comm_.rank() == 0) emit(standard_errors_ ? "fit,se\n" : "fit\n");
   });
+}
+
+void PredictionsFile::add(const Predictions& predictions) {
+  const mpi::Purpose purpose(comm_, writing);
   write_in_row_order(
-      comm, predictions.plan, rows_per_piece,
-      [&](Range rows) { return lines_of(predictions, standard_errors, rows.begin, rows.end); },
-      [&](std::string_view text) { emit(file, text); });
-  together(comm, [&] {
-    if (!root) return;
-    if (file != nullptr)
-      file->commit();
+      comm_, predictions.plan, rows_per_piece,
+      [&](Range rows) { return lines_of(predictions, standard_errors_, rows.begin, rows.end); },
+      [&](std::string_view text) { emit(text); });
+}
+
+void PredictionsFile::commit() {
+  const mpi::Purpose purpose(comm_, writing);
+  together(comm_, [&] {
+    if (comm_.rank() != 0) return;
+    if (file_ != nullptr)
+      file_->commit();
     else
       files::flush_output();
   });
+}
+
+void PredictionsFile::emit(std::string_view text) {
+  if (file_ != nullptr)
+    file_->write(text);
+  else
+    files::write_data(text);
 }
 
 }  // namespace tessera::gam

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/function.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/model.hpp>
 #include <tessera/gam/table.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +18,17 @@ namespace tessera::gam {
 struct PredictOptions {
   bool response = false;         ///< on the scale of the response; else of the linear predictor
   bool standard_errors = false;  ///< of the posterior mean; on the response's scale times |dmu/deta|
+  /// For `predict_in_parts`: rows of the whole table in one part at most; 0: those that memory has room for.
+  std::int64_t rows_at_once = 0;
+  /// The same: bytes that a part may take of a node's memory, of all its ranks; nothing: three quarters of
+  /// what is free.
+  std::optional<std::int64_t> node_bytes{};
 };
 
 /// Predictions of this rank's rows of a table, in their order: NaN where a value is missing.
 struct Predictions {
-  Plan plan;                              ///< of the table's rows
+  Plan plan;                              ///< of the table's rows, or of those of the part
+  std::int64_t first_row = 0;             ///< of the table, that is the plan's first
   std::vector<double> fit{};              ///< one a row
   std::vector<double> standard_errors{};  ///< one a row; empty if they were not asked for
   std::vector<std::string>
@@ -42,5 +51,13 @@ struct Predictions {
 /// The same of a table in a file.
 [[nodiscard]] Predictions predict(Job& job, const Model& model, const TableFile& file,
                                   const PredictOptions& options = {}, FitObserver* observer = nullptr);
+
+/// The same of a table that memory need not hold: its rows go through in parts, in order, and `take` gets the
+/// predictions of each, on every rank; it may make collective calls, and what it throws is for it to agree on
+/// (`together`). Returns the remarks. A packed table whose text is not kept is unpacked for each part.
+std::vector<std::string> predict_in_parts(Job& job, const Model& model, const TableFile& file,
+                                          FunctionRef<void(const Predictions& part)> take,
+                                          const PredictOptions& options = {},
+                                          FitObserver* observer = nullptr);
 
 }  // namespace tessera::gam

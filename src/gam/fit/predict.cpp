@@ -11,9 +11,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <set>
 #include <span>
+#include <string>
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
 #include <utility>
 #include <vector>
 
@@ -62,9 +66,10 @@ std::vector<std::string> factors_of_random_effects(const Design& design) {
 }
 
 /// What became of the rows whose levels the fit had not.
-std::vector<std::string> remarks_on_unseen(const Frame& frame, std::span<const std::string> random) {
+std::vector<std::string> remarks_on_unseen(std::span<const ColumnReading> columns,
+                                           std::span<const std::string> random) {
   std::vector<std::string> remarks;
-  for (const ColumnReading& column : frame.columns) {
+  for (const ColumnReading& column : columns) {
     if (column.unseen == 0) continue;
     std::string levels;
     for (const std::string& level : column.unseen_levels)
@@ -109,50 +114,151 @@ PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& 
   return predictive;
 }
 
+/// Of `rows` in so many parts, without an overflow.
+std::int64_t first_of_part(std::int64_t rows, std::int64_t part, std::int64_t parts) {
+  return rows / parts * part + std::min(part, rows % parts);
+}
+
+/// What of a table's rows the remarks tell, from one part to the next.
+void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
+  if (sums.empty()) return sums.assign(part.begin(), part.end());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    ColumnReading& sum = sums[i];
+    const std::size_t listed = std::max(sum.unseen_levels.size(), part[i].unseen_levels.size());
+    sum.unseen += part[i].unseen;
+    std::set<std::string> levels(sum.unseen_levels.begin(), sum.unseen_levels.end());
+    levels.insert(part[i].unseen_levels.begin(), part[i].unseen_levels.end());
+    sum.unseen_levels.assign(levels.begin(), levels.end());
+    sum.more_unseen = sum.more_unseen || part[i].more_unseen;
+    // Where there are others, no more are listed than one part has.
+    if (sum.more_unseen && levels.size() > listed) sum.unseen_levels.resize(listed);
+  }
+}
+
+/// The predictions of a table's rows, some at a time.
+class TablePrediction {
+ public:
+  /// *Collective.*
+  TablePrediction(Job& job, const FittedModel& model, const TableSource& source,
+                  const PredictOptions& options, FitObserver* observer)
+      : job_(job),
+        model_(model),
+        source_(source),
+        options_(options),
+        progress_(observer != nullptr ? *observer : silent_),
+        formula_(parse_terms(model.formula)),
+        request_(request_for(formula_, model.design, source.options)) {
+    const mpi::Communicator& comm = job.comm();
+    require_same_content(comm, model.path, model.checksum);
+    progress_.now("reading " + source.name);
+    {
+      const mpi::Purpose purpose(comm, "the reading of the table");
+      table_ = open_source({comm, job.host_team()}, source, job.options().stop);
+    }
+    PredictiveModel predictive = predictive_of(comm, model, options.standard_errors);
+    design_ = std::move(predictive.design);
+    posterior_ = {.coef = std::move(predictive.coef),
+                  .covariance = std::move(predictive.covariance),
+                  .response = options.response};
+  }
+
+  /// Rows of the table.
+  [[nodiscard]] std::int64_t rows() const { return table_->rows(); }
+  [[nodiscard]] std::vector<std::string> remarks() const {
+    return remarks_on_unseen(unseen_, request_.unseen_is_complete);
+  }
+
+  /// *Collective.* The number of parts in which memory has room for the rows, the same on every rank.
+  [[nodiscard]] std::int64_t parts() const {
+    const mpi::Communicator& comm = job_.comm();
+    if (options_.rows_at_once > 0) return std::max<std::int64_t>((rows() - 1) / options_.rows_at_once + 1, 1);
+    // Numbers and what they are made of, predictions, and these by column.
+    const auto bytes_of_row = static_cast<std::int64_t>(16 * request_.variables.size() + 48);
+    const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
+    const MemoryShare share = share_memory(comm, wanted, options_.node_bytes);
+    const std::int64_t own = wanted <= share.bytes ? 1 : wanted / std::max<std::int64_t>(share.bytes, 1) + 1;
+    const std::int64_t parts = comm.allreduce(own, mpi::Reduction::max);
+    return std::min(parts, std::max<std::int64_t>(rows(), 1));
+  }
+
+  /// *Collective.* The predictions of some rows.
+  [[nodiscard]] Predictions predict(Range rows) {
+    for (;;) {
+      try {
+        return predict_once(rows);
+      } catch (const Error& error) {
+        // A rank has lost its last device: rows are read anew over those that are left.
+        if (error.code() != ErrorCode::outdated_plan || source_.plan) throw;
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] Predictions predict_once(Range rows) {
+    const mpi::Communicator& comm = job_.comm();
+    Predictions out;
+    out.first_row = rows.begin;
+    out.plan = source_.plan ? *source_.plan : job_.plan(rows.size());
+    const Frame frame = read(rows, out.plan);
+    Design design;
+    Rows of_model{.frame = &frame, .design = &design, .family = model_.family, .response = -1};
+    together(comm, [&] {
+      design = reindexed(design_, frame);
+      for (const Expression& offset : formula_.offsets)
+        of_model.offsets.push_back(frame.index_of(offset.text));
+    });
+    progress_.now(rows.size() == this->rows() ? "predicting"
+                                              : fmt::format("predicting rows {} to {} of {}", rows.begin + 1,
+                                                            rows.end, this->rows()));
+    take_apart(predict_rows(job_, out.plan, of_model, posterior_), out);
+    add_unseen(unseen_, frame.columns);
+    return out;
+  }
+
+  /// This rank's part of `rows`, whose first is the plan's first unit.
+  [[nodiscard]] Frame read(Range rows, const Plan& plan) {
+    const mpi::Purpose purpose(job_.comm(), "the reading of the table");
+    const Range mine = job_.local_range(plan);
+    Frame frame = table_->read({job_.comm(), job_.host_team()}, request_,
+                               {rows.begin + mine.begin, rows.begin + mine.end});
+    frame.rows = mine;
+    return frame;
+  }
+
+  void take_apart(std::span<const Prediction> predictions, Predictions& out) const {
+    std::vector<double>* const columns[] = {&out.fit, &out.standard_errors};
+    job_.host_team().for_each_block({0, options_.standard_errors ? 2 : 1}, 1, [&](int /*thread*/, Range one) {
+      base::resize_in_huge_pages(*columns[one.begin], predictions.size());
+    });
+    constexpr std::int64_t rows_of_run = 1 << 16;
+    job_.host_team().for_each_block(
+        {0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
+          for (auto i = static_cast<std::size_t>(run.begin); i < static_cast<std::size_t>(run.end); ++i) {
+            out.fit[i] = predictions[i].fit;
+            if (options_.standard_errors) out.standard_errors[i] = predictions[i].se;
+          }
+        });
+  }
+
+  Job& job_;
+  const FittedModel& model_;
+  const TableSource& source_;
+  PredictOptions options_;
+  FitObserver silent_;
+  FitObserver& progress_;
+  FormulaTerms formula_;
+  FrameRequest request_;
+  std::unique_ptr<TableReader> table_;
+  Design design_;
+  Posterior posterior_;
+  std::vector<ColumnReading> unseen_;
+};
+
 Predictions predict_from(Job& job, const FittedModel& model, const TableSource& source,
                          const PredictOptions& options, FitObserver* observer) {
-  const mpi::Communicator& comm = job.comm();
-  FitObserver silent;
-  FitObserver& progress = observer != nullptr ? *observer : silent;
-  require_same_content(comm, model.path, model.checksum);
-
-  const FormulaTerms formula = parse_terms(model.formula);
-  const FrameRequest request = request_for(formula, model.design, source.options);
-  progress.now("reading " + source.name);
-  Predictions out;
-  const Frame frame = [&] {
-    const mpi::Purpose purpose(comm, "the reading of the table");
-    const Workers workers{comm, job.host_team()};
-    const auto table = open_source(workers, source, job.options().stop);
-    out.plan = source.plan ? *source.plan : job.plan(table->rows());
-    return table->read(workers, request, job.local_range(out.plan));
-  }();
-  out.remarks = remarks_on_unseen(frame, request.unseen_is_complete);
-
-  PredictiveModel predictive = predictive_of(comm, model, options.standard_errors);
-  Design design;
-  Rows rows{.frame = &frame, .design = &design, .family = model.family, .response = -1};
-  together(comm, [&] {
-    design = reindexed(predictive.design, frame);
-    for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
-  });
-
-  progress.now("predicting");
-  const Posterior posterior{.coef = std::move(predictive.coef),
-                            .covariance = std::move(predictive.covariance),
-                            .response = options.response};
-  const std::vector<Prediction> predictions = predict_rows(job, out.plan, rows, posterior);
-  std::vector<double>* const columns[] = {&out.fit, &out.standard_errors};
-  job.host_team().for_each_block({0, options.standard_errors ? 2 : 1}, 1, [&](int /*thread*/, Range one) {
-    base::resize_in_huge_pages(*columns[one.begin], predictions.size());
-  });
-  constexpr std::int64_t rows_of_run = 1 << 16;
-  job.host_team().for_each_block({0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
-    for (auto i = static_cast<std::size_t>(run.begin); i < static_cast<std::size_t>(run.end); ++i) {
-      out.fit[i] = predictions[i].fit;
-      if (options.standard_errors) out.standard_errors[i] = predictions[i].se;
-    }
-  });
+  TablePrediction table(job, model, source, options, observer);
+  Predictions out = table.predict({0, table.rows()});
+  out.remarks = table.remarks();
   return out;
 }
 
@@ -165,14 +271,19 @@ Predictions predict(Job& job, const Model& model, const Table& table, const Pred
 
 Predictions predict(Job& job, const Model& model, const TableFile& file, const PredictOptions& options,
                     FitObserver* observer) {
-  for (;;) {
-    try {
-      return predict_from(job, model.fitted(), source_of(file), options, observer);
-    } catch (const Error& error) {
-      // A rank has lost its last device: the table is read anew over those that are left.
-      if (error.code() != ErrorCode::outdated_plan) throw;
-    }
-  }
+  return predict_from(job, model.fitted(), source_of(file), options, observer);
+}
+
+std::vector<std::string> predict_in_parts(Job& job, const Model& model, const TableFile& file,
+                                          FunctionRef<void(const Predictions&)> take,
+                                          const PredictOptions& options, FitObserver* observer) {
+  const TableSource source = source_of(file);
+  TablePrediction table(job, model.fitted(), source, options, observer);
+  const std::int64_t parts = table.parts();
+  for (std::int64_t part = 0; part < parts; ++part)
+    take(table.predict(
+        {first_of_part(table.rows(), part, parts), first_of_part(table.rows(), part + 1, parts)}));
+  return table.remarks();
 }
 
 }  // namespace tessera::gam

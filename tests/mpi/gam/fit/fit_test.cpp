@@ -6,9 +6,11 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -155,6 +157,47 @@ TEST(Fit, PredictsWithItsModelAsItIs) {
   EXPECT_EQ(mine.remarks[1],
             "60 rows have levels of 'g' that the fit had not ('new'): "
             "predicted without that random effect");
+}
+
+TEST(Fit, PredictsInPartsWhatItPredictsAtOnce) {
+  const auto comm = testing::world();
+  Job job = testing::cpu_job(comm);
+  const Model model = fit(job, parse_formula(formula), in_memory(job)).model;
+  const SharedFile saved(comm, "model.json");
+  if (comm.rank() == 0) save_model(model, saved.path());
+  // Some levels of f and g are new.
+  std::string text = csv();
+  for (std::size_t at = text.find(",b,"); at != std::string::npos; at = text.find(",b,", at + 150))
+    text[at + 1] = 'q';
+  const SharedFile file(comm, "data.csv", text);
+  comm.barrier();
+  const Model read = load_model(saved.path());
+  const Predictions whole = predict(job, read, TableFile{file.path()}, {.standard_errors = true});
+  ASSERT_FALSE(whole.remarks.empty());
+  const auto in_order = [&](const Predictions& mine, std::vector<double> Predictions::*column) {
+    const std::vector<double> all = comm.allgatherv(std::span<const double>(mine.*column));
+    return std::vector<std::uint64_t>(reinterpret_cast<const std::uint64_t*>(all.data()),
+                                      reinterpret_cast<const std::uint64_t*>(all.data() + all.size()));
+  };
+  for (const std::int64_t rows_at_once : {1'000'000, 97, 5}) {
+    std::vector<std::uint64_t> fit;
+    std::vector<std::uint64_t> errors;
+    int parts = 0;
+    const auto remarks = predict_in_parts(
+        job, read, TableFile{file.path()},
+        [&](const Predictions& part) {
+          EXPECT_EQ(part.first_row, std::ssize(fit));
+          EXPECT_LE(part.plan.units(), rows_at_once);
+          std::ranges::copy(in_order(part, &Predictions::fit), std::back_inserter(fit));
+          std::ranges::copy(in_order(part, &Predictions::standard_errors), std::back_inserter(errors));
+          ++parts;
+        },
+        {.standard_errors = true, .rows_at_once = rows_at_once});
+    EXPECT_EQ(parts > 1, rows_at_once < whole.plan.units());
+    EXPECT_EQ(fit, in_order(whole, &Predictions::fit)) << rows_at_once << " rows at once";
+    EXPECT_EQ(errors, in_order(whole, &Predictions::standard_errors));
+    EXPECT_EQ(remarks, whole.remarks);
+  }
 }
 
 TEST(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {

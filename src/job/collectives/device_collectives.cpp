@@ -55,8 +55,8 @@ DeviceCollectives::Path DeviceCollectives::State::open(Path wanted) {
 
 void DeviceCollectives::State::exclude() noexcept {
   nccl_.reset();
-  path = Path::hosts;
-  reason = "devices of the job were left out";
+  // The others join again for the next operation.
+  if (path == Path::nccl) path.reset();
 }
 
 void DeviceCollectives::State::close() noexcept {
@@ -176,7 +176,7 @@ void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::siz
         });
   if (closed_ || all.empty()) return;
   if (!on_hosts) {
-    const auto number = static_cast<int>(root - all.begin());
+    const int number = number_of(*parts.inventory, root_rank, root_index);
     run_over_nccl(
         "broadcast", [&](nccl::Library& library, nccl::Member member, int device, StreamView stream) {
           library.begin_broadcast(member, arrays[static_cast<std::size_t>(device)], bytes, number, stream);

@@ -83,12 +83,26 @@ void on_each_device(const CollectiveParts& parts, const char* stage, std::option
   }
 }
 
+int number_of(const Inventory& inventory, int rank, int device) {
+  int number = 0;
+  for (const InventoryDevice& other : inventory.devices()) {
+    if (other.rank == rank && other.index == device) break;
+    if (!other.excluded) ++number;
+  }
+  return number;
+}
+
 NcclPath::NcclPath(const CollectiveParts& parts, BallotBox& ballots)
     : parts_(parts),
       ballots_(ballots),
       alarm_(*parts.comm),
       members_(parts.inventory->devices_of(parts.comm->rank()).size(), nullptr) {
   join();
+}
+
+bool NcclPath::has_member() const {
+  const auto mine = parts_.inventory->devices_of(parts_.comm->rank());
+  return !std::ranges::all_of(mine, &InventoryDevice::excluded);
 }
 
 NcclPath::~NcclPath() {
@@ -122,11 +136,12 @@ std::string NcclPath::difference_of_versions() const {
 void NcclPath::join() {
   const auto all = parts_.inventory->devices();
   const int rank = parts_.comm->rank();
-  const int root = all.front().rank;
+  const auto first = std::ranges::find(all, false, &InventoryDevice::excluded);
+  const int root = first->rank;
   nccl::Id id{};
   std::shared_ptr<void> kept;
   std::optional<Verdict::Failure> failure;
-  if (!members_.empty()) {
+  if (has_member()) {
     try {
       kept = keep_current(parts_);
       parts_.faults->throw_if_hit(fault::Stage::nccl, 0, 0);
@@ -141,13 +156,13 @@ void NcclPath::join() {
   if (reason_ = difference_of_versions(); !reason_.empty()) return;
 
   parts_.comm->broadcast(std::span<std::byte>(id), root);
-  const auto before_mine = std::ranges::count_if(all, [&](const auto& device) { return device.rank < rank; });
-  if (!members_.empty()) {
+  const auto size = static_cast<int>(std::ranges::count(all, false, &InventoryDevice::excluded));
+  if (has_member()) {
     try {
       Group group(*library_);
       on_each_device(parts_, "nccl", failure, [&](int device, DeviceContext&) {
-        library_->begin_joining(members_[static_cast<std::size_t>(device)], id, static_cast<int>(all.size()),
-                                static_cast<int>(before_mine) + device);
+        library_->begin_joining(members_[static_cast<std::size_t>(device)], id, size,
+                                number_of(*parts_.inventory, rank, device));
       });
       if (!failure) group.end();
     } catch (...) {
@@ -164,7 +179,7 @@ void NcclPath::join() {
 
 std::optional<Verdict::Failure> NcclPath::run(const char* what, const Begin& begin) {
   std::optional<Verdict::Failure> failure;
-  if (!members_.empty()) {
+  if (has_member()) {
     try {
       Group group(*library_);
       on_each_device(parts_, what, failure, [&](int device, DeviceContext& context) {

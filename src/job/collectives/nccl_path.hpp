@@ -39,11 +39,14 @@ struct CollectiveParts {
 void on_each_device(const CollectiveParts& parts, const char* stage, std::optional<Verdict::Failure>& failure,
                     const std::function<void(int, DeviceContext&)>& work);
 
+/// The number of a device among those of the job that were not left out, in the order of the inventory.
+[[nodiscard]] int number_of(const Inventory& inventory, int rank, int device);
+
 /// The NCCL communicator of all devices of the job, as this rank's part of it.
 class NcclPath {
  public:
-  /// *Collective.* Members are the devices in inventory order. On failure all members leave, `joined` is
-  /// false, and `reason` is the same on every rank.
+  /// *Collective.* Members are the devices that were not left out, by their numbers. On failure all members
+  /// leave, `joined` is false, and `reason` is the same on every rank.
   NcclPath(const CollectiveParts& parts, BallotBox& ballots);
   ~NcclPath();
   NcclPath(const NcclPath&) = delete;
@@ -62,6 +65,8 @@ class NcclPath {
   void leave() noexcept;
 
  private:
+  /// Whether a device of this rank is a member.
+  [[nodiscard]] bool has_member() const;
   void join();
   /// Waits until `is_done` for each device, another rank raises the alarm, or the timeout expires.
   void wait(const char* stage, std::chrono::milliseconds timeout, std::optional<Verdict::Failure>& failure,
@@ -73,8 +78,8 @@ class NcclPath {
   const CollectiveParts& parts_;
   BallotBox& ballots_;
   Alarm alarm_;
-  std::unique_ptr<nccl::Library> library_;  // null on a rank without a device
-  std::vector<nccl::Member> members_;       // by claimed device
+  std::unique_ptr<nccl::Library> library_;  // null on a rank without a member
+  std::vector<nccl::Member> members_;       // by claimed device; null for those that were left out
   std::string reason_;
 };
 

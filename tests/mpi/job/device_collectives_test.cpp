@@ -25,6 +25,9 @@ struct Seen {
   int joined = 0;
   int left = 0;
   int operations = 0;
+  int size = 0;              ///< of the communicator that was last joined
+  std::vector<int> numbers;  ///< in it, of this rank's devices
+  int root = -1;             ///< of the last broadcast
 };
 
 class FakeNccl final : public nccl::Library {
@@ -53,6 +56,8 @@ class FakeNccl final : public nccl::Library {
     fail_at("join");
     out = new int(number);
     ++seen_.joined;
+    seen_.size = size;
+    seen_.numbers.push_back(number);
   }
   void begin_sum(nccl::Member, void* array, std::size_t count, nccl::Type type, StreamView) override {
     EXPECT_TRUE(in_group_);
@@ -61,7 +66,10 @@ class FakeNccl final : public nccl::Library {
     sums_.push_back({array, count, type});
     sum_began_ = std::chrono::steady_clock::now();
   }
-  void begin_broadcast(nccl::Member, void*, std::size_t, int, StreamView) override { ++seen_.operations; }
+  void begin_broadcast(nccl::Member, void*, std::size_t, int root, StreamView) override {
+    ++seen_.operations;
+    seen_.root = root;
+  }
 
   [[nodiscard]] bool is_ready(nccl::Member) override {
     fail_at("join-late");
@@ -378,6 +386,40 @@ TEST(NcclAgreement, AnOperationThatNeverEndsIsGivenUp) {
       error_of(ErrorCode::job_fault, [&] { scene.collectives.sum(arrays.pointers(), 9); });
   EXPECT_NE(message.find("NCCL is not done after 1 s"), std::string::npos) << message;
   expect_same_on_all_ranks(scene.job.comm(), message);
+}
+
+TEST(NcclAgreement, DevicesThatAreLeftJoinAgain) {
+  Scene scene;
+  ASSERT_EQ(scene.collectives.open(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
+  // The first device of rank 0, from which the others would take their numbers, and all of rank 2.
+  const Inventory& whole = scene.job.inventory();
+  std::vector<InventoryDevice> devices(whole.devices().begin(), whole.devices().end());
+  for (InventoryDevice& device : devices)
+    device.excluded = (device.rank == 0 && device.index == 0) || device.rank == 2;
+  const Inventory remaining({whole.ranks().begin(), whole.ranks().end()}, std::move(devices));
+  scene.state->parts.inventory = &remaining;
+  scene.state->exclude();
+  EXPECT_EQ(scene.seen.left, scene.seen.joined);
+  scene.seen = {};
+
+  const Arrays<double> arrays(scene.job, 3);
+  scene.collectives.sum(arrays.pointers(), 3);
+  EXPECT_EQ(scene.collectives.path(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
+  const auto mine = remaining.devices_of(scene.job.comm().rank());
+  const auto left = static_cast<int>(std::ranges::count(mine, false, &InventoryDevice::excluded));
+  EXPECT_EQ(scene.seen.joined, left);
+  EXPECT_EQ(scene.seen.operations, left);
+  if (left > 0) {
+    EXPECT_EQ(scene.seen.size, std::ranges::count(remaining.devices(), false, &InventoryDevice::excluded));
+  }
+  // Every number below the size once.
+  const auto numbers = scene.job.comm().allgatherv(std::span<const int>(scene.seen.numbers));
+  for (int number = 0; number < std::ssize(numbers); ++number)
+    EXPECT_EQ(numbers[static_cast<std::size_t>(number)], number);
+
+  scene.collectives.broadcast(arrays.untyped(), 3 * sizeof(double), 0, 1);
+  EXPECT_EQ(scene.seen.root, left > 0 ? 0 : -1) << "the second of rank 0 is the first that is left";
+  scene.state.reset();
 }
 
 TEST(NcclAgreement, TheCallerMayChooseTheHosts) {

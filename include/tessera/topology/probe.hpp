@@ -20,6 +20,7 @@ struct HostInfo {
   int allowed_cores = 0;             ///< physical cores among them
   int allowed_threads = 0;           ///< hardware threads among them
   std::vector<int> numa_nodes;       ///< hwloc OS indexes of their NUMA nodes
+  std::string cpu_model;             ///< empty if hwloc does not know it
   std::vector<CpuQuota> cpu_quotas;  ///< of the cgroups over this rank, as `HostLimits::cpu`
 };
 

@@ -38,6 +38,12 @@ int cores_touching(hwloc_topology_t topology, hwloc_const_bitmap_t cpuset) {
   return cores > 0 ? cores : hwloc_bitmap_weight(cpuset);
 }
 
+std::string cpu_model(hwloc_topology_t topology) {
+  hwloc_obj_t package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, nullptr);
+  const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
+  return model == nullptr ? "" : model;
+}
+
 /// GPU memory that the host can address appears as a NUMA node without cores.
 bool is_host_memory(hwloc_obj_t node) {
   return node->subtype == nullptr || std::string_view(node->subtype) != "GPUMemory";
@@ -83,6 +89,7 @@ HostInfo HostTopology::host() const {
   host.allowed_cpuset = list_text(allowed_.get());
   host.allowed_cores = cores_touching(topology_.get(), allowed_.get());
   host.allowed_threads = hwloc_bitmap_weight(allowed_.get());
+  host.cpu_model = cpu_model(topology_.get());
   hwloc_obj_t node = nullptr;
   while ((node = hwloc_get_next_obj_by_type(topology_.get(), HWLOC_OBJ_NUMANODE, node)) != nullptr)
     if (is_host_memory(node) && hwloc_bitmap_intersects(node->cpuset, allowed_.get()))

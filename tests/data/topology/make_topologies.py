@@ -24,6 +24,8 @@ TOPOLOGIES = {
                   {("L3Cache", 2): [("0000:c1:00.0", GPU)]}),
     "unknown_place": ("package:2 numa:1 core:2 pu:1", {("Machine", 0): [("0000:05:00.0", GPU)]}),
 }
+# Of the packages; synthetic machines tell none.
+CPU_MODELS = {"both_sockets": "Example CPU @ 2.40GHz"}
 
 
 def bridge(bus_id, pci_class, number):
@@ -40,6 +42,9 @@ for name, (synthetic, devices) in TOPOLOGIES.items():
     xml = subprocess.run(["lstopo", "-i", synthetic, "--of", "xml"], check=True, capture_output=True,
                          text=True).stdout
     root = ET.fromstring(xml)
+    if name in CPU_MODELS:
+        for package in [o for o in root.iter("object") if o.get("type") == "Package"]:
+            package.insert(0, ET.Element("info", name="CPUModel", value=CPU_MODELS[name]))
     number = 1000
     for (kind, place), below in devices.items():
         parent = [o for o in root.iter("object") if o.get("type") == kind][place]

@@ -69,7 +69,9 @@ TEST(HostTopology, ALoadedMachineIsDescribed) {
   EXPECT_EQ(host.allowed_cores, 8);
   EXPECT_EQ(host.allowed_threads, 16);
   EXPECT_EQ(host.numa_nodes, (std::vector{0, 1}));
+  EXPECT_EQ(host.cpu_model, "Example CPU @ 2.40GHz");
   EXPECT_FALSE(host.hostname.empty());
+  EXPECT_EQ(load("one_socket").host().cpu_model, "");
 }
 
 TEST(HostTopology, OnlyWhatIsAllowedCounts) {

@@ -30,7 +30,7 @@ BackendContext probe_backend(std::string_view label) {
                     " finds no device bound to this thread: ask in a device function, or after "
                     "DeviceContext::bind");
   const DeviceInfo& info = device->info();
-  if (!info.simulated) {
+  if (!info.has_host_memory()) {
     try {
       cuda::check_current(device->ordinal());
     } catch (const Error& error) {

@@ -44,7 +44,7 @@ struct OwnedStream {
 struct DeviceContext::State {
   State(DeviceInfo known, std::shared_ptr<ModuleCache> shared)
       : info(std::move(known)), modules(shared ? std::move(shared) : std::make_shared<ModuleCache>()) {
-    if (info.simulated) {
+    if (info.has_host_memory()) {
       stream = std::make_shared<OwnedStream>();
       return;
     }
@@ -57,7 +57,7 @@ struct DeviceContext::State {
   }
   ~State() {
     // Memory, events and library handles may still use the stream.
-    if (!info.simulated) cuda::on_device(ordinal, [&] { backends.clear(); });
+    if (!info.has_host_memory()) cuda::on_device(ordinal, [&] { backends.clear(); });
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -106,7 +106,7 @@ ModuleCache& DeviceContext::modules() const noexcept {
 
 void DeviceContext::bind() const {
   State::bound.reset();
-  if (!state_->info.simulated)
+  if (!state_->info.has_host_memory())
     on_device(state_->info, "cannot be made current", [&] { cuda::bind(state_->ordinal); });
   State::bound = state_;
 }
@@ -133,12 +133,12 @@ detail::BackendOutcomes& detail::ContextAccess::backends(const DeviceContext& co
 }
 
 void DeviceContext::synchronize() const {
-  if (state_->info.simulated) return;
+  if (state_->info.has_host_memory()) return;
   on_device(state_->info, "failed", [&] { cuda::synchronize(state_->stream->view); });
 }
 
 std::int64_t DeviceContext::free_memory_bytes() const {
-  if (state_->info.simulated) return state_->info.free_memory_bytes;
+  if (state_->info.has_host_memory()) return state_->info.free_memory_bytes;
   return on_device(state_->info, "does not tell its free memory",
                    [&] { return cuda::free_memory_bytes(state_->ordinal); });
 }

@@ -8,7 +8,7 @@
 namespace tessera::inline TESSERA_ABI {
 
 Stream::Stream(const DeviceContext& context) {
-  if (context.info().simulated) return;
+  if (context.info().has_host_memory()) return;
   context.bind();
   view_ = cuda::create_stream();
   ordinal_ = context.ordinal();
@@ -29,7 +29,7 @@ void Stream::synchronize() const {
 }
 
 Event::Event(const DeviceContext& context) {
-  if (context.info().simulated) return;
+  if (context.info().has_host_memory()) return;
   context.bind();
   view_ = cuda::create_event();
   ordinal_ = context.ordinal();

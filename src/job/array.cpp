@@ -50,8 +50,7 @@ std::span<std::byte> units_on_device(const ArrayAccess& access, const Tile& tile
 
 std::span<std::byte> units_on_host(const ArrayAccess& access, const HostTile& tile) {
   ArrayState& array = *access.array;
-  // A simulated device's function has the number of the device as that of its thread.
-  if (array.in_pass_on_devices) return units_on(access, static_cast<std::size_t>(tile.thread), tile.range);
+  if (tile.device >= 0) return units_on(access, static_cast<std::size_t>(tile.device), tile.range);
   std::vector<std::byte>& memory = access.use == ArrayUse::read ? array.host : array.next_host;
   return {array.on_host(memory, tile.range), array.bytes_of(tile.range)};
 }

@@ -111,7 +111,6 @@ DeviceStaging& Job::State::staging_of(int device, const DeviceContext& context) 
 void Job::State::begin_arrays(const Pass& work, bool on_devices) const {
   for (const ArrayAccess& access : work.arrays) {
     ArrayState& array = *access.array;
-    array.in_pass_on_devices = on_devices;
     if (on_devices) {
       array.devices.resize(pool.size());
       for (ArrayState::DeviceCopy& copy : array.devices) copy.written = false;

@@ -51,7 +51,6 @@ class ArrayState {
   std::vector<std::byte> host;       ///< this rank's units
   std::vector<std::byte> next_host;  ///< what replaces it; empty in between
   std::vector<DeviceCopy> devices;   ///< by index among the claimed devices; empty on the CPU
-  bool in_pass_on_devices = false;
   std::atomic<std::int64_t> uploads = 0;
   std::atomic<std::int64_t> uploaded_bytes = 0;
   std::atomic<std::int64_t> downloads = 0;

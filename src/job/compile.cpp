@@ -12,11 +12,11 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// For each capability, the lowest rank that drives such a device: it compiles for all.
+/// For each capability, the lowest rank that drives such a GPU: it compiles for all.
 std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
   std::map<ComputeCapability, int> builders;
   for (const InventoryDevice& device : inventory.devices())
-    builders.try_emplace(device.capability, device.rank);
+    if (!device.host) builders.try_emplace(device.capability, device.rank);
   return builders;
 }
 

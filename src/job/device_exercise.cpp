@@ -80,22 +80,22 @@ void ExercisedDevice::open() {
   const auto start = std::chrono::steady_clock::now();
   context_ = &job_.devices().context_at(index);
   context_->bind();
-  const bool simulated = context_->info().simulated;
-  if (!simulated) found_.open_seconds = seconds_since(start);
+  const bool has_cuda = !context_->info().has_host_memory();
+  if (has_cuda) found_.open_seconds = seconds_since(start);
 
   stage_ = "allocate";
   faults_.throw_if_hit(fault::Stage::allocate, device_, 0);
   const std::size_t count =
-      simulated ? numbers_on_host
-                : static_cast<std::size_t>(std::min(bytes_on_device, known.memory_budget_bytes / 8)) /
-                      sizeof(double);
+      has_cuda ? static_cast<std::size_t>(std::min(bytes_on_device, known.memory_budget_bytes / 8)) /
+                     sizeof(double)
+               : numbers_on_host;
   BufferPool& pool = job_.buffers().pool_at(index);
   host_ = PinnedMemory(count * sizeof(double), *context_);
   from_ = pool.take_bytes(count * sizeof(double), context_->stream());
   to_ = pool.take_bytes(count * sizeof(double), context_->stream());
 
   stage_ = "kernel";
-  if (!simulated)
+  if (has_cuda)
     kernel_ = context_->modules().load(exercise_source(), context_->info().capability).kernel("iterate");
   DeviceExercise warm_up;
   run(warm_up);
@@ -139,14 +139,14 @@ void ExercisedDevice::time(ExerciseRate& rate, double amount, FunctionRef<void()
   context_->synchronize();
   const double seconds = std::max(seconds_since(start), 1e-9);  // a coarse clock may not have advanced
   const double slowness = faults_.hit(fault::Stage::slow, device_, 0) ? 4 : 1;
-  if (!context_->info().simulated)
+  if (!context_->info().has_host_memory())
     rate.value = std::max(rate.value, amount / (slowness * seconds));
   else if (&rate == &found_.memory)
     rate.value = specified_bandwidth(context_->info()) / slowness;
 }
 
 void ExercisedDevice::compute() {
-  if (context_->info().simulated) {
+  if (context_->info().has_host_memory()) {
     const std::span<double> numbers(static_cast<double*>(to_.data()), count());
     std::ranges::transform(numbers, numbers.begin(), iterated);
     return;

@@ -45,7 +45,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
   const auto tiles = plan.tiles_of(comm.rank());
   try {
     std::vector<TileOutcome> ends(
-        tiles.size(), {.failure = {}, .misuse = std::make_exception_ptr(Misuse(thread_was_ended))});
+        tiles.size(), {.failure = {}, .fatal = std::make_exception_ptr(Misuse(thread_was_ended))});
     seconds.assign(tiles.size(), 0);
     std::vector<int> devices(tiles.size());
     std::vector<std::size_t> tile_of(pool.size());
@@ -62,11 +62,14 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
     device_threads->run(devices, compute, [&] { report_progress(); });
     detail::restore_once_cuda_has_started();
     for (TileOutcome& end : ends) {
-      if (end.misuse) return attempt.fatal(end.misuse);
+      if (end.fatal) return attempt.fatal(end.fatal);
       if (end.failure) attempt.device_failed(std::move(*end.failure));
     }
     if (std::ranges::any_of(ends, &TileOutcome::cut_short)) attempt.cut_short();
-  } catch (...) {              // no more threads or memory: no tile was started
+  } catch (...) {  // no more threads or memory: no tile was started
+    // As on the CPU, where the rank has nothing that could be left out.
+    const auto is_of_gpu = [&](const PlannedTile& tile) { return !known_device(tile.device).host; };
+    if (std::ranges::none_of(tiles, is_of_gpu)) return attempt.fatal(std::current_exception());
     Verdict::Failure failure;  // without a UUID: of the rank
     failure.stage = "bind";
     failure.reason = reason_of(std::current_exception());
@@ -89,6 +92,7 @@ DeviceContext& Job::State::bind_device(int device) {
 std::int64_t Job::State::units_per_call(const Plan& plan, const PlannedTile& planned,
                                         const Pass& work) const {
   const InventoryDevice& known = known_device(planned.device);
+  if (known.host) return planned.units.size();
   const std::int64_t units =
       units_within_budget(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
   // The host computes the tile of a simulated device, at the speed of a host.
@@ -118,6 +122,7 @@ TileOutcome Job::State::compute_tile(const Plan& plan, const PlannedTile& planne
     load_arrays(work, planned, context);
 
     failure.stage = "tile";
+    if (known.host) return {.failure = {}, .cut_short = !compute_host_tile(plan, planned.units, work)};
     for (Range part{planned.units.begin, planned.units.begin}; part.end < planned.units.end;) {
       if (options.stop != nullptr && options.stop->requested()) return {.failure = {}, .cut_short = true};
       part.begin = part.end;
@@ -134,10 +139,17 @@ TileOutcome Job::State::compute_tile(const Plan& plan, const PlannedTile& planne
   } catch (...) {
     const std::exception_ptr thrown = std::current_exception();
     if (!thrown) throw;
-    if (is_misuse(thrown)) return {.failure = {}, .misuse = thrown};
+    if (known.host || is_misuse(thrown)) return {.failure = {}, .fatal = thrown};
     failure.reason = reason_of(thrown);
     return {.failure = std::move(failure)};
   }
+}
+
+bool Job::State::compute_host_tile(const Plan& plan, Range units, const Pass& work) {
+  return compute_on_host(
+      units, plan.block(), *tile_team,
+      [&](const HostTile& part) { work.on_host(pass_threads.on_host(part.thread, part.range)); },
+      options.stop);
 }
 
 /// Calls the application's function for a part of a tile. On return, and after an exception, the device has
@@ -146,9 +158,7 @@ Job::State::PartOutcome Job::State::compute_part(Tile& tile, DeviceContext& cont
   const int device = tile.device_index();
   try {
     if (context.info().simulated)
-      work.on_host({.range = tile.range(),
-                    .thread = device,
-                    .threads = static_cast<int>(inventory.devices_of(comm.rank()).size())});
+      work.on_host(pass_threads.on_simulated(device, tile.range()));
     else
       work.on_device(tile);
     faults.throw_if_hit(fault::Stage::throwing, device, pass);

@@ -48,7 +48,7 @@ void DeviceStaging::for_each_piece(
 
 void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, StreamView stream) {
   if (bytes == 0) return;
-  if (context_.info().simulated) {
+  if (context_.info().has_host_memory()) {
     std::memcpy(device, host, bytes);
     return;
   }
@@ -67,7 +67,7 @@ void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, St
 
 void DeviceStaging::download(void* host, const void* device, std::size_t bytes, StreamView stream) {
   if (bytes == 0) return;
-  if (context_.info().simulated) {
+  if (context_.info().has_host_memory()) {
     std::memcpy(host, device, bytes);
     return;
   }

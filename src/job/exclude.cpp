@@ -10,9 +10,10 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// Without a UUID it is a failure of the rank, which has none of its devices any more.
+/// Without a UUID it is a failure of the rank, which has none of its GPUs any more.
 bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
-  return device.rank == failure.rank && (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
+  return !device.host && device.rank == failure.rank &&
+         (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
 }
 
 }  // namespace
@@ -25,7 +26,8 @@ bool Job::State::exclude(const Attempt& attempt) {
     device.excluded = device.excluded || std::ranges::any_of(failures, [&](const Verdict::Failure& failure) {
                         return is_hit_by(device, failure);
                       });
-  if (std::ranges::all_of(devices, &InventoryDevice::excluded)) return false;
+  const auto is_left = [](const InventoryDevice& device) { return !device.host && !device.excluded; };
+  if (std::ranges::none_of(devices, is_left)) return false;
   inventory = Inventory({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
   remaining = detail::remaining_devices(inventory);
   excluded.insert(excluded.end(), failures.begin(), failures.end());

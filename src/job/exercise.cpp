@@ -65,8 +65,8 @@ bool all_sound(const mpi::Communicator& comm, const Devices& devices) {
 }
 
 void work_on_devices(Job& job, Devices& devices) {
-  const bool any_real = !std::ranges::all_of(job.inventory().devices(), &InventoryDevice::simulated);
-  if (any_real) (void)job.compile(exercise_source());  // a failure is told where the kernel is loaded
+  const bool any_cuda = !std::ranges::all_of(job.inventory().devices(), &InventoryDevice::has_host_memory);
+  if (any_cuda) (void)job.compile(exercise_source());  // a failure is told where the kernel is loaded
   const Thrown thrown = run_timed(
       job.comm(), devices.size(), [&](std::size_t i) { devices[i].open(); },
       [&](std::size_t i) { devices[i].measure(); }, [&] { job.comm().alive(); });
@@ -149,11 +149,11 @@ ExercisedSum sum_over_ranks(const mpi::Communicator& comm) {
   return sum;
 }
 
-/// Watches the rank's devices for Xid errors; null if all are simulated.
+/// Watches the rank's devices for Xid errors; null if none is a GPU.
 std::unique_ptr<detail::XidWatch> watch_of(const DevicePool& pool) {
   std::vector<DeviceInfo> infos(pool.size());
   for (const DevicePool::Entry& entry : pool) infos[static_cast<std::size_t>(entry.claim_index)] = entry.info;
-  if (std::ranges::all_of(infos, &DeviceInfo::simulated)) return nullptr;
+  if (std::ranges::all_of(infos, &DeviceInfo::has_host_memory)) return nullptr;
   return std::make_unique<detail::XidWatch>(infos);
 }
 

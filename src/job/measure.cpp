@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <exception>
@@ -31,11 +32,13 @@ struct Timed {
 /// The timed run of one device.
 class TimedRun {
  public:
-  TimedRun(const ClaimedDevice& claimed, int index, int devices, const JobOptions& options)
-      : claimed_(claimed), index_(index), devices_(devices), options_(options) {}
+  TimedRun(const ClaimedDevice& claimed, int index, PassThreads threads, const JobOptions& options)
+      : claimed_(claimed), index_(index), threads_(threads), options_(options) {}
 
   void warm_up() {
-    if (!claimed_.info.simulated) {
+    if (claimed_.info.host) {
+      team_.emplace(threads_.host);
+    } else if (!claimed_.info.simulated) {
       bind_this_thread_near(claimed_.info);
       timed_.emplace(claimed_.info);
       timed_->context.bind();
@@ -61,11 +64,24 @@ class TimedRun {
   }
 
   std::int64_t run() {
-    const std::int64_t units =
-        claimed_.info.simulated ? options_.measure_on_host({{}, index_, devices_}) : run_on_device();
+    if (claimed_.info.host) return run_on_host_threads();
+    return checked(claimed_.info.simulated ? options_.measure_on_host(threads_.on_simulated(index_, {}))
+                                           : run_on_device());
+  }
+
+  [[nodiscard]] static std::int64_t checked(std::int64_t units) {
     if (units <= 0)
       throw Error(ErrorCode::job_fault, "the timed run says that it did " + std::to_string(units) +
                                             " units: it must do one or more");
+    return units;
+  }
+
+  /// One run for each thread, as if they were parts of the host's tile.
+  std::int64_t run_on_host_threads() {
+    std::atomic<std::int64_t> units = 0;
+    (void)team_->for_each_block({0, threads_.host}, 1, [&](int thread, Range) {
+      units += checked(options_.measure_on_host(threads_.on_host(thread, {})));
+    });
     return units;
   }
 
@@ -87,15 +103,16 @@ class TimedRun {
 
   const ClaimedDevice& claimed_;
   int index_;
-  int devices_;
+  PassThreads threads_;
   const JobOptions& options_;
   std::optional<Timed> timed_;
+  std::optional<HostTeam> team_;
 };
 
-/// Records a device's failure for the vote.
+/// Records a device's failure for the vote: that of a host, which computes in any case, ends the set-up.
 void record_failure(Attempt& attempt, const ClaimedDevice& claimed, int device,
                     const std::exception_ptr& thrown) {
-  if (is_misuse(thrown)) return attempt.fatal(thrown);
+  if (claimed.info.host || is_misuse(thrown)) return attempt.fatal(thrown);
   attempt.run([&] {
     Verdict::Failure failure;
     failure.device = device;
@@ -134,14 +151,15 @@ Thrown run_timed(const mpi::Communicator& comm, std::size_t devices, FunctionRef
 }
 
 std::vector<std::uint64_t> measure(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
-                                   const JobOptions& options, const fault::Faults& faults, Attempt& attempt,
+                                   PassThreads threads, const JobOptions& options,
+                                   const fault::Faults& faults, Attempt& attempt,
                                    FunctionRef<void()> progress) {
   Thrown thrown;
   std::vector<double> seconds(devices.size());
   {
     std::deque<TimedRun> runs;
     for (std::size_t i = 0; i < devices.size(); ++i)
-      runs.emplace_back(devices[i], static_cast<int>(i), static_cast<int>(devices.size()), options);
+      runs.emplace_back(devices[i], static_cast<int>(i), threads, options);
     thrown = run_timed(
         comm, devices.size(),
         [&](std::size_t i) {

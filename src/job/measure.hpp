@@ -3,6 +3,7 @@
 
 #include "job/consensus/attempt.hpp"
 #include "job/fault/fault.hpp"
+#include "job/pass_threads.hpp"
 #include "job/threads/device_threads.hpp"
 
 #include <tessera/job/job.hpp>
@@ -33,12 +34,13 @@ enum class Measurable {
                                FunctionRef<void()> progress);
 
 /// *Collective.* Scores of the claimed devices, undivided among sharers, by a timed run of the application's
-/// work (`run_timed`). `attempt` receives the failure of this rank's first device that fails. The calling
-/// thread runs the progress callback while devices work.
+/// work (`run_timed`), of the host on all of its `threads`. `attempt` receives the failure of this rank's
+/// first device that fails. The calling thread runs the progress callback while devices work.
 [[nodiscard]] std::vector<std::uint64_t> measure(const mpi::Communicator& comm,
                                                  const std::vector<ClaimedDevice>& devices,
-                                                 const JobOptions& options, const fault::Faults& faults,
-                                                 Attempt& attempt, FunctionRef<void()> progress);
+                                                 PassThreads threads, const JobOptions& options,
+                                                 const fault::Faults& faults, Attempt& attempt,
+                                                 FunctionRef<void()> progress);
 
 /// *Collective.* The scores of this rank's devices by their seconds per unit, relative to the fastest of all
 /// ranks. A time of 0 means that there is none, and gives the score 0.

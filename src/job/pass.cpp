@@ -157,17 +157,29 @@ void Job::State::fall_back(const Verdict::Failure& first) {
   fallback_cause = first;
   verdict = no_verdict(tessera::to_string(first));
   device_threads.reset();
+  tile_team.reset();
   if (collectives) collectives->close();
   refuse_if_gpu_is_required();
 }
 
-Verdict Job::State::verdict_of_devices(int devices) const {
+Verdict Job::State::verdict_of_devices(int gpus, int hosts) const {
   Verdict done;
   done.ran = Verdict::Ran::devices;
-  done.devices = devices;
+  done.devices = gpus;
+  done.hosts = hosts;
   done.excluded = excluded;
   done.simulated = std::ranges::any_of(inventory.devices(), &InventoryDevice::simulated);
   return done;
+}
+
+Verdict Job::State::verdict_of_tiles(std::span<const PlannedTile> tiles) const {
+  const auto is_of_host = [&](const PlannedTile& tile) {
+    return inventory.devices_of(tile.rank)[static_cast<std::size_t>(tile.device)].host;
+  };
+  const auto all = static_cast<int>(tiles.size());
+  const bool with_hosts = pass_threads.host > 0;
+  const int hosts = with_hosts ? static_cast<int>(std::ranges::count_if(tiles, is_of_host)) : 0;
+  return verdict_of_devices(all - hosts, hosts);
 }
 
 Verdict Job::State::verdict_of_host() const {
@@ -240,7 +252,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
     if (decided.outcome == Outcome::success) {
       commit_arrays(work, true);
       if (moves) work.take_back(used);
-      verdict = verdict_of_devices(static_cast<int>(used.tiles().size()));
+      verdict = verdict_of_tiles(used.tiles());
       if (!other) record_times(plan, true);
       return true;
     }

@@ -28,7 +28,8 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                                     FunctionRef<void(const HostTile&, std::span<double>)> on_host,
                                     std::int64_t device_bytes_per_unit, const Call& call,
                                     std::span<const detail::ArrayAccess> arrays) {
-  std::vector<ReproducibleSum> sums;          // one for each device or host thread of this rank
+  const int threads_of_tiles = state().pass_threads.all();
+  std::vector<ReproducibleSum> sums;          // one for each GPU or host thread of this rank
   std::vector<std::vector<double>> partials;  // of the block that each host thread works on
   const auto begin = [&](int workers) {
     // At least one: the sum over ranks needs it on a rank without a tile too.
@@ -52,15 +53,12 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
              .max_blocks = ReproducibleSum::max_summands,
              .device_bytes_per_unit = device_bytes_per_unit,
              .prepare =
-                 [&] {
-                   begin(on_device != nullptr && runs_on_devices(plan) ? static_cast<int>(devices().size())
-                                                                       : threads());
-                 },
+                 [&] { begin(on_device != nullptr && runs_on_devices(plan) ? threads_of_tiles : threads()); },
              .on_device =
                  [&](Tile& tile) { (*on_device)(tile, sums[static_cast<std::size_t>(tile.device_index())]); },
              .on_host = add_blocks,
              // For the devices that are left, or for the host threads.
-             .restore = [&] { begin(std::max(static_cast<int>(devices().size()), threads())); },
+             .restore = [&] { begin(std::max(threads_of_tiles, threads())); },
              .finish =
                  [&] {
                    for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);

@@ -8,12 +8,19 @@
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
+#include <tessera/topology/memory_shortage.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
+
+/// Whether `JobOptions::measure_on_host` is used.
+bool measures_on_host(const JobOptions& options) {
+  return options.score_model == ScoreModel::measured && options.measure_on_host;
+}
 
 void check(const JobOptions& options, const mpi::Communicator& comm) {
   if (options.threads < 0)
@@ -26,6 +33,10 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
   if (options.collective_timeout.count() < 0)
     throw Error(ErrorCode::usage,
                 "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
+  if (options.hosts && !measures_on_host(options))
+    throw Error(ErrorCode::usage,
+                "JobOptions::hosts needs ScoreModel::measured and JobOptions::measure_on_host: by what else "
+                "could hosts be compared with GPUs?");
   if (options.score_model == ScoreModel::measured && !options.measure)
     throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
   if (options.stop != nullptr && !options.stop->has_ranks_of(comm))
@@ -130,13 +141,44 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
   return entries;
 }
 
+/// Whether hosts compute beside the GPUs of a job, which has some. *Collective.*
+bool hosts_take_part(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options) {
+  const bool wanted = options.hosts && options.policy != Policy::cpu && measures_on_host(options);
+  // Only the vote checks that all ranks have the same options.
+  std::array<std::int32_t, 2> found = {wanted ? 0 : 1, mine.devices.empty() ? 0 : 1};
+  comm.allreduce(std::span<std::int32_t>(found), mpi::Reduction::max);
+  return found[0] == 0 && found[1] != 0;
+}
+
+/// Adds the host to the devices of this rank. Returns the threads of passes. *Collective.*
+PassThreads add_host(const mpi::Communicator& comm, const Probe& here, const JobOptions& options, Claim& mine,
+                     std::vector<DevicePool::Entry>& entries) {
+  constexpr std::int64_t all_memory = std::int64_t{1} << 50;  // of a node, and more
+  const std::vector<std::uint64_t> no_scores(mine.devices.size());
+  const Inventory gpus = share_inventory(comm, here, mine, no_scores);
+  const int host_threads =
+      choose_threads(options.threads, gpus.ranks()[static_cast<std::size_t>(comm.rank())]).count;
+  DevicePool::Entry entry;
+  entry.info.host = true;
+  entry.info.name = here.host.cpu_model.empty() ? "CPU" : here.host.cpu_model;
+  entry.info.total_memory_bytes = share_memory(comm, all_memory).bytes;
+  entry.info.free_memory_bytes = entry.info.total_memory_bytes;
+  entry.info.memory_fraction = options.memory_fraction;
+  entry.ordinal = Ordinal{-1};
+  entry.claim_index = static_cast<int>(entries.size());
+  mine.devices.push_back({.info = entry.info});
+  entries.push_back(std::move(entry));
+  return PassThreads::beside_gpus(entries.back().claim_index, host_threads);
+}
+
 /// A score for each claimed device. *Collective.*
 std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Claim& mine,
-                                         const JobOptions& options, const fault::Faults& faults,
-                                         Attempt& attempt, FunctionRef<void()> progress) {
+                                         PassThreads threads, const JobOptions& options,
+                                         const fault::Faults& faults, Attempt& attempt,
+                                         FunctionRef<void()> progress) {
   // Only the vote checks that all ranks have the same options, but timed runs must start together.
   const Measurable can = measurable(comm, mine.devices, options);
-  if (can == Measurable::yes) return measure(comm, mine.devices, options, faults, attempt, progress);
+  if (can == Measurable::yes) return measure(comm, mine.devices, threads, options, faults, attempt, progress);
   std::vector<std::uint64_t> scores(mine.devices.size());
   if (can == Measurable::mixed)
     attempt.run([] {
@@ -160,11 +202,6 @@ std::vector<int> gather_threads(const mpi::Communicator& comm, int mine) {
   return comm.allgather(mine);
 }
 
-/// Whether `JobOptions::measure_on_host` is used.
-bool measures_on_host(const JobOptions& options) {
-  return options.score_model == ScoreModel::measured && options.measure_on_host;
-}
-
 /// The options that must be the same on all ranks, one per line.
 std::string described(const JobOptions& options) {
   return "policy " + std::string(to_string(options.policy)) + "\na device's failure leads to " +
@@ -175,7 +212,8 @@ std::string described(const JobOptions& options) {
          std::to_string(options.memory_fraction) + "\ncollective timeout " +
          std::to_string(options.collective_timeout.count()) + " ms\n" +
          (options.stop != nullptr ? "a stop request" : "no stop request") + '\n' +
-         (measures_on_host(options) ? "a measure on the host" : "no measure on the host");
+         (measures_on_host(options) ? "a measure on the host" : "no measure on the host") + '\n' +
+         (options.hosts ? "hosts beside GPUs" : "no hosts beside GPUs");
 }
 
 /// Why the job has no device; the same sentence on all ranks.
@@ -198,25 +236,32 @@ void Job::State::set_up() {
   const Probe here = probe_rank(comm, options, faults, attempt);
   Claim mine = claim_devices(comm, here, options.allow_sharing);
   auto entries = find_claimed(comm, mine, visibility, faults, attempt);
-  const auto scores = score_devices(comm, mine, options, faults, attempt, [this] { report_progress(); });
+  pass_threads.gpus = static_cast<int>(entries.size());
+  if (hosts_take_part(comm, mine, options)) {
+    pass_threads = add_host(comm, here, options, mine, entries);
+    tile_team.emplace(pass_threads.host);
+  }
+  const auto scores =
+      score_devices(comm, mine, pass_threads, options, faults, attempt, [this] { report_progress(); });
   inventory = share_inventory(comm, here, mine, scores);
 
   const TraceRange range("vote");
-  const Ballot decided =
-      ballots.vote(attempt.ballot(),
-                   signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
-                                 options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
-                                 options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0,
-                                 static_cast<int>(options.on_device_failure), options.may_move_units ? 1 : 0,
-                                 std::bit_cast<std::int64_t>(options.memory_fraction)}),
-                   inventory, "the vote on the hardware", [&] { return described(options); });
+  const Ballot decided = ballots.vote(
+      attempt.ballot(),
+      signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
+                    options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
+                    options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0,
+                    static_cast<int>(options.on_device_failure), options.may_move_units ? 1 : 0,
+                    options.hosts ? 1 : 0, std::bit_cast<std::int64_t>(options.memory_fraction)}),
+      inventory, "the vote on the hardware", [&] { return described(options); });
   if (decided.outcome == Outcome::misuse || decided.outcome == Outcome::fatal ||
       decided.outcome == Outcome::disagreement)
     attempt.end(
         decided, "the setting up of the job",
         "the ranks were given different job options: policy, what a device's failure leads to, whether units "
         "may move, score model, sharing, fraction of device memory, collective timeout, whether there is a "
-        "stop request, and whether simulated devices are timed must agree");
+        "stop request, whether simulated devices are timed, and whether hosts compute beside GPUs must "
+        "agree");
   threads = choose_threads(options.threads, inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
   threads_of_ranks = gather_threads(comm, threads.count);
   absence = absence_of(inventory);
@@ -239,13 +284,14 @@ void Job::State::set_up() {
     pool = DevicePool(std::move(entries), modules);
     buffers = DeviceBufferPools(pool);
     driven.resize(pool.size());
-    // Simulated devices compute on the host's cores.
-    const bool simulated =
-        std::ranges::any_of(inventory.devices_of(comm.rank()), &InventoryDevice::simulated);
+    // Simulated devices and the host compute on the host's cores.
+    const bool on_cores =
+        std::ranges::any_of(inventory.devices_of(comm.rank()), &InventoryDevice::has_host_memory);
     device_threads.emplace(pool.size(),
-                           simulated ? WorkerThreads::host_patience : WorkerThreads::device_patience);
-    verdict = verdict_of_devices(
-        static_cast<int>(std::ranges::count(inventory.devices(), false, &InventoryDevice::excluded)));
+                           on_cores ? WorkerThreads::host_patience : WorkerThreads::device_patience);
+    const auto hosts = std::ranges::count(inventory.devices(), true, &InventoryDevice::host);
+    const auto left = std::ranges::count(inventory.devices(), false, &InventoryDevice::excluded);
+    verdict = verdict_of_devices(static_cast<int>(left - hosts), static_cast<int>(hosts));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "job/consensus/attempt.hpp"
 #include "job/consensus/vote.hpp"
 #include "job/fault/fault.hpp"
+#include "job/pass_threads.hpp"
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
 #include "mpi/communicator_access.hpp"
@@ -41,11 +42,11 @@ struct DrivenDevice {
                                BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };
 
-/// The outcome of a tile's work. Success: no failure, not cut short, no misuse.
+/// The outcome of a tile's work. Success: no failure, not cut short, nothing fatal.
 struct TileOutcome {
   std::optional<Verdict::Failure> failure;
-  bool cut_short = false;       ///< a stop was requested
-  std::exception_ptr misuse{};  ///< an error of the program: no fallback
+  bool cut_short = false;      ///< a stop was requested
+  std::exception_ptr fatal{};  ///< of the program, or of the host's tile: no fallback
 };
 
 /// Since `start`.
@@ -91,6 +92,8 @@ struct Job::State {
   std::optional<WorkerThreads> device_threads;  ///< one for each claimed device
   HostThreads threads;
   std::optional<HostTeam> host_team;  ///< of `threads`; created at first use
+  PassThreads pass_threads;           ///< in passes on devices
+  std::optional<HostTeam> tile_team;  ///< of the host's tile, for the thread of that device
   std::vector<int> threads_of_ranks;
   bool plans_for_hosts = false;                    ///< the job never had a device
   int number = 1;                                  ///< distinguishes jobs of one program in messages
@@ -181,7 +184,9 @@ struct Job::State {
   /// True if `plan` has a tile on a device that was left out.
   [[nodiscard]] bool is_outdated(const Plan& plan) const;
 
-  [[nodiscard]] Verdict verdict_of_devices(int devices) const;
+  /// The verdict of a pass that these have computed.
+  [[nodiscard]] Verdict verdict_of_devices(int gpus, int hosts) const;
+  [[nodiscard]] Verdict verdict_of_tiles(std::span<const PlannedTile> tiles) const;
   [[nodiscard]] Verdict verdict_of_host() const;
   /// The verdict of a pass over `plan`, with its imbalance.
   [[nodiscard]] Verdict verdict_of_host(const Plan& plan, const Pass& work) const;
@@ -212,6 +217,8 @@ struct Job::State {
   [[nodiscard]] std::int64_t units_per_call(const Plan& plan, const PlannedTile& planned,
                                             const Pass& work) const;
   [[nodiscard]] PartOutcome compute_part(Tile& tile, DeviceContext& context, const Pass& work) const;
+  /// Computes the tile of the host on all of its threads. False if it was cut short.
+  [[nodiscard]] bool compute_host_tile(const Plan& plan, Range units, const Pass& work);
   [[nodiscard]] const InventoryDevice& known_device(int device) const {
     return inventory.devices_of(comm.rank())[static_cast<std::size_t>(device)];
   }

@@ -66,7 +66,7 @@ PinnedMemory::PinnedMemory(std::size_t bytes, const DeviceContext& context) {
   if (device.numa_node >= 0) prefer_node(memory, bytes, device.numa_node);
   std::memset(memory, 0, bytes);  // allocates the pages on the preferred node
   near_device_ = device.numa_node >= 0 && is_on_node(memory, bytes, device.numa_node);
-  if (device.simulated) return;
+  if (device.has_host_memory()) return;
   try {
     context.bind();
     cuda::pin(memory, bytes);

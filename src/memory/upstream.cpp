@@ -7,7 +7,7 @@
 namespace tessera::inline TESSERA_ABI {
 
 std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context, UpstreamKind kind) {
-  if (context.info().simulated)
+  if (context.info().has_host_memory())
     return make_host_upstream(static_cast<std::size_t>(context.info().total_memory_bytes));
   context.bind();
   return cuda::make_upstream(context.ordinal(), detail::ContextAccess::keep_stream(context), kind);

@@ -47,6 +47,7 @@ struct DeviceRecord {
   std::array<std::uint8_t, 16> uuid{};
   std::uint8_t mig = 0;
   std::uint8_t simulated = 0;
+  std::uint8_t host = 0;
   std::int32_t sharers = 0;
   PciId pci;
   std::int32_t capability_major = 0;
@@ -95,6 +96,7 @@ DeviceRecord device_record(const ClaimedDevice& device, std::uint64_t score) {
   record.uuid = info.uuid.bytes;
   record.mig = info.uuid.mig ? 1 : 0;
   record.simulated = info.simulated ? 1 : 0;
+  record.host = info.host ? 1 : 0;
   record.sharers = std::max(device.sharers, 1);
   record.pci = info.pci;
   record.capability_major = info.capability.major;
@@ -150,6 +152,7 @@ InventoryDevice to_device(int rank, int index, const DeviceRecord& record) {
   device.numa_node = record.numa_node;
   device.sharers = record.sharers;
   device.simulated = record.simulated != 0;
+  device.host = record.host != 0;
   device.score = record.score;
   return device;
 }

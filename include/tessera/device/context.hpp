@@ -31,7 +31,7 @@ class TESSERA_EXPORT DeviceContext {
 
   /// Complete: with L2, shared memory per block and threads per multiprocessor.
   [[nodiscard]] const DeviceInfo& info() const noexcept;
-  /// The device's CUDA index in this process; -1 for a simulated device.
+  /// The device's CUDA index in this process; -1 for a simulated device, and for the host.
   [[nodiscard]] Ordinal ordinal() const noexcept;
   /// Makes the context current on the calling thread, and checks that it is. Throws `Error(job_fault)`.
   /// Cost: 0.05 us.

@@ -24,7 +24,7 @@ class TESSERA_EXPORT DevicePool {
   /// One device that this rank drives.
   struct Entry {
     DeviceInfo info;
-    Ordinal ordinal{};  ///< CUDA index in this process; simulated devices count from 0 too
+    Ordinal ordinal{};  ///< CUDA index in this process; simulated devices count from 0 too; -1: the host
     std::uint64_t score = 0;
     int claim_index = 0;  ///< index among the rank's claimed devices
   };

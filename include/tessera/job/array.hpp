@@ -66,8 +66,8 @@ struct ArrayAccess {
   ArrayUse use = ArrayUse::read;
 };
 
-/// The elements of the units of `tile`, on its device. Of a part of a tile on the host: of a simulated
-/// device's copy, or of the host's. Null if there are none.
+/// The elements of the units of `tile`, on its device. Of a part that a host function computes: of the copy
+/// of `HostTile::device`, or of the host's. Null if there are none.
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_device(const ArrayAccess& access,
                                                                   const Tile& tile);
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_host(const ArrayAccess& access,

@@ -80,10 +80,31 @@ struct JobOptions {
   /// back to the CPU. A collective call in it, or the end of its thread, is an `Error(usage)` on every rank,
   /// as in a pass. The rank replies to other ranks however long the function takes.
   SharedFunction<std::int64_t(Tile&)> measure;
-  /// The same for simulated devices, run on the host; its range is empty too. Set it on every rank or on
-  /// none. Without it simulated devices are scored by their specification (`ScoreModel::throughput`), which
-  /// cannot be compared with timed scores: a job with real and simulated devices throws `Error(usage)`.
+  /// The same for simulated devices and for `hosts`, run on the host; its range is empty too. Set it on every
+  /// rank or on none. Without it simulated devices are scored by their specification
+  /// (`ScoreModel::throughput`), which cannot be compared with timed scores: a job with real and simulated
+  /// devices throws `Error(usage)`.
   SharedFunction<std::int64_t(const HostTile&)> measure_on_host;
+  /// CPUs beside GPUs: in a job that has a GPU, the host of each rank is one more of its devices, the last,
+  /// also on ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score. The host
+  /// function computes the tile on `threads` less one for each GPU of the rank, at least 1, while the GPUs
+  /// compute theirs. Its copies of an `Array` are in host memory; its budget is `memory_fraction` of what the
+  /// rank may take of that (`share_memory`).
+  ///
+  /// Scores are measured: `hosts` needs `ScoreModel::measured` and `measure_on_host`, else `Error(usage)`.
+  /// That function runs on all threads of the tile at once, while the GPUs are measured. A slow host has a
+  /// small tile, or none.
+  ///
+  /// *The rule about bits*: kinds of hardware are mixed only with this option. A host function and a device
+  /// function may differ in the last bits, and measured times decide which of them computes a unit: results
+  /// may differ from run to run, and with the number of ranks. Sums are exact over what the functions give
+  /// (`ReproducibleSum`): where both give the same bits, so do all passes.
+  ///
+  /// An exception of the host function ends the pass, as it does on the CPU, and one of `measure_on_host` the
+  /// construction of the job. The host is never left out (`OnDeviceFailure::exclude`); if no GPU is left, the
+  /// job falls back. Without a GPU in the job, and under `Policy::cpu`, the job is a plain CPU job. Under
+  /// `Policy::gpu` GPUs are required as ever, and hosts help them.
+  bool hosts = false;
   /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
   bool allow_sharing = false;
   /// Of a device's memory that the job may use, above 0 and up to 1, of which ranks that share it have equal
@@ -211,7 +232,8 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] const JobOptions& options() const;
   [[nodiscard]] const Inventory& inventory() const;
   /// The devices that this rank drives. Empty if it drives none, and after a fallback. Those that were left
-  /// out stay, so that indices do not change: `InventoryDevice::excluded` tells them.
+  /// out stay, so that indices do not change: `InventoryDevice::excluded` tells them. With
+  /// `JobOptions::hosts` one of them is the host: `DeviceInfo::host`.
   [[nodiscard]] DevicePool& devices();
   /// Sums and broadcasts of device data over all ranks: include <tessera/job/device_collectives.hpp>. Not
   /// collective itself. Valid as long as the job.

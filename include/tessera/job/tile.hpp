@@ -96,12 +96,14 @@ class TESSERA_EXPORT Tile {
 /// The argument of a host function: a part of the work, computed on one of several threads.
 ///
 /// No two calls with the same `thread` run concurrently, so it can index scratch space. Allocate that for
-/// `threads`, not `Job::threads()`: when the function computes the tiles of simulated devices, `thread` is
-/// the device's index among the rank's devices, and `threads` their number.
+/// `threads`, not `Job::threads()`: in a pass on devices each simulated device has a thread of its own, whose
+/// number is the device's, and the threads of the host's tile (`JobOptions::hosts`) are counted after those
+/// of the rank's GPUs.
 struct HostTile {
   Range range;      ///< the units to compute now
   int thread = 0;   ///< 0 to threads - 1
   int threads = 1;  ///< constant in a pass, and in its fallback
+  int device = -1;  ///< whose tile it is, by index among the rank's devices; -1 in a pass on hosts
 };
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -73,6 +73,7 @@ struct DeviceInfo {
   bool ecc = false;
   bool integrated = false;
   bool simulated = false;
+  bool host = false;                ///< the host threads of a rank (`JobOptions::hosts`), without a UUID
   bool simulated_for_rank = false;  ///< a simulated device of one rank alone
   double memory_fraction = 0.5;     ///< of the total memory that one job may use
   int numa_node = -1;               ///< hwloc OS index of the nearest NUMA node; -1 if not known
@@ -81,6 +82,8 @@ struct DeviceInfo {
   std::string near_cpuset;
 
   [[nodiscard]] bool mig() const noexcept { return uuid.mig; }
+  /// Its memory is the host's, and host functions do its work: no GPU, and no CUDA.
+  [[nodiscard]] bool has_host_memory() const noexcept { return simulated || host; }
   /// Device memory that one job may use: the minimum of the free memory and `memory_fraction` of the total.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept {
     const auto part = static_cast<std::int64_t>(memory_fraction * static_cast<double>(total_memory_bytes));

@@ -28,8 +28,12 @@ struct InventoryDevice {
   int numa_node = -1;
   int sharers = 1;
   bool simulated = false;
+  bool host = false;        ///< the rank's host threads (`JobOptions::hosts`): its last device
   std::uint64_t score = 0;  ///< already divided among the sharers
   bool excluded = false;    ///< it failed, and is left out of plans (`OnDeviceFailure::exclude`)
+
+  /// `DeviceInfo::has_host_memory`.
+  [[nodiscard]] bool has_host_memory() const noexcept { return simulated || host; }
 };
 
 /// One rank of the job; the same on every rank.

@@ -60,7 +60,7 @@ std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaT
                                                   const FitOptions& options, std::int64_t rows) {
   const auto devices = job.inventory().devices();
   if (job.on_host() || job.options().policy != Policy::automatic || devices.empty()) return std::nullopt;
-  if (std::ranges::any_of(devices, &InventoryDevice::simulated)) return std::nullopt;
+  if (std::ranges::any_of(devices, &InventoryDevice::has_host_memory)) return std::nullopt;
   const Hardware hardware{job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum),
                           std::ssize(devices)};
   return estimate_cost(formula, options.family.definition().linear(), rows, hardware);

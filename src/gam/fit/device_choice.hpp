@@ -26,7 +26,7 @@ struct Hardware {
                                          const Hardware& hardware);
 
 /// *Collective.* The estimate by which a job chooses under `Policy::automatic`. Nothing if there is no
-/// choice: another policy, no devices, or simulated ones, which rehearse a job of devices.
+/// choice: another policy, no devices, simulated ones, which rehearse a job of devices, or hosts beside them.
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
                                                                 const FitOptions& options, std::int64_t rows);
 

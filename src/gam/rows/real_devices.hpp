@@ -12,7 +12,7 @@ namespace tessera::gam {
 [[nodiscard]] inline bool begins_on_real_devices(const Job& job, const Plan& plan) {
   return plan.on_devices() && !job.on_host() &&
          std::ranges::any_of(job.inventory().devices(),
-                             [](const InventoryDevice& device) { return !device.simulated; });
+                             [](const InventoryDevice& device) { return !device.has_host_memory(); });
 }
 
 }  // namespace tessera::gam

@@ -40,6 +40,7 @@ std::string DeviceCollectives::State::why_not_nccl() const {
     return "ranks share the device " + to_string(shared->uuid) + ", which NCCL does not allow";
   if (!parts.nccl_for_simulated && std::ranges::any_of(devices, &InventoryDevice::simulated))
     return "devices are simulated";
+  if (std::ranges::any_of(devices, &InventoryDevice::host)) return "hosts compute beside the devices";
   return {};
 }
 

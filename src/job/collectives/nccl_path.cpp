@@ -60,8 +60,8 @@ std::string in_seconds(std::chrono::milliseconds time) {
 
 std::shared_ptr<void> keep_current(const CollectiveParts& parts) {
   const auto mine = parts.inventory->devices_of(parts.comm->rank());
-  const bool real =
-      !parts.pool->empty() && std::ranges::any_of(mine, [](const auto& device) { return !device.simulated; });
+  const bool real = !parts.pool->empty() &&
+                    std::ranges::any_of(mine, [](const auto& device) { return !device.has_host_memory(); });
   std::shared_ptr<void> bound = detail::ContextAccess::keep_bound();
   if (!real) return bound;
   return std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(std::move(bound),
@@ -192,7 +192,7 @@ std::optional<Verdict::Failure> NcclPath::run(const char* what, const Begin& beg
   }
   wait(what, parts_.timeout, failure, [&](int device, DeviceContext& context) {
     return library_->is_ready(members_[static_cast<std::size_t>(device)]) &&
-           (context.info().simulated || cuda::is_done(context.stream()));
+           (context.info().has_host_memory() || cuda::is_done(context.stream()));
   });
   return agree(what, failure);
 }

@@ -18,6 +18,12 @@ std::string imbalance_of(const Verdict& verdict) {
          times.data() + " times an even share)";
 }
 
+/// The text about hosts beside devices.
+std::string hosts_of(const Verdict& verdict) {
+  if (verdict.hosts == 0) return {};
+  return " and " + std::to_string(verdict.hosts) + (verdict.hosts == 1 ? " host" : " hosts");
+}
+
 /// The text about devices that were left out.
 std::string exclusion_of(const Verdict& verdict) {
   if (verdict.excluded.empty()) return {};
@@ -39,7 +45,7 @@ std::string to_string(const Verdict& verdict) {
   switch (verdict.ran) {
     case Verdict::Ran::devices:
       return "computed on " + std::to_string(verdict.devices) + (verdict.simulated ? " simulated" : "") +
-             (verdict.devices == 1 ? " device" : " devices") + exclusion_of(verdict);
+             (verdict.devices == 1 ? " device" : " devices") + hosts_of(verdict) + exclusion_of(verdict);
     case Verdict::Ran::host: return "computed on the CPU" + imbalance_of(verdict) + ": " + verdict.absence;
     case Verdict::Ran::fallback:
       return "computed on the CPU" + imbalance_of(verdict) + ": " + to_string(verdict.failure);

@@ -25,7 +25,7 @@ std::size_t pool_index_of_claimed(const DevicePool& pool, int device) {
 }
 
 void copy_async(const DeviceContext& context, void* to, const void* from, std::size_t bytes) {
-  if (context.info().simulated)
+  if (context.info().has_host_memory())
     std::memcpy(to, from, bytes);
   else
     cuda::copy(to, from, bytes, context.stream());

@@ -31,7 +31,7 @@ std::optional<int> active_links(const nvml::Api& api, nvml::Device device) {
 DeviceCondition condition_of(const nvml::Api& api, const DeviceInfo& device) {
   DeviceCondition condition;
   nvml::Device handle = nullptr;
-  if (device.simulated ||
+  if (device.has_host_memory() ||
       call(api.device_by_uuid, to_string(device.uuid).c_str(), &handle) != Status::success)
     return condition;
   condition.corrected_errors = ecc_errors(api, handle, nvml::EccError::corrected);

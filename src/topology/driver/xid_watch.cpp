@@ -24,7 +24,7 @@ XidWatch::XidWatch(std::span<const DeviceInfo> devices) : watched_(devices.size(
   if (library_.status() != Status::success || call(api.event_set_create, &set_) != Status::success) return;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     nvml::Device handle = nullptr;
-    if (!devices[i].simulated &&
+    if (!devices[i].has_host_memory() &&
         call(api.device_by_uuid, to_string(devices[i].uuid).c_str(), &handle) == Status::success &&
         call(api.register_events, handle, nvml::xid_event, set_) == Status::success)
       watched_[i] = handle;

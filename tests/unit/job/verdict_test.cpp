@@ -20,6 +20,11 @@ TEST(Verdict, SaysHowManyDevicesComputed) {
   EXPECT_EQ(to_string(verdict), "computed on 1 simulated device");
   verdict.devices = 2;
   EXPECT_EQ(to_string(verdict), "computed on 2 simulated devices");
+  verdict.hosts = 1;
+  EXPECT_EQ(to_string(verdict), "computed on 2 simulated devices and 1 host");
+  verdict.hosts = 3;
+  verdict.simulated = false;
+  EXPECT_EQ(to_string(verdict), "computed on 2 devices and 3 hosts");
 }
 
 TEST(Verdict, SaysWhyNoDeviceComputed) {

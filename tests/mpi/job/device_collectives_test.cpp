@@ -148,8 +148,8 @@ JobOptions with_timeout(std::chrono::milliseconds timeout) {
 /// A job over simulated devices whose collectives are given a library of the test.
 struct Scene {
   explicit Scene(const Script& script = {}, std::chrono::milliseconds timeout = std::chrono::minutes(1),
-                 std::chrono::milliseconds timeout_of_votes = std::chrono::minutes(30))
-      : job(world(), with_timeout(timeout_of_votes)) {
+                 const JobOptions& options = {})
+      : job(world(), options) {
     CollectiveParts parts;
     parts.comm = &job.comm();
     parts.inventory = &job.inventory();
@@ -198,6 +198,21 @@ TEST(DeviceCollectives, SumThroughTheHostsOnSimulatedDevices) {
   }
   EXPECT_EQ(collectives.path(), DeviceCollectives::Path::hosts);
   EXPECT_EQ(collectives.reason(), "devices are simulated");
+}
+
+TEST(DeviceCollectives, GoThroughHostMemoryWhereHostsCompute) {
+  JobOptions options;
+  options.score_model = ScoreModel::measured;
+  options.measure = [](Tile&) { return std::int64_t{1}; };
+  options.measure_on_host = [](const HostTile&) { return std::int64_t{1}; };
+  options.hosts = true;
+  Scene scene({}, std::chrono::minutes(1), options);
+  EXPECT_EQ(scene.collectives.open(), DeviceCollectives::Path::hosts);
+  EXPECT_EQ(scene.collectives.reason(), "hosts compute beside the devices");
+  EXPECT_EQ(scene.seen.joined, 0);
+  const Arrays<double> reals(scene.job, 1000);
+  scene.collectives.sum(reals.pointers(), 1000);
+  for (const auto& array : reals.all()) EXPECT_EQ(array, Arrays<double>::sum(scene.job, 1000));
 }
 
 TEST(DeviceCollectives, WhatIsBoundStaysBound) {
@@ -371,7 +386,7 @@ TEST(NcclAgreement, RanksWhoseOperationTakesLongAreAlive) {
   constexpr std::chrono::seconds patience{1};
   // Rank 1, which has no device, waits for the others all the time.
   Scene scene({.call = {}, .a_sum_takes = patience + mpi::detail::Watchdog::grace + patience},
-              std::chrono::minutes(1), patience);
+              std::chrono::minutes(1), with_timeout(patience));
   ASSERT_EQ(scene.collectives.open(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
   const Arrays<double> arrays(scene.job, 9);
   scene.collectives.sum(arrays.pointers(), 9);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With JobOptions::hosts the host of every rank is one more of its devices.
 #include "mpi/job/array_testing.hpp"
+#include "unit/job/no_new_threads.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/device_collectives.hpp>
@@ -11,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -64,6 +66,7 @@ class Calls {
     (tile.device < gpus_ ? by_gpus_ : by_host_) += tile.range.size();
     for (std::int64_t unit = tile.range.begin; unit < tile.range.end; ++unit)
       ++computed_.at(static_cast<std::size_t>(unit - mine_.begin));
+    if (tile.device == gpus_) await_another_thread(tile);
   }
   void end(const HostTile& tile) { busy_.at(static_cast<std::size_t>(tile.thread)) = false; }
 
@@ -75,9 +78,16 @@ class Calls {
   }
 
  private:
+  /// So that the host's tile is computed by several threads, if it has them.
+  void await_another_thread(const HostTile& tile) {
+    ++begun_on_host_;
+    while (tile.threads > gpus_ + 1 && begun_on_host_ < 2) std::this_thread::yield();
+  }
+
   int gpus_;
   Range mine_;
   std::vector<std::atomic<int>> computed_;
+  std::atomic<int> begun_on_host_ = 0;
   std::array<std::atomic<bool>, threads_of_job> busy_{};
   std::atomic<std::int64_t> by_gpus_ = 0;
   std::atomic<std::int64_t> by_host_ = 0;
@@ -101,7 +111,7 @@ class Hosts : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Devices, Hosts,
-                         ::testing::Values("*:2xH200", "*:H200", "rank0:H200", "rank0:3xH200; rank1:T4"),
+                         ::testing::Values("*:2xH200", "*:H200", "rank0:H200", "rank0:3xH200; rank1:L40S"),
                          [](const auto& devices) { return "Case" + std::to_string(devices.index); });
 
 TEST_P(Hosts, AreTheLastDevicesOfEveryRank) {
@@ -174,16 +184,33 @@ TEST_P(Hosts, SumsHaveTheBitsOfAJobWithoutThem) {
 TEST_P(Hosts, HaveTheirPartsOfArrays) {
   Job job(comm_, with_hosts());
   Solver solver(job);
-  const Plan plan = even_plan(job, solver_units, solver_block);
+  const Plan plan = even_plan(job, solver_units, 4);
   solver.matrix.move_to(plan);
   solver.state.move_to(plan);
   for (int step = 0; step < 5; ++step) {
-    solver.step();
-    EXPECT_EQ(bits({solver.sum_of_states()}), bits({expected_sum_of_states(step + 1)})) << step;
+    Calls calls(job, plan);
+    job.update(
+        arrays(solver.matrix.read(), solver.state.modify()),
+        [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+        [&](const HostTile& tile, std::span<const double> rows, std::span<double> states) {
+          calls.begin(tile);
+          Solver::advance(rows, states);
+          calls.end(tile);
+        });
+    calls.expect_all();
   }
   expect_on_all_devices(job);
+  EXPECT_EQ(solver.state.host_version(), 1) << "the states stay where passes compute";
   job.download(solver.state);
   EXPECT_EQ(bits(solver.states()), bits(solver.expected(5)));
+}
+
+TEST_P(Hosts, TakeATileWhole) {
+  Job job(comm_, with_hosts());
+  const Plan plan = even_plan(job, 200);
+  constexpr std::int64_t too_much_for_hosts = std::int64_t{20} << 30;  // a unit of a device function
+  EXPECT_EQ(bits(map_units(job, plan, too_much_for_hosts)), bits(expected_map(job, plan)));
+  expect_on_all_devices(job);
 }
 
 TEST_P(Hosts, AreMeasuredOnAllOfTheirThreads) {
@@ -203,12 +230,12 @@ TEST_P(Hosts, AreMeasuredOnAllOfTheirThreads) {
 }
 
 TEST_P(Hosts, SharesFollowTheirScores) {
-  // Of all devices the host of the last rank is by far the fastest, because all but one of its threads are.
+  // Of all devices the host of the last rank is by far the fastest, because one of its threads is.
   const int last = comm_.size() - 1;
   std::atomic<int> calls = 0;
   Job job(comm_, with_hosts([&](const HostTile& tile) {
             if (comm_.rank() != last || tile.device < gpus_) return std::int64_t{1};
-            return ++calls % threads_of_tile_ == 1 ? 1 : far_more;
+            return calls++ % threads_of_tile_ == (threads_of_tile_ - 1) / 2 ? far_more : 1;
           }));
   const auto fastest = std::ranges::max_element(job.inventory().devices(), {}, &InventoryDevice::score);
   EXPECT_EQ(fastest->score, measured_score_of_fastest);
@@ -287,6 +314,25 @@ TEST_P(Hosts, StayWhereAGpuIsLeftOut) {
     EXPECT_EQ(device.excluded, device.rank == 0 && device.index == 0);
   for (const Plan& next : {plan, job.plan(1000, 4)})
     EXPECT_EQ(bits(reduce_units(job, next)), bits(expected_sums(1000, 4)));
+}
+
+TEST_P(Hosts, StayOnARankThatLosesAllGpusAtOnce) {
+  auto options = with_hosts();
+  options.on_device_failure = OnDeviceFailure::exclude;
+  Job job(comm_, options);
+  const auto gpus = static_cast<int>(job.inventory().devices().size()) - comm_.size();
+  if (gpus == gpus_of(job, 0)) GTEST_SKIP() << "needs a GPU of another rank";
+  const Plan plan = even_plan(job, 1000, 4);
+  {
+    std::optional<NoNewThreads> none;
+    if (comm_.rank() == 0) none.emplace();
+    EXPECT_THROW((void)map_units(job, plan), Error) << "the host needs a thread, too";
+  }
+  for (const InventoryDevice& device : job.inventory().devices())
+    EXPECT_EQ(device.excluded, device.rank == 0 && !device.host);
+  EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
+  EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::devices) << job.last_verdict();
+  EXPECT_EQ(job.last_verdict().hosts, comm_.size());
 }
 
 TEST_P(Hosts, FallBackWithTheGpus) {

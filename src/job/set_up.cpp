@@ -35,8 +35,8 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
                 "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
   if (options.hosts && !measures_on_host(options))
     throw Error(ErrorCode::usage,
-                "JobOptions::hosts needs ScoreModel::measured and JobOptions::measure_on_host: by what else "
-                "could hosts be compared with GPUs?");
+                "JobOptions::hosts needs ScoreModel::measured and JobOptions::measure_on_host, which compare "
+                "hosts with GPUs: give both");
   if (options.score_model == ScoreModel::measured && !options.measure)
     throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
   if (options.stop != nullptr && !options.stop->has_ranks_of(comm))

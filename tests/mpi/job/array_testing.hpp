@@ -31,7 +31,7 @@ inline std::vector<double> expected_states(Range units, int steps) {
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
     std::vector<double> row;
     for (std::int64_t column = 0; column < matrix_width; ++column) row.push_back(matrix_value(unit, column));
-    double state = static_cast<double>(unit);
+    auto state = static_cast<double>(unit);
     for (int step = 0; step < steps; ++step) state = advanced(row, state);
     states.push_back(state);
   }

@@ -15,11 +15,21 @@ namespace tessera::inline TESSERA_ABI {
 struct DevicePool::State {
   std::vector<Entry> entries;
   std::unique_ptr<base::MadeOnce<DeviceContext>[]> contexts;
+  std::unique_ptr<std::atomic<bool>[]> left_out;
   std::atomic<std::size_t> turn = 0;
   std::shared_ptr<ModuleCache> modules;
 
+  /// Indices of the devices among which work is distributed.
+  [[nodiscard]] std::vector<std::size_t> to_choose_from() const {
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (!left_out[i] && !entries[i].info.host) indices.push_back(i);
+    return indices;
+  }
+
   [[nodiscard]] std::string described() const {
     if (entries.empty()) return "the pool is empty (this rank drives no device)";
+    if (to_choose_from().empty()) return "the pool has no device that was not left out";
     std::string text = "the pool has " + std::to_string(entries.size()) +
                        (entries.size() == 1 ? " device, ordinal " : " devices, ordinals ");
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -54,6 +64,7 @@ DevicePool::DevicePool(std::vector<Entry> entries, std::shared_ptr<ModuleCache> 
     return a.score != b.score ? a.score > b.score : a.claim_index < b.claim_index;
   });
   state_->contexts = std::make_unique<base::MadeOnce<DeviceContext>[]>(entries.size());
+  state_->left_out = std::make_unique<std::atomic<bool>[]>(entries.size());
   state_->entries = std::move(entries);
 }
 
@@ -96,16 +107,24 @@ std::int64_t DevicePool::memory_budget_bytes(Ordinal ordinal) const {
   return device_at(state_->index_of(ordinal)).memory_budget_bytes();
 }
 
+void DevicePool::leave_out(int claim_index) noexcept {
+  for (std::size_t i = 0; i < size(); ++i)
+    if (state_->entries[i].claim_index == claim_index) state_->left_out[i] = true;
+}
+
 Ordinal DevicePool::next_device() {
-  if (empty()) state_->refuse("the next device was asked for");
-  return state_->entries[state_->turn.fetch_add(1, std::memory_order_relaxed) % size()].ordinal;
+  const std::vector<std::size_t> indices = state_->to_choose_from();
+  if (indices.empty()) state_->refuse("the next device was asked for");
+  const std::size_t turn = state_->turn.fetch_add(1, std::memory_order_relaxed);
+  return state_->entries[indices[turn % indices.size()]].ordinal;
 }
 
 Ordinal DevicePool::most_free_memory() {
-  if (empty()) state_->refuse("the device with the most free memory was asked for");
-  std::size_t best = 0;
+  const std::vector<std::size_t> indices = state_->to_choose_from();
+  if (indices.empty()) state_->refuse("the device with the most free memory was asked for");
+  std::size_t best = indices.front();
   std::int64_t most = -1;
-  for (std::size_t i = 0; i < size(); ++i) {
+  for (const std::size_t i : indices) {
     const DeviceContext* opened = state_->contexts[i].if_made();
     const std::int64_t free =
         opened != nullptr ? opened->free_memory_bytes() : state_->entries[i].info.free_memory_bytes;

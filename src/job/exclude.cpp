@@ -32,6 +32,7 @@ bool Job::State::exclude(const Attempt& attempt) {
   remaining = detail::remaining_devices(inventory);
   excluded.insert(excluded.end(), failures.begin(), failures.end());
   if (collectives) collectives->exclude();
+  leave_out_of_pool();
   for (detail::ArrayState* array : arrays) {
     for (const InventoryDevice& device : inventory.devices_of(comm.rank())) {
       if (device.excluded && static_cast<std::size_t>(device.index) < array->devices.size())
@@ -39,6 +40,11 @@ bool Job::State::exclude(const Attempt& attempt) {
     }
   }
   return true;
+}
+
+void Job::State::leave_out_of_pool() noexcept {
+  for (const InventoryDevice& device : inventory.devices_of(comm.rank()))
+    if (device.excluded) pool.leave_out(device.index);
 }
 
 bool Job::State::is_outdated(const Plan& plan) const {

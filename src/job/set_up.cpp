@@ -282,6 +282,7 @@ void Job::State::set_up() {
     }
     device_locks = std::move(mine.locks);
     pool = DevicePool(std::move(entries), modules);
+    leave_out_of_pool();
     buffers = DeviceBufferPools(pool);
     driven.resize(pool.size());
     // Simulated devices and the host compute on the host's cores.

@@ -181,6 +181,8 @@ struct Job::State {
   /// Leaves the devices out that failed on any rank. False if none would be left, or the options do not say
   /// so. *Collective.*
   [[nodiscard]] bool exclude(const Attempt& attempt);
+  /// Tells the pool which devices were left out.
+  void leave_out_of_pool() noexcept;
   /// True if `plan` has a tile on a device that was left out.
   [[nodiscard]] bool is_outdated(const Plan& plan) const;
 

@@ -75,8 +75,6 @@ struct ArrayAccess {
 
 template <class T>
 struct TypedAccess : ArrayAccess {
-  using Element = T;
-
   [[nodiscard]] std::span<T> on_device(const Tile& tile) const { return typed(units_on_device(*this, tile)); }
   [[nodiscard]] std::span<T> on_host(const HostTile& tile) const { return typed(units_on_host(*this, tile)); }
 

@@ -23,8 +23,8 @@ namespace tessera::inline TESSERA_ABI {
 /// A rank passes one array for each of its claimed devices, in the order of `Tile::device_index`: device
 /// memory for real devices, host memory for simulated ones. A rank without a device passes no array, but
 /// makes the same call with the same length. The array of a device that was left out
-/// (`OnDeviceFailure::exclude`) may be null; the others join NCCL again for the next operation. In a job on the CPU,
-/// after a fallback too (`Job::on_host`), no rank has a device, and all pass no array.
+/// (`OnDeviceFailure::exclude`) may be null; the others join NCCL again for the next operation. In a job on
+/// the CPU, after a fallback too (`Job::on_host`), no rank has a device, and all pass no array.
 ///
 /// Data is transferred by NCCL or, where NCCL is unavailable, through host memory by MPI. The path is chosen
 /// once for the whole job, by the first collective or by `open`: all ranks use NCCL or none does, and

@@ -264,8 +264,7 @@ class TESSERA_EXPORT Job {
   /// Partitions units `0 … units-1` over the job's devices; over its hosts, like `plan_for_hosts`, if the job
   /// never had a device. Equal arguments give equal plans for the lifetime of the job, also after a fallback:
   /// data that was loaded by a plan need not move. Only the exclusion of a device changes plans. No
-  /// communication; identical on every rank. See `Plan` for
-  /// blocks and weights.
+  /// communication; identical on every rank. See `Plan` for blocks and weights.
   ///
   ///     const Plan plan = job.plan(n, {.block = 64, .weights = nonzeros_of_row});
   [[nodiscard]] Plan plan(std::int64_t units, const PlanOptions& options) const;

@@ -112,6 +112,20 @@ TEST(DevicePool, NextDeviceTakesTurns) {
   }
 }
 
+TEST(DevicePool, WorkGoesToDevicesThatWereNotLeftOut) {
+  DevicePool pool = three();
+  pool.leave_out(1);
+  for (int round = 0; round < 2; ++round) {
+    for (const int expected : {0, 2}) EXPECT_EQ(pool.next_device(), Ordinal{expected});
+  }
+  pool.leave_out(2);
+  EXPECT_EQ(pool.most_free_memory(), Ordinal{0});
+  pool.leave_out(0);
+  EXPECT_EQ(refusal([&] { (void)pool.next_device(); }),
+            "device pool: the next device was asked for, but the pool has no device that was not left out");
+  EXPECT_EQ(pool.context_of(Ordinal{0}).info().name, "device 0") << "it is there";
+}
+
 TEST(DevicePool, NextDeviceIsFairBetweenThreads) {
   DevicePool pool = three();
   constexpr int turns_of_a_thread = 3000;

@@ -16,9 +16,9 @@
 namespace tessera::gam {
 namespace {
 
-constexpr std::uint64_t seed = 11;
+constexpr std::uint64_t border_seed = 11;
 
-double random_value(std::mt19937_64& random) {
+double value_of(std::mt19937_64& random) {
   return static_cast<double>(random() >> 11) * 0x1p-52 - 1;
 }
 
@@ -29,12 +29,12 @@ Matrix random_border(int rows, int columns, int dense, int sparsity, std::mt1993
     // Dense ones lie between the others.
     const bool is_dense = j % 3 == 1 && j / 3 < dense;
     for (int i = 0; i < rows; ++i)
-      if (is_dense || random() % static_cast<unsigned>(sparsity) == 0) border(i, j) = random_value(random);
+      if (is_dense || random() % static_cast<unsigned>(sparsity) == 0) border(i, j) = value_of(random);
   }
   return border;
 }
 
-void expect_near(const Matrix& found, const Matrix& expected) {
+void expect_near_matrix(const Matrix& found, const Matrix& expected) {
   ASSERT_EQ(found.rows(), expected.rows());
   ASSERT_EQ(found.cols(), expected.cols());
   const double tolerance = 1e-13 * (1 + largest(expected.values())) * expected.rows();
@@ -42,19 +42,19 @@ void expect_near(const Matrix& found, const Matrix& expected) {
     ASSERT_NEAR(found.values()[i], expected.values()[i], tolerance) << "value " << i;
 }
 
-struct Case {
+struct BorderShape {
   int rows;
   int columns;
   int dense;
   int sparsity;
 };
 
-class Borders : public ::testing::TestWithParam<Case> {
+class Borders : public ::testing::TestWithParam<BorderShape> {
  protected:
   Borders() {
-    for (int i = 0; i < GetParam().rows; ++i) weights_.push_back(1.5 + random_value(random_));
+    for (int i = 0; i < GetParam().rows; ++i) weights_.push_back(1.5 + value_of(random_));
     Matrix half(columns(), columns());
-    for (double& value : half.values()) value = random_value(random_);
+    for (double& value : half.values()) value = value_of(random_);
     symmetric_ = multiply_tn(half, half);
   }
   [[nodiscard]] static int columns() { return GetParam().columns; }
@@ -66,7 +66,7 @@ class Borders : public ::testing::TestWithParam<Case> {
     return multiply_tn(dense_, weighted);
   }
 
-  std::mt19937_64 random_{seed};
+  std::mt19937_64 random_{border_seed};
   Matrix dense_ =
       random_border(GetParam().rows, GetParam().columns, GetParam().dense, GetParam().sparsity, random_);
   Border border_{dense_};
@@ -75,11 +75,11 @@ class Borders : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Borders, HaveTheWeightedSquareOfTheDenseMatrix) {
-  expect_near(border_.weighted_square(weights_, HostAlgebra()), square());
+  expect_near_matrix(border_.weighted_square(weights_, HostAlgebra()), square());
 }
 
 TEST_P(Borders, HaveTheSandwichOfTheDenseMatrix) {
-  expect_near(border_.sandwich(symmetric_, weights_, HostAlgebra()), multiply(symmetric_, square()));
+  expect_near_matrix(border_.sandwich(symmetric_, weights_, HostAlgebra()), multiply(symmetric_, square()));
 }
 
 TEST_P(Borders, HaveTheQuadraticFormsOfTheirRows) {
@@ -106,11 +106,11 @@ TEST_P(Borders, GiveTheSameBitsOnAnyNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Borders,
-                         ::testing::Values(Case{300, 201, 0, 60},  // strips of columns, the last short
-                                           Case{300, 201, 2, 60},  // with dense columns
-                                           Case{150, 40, 5, 8},    // by the dense product
-                                           Case{65, 12, 4, 1000},  // nothing beside the dense columns
-                                           Case{1, 33, 0, 2}));    // one row
+                         ::testing::Values(BorderShape{300, 201, 0, 60},  // strips of columns, the last short
+                                           BorderShape{300, 201, 2, 60},  // with dense columns
+                                           BorderShape{150, 40, 5, 8},    // by the dense product
+                                           BorderShape{65, 12, 4, 1000},  // nothing beside the dense columns
+                                           BorderShape{1, 33, 0, 2}));    // one row
 
 }  // namespace
 }  // namespace tessera::gam

@@ -137,8 +137,9 @@ typedef int (*tessera_host_reduction)(const tessera_host_tile* tile, double* par
 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
 /// What devices had written is undone before a fallback to the host function. A null `on_device`, on every
-/// rank, runs the pass on the hosts alone. Tiles are cut into parts that take at most the device's memory
-/// budget at `device_bytes_per_unit`; 0: they are not cut.
+/// rank, runs the pass on the hosts alone. A tile that exceeds the device's memory budget at
+/// `device_bytes_per_unit` is cut into parts, of which two are computed at a time, by two calls of
+/// `on_device` on different threads and streams; 0: tiles are not cut.
 TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count,
                                 size_t unit_bytes, size_t device_bytes_per_unit,
                                 tessera_device_function on_device, tessera_host_function on_host,

@@ -37,8 +37,8 @@ BackendContext probe_backend(std::string_view label) {
       throw Error(ErrorCode::job_fault, titled(label) + " cannot use " + named(info) + ": " + error.what());
     }
   }
-  return {device, device->stream(), info.capability, &device->modules(),
-          detail::ContextAccess::arena(*device)};
+  const auto [stream, arena] = detail::ContextAccess::tile(*device);
+  return {device, stream, info.capability, &device->modules(), arena};
 }
 
 detail::Erased detail::build_once(const BackendContext& context, std::string_view label,

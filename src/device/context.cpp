@@ -7,9 +7,10 @@
 
 #include <tessera/error.hpp>
 
-#include <atomic>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
@@ -25,18 +26,33 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   }
 }
 
-/// The stream of a context; shared with the memory that is bound to it.
-struct OwnedStream {
-  OwnedStream() = default;
-  explicit OwnedStream(Ordinal of) : view(cuda::create_stream()), ordinal(of) {}
-  ~OwnedStream() {
-    if (view.native() != nullptr) cuda::destroy_stream(view, ordinal);
+/// The streams of a context, by lane; shared with the memory that is bound to them.
+class OwnedStreams {
+ public:
+  OwnedStreams() = default;
+  explicit OwnedStreams(Ordinal of) : first_(cuda::create_stream()), ordinal_(of) {}
+  ~OwnedStreams() {
+    if (first_.native() == nullptr) return;
+    cuda::destroy_stream(first_, ordinal_);
+    for (const StreamView stream : others_) cuda::destroy_stream(stream, ordinal_);
   }
-  OwnedStream(const OwnedStream&) = delete;
-  OwnedStream& operator=(const OwnedStream&) = delete;
+  OwnedStreams(const OwnedStreams&) = delete;
+  OwnedStreams& operator=(const OwnedStreams&) = delete;
 
-  StreamView view;
-  Ordinal ordinal{-1};
+  [[nodiscard]] StreamView first() const noexcept { return first_; }
+  [[nodiscard]] StreamView at(int lane) {
+    if (lane == 0 || first_.native() == nullptr) return first_;
+    const std::lock_guard lock(mutex_);
+    others_.reserve(static_cast<std::size_t>(lane));
+    while (std::ssize(others_) < lane) others_.push_back(cuda::create_stream());
+    return others_[static_cast<std::size_t>(lane - 1)];
+  }
+
+ private:
+  StreamView first_;
+  Ordinal ordinal_{-1};
+  std::mutex mutex_;
+  std::vector<StreamView> others_;
 };
 
 }  // namespace
@@ -45,18 +61,18 @@ struct DeviceContext::State {
   State(DeviceInfo known, std::shared_ptr<ModuleCache> shared)
       : info(std::move(known)), modules(shared ? std::move(shared) : std::make_shared<ModuleCache>()) {
     if (info.has_host_memory()) {
-      stream = std::make_shared<OwnedStream>();
+      streams = std::make_shared<OwnedStreams>();
       return;
     }
     on_device(info, "cannot be opened", [&] {
       ordinal = cuda::find_ordinal(info.uuid);
       cuda::bind(ordinal);
       cuda::fill_properties(ordinal, info);
-      stream = std::make_shared<OwnedStream>(ordinal);
+      streams = std::make_shared<OwnedStreams>(ordinal);
     });
   }
   ~State() {
-    // Memory, events and library handles may still use the stream.
+    // Memory, events and library handles may still use the streams.
     if (!info.has_host_memory()) cuda::on_device(ordinal, [&] { backends.clear(); });
   }
   State(const State&) = delete;
@@ -64,14 +80,20 @@ struct DeviceContext::State {
 
   DeviceInfo info;
   Ordinal ordinal{-1};
-  std::shared_ptr<const OwnedStream> stream;  ///< shared with upstreams
+  std::shared_ptr<OwnedStreams> streams;  ///< shared with upstreams
   std::shared_ptr<ModuleCache> modules;
   detail::BackendOutcomes backends;
-  std::atomic<Arena*> arena = nullptr;
   const DeviceContext* owner = nullptr;  ///< the object that the context was moved to
 
   /// The state of the last context bound on this thread. Weak, since other threads may close contexts.
   static inline thread_local std::weak_ptr<State> bound;
+
+  /// The last tile of this thread.
+  struct LastTile {
+    std::weak_ptr<State> device;
+    detail::ContextAccess::OfTile tile;
+  };
+  static inline thread_local LastTile last_tile;
 };
 
 DeviceContext::DeviceContext(DeviceInfo info, std::shared_ptr<ModuleCache> modules)
@@ -95,10 +117,13 @@ Ordinal DeviceContext::ordinal() const noexcept {
   return state_->ordinal;
 }
 StreamView DeviceContext::stream() const noexcept {
-  return state_->stream->view;
+  return state_->streams->first();
 }
-std::shared_ptr<const void> detail::ContextAccess::keep_stream(const DeviceContext& context) noexcept {
-  return context.state_->stream;
+StreamView detail::ContextAccess::stream(const DeviceContext& context, int lane) {
+  return on_device(context.info(), "has no other stream", [&] { return context.state_->streams->at(lane); });
+}
+std::shared_ptr<const void> detail::ContextAccess::keep_streams(const DeviceContext& context) noexcept {
+  return context.state_->streams;
 }
 ModuleCache& DeviceContext::modules() const noexcept {
   return *state_->modules;
@@ -121,11 +146,12 @@ std::shared_ptr<void> detail::ContextAccess::keep_bound() {
   return {nullptr, [before = State::bound](void*) { State::bound = before; }};
 }
 
-void detail::ContextAccess::set_arena(const DeviceContext& context, Arena* arena) noexcept {
-  context.state_->arena = arena;
+void detail::ContextAccess::set_tile(const DeviceContext& context, OfTile tile) noexcept {
+  DeviceContext::State::last_tile = {context.state_, tile};
 }
-Arena* detail::ContextAccess::arena(const DeviceContext& context) noexcept {
-  return context.state_->arena;
+detail::ContextAccess::OfTile detail::ContextAccess::tile(const DeviceContext& context) noexcept {
+  const auto& last = DeviceContext::State::last_tile;
+  return last.device.lock() == context.state_ ? last.tile : OfTile{context.stream(), nullptr};
 }
 
 detail::BackendOutcomes& detail::ContextAccess::backends(const DeviceContext& context) noexcept {
@@ -133,8 +159,11 @@ detail::BackendOutcomes& detail::ContextAccess::backends(const DeviceContext& co
 }
 
 void DeviceContext::synchronize() const {
-  if (state_->info.has_host_memory()) return;
-  on_device(state_->info, "failed", [&] { cuda::synchronize(state_->stream->view); });
+  detail::ContextAccess::synchronize(*this, stream());
+}
+void detail::ContextAccess::synchronize(const DeviceContext& context, StreamView stream) {
+  if (context.info().has_host_memory()) return;
+  on_device(context.info(), "failed", [&] { cuda::synchronize(stream); });
 }
 
 std::int64_t DeviceContext::free_memory_bytes() const {

@@ -19,12 +19,23 @@ struct ContextAccess {
   /// It does not change the current CUDA context.
   [[nodiscard]] static std::shared_ptr<void> keep_bound();
 
-  /// Shared ownership of the stream, also beyond the context: for memory that is bound to it.
-  [[nodiscard]] static std::shared_ptr<const void> keep_stream(const DeviceContext& context) noexcept;
+  /// The stream of a lane of the device: that of lane 0 is the context's own, others are created at first use
+  /// and live as long. The device must be current. Throws `Error(job_fault)`. Thread-safe.
+  [[nodiscard]] static StreamView stream(const DeviceContext& context, int lane);
+  /// As `DeviceContext::synchronize`, of any stream of the device.
+  static void synchronize(const DeviceContext& context, StreamView stream);
+  /// Shared ownership of the streams, also beyond the context: for memory that is bound to them.
+  [[nodiscard]] static std::shared_ptr<const void> keep_streams(const DeviceContext& context) noexcept;
 
-  /// Sets the arena that `probe_backend` returns, or null; not owned.
-  static void set_arena(const DeviceContext& context, Arena* arena) noexcept;
-  [[nodiscard]] static Arena* arena(const DeviceContext& context) noexcept;
+  /// What a tile adds to the device of its thread.
+  struct OfTile {
+    StreamView stream;
+    Arena* arena = nullptr;  ///< not owned
+  };
+  /// Sets what `probe_backend` returns on this thread while the device is bound to it.
+  static void set_tile(const DeviceContext& context, OfTile tile) noexcept;
+  /// What was set on this thread; without a tile the context's stream, and no arena.
+  [[nodiscard]] static OfTile tile(const DeviceContext& context) noexcept;
 
   /// The results of `probe_backend_with_compile` for the device.
   [[nodiscard]] static BackendOutcomes& backends(const DeviceContext& context) noexcept;

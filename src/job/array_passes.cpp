@@ -100,7 +100,7 @@ void Job::State::load_arrays(const Pass& work, const PlannedTile& planned, const
 }
 
 DeviceStaging& Job::State::staging_of(int device, const DeviceContext& context) {
-  auto& staging = driven[static_cast<std::size_t>(device)].staging;
+  auto& staging = lanes[static_cast<std::size_t>(device)].staging;
   if (!staging) {
     const int share = threads.count / static_cast<int>(std::max<std::size_t>(pool.size(), 1));
     staging.emplace(context, std::clamp(share, 1, most_copy_threads));

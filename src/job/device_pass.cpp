@@ -12,60 +12,79 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// The number of units per call of the device function: whole blocks within the memory budget.
-std::int64_t units_within_budget(const PlannedTile& tile, std::int64_t block, std::int64_t bytes_per_unit,
-                                 std::int64_t budget_bytes) {
-  if (bytes_per_unit == 0) return tile.units.size();
-  const std::int64_t fitting = budget_bytes / bytes_per_unit;
-  if (fitting >= tile.units.size()) return tile.units.size();
-  if (fitting < block)
+void require_fitting_block(const TileCut& cut, std::int64_t block, std::int64_t bytes_per_unit) {
+  if (cut.part_units == 0)
     throw Error(ErrorCode::job_fault, "a block of " + std::to_string(block) + " units at " +
                                           std::to_string(bytes_per_unit) +
                                           " bytes does not fit the budget of " +
-                                          std::to_string(budget_bytes) + " bytes: use smaller blocks");
-  return fitting - fitting % block;
+                                          std::to_string(cut.budget_bytes) + " bytes: use smaller blocks");
 }
 
 }  // namespace
 
-Tile DrivenDevice::make_tile(Range part, Range whole, int index, const DeviceContext& context,
-                             BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop) {
+Tile DeviceLane::make_tile(Range part, Range whole, int device, const DeviceContext& context,
+                           BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop) {
+  const StreamView stream = detail::ContextAccess::stream(context, number);
   if (!arena) {
     workspaces.emplace(make_upstream(context));
-    arena.emplace(buffers, context.stream());
-    detail::ContextAccess::set_arena(context, &*arena);
+    arena.emplace(buffers, stream);
   }
   arena->reset();
+  detail::ContextAccess::set_tile(context, {stream, &*arena});
   return {
-      part, whole, index, context.info(), context.stream(), {&buffers, &*workspaces, &*arena, budget_bytes},
+      part, whole, device, number, context.info(), stream, {&buffers, &*workspaces, &*arena, budget_bytes},
       stop};
+}
+
+void TileOutcome::add(TileOutcome&& other) {
+  if (!failure) failure = std::move(other.failure);
+  cut_short = cut_short || other.cut_short;
+  if (!fatal) fatal = std::move(other.fatal);
+  seconds = std::max(seconds, other.seconds);
+}
+
+std::optional<Range> SharedTile::take_part() noexcept {
+  const std::int64_t end = planned_.units.end;
+  const std::int64_t begin = next_unit_.fetch_add(cut_.part_units);
+  if (begin >= end) return std::nullopt;
+  return Range{begin, begin + std::min(cut_.part_units, end - begin)};
 }
 
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const auto tiles = plan.tiles_of(comm.rank());
   try {
     std::vector<TileOutcome> ends(
-        tiles.size(), {.failure = {}, .fatal = std::make_exception_ptr(Misuse(thread_was_ended))});
+        lanes.size(), {.failure = {}, .fatal = std::make_exception_ptr(Misuse(thread_was_ended))});
     seconds.assign(tiles.size(), 0);
-    std::vector<int> devices(tiles.size());
-    std::vector<std::size_t> tile_of(pool.size());
-    for (std::size_t i = 0; i < tiles.size(); ++i) {
-      devices[i] = tiles[i].device;
-      tile_of[static_cast<std::size_t>(devices[i])] = i;
+    std::vector<std::optional<SharedTile>> tile_of(pool.size());
+    std::vector<int> workers;
+    for (const PlannedTile& planned : tiles) {
+      auto& tile = tile_of[static_cast<std::size_t>(planned.device)];
+      tile.emplace(planned, cut_of(plan, planned, work));
+      for (int lane = 0; lane < tile->cut().lanes; ++lane) workers.push_back(worker_of(planned.device, lane));
     }
-    const auto compute = [&](int device) {
-      const std::size_t i = tile_of[static_cast<std::size_t>(device)];
+    const auto compute = [&](int worker) {
+      SharedTile& tile = *tile_of[static_cast<std::size_t>(device_of(worker))];
       const auto start = std::chrono::steady_clock::now();
-      ends[i] = compute_tile(plan, tiles[i], work);
-      seconds[i] = seconds_since(start);
+      TileOutcome end = compute_parts(plan, tile, worker, work);
+      if (!end.is_success()) tile.give_up();
+      end.seconds = seconds_since(start);
+      ends[static_cast<std::size_t>(worker)] = std::move(end);
     };
-    device_threads->run(devices, compute, [&] { report_progress(); });
+    device_threads->run(workers, compute, [&] { report_progress(); });
     detail::restore_once_cuda_has_started();
-    for (TileOutcome& end : ends) {
+    bool cut_short = false;
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      const int device = tiles[i].device;
+      TileOutcome end;
+      for (int lane = 0; lane < tile_of[static_cast<std::size_t>(device)]->cut().lanes; ++lane)
+        end.add(std::move(ends[static_cast<std::size_t>(worker_of(device, lane))]));
+      seconds[i] = end.seconds;
       if (end.fatal) return attempt.fatal(end.fatal);
       if (end.failure) attempt.device_failed(std::move(*end.failure));
+      cut_short = cut_short || end.cut_short;
     }
-    if (std::ranges::any_of(ends, &TileOutcome::cut_short)) attempt.cut_short();
+    if (cut_short) attempt.cut_short();
   } catch (...) {  // no more threads or memory: no tile was started
     // As on the CPU, where the rank has nothing that could be left out.
     const auto is_of_gpu = [&](const PlannedTile& tile) { return !known_device(tile.device).host; };
@@ -77,57 +96,55 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
   }
 }
 
-/// Makes the context of a device current on this thread, and binds the thread near the device.
-DeviceContext& Job::State::bind_device(int device) {
+DeviceContext& Job::State::bind_device(int worker) {
+  const int device = device_of(worker);
   faults.throw_if_hit(fault::Stage::bind, device, pass);
   DeviceContext& context = context_of_claimed(pool, device);
-  bool& is_near = driven[static_cast<std::size_t>(device)].thread_is_near;
+  bool& is_near = lanes[static_cast<std::size_t>(worker)].thread_is_near;
   if (!is_near) bind_this_thread_near(context.info());
   is_near = true;
   context.bind();
   return context;
 }
 
-/// The number of units per call of the function.
-std::int64_t Job::State::units_per_call(const Plan& plan, const PlannedTile& planned,
-                                        const Pass& work) const {
+TileCut Job::State::cut_of(const Plan& plan, const PlannedTile& planned, const Pass& work) const {
   const InventoryDevice& known = known_device(planned.device);
-  if (known.host) return planned.units.size();
-  const std::int64_t units =
-      units_within_budget(planned, plan.block(), work.device_bytes_per_unit, known.memory_budget_bytes);
+  if (known.host) return {planned.units.size(), 1, known.memory_budget_bytes};
+  TileCut cut = cut_of_tile(planned.units.size(), plan.block(), work.device_bytes_per_unit,
+                            known.memory_budget_bytes, lanes_of(work));
   // The host computes the tile of a simulated device, at the speed of a host.
-  if (!known.simulated || options.stop == nullptr) return units;
-  return std::min(units, stoppable_step(planned.units.size(), plan.block(), 1));
+  if (known.simulated && options.stop != nullptr)
+    cut.part_units = std::min(cut.part_units, stoppable_step(planned.units.size(), plan.block(), 1));
+  return cut;
 }
 
-TileOutcome Job::State::compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work) {
+TileOutcome Job::State::compute_parts(const Plan& plan, SharedTile& shared, int worker, const Pass& work) {
+  const PlannedTile& planned = shared.planned();
   const int device = planned.device;
-  const TraceRange range("tile", device);
   const InventoryDevice& known = known_device(device);
+  const TraceRange range("tile", device);
   Verdict::Failure failure;
   failure.device = device;
   failure.stage = "bind";
   try {
     failure.uuid = tessera::to_string(known.uuid);
-    DeviceContext& context = bind_device(device);
+    DeviceContext& context = bind_device(worker);
 
     failure.stage = "allocate";
     faults.throw_if_hit(fault::Stage::allocate, device, pass);
-    const std::int64_t step = units_per_call(plan, planned, work);
+    require_fitting_block(shared.cut(), plan.block(), work.device_bytes_per_unit);
     allocate_arrays(work, planned, context);
     BufferPool& pooled = buffers.pool_at(pool_index_of_claimed(pool, device));
-    DrivenDevice& own = driven[static_cast<std::size_t>(device)];
+    DeviceLane& own = lanes[static_cast<std::size_t>(worker)];
 
     failure.stage = "copy";
     load_arrays(work, planned, context);
 
     failure.stage = "tile";
     if (known.host) return {.failure = {}, .cut_short = !compute_host_tile(plan, planned.units, work)};
-    for (Range part{planned.units.begin, planned.units.begin}; part.end < planned.units.end;) {
+    while (const auto part = shared.take_part()) {
       if (options.stop != nullptr && options.stop->requested()) return {.failure = {}, .cut_short = true};
-      part.begin = part.end;
-      part.end = planned.units.end - part.begin > step ? part.begin + step : planned.units.end;
-      Tile tile = own.make_tile(part, planned.units, device, context, pooled, known.memory_budget_bytes,
+      Tile tile = own.make_tile(*part, planned.units, device, context, pooled, shared.cut().budget_bytes,
                                 options.stop);
       switch (compute_part(tile, context, work)) {
         case PartOutcome::done: break;
@@ -148,37 +165,40 @@ TileOutcome Job::State::compute_tile(const Plan& plan, const PlannedTile& planne
 bool Job::State::compute_host_tile(const Plan& plan, Range units, const Pass& work) {
   return compute_on_host(
       units, plan.block(), *tile_team,
-      [&](const HostTile& part) { work.on_host(pass_threads.on_host(part.thread, part.range)); },
+      [&](const HostTile& part) {
+        work.on_host(pass_threads.on_host(part.thread, lanes_of(work), part.range));
+      },
       options.stop);
 }
 
 /// Calls the application's function for a part of a tile. On return, and after an exception, the device has
 /// finished the work that the function submitted.
-Job::State::PartOutcome Job::State::compute_part(Tile& tile, DeviceContext& context, const Pass& work) const {
+Job::State::PartOutcome Job::State::compute_part(Tile& tile, const DeviceContext& context,
+                                                 const Pass& work) const {
   const int device = tile.device_index();
   try {
     if (context.info().simulated)
-      work.on_host(pass_threads.on_simulated(device, tile.range()));
+      work.on_host(pass_threads.on_simulated(device, tile.lane(), lanes_of(work), tile.range()));
     else
       work.on_device(tile);
     faults.throw_if_hit(fault::Stage::throwing, device, pass);
     faults.throw_if_hit(fault::Stage::lost, device, pass);
   } catch (...) {
-    drain(context);
+    drain(context, tile.stream());
     // There is no current exception if the thread is being cancelled.
     if (tile.told_to_stop() && std::current_exception()) return PartOutcome::stopped;
     throw;
   }
   if (tile.told_to_stop()) {
-    drain(context);
+    drain(context, tile.stream());
     return PartOutcome::stopped;
   }
   if (faults.hit(fault::Stage::failing, device, pass)) tile.fail("fault point \"fail\"");
   if (tile.failed()) {
-    drain(context);
+    drain(context, tile.stream());
     return PartOutcome::failed;
   }
-  context.synchronize();
+  detail::ContextAccess::synchronize(context, tile.stream());
   return PartOutcome::done;
 }
 

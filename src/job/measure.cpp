@@ -26,7 +26,7 @@ struct Timed {
 
   DeviceContext context;
   BufferPool buffers;
-  DrivenDevice own;
+  DeviceLane own;
 };
 
 /// The timed run of one device.
@@ -65,7 +65,7 @@ class TimedRun {
 
   std::int64_t run() {
     if (claimed_.info.host) return run_on_host_threads();
-    return checked(claimed_.info.simulated ? options_.measure_on_host(threads_.on_simulated(index_, {}))
+    return checked(claimed_.info.simulated ? options_.measure_on_host(threads_.on_simulated(index_, 0, 1, {}))
                                            : run_on_device());
   }
 
@@ -80,7 +80,7 @@ class TimedRun {
   std::int64_t run_on_host_threads() {
     std::atomic<std::int64_t> units = 0;
     (void)team_->for_each_block({0, threads_.host}, 1, [&](int thread, Range) {
-      units += checked(options_.measure_on_host(threads_.on_host(thread, {})));
+      units += checked(options_.measure_on_host(threads_.on_host(thread, 1, {})));
     });
     return units;
   }
@@ -93,7 +93,7 @@ class TimedRun {
     try {
       units = options_.measure(tile);
     } catch (...) {
-      drain(context);
+      drain(context, tile.stream());
       throw;
     }
     context.synchronize();

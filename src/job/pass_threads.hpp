@@ -9,7 +9,8 @@
 namespace tessera::inline TESSERA_ABI {
 
 /// The threads of a rank in a pass on devices, and the numbers by which host functions know them: first one
-/// for each GPU, then those that compute the tile of the host, which is the last device.
+/// for each GPU, then those that compute the tile of the host, which is the last device, then those of
+/// further lanes of the GPUs, if their tiles may come in parts.
 struct PassThreads {
   int gpus = 0;
   int host = 0;  ///< 0: the host is not among the devices
@@ -18,14 +19,21 @@ struct PassThreads {
   [[nodiscard]] static PassThreads beside_gpus(int gpus, int host_threads) {
     return {gpus, std::max(host_threads - gpus, 1)};
   }
-  [[nodiscard]] int all() const noexcept { return gpus + host; }
+  [[nodiscard]] int all(int lanes) const noexcept { return lanes * gpus + host; }
+  [[nodiscard]] int of_gpu(int device, int lane) const noexcept {
+    return device + (lane == 0 ? 0 : lane * gpus + host);
+  }
   /// For the host function in the place of a simulated device.
-  [[nodiscard]] HostTile on_simulated(int device, Range units) const noexcept {
-    return {.range = units, .thread = device, .threads = all(), .device = device};
+  [[nodiscard]] HostTile on_simulated(int device, int lane, int lanes, Range units) const noexcept {
+    return {.range = units,
+            .thread = of_gpu(device, lane),
+            .threads = all(lanes),
+            .device = device,
+            .lane = lane};
   }
   /// For the host function on a thread of the host's tile, counted from 0.
-  [[nodiscard]] HostTile on_host(int thread, Range units) const noexcept {
-    return {.range = units, .thread = gpus + thread, .threads = all(), .device = gpus};
+  [[nodiscard]] HostTile on_host(int thread, int lanes, Range units) const noexcept {
+    return {.range = units, .thread = gpus + thread, .threads = all(lanes), .device = gpus};
   }
 };
 

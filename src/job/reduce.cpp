@@ -28,13 +28,17 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                                     FunctionRef<void(const HostTile&, std::span<double>)> on_host,
                                     std::int64_t device_bytes_per_unit, const Call& call,
                                     std::span<const detail::ArrayAccess> arrays) {
-  const int threads_of_tiles = state().pass_threads.all();
-  std::vector<ReproducibleSum> sums;          // one for each GPU or host thread of this rank
+  const int lanes = state().most_lanes(device_bytes_per_unit, arrays);
+  const int threads_of_tiles = state().pass_threads.all(lanes);
+  std::vector<ReproducibleSum> sums;          // one for each lane of a GPU, or host thread, of this rank
   std::vector<std::vector<double>> partials;  // of the block that each host thread works on
   const auto begin = [&](int workers) {
     // At least one: the sum over ranks needs it on a rank without a tile too.
     sums.assign(static_cast<std::size_t>(std::max(workers, 1)), ReproducibleSum(width));
     partials.resize(sums.size());
+  };
+  const auto sum_of = [&](const Tile& tile) -> ReproducibleSum& {
+    return sums[static_cast<std::size_t>(state().pass_threads.of_gpu(tile.device_index(), tile.lane()))];
   };
   const auto add_blocks = [&](const HostTile& tile) {
     auto& partial = partials[static_cast<std::size_t>(tile.thread)];
@@ -54,8 +58,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
              .device_bytes_per_unit = device_bytes_per_unit,
              .prepare =
                  [&] { begin(on_device != nullptr && runs_on_devices(plan) ? threads_of_tiles : threads()); },
-             .on_device =
-                 [&](Tile& tile) { (*on_device)(tile, sums[static_cast<std::size_t>(tile.device_index())]); },
+             .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
              .on_host = add_blocks,
              // For the devices that are left, or for the host threads.
              .restore = [&] { begin(std::max(threads_of_tiles, threads())); },

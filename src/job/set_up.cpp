@@ -30,6 +30,10 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
     throw Error(ErrorCode::usage, "JobOptions::memory_fraction is " +
                                       std::to_string(options.memory_fraction) +
                                       ": give a part of the devices' memory, above 0 and up to 1");
+  if (options.parts_in_flight < 1 || options.parts_in_flight > 8)
+    throw Error(ErrorCode::usage, "JobOptions::parts_in_flight is " +
+                                      std::to_string(options.parts_in_flight) +
+                                      ": give a number of parts, 1 to 8");
   if (options.collective_timeout.count() < 0)
     throw Error(ErrorCode::usage,
                 "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
@@ -209,7 +213,8 @@ std::string described(const JobOptions& options) {
          (options.may_move_units ? "\nunits may move" : "\nunits may not move") + "\nscore model " +
          std::to_string(static_cast<int>(options.score_model)) + '\n' +
          (options.allow_sharing ? "sharing" : "no sharing") + "\nfraction of device memory " +
-         std::to_string(options.memory_fraction) + "\ncollective timeout " +
+         std::to_string(options.memory_fraction) + "\nparts in flight " +
+         std::to_string(options.parts_in_flight) + "\ncollective timeout " +
          std::to_string(options.collective_timeout.count()) + " ms\n" +
          (options.stop != nullptr ? "a stop request" : "no stop request") + '\n' +
          (measures_on_host(options) ? "a measure on the host" : "no measure on the host") + '\n' +
@@ -246,22 +251,23 @@ void Job::State::set_up() {
   inventory = share_inventory(comm, here, mine, scores);
 
   const TraceRange range("vote");
-  const Ballot decided = ballots.vote(
-      attempt.ballot(),
-      signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
-                    options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
-                    options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0,
-                    static_cast<int>(options.on_device_failure), options.may_move_units ? 1 : 0,
-                    options.hosts ? 1 : 0, std::bit_cast<std::int64_t>(options.memory_fraction)}),
-      inventory, "the vote on the hardware", [&] { return described(options); });
+  const Ballot decided =
+      ballots.vote(attempt.ballot(),
+                   signature_of({static_cast<int>(options.policy), static_cast<int>(options.score_model),
+                                 options.allow_sharing ? 1 : 0, options.collective_timeout.count(),
+                                 options.stop != nullptr ? 1 : 0, measures_on_host(options) ? 1 : 0,
+                                 static_cast<int>(options.on_device_failure), options.may_move_units ? 1 : 0,
+                                 options.hosts ? 1 : 0, std::bit_cast<std::int64_t>(options.memory_fraction),
+                                 options.parts_in_flight}),
+                   inventory, "the vote on the hardware", [&] { return described(options); });
   if (decided.outcome == Outcome::misuse || decided.outcome == Outcome::fatal ||
       decided.outcome == Outcome::disagreement)
     attempt.end(
         decided, "the setting up of the job",
         "the ranks were given different job options: policy, what a device's failure leads to, whether units "
-        "may move, score model, sharing, fraction of device memory, collective timeout, whether there is a "
-        "stop request, whether simulated devices are timed, and whether hosts compute beside GPUs must "
-        "agree");
+        "may move, score model, sharing, fraction of device memory, parts in flight, collective timeout, "
+        "whether there is a stop request, whether simulated devices are timed, and whether hosts compute "
+        "beside GPUs must agree");
   threads = choose_threads(options.threads, inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
   threads_of_ranks = gather_threads(comm, threads.count);
   absence = absence_of(inventory);
@@ -284,11 +290,12 @@ void Job::State::set_up() {
     pool = DevicePool(std::move(entries), modules);
     leave_out_of_pool();
     buffers = DeviceBufferPools(pool);
-    driven.resize(pool.size());
+    lanes.resize(pool.size() * static_cast<std::size_t>(options.parts_in_flight));
+    for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].number = static_cast<int>(i / pool.size());
     // Simulated devices and the host compute on the host's cores.
     const bool on_cores =
         std::ranges::any_of(inventory.devices_of(comm.rank()), &InventoryDevice::has_host_memory);
-    device_threads.emplace(pool.size(),
+    device_threads.emplace(lanes.size(),
                            on_cores ? WorkerThreads::host_patience : WorkerThreads::device_patience);
     const auto hosts = std::ranges::count(inventory.devices(), true, &InventoryDevice::host);
     const auto left = std::ranges::count(inventory.devices(), false, &InventoryDevice::excluded);

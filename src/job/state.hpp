@@ -8,6 +8,7 @@
 #include "job/pass_threads.hpp"
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
+#include "job/tile_cut.hpp"
 #include "mpi/communicator_access.hpp"
 #include "partition/replan.hpp"
 #include "topology/driver/cuda_visibility.hpp"
@@ -20,6 +21,7 @@
 #include <tessera/memory/device_buffer_pools.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -29,24 +31,50 @@
 
 namespace tessera::inline TESSERA_ABI {
 
-/// State of a claimed device that is kept from pass to pass. Only the device's thread accesses it.
-struct DrivenDevice {
-  bool thread_is_near = false;  ///< the device's thread is bound near the device
+/// A lane of a claimed device: one of the threads that compute parts of its tiles, with what it keeps from
+/// pass to pass. Only that thread accesses it.
+struct DeviceLane {
+  int number = 0;               ///< among those of the device
+  bool thread_is_near = false;  ///< the thread is bound near the device
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;
   std::optional<DeviceStaging> staging;  ///< of arrays
 
-  /// The argument of the next call of the device function; creates the device's pools at the first call. The
+  /// The argument of the next call of the device function; creates the lane's pools at the first call. The
   /// device must be current.
-  [[nodiscard]] Tile make_tile(Range part, Range whole, int index, const DeviceContext& context,
+  [[nodiscard]] Tile make_tile(Range part, Range whole, int device, const DeviceContext& context,
                                BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };
 
-/// The outcome of a tile's work. Success: no failure, not cut short, nothing fatal.
+/// The outcome of a tile's work, or of that of one lane. Success: no failure, not cut short, nothing fatal.
 struct TileOutcome {
   std::optional<Verdict::Failure> failure;
   bool cut_short = false;      ///< a stop was requested
   std::exception_ptr fatal{};  ///< of the program, or of the host's tile: no fallback
+  double seconds = 0;
+
+  [[nodiscard]] bool is_success() const noexcept { return !failure && !cut_short && !fatal; }
+  /// That of the tile, of those of two lanes.
+  void add(TileOutcome&& other);
+};
+
+/// A tile of the pass that runs, whose parts the lanes of its device take in turn.
+class SharedTile {
+ public:
+  SharedTile(const PlannedTile& planned, const TileCut& cut)
+      : planned_(planned), cut_(cut), next_unit_(planned.units.begin) {}
+
+  [[nodiscard]] const PlannedTile& planned() const noexcept { return planned_; }
+  [[nodiscard]] const TileCut& cut() const noexcept { return cut_; }
+  /// The next part; none once all are taken.
+  [[nodiscard]] std::optional<Range> take_part() noexcept;
+  /// Parts that are not taken yet are not computed.
+  void give_up() noexcept { next_unit_ = planned_.units.end; }
+
+ private:
+  const PlannedTile& planned_;
+  TileCut cut_;
+  std::atomic<std::int64_t> next_unit_;  ///< the first of the next part
 };
 
 /// Since `start`.
@@ -88,8 +116,8 @@ struct Job::State {
   DevicePool pool;
   DevicePool no_devices;  ///< returned by `Job::devices` after a fallback
   DeviceBufferPools buffers{pool};
-  std::vector<DrivenDevice> driven;             ///< by index among the claimed devices
-  std::optional<WorkerThreads> device_threads;  ///< one for each claimed device
+  std::vector<DeviceLane> lanes;                ///< of all claimed devices; see `worker_of`
+  std::optional<WorkerThreads> device_threads;  ///< one for each lane
   HostThreads threads;
   std::optional<HostTeam> host_team;  ///< of `threads`; created at first use
   PassThreads pass_threads;           ///< in passes on devices
@@ -126,8 +154,20 @@ struct Job::State {
   /// Computes a pass on devices, and again without those that fail, if the options say so. False if the job
   /// has fallen back: then the input is restored, and `attempt` is that of the host. *Collective.*
   [[nodiscard]] bool run_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
-  /// Computes this rank's tiles, each on its device and a thread of its own.
+  /// Computes this rank's tiles, each on its device and by the threads of its lanes.
   void compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
+  /// The number of lanes that a tile of the pass may have.
+  [[nodiscard]] int most_lanes(std::int64_t device_bytes_per_unit,
+                               std::span<const detail::ArrayAccess> used) const {
+    return device_bytes_per_unit > 0 || !used.empty() ? options.parts_in_flight : 1;
+  }
+  [[nodiscard]] int lanes_of(const Pass& work) const {
+    return most_lanes(work.device_bytes_per_unit, work.arrays);
+  }
+  /// The index of a lane's thread among `device_threads`: that of a device's first lane is the device's.
+  [[nodiscard]] int worker_of(int device, int lane) const {
+    return lane * static_cast<int>(pool.size()) + device;
+  }
 
   /// Throws `Error(usage)` unless all arrays are of this job and of `plan`, and none is written twice.
   void check_arrays(const Plan& plan, std::span<const detail::ArrayAccess> used) const;
@@ -214,13 +254,15 @@ struct Job::State {
   /// The outcome of one part of a tile that did not throw.
   enum class PartOutcome { done, stopped, failed };
 
-  [[nodiscard]] TileOutcome compute_tile(const Plan& plan, const PlannedTile& planned, const Pass& work);
-  [[nodiscard]] DeviceContext& bind_device(int device);
-  [[nodiscard]] std::int64_t units_per_call(const Plan& plan, const PlannedTile& planned,
-                                            const Pass& work) const;
-  [[nodiscard]] PartOutcome compute_part(Tile& tile, DeviceContext& context, const Pass& work) const;
+  [[nodiscard]] TileCut cut_of(const Plan& plan, const PlannedTile& planned, const Pass& work) const;
+  /// On the thread of the worker: computes parts of a tile until there are no more.
+  [[nodiscard]] TileOutcome compute_parts(const Plan& plan, SharedTile& shared, int worker, const Pass& work);
+  [[nodiscard]] PartOutcome compute_part(Tile& tile, const DeviceContext& context, const Pass& work) const;
   /// Computes the tile of the host on all of its threads. False if it was cut short.
   [[nodiscard]] bool compute_host_tile(const Plan& plan, Range units, const Pass& work);
+  /// Makes the context of the worker's device current on its thread, and binds the thread near the device.
+  [[nodiscard]] DeviceContext& bind_device(int worker);
+  [[nodiscard]] int device_of(int worker) const { return worker % static_cast<int>(pool.size()); }
   [[nodiscard]] const InventoryDevice& known_device(int device) const {
     return inventory.devices_of(comm.rank())[static_cast<std::size_t>(device)];
   }

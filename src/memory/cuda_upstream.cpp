@@ -15,8 +15,8 @@ namespace {
 /// The operations that do not depend on the allocator.
 class CudaUpstream : public MemoryUpstream {
  public:
-  CudaUpstream(Ordinal ordinal, std::shared_ptr<const void> stream)
-      : ordinal_(ordinal), stream_(std::move(stream)) {}
+  CudaUpstream(Ordinal ordinal, std::shared_ptr<const void> streams)
+      : ordinal_(ordinal), streams_(std::move(streams)) {}
 
   [[nodiscard]] MemoryInfo memory_info() const override {
     const OnDevice current(ordinal_);
@@ -71,15 +71,15 @@ class CudaUpstream : public MemoryUpstream {
   Ordinal ordinal_;
 
  private:
-  std::shared_ptr<const void> stream_;  // the context's, kept alive for leases that outlive the context
+  std::shared_ptr<const void> streams_;  // the context's, kept alive for leases that outlive the context
 };
 
 /// cudaMallocAsync from a memory pool of its own, independent of other users of the device's default pool.
 /// Freed memory returns to the system at the next synchronisation of a stream.
 class AsyncUpstream final : public CudaUpstream {
  public:
-  AsyncUpstream(Ordinal ordinal, std::shared_ptr<const void> stream)
-      : CudaUpstream(ordinal, std::move(stream)) {
+  AsyncUpstream(Ordinal ordinal, std::shared_ptr<const void> streams)
+      : CudaUpstream(ordinal, std::move(streams)) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
@@ -137,11 +137,11 @@ bool has_memory_pools(Ordinal ordinal) {
 
 }  // namespace
 
-std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal, std::shared_ptr<const void> stream,
+std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal, std::shared_ptr<const void> streams,
                                               UpstreamKind kind) {
   if (kind == UpstreamKind::cuda_malloc || !has_memory_pools(ordinal))
-    return std::make_unique<MallocUpstream>(ordinal, std::move(stream));
-  return std::make_unique<AsyncUpstream>(ordinal, std::move(stream));
+    return std::make_unique<MallocUpstream>(ordinal, std::move(streams));
+  return std::make_unique<AsyncUpstream>(ordinal, std::move(streams));
 }
 
 }  // namespace tessera::cuda

@@ -9,10 +9,10 @@
 /// Implemented by `cuda_upstream.cpp`; `no_cuda_upstream.cpp` is the stub of builds without CUDA.
 namespace tessera::cuda {
 
-/// Memory of the device with this index, whose primary context must exist. `stream` is kept alive as long as
-/// the upstream.
+/// Memory of the device with this index, whose primary context must exist. `streams` are kept alive as long
+/// as the upstream.
 [[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal,
-                                                            std::shared_ptr<const void> stream,
+                                                            std::shared_ptr<const void> streams,
                                                             UpstreamKind kind);
 
 }  // namespace tessera::cuda

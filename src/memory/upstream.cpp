@@ -10,7 +10,7 @@ std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context, Upst
   if (context.info().has_host_memory())
     return make_host_upstream(static_cast<std::size_t>(context.info().total_memory_bytes));
   context.bind();
-  return cuda::make_upstream(context.ordinal(), detail::ContextAccess::keep_stream(context), kind);
+  return cuda::make_upstream(context.ordinal(), detail::ContextAccess::keep_streams(context), kind);
 }
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -18,7 +18,7 @@ class Arena;
 /// as long as the device is open.
 struct BackendContext {
   const DeviceContext* device = nullptr;
-  StreamView stream;
+  StreamView stream;  ///< in a device function, that of the tile
   ComputeCapability capability;
   ModuleCache* modules = nullptr;
   Arena* arena = nullptr;  ///< memory for one tile; null outside of tiles

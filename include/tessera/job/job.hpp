@@ -111,6 +111,9 @@ struct JobOptions {
   /// parts (`Tile::memory_budget_bytes`). What is free when the job is made is the most in any case: leave
   /// room for what the program and its libraries allocate themselves.
   double memory_fraction = 0.5;
+  /// How many parts of a tile that exceeds the memory budget are computed at a time, 1 to 8: each has its
+  /// part of the budget, and is copied while others are worked on (`Tile`). With 1 one follows the other.
+  int parts_in_flight = 2;
   /// Host threads of this rank for host functions; 0: chosen by `choose_threads`.
   int threads = 0;
   /// Timeout of the job's collectives, measured from a rank's own call; 0: none. When it expires, the job
@@ -181,8 +184,9 @@ struct JobModule {
 ///
 /// The constructor and the three verbs (`map`, `scatter`, `reduce`) are *collective* over the communicator:
 /// every rank calls them in the same order, with the same options, plan, types and width. Device functions
-/// run on one thread for each of this rank's tiles, host functions on `threads()` threads; the job owns all
-/// of them. Functions must not call MPI: only the calling thread does. During a pass that thread waits and
+/// run on one thread for each of this rank's tiles, or on `JobOptions::parts_in_flight` of them for one that
+/// comes in parts, host functions on `threads()` threads; the job owns all of them. Functions must not call
+/// MPI: only the calling thread does. During a pass that thread waits and
 /// replies to other ranks, so a rank counts as alive however long a function takes. If the system grants
 /// fewer threads, the job uses those; if it grants none, passes fail. On a simulated device the host function
 /// does the tile's work. A job is not thread-safe. Every member of a moved-from job throws `Error(usage)`.
@@ -313,9 +317,10 @@ class TESSERA_EXPORT Job {
   /// std::span<Result>)` get the parts of `units` and of the result that belong to their range; results start
   /// as `Result{}`.
   ///
-  /// A tile is processed in consecutive parts of whole blocks, each of which fits the device's memory budget
-  /// at `device_bytes_per_unit` bytes a unit; 0: the whole tile at once. Blocks until the vote. Cost beside
-  /// the functions: waking a thread for each tile, and one allreduce.
+  /// A tile that exceeds the device's memory budget at `device_bytes_per_unit` bytes a unit is processed in
+  /// parts of whole blocks, of which `JobOptions::parts_in_flight` fit it together, and are computed at a
+  /// time: see `Tile`. 0: the whole tile at once. Blocks until the vote. Cost beside the functions: waking a
+  /// thread for each tile, and one allreduce.
   template <class Result, detail::ContiguousUnits Units, class DeviceFn, class HostFn>
   [[nodiscard]] std::vector<Result> map(const Plan& plan, const Units& units, DeviceFn&& on_device,
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
@@ -426,9 +431,10 @@ class TESSERA_EXPORT Job {
   /// sum on every rank: bit-identical for any number of ranks, threads, and devices of one kind, given the
   /// same `plan.block()`. `on_device` adds one vector to `sum` for each block of `tile.range()`, which
   /// consists of whole blocks, in any order; `on_host` adds the one block `tile.range` to `partial`, which
-  /// starts as zeros. A tile is processed in parts as in `map`. Blocks until the sum is known. Memory: 40
-  /// `width` bytes for each tile or host thread. Throws `Error(usage)`, before any work, for a plan of more
-  /// than 2^30 blocks (`ReproducibleSum`).
+  /// starts as zeros. A tile is processed in parts as in `map`; no two calls have one `sum` at a time. Blocks
+  /// until the sum is known. Memory: 40 `width` bytes for each host thread, or each tile and part of one that
+  /// is computed at a time. Throws `Error(usage)`, before any work, for a plan of more than 2^30 blocks
+  /// (`ReproducibleSum`).
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, FunctionRef<void(Tile& tile, ReproducibleSum& sum)> on_device,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host,

@@ -21,6 +21,11 @@ class WorkspacePool;
 
 /// The argument of a device function: the work of one device in one pass. The function runs on a thread of
 /// its own, bound to cores near the device, with the device's context current.
+///
+/// A tile that exceeds the memory budget comes in parts, up to `JobOptions::parts_in_flight` of them at a
+/// time: the function is called from several threads, each with a stream, an arena and workspaces of its own,
+/// so that copies of one part run beside the kernels of another. Parts begin in the order of their units;
+/// nothing else is ordered between those of different lanes. A tile of one part is one call, in lane 0.
 class TESSERA_EXPORT Tile {
  public:
   /// The units to compute now.
@@ -30,13 +35,16 @@ class TESSERA_EXPORT Tile {
   [[nodiscard]] Range whole() const noexcept { return whole_; }
   /// Index among this rank's claimed devices: finds state that is kept on the device between passes.
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
+  /// From 0 to `JobOptions::parts_in_flight` - 1: no two calls for one device in the same lane run
+  /// concurrently, and calls in it follow each other on one thread and one stream.
+  [[nodiscard]] int lane() const noexcept { return lane_; }
   [[nodiscard]] const DeviceInfo& device() const noexcept { return *device_; }
-  /// The stream of this tile, synchronised after the function returns or throws. The function must itself
-  /// wait for its work on other streams.
+  /// The stream of this tile's lane, synchronised after the function returns or throws. The function must
+  /// itself wait for its work on other streams.
   [[nodiscard]] StreamView stream() const noexcept { return stream_; }
 
-  /// Device memory that this rank may use: `InventoryDevice::memory_budget_bytes`, divided among the ranks
-  /// that share the device. Size large allocations by it.
+  /// Device memory that this call may use: `InventoryDevice::memory_budget_bytes`, divided among the ranks
+  /// that share the device, and among the parts that are computed at a time. Size large allocations by it.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept { return memory_.budget_bytes; }
   /// Device memory that outlives the tile: keep the leases by `device_index()`.
   [[nodiscard]] BufferPool& buffers() const noexcept { return *memory_.buffers; }
@@ -62,7 +70,7 @@ class TESSERA_EXPORT Tile {
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
  private:
-  friend struct DrivenDevice;
+  friend struct DeviceLane;
 
   /// The device's memory, reused from tile to tile; not owned.
   struct Memory {
@@ -71,11 +79,12 @@ class TESSERA_EXPORT Tile {
     Arena* arena;
     std::int64_t budget_bytes;
   };
-  Tile(Range range, Range whole, int device_index, const DeviceInfo& device, StreamView stream, Memory memory,
-       const StopRequest* stop)
+  Tile(Range range, Range whole, int device_index, int lane, const DeviceInfo& device, StreamView stream,
+       Memory memory, const StopRequest* stop)
       : range_(range),
         whole_(whole),
         device_index_(device_index),
+        lane_(lane),
         device_(&device),
         stream_(stream),
         memory_(memory),
@@ -84,6 +93,7 @@ class TESSERA_EXPORT Tile {
   Range range_;
   Range whole_;
   int device_index_;
+  int lane_;
   const DeviceInfo* device_;
   StreamView stream_;
   Memory memory_;
@@ -97,13 +107,14 @@ class TESSERA_EXPORT Tile {
 ///
 /// No two calls with the same `thread` run concurrently, so it can index scratch space. Allocate that for
 /// `threads`, not `Job::threads()`: in a pass on devices each simulated device has a thread of its own, whose
-/// number is the device's, and the threads of the host's tile (`JobOptions::hosts`) are counted after those
-/// of the rank's GPUs.
+/// number is the device's, or, if tiles may come in parts, one for each of its lanes; the threads of the
+/// host's tile (`JobOptions::hosts`) are counted after the first ones of the rank's GPUs.
 struct HostTile {
   Range range;      ///< the units to compute now
   int thread = 0;   ///< 0 to threads - 1
   int threads = 1;  ///< constant in a pass, and in its fallback
   int device = -1;  ///< whose tile it is, by index among the rank's devices; -1 in a pass on hosts
+  int lane = 0;     ///< as `Tile::lane`
 };
 
 }  // namespace tessera::inline TESSERA_ABI

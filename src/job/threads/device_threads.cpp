@@ -2,6 +2,7 @@
 #include "job/threads/device_threads.hpp"
 
 #include "device/affinity.hpp"
+#include "device/context_access.hpp"
 #include "device/cuda_calls.hpp"
 #include "job/consensus/attempt.hpp"
 
@@ -58,9 +59,9 @@ void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(st
   }
 }
 
-void drain(const DeviceContext& context) noexcept {
+void drain(const DeviceContext& context, StreamView stream) noexcept {
   try {
-    context.synchronize();
+    detail::ContextAccess::synchronize(context, stream);
   } catch (const Error&) {
     // The function's own failure is the one to report.
   }

@@ -34,7 +34,7 @@ using Thrown = std::vector<std::exception_ptr>;
 void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(std::size_t)> work,
                      FunctionRef<void()> progress);
 
-/// Waits for the stream of a device whose function failed, so that submitted work does not write later.
-void drain(const DeviceContext& context) noexcept;
+/// Waits for a stream of a device whose function failed, so that submitted work does not write later.
+void drain(const DeviceContext& context, StreamView stream) noexcept;
 
 }  // namespace tessera::inline TESSERA_ABI

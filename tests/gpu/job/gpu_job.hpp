@@ -66,13 +66,14 @@ inline void map_on_host(const HostTile&, std::span<const double> in, std::span<d
 class GpuJob : public ::testing::Test {
  protected:
   void SetUp() override {
-    job_.emplace(comm_);
+    job_.emplace(comm_, options_);
     if (job_->inventory().devices().empty()) GTEST_SKIP() << to_string(job_->last_verdict());
   }
 
   ScopedVariable simulate_{"TESSERA_SIMULATE", std::nullopt};
   ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
   mpi::Communicator comm_ = world();
+  JobOptions options_;
   std::optional<Job> job_;
 };
 

@@ -71,7 +71,7 @@ TEST_F(GpuPasses, MapInPartsThatTheBudgetHolds) {
         EXPECT_LE(tile.range().end, tile.whole().end);
         const auto mine = job_->inventory().devices_of(comm_.rank());
         EXPECT_EQ(tile.memory_budget_bytes(),
-                  mine[static_cast<std::size_t>(tile.device_index())].memory_budget_bytes);
+                  mine[static_cast<std::size_t>(tile.device_index())].memory_budget_bytes / 2);
         map_on_device(tile, in, out);
       },
       map_on_host, least / 250);
@@ -80,7 +80,37 @@ TEST_F(GpuPasses, MapInPartsThatTheBudgetHolds) {
   EXPECT_GT(comm_.allreduce(std::int64_t{calls}, mpi::Reduction::sum), 10'000 / 300 / 2);
 }
 
+TEST_F(GpuPasses, PartsInFlightHaveStreamsOfTheirOwn) {
+  const Plan plan = job_->plan(10'000, 100);
+  const auto units = local_units(*job_, plan);
+  std::mutex mutex;
+  std::set<void*> streams;
+  const auto results = job_->map<double>(
+      plan, std::span<const double>(units),
+      [&](Tile& tile, std::span<const double> in, std::span<double> out) {
+        const BackendContext backend = probe_backend("test");
+        EXPECT_EQ(backend.stream, tile.stream());
+        EXPECT_EQ(backend.arena, &tile.arena());
+        bool is_first = false;
+        {
+          const std::lock_guard lock(mutex);
+          is_first = streams.insert(tile.stream().native()).second;
+        }
+        // The first call of each lane waits for the other one's: both are at work.
+        while (is_first && tile.whole().size() > tile.range().size()) {
+          const std::lock_guard lock(mutex);
+          if (std::ssize(streams) == 2 * std::ssize(plan.tiles_of(comm_.rank()))) break;
+        }
+        map_on_device(tile, in, out);
+      },
+      map_on_host, job_->inventory().devices()[0].memory_budget_bytes / 1000);
+  EXPECT_EQ(bits(results), bits(expected_map(*job_, plan)));
+  EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
+}
+
 TEST_F(GpuPasses, MemoryIsReusedFromPartToPartAndFromPassToPass) {
+  options_.parts_in_flight = 1;  // of several, one may have no part in the first pass
+  job_.emplace(comm_, options_);
   const Plan plan = job_->plan(10'000, 100);
   const auto units = local_units(*job_, plan);
   const auto pass = [&] {

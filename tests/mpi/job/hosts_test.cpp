@@ -30,6 +30,7 @@ JobOptions with_hosts(std::function<std::int64_t(const HostTile&)> measure = [](
   options.measure = [](Tile&) -> std::int64_t { throw std::logic_error("there is no device to run on"); };
   options.measure_on_host = std::move(measure);
   options.hosts = true;
+  options.parts_in_flight = 1;
   return options;
 }
 

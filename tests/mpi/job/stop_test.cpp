@@ -208,7 +208,7 @@ TEST(StopRequests, ATileRemembersThatItWasTold) {
   StopRequest stop(comm, {.signals = {}});
   const DeviceContext context(simulated_devices("*:T4", 0).front());
   BufferPool pool(make_upstream(context));
-  DrivenDevice driven;
+  DeviceLane driven;
   const auto call = [&](const StopRequest* by) {
     return driven.make_tile({0, 1}, {0, 1}, 0, context, pool, 0, by);
   };

@@ -50,7 +50,7 @@ class GpuAlgebra : public ::testing::Test {
   tessera::mpi::Communicator comm_ = tessera::testing::world();
   std::optional<tessera::Job> job_;
   HostAlgebra host_;
-  std::map<std::size_t, tessera::DrivenDevice> driven_;
+  std::map<std::size_t, tessera::DeviceLane> driven_;
 };
 
 TEST_F(GpuAlgebra, ProductsAreTheHostsToRounding) {

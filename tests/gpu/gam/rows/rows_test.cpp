@@ -61,7 +61,7 @@ class GpuRows : public ::testing::TestWithParam<Family> {
   ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
   tessera::mpi::Communicator comm_ = tessera::testing::world();
   std::optional<tessera::Job> job_;
-  std::map<std::size_t, tessera::DrivenDevice> driven_;
+  std::map<std::size_t, tessera::DeviceLane> driven_;
 };
 
 tessera::JobOptions on_cpu() {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <cstdint>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// How a tile is computed in parts that the memory budget of its device holds.
+struct TileCut {
+  std::int64_t part_units = 0;    ///< of each part but the last: whole blocks; 0 if no block fits
+  int lanes = 1;                  ///< parts that are computed at a time, and fit the budget together
+  std::int64_t budget_bytes = 0;  ///< of one part
+};
+
+/// The cut of a tile of so many units, each of which takes `bytes_per_unit` bytes: the fewest parts that are
+/// divided evenly among `most_lanes` lanes, or among fewer where no block fits the budget of one. The whole
+/// tile, if that fits.
+[[nodiscard]] TileCut cut_of_tile(std::int64_t units, std::int64_t block, std::int64_t bytes_per_unit,
+                                  std::int64_t budget_bytes, int most_lanes) noexcept;
+
+}  // namespace tessera::inline TESSERA_ABI

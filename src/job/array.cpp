@@ -15,9 +15,9 @@ namespace tessera::inline TESSERA_ABI {
 namespace detail {
 namespace {
 
-/// What a pass reads or writes of `tile`, on the device `index`.
-std::span<std::byte> units_on(const ArrayAccess& access, std::size_t index, Range units) {
-  ArrayState::DeviceCopy& copy = access.array->devices[index];
+/// What a pass reads or writes of `units`, in the copy of a worker.
+std::span<std::byte> units_of(const ArrayAccess& access, int worker, Range units) {
+  ArrayState::DeviceCopy& copy = access.array->devices[static_cast<std::size_t>(worker)];
   const MemoryLease& memory = access.use == ArrayUse::read ? copy.current : copy.next;
   return {static_cast<std::byte*>(memory.data()) + access.array->bytes_of({copy.units.begin, units.begin}),
           access.array->bytes_of(units)};
@@ -39,18 +39,28 @@ std::byte* ArrayState::on_host(std::vector<std::byte>& memory, Range units) cons
   return memory.data() + bytes_of({plan.range_of(job.comm.rank()).begin, units.begin});
 }
 
+void ArrayState::return_uncommitted() noexcept {
+  for (DeviceCopy& copy : devices) {
+    if (!held.next) copy.next.reset();
+    if (held.current) continue;
+    copy.current.reset();
+    copy.version = no_version;
+  }
+}
+
 void ArrayState::take_next_host(std::int64_t of) {
   host = std::exchange(next_host, {});
   host_version = of;
 }
 
 std::span<std::byte> units_on_device(const ArrayAccess& access, const Tile& tile) {
-  return units_on(access, static_cast<std::size_t>(tile.device_index()), tile.range());
+  return units_of(access, access.array->job.worker_of(tile.device_index(), tile.lane()), tile.range());
 }
 
 std::span<std::byte> units_on_host(const ArrayAccess& access, const HostTile& tile) {
   ArrayState& array = *access.array;
-  if (tile.device >= 0) return units_on(access, static_cast<std::size_t>(tile.device), tile.range);
+  const bool is_on_device = tile.device >= 0 && !array.job.streams_on_host(tile.device);
+  if (is_on_device) return units_of(access, array.job.worker_of(tile.device, tile.lane), tile.range);
   std::vector<std::byte>& memory = access.use == ArrayUse::read ? array.host : array.next_host;
   return {array.on_host(memory, tile.range), array.bytes_of(tile.range)};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What passes do with arrays that stay on the devices.
 #include "base/huge_pages.hpp"
+#include "device/context_access.hpp"
 #include "job/array_state.hpp"
 #include "job/state.hpp"
 #include "job/threads/device_threads.hpp"
@@ -43,6 +44,15 @@ void require_all_units(const ArrayState& array, Range mine) {
                                           std::to_string(mine.size()));
 }
 
+/// Copies what a device has of `units` to the host's next version.
+void download_units(ArrayState& array, Range units, const MemoryLease& from, DeviceStaging& staging,
+                    StreamView stream) {
+  const std::size_t bytes = array.bytes_of(units);
+  staging.download(array.on_host(array.next_host, units), from.data(), bytes, stream);
+  ++array.downloads;
+  array.downloaded_bytes += static_cast<std::int64_t>(bytes);
+}
+
 }  // namespace
 
 void Job::State::check_arrays(const Plan& plan, std::span<const ArrayAccess> used) const {
@@ -65,45 +75,84 @@ std::int64_t Job::State::signature_of_arrays(std::span<const ArrayAccess> used) 
   return signature;
 }
 
-void Job::State::allocate_arrays(const Pass& work, const PlannedTile& planned, const DeviceContext& context) {
-  BufferPool& pool_of_device = buffers.pool_at(pool_index_of_claimed(pool, planned.device));
+std::int64_t Job::State::device_bytes_per_unit(const Pass& work) const {
+  if (!streams_arrays) return work.device_bytes_per_unit;
+  std::size_t bytes = 0;
+  for (const ArrayAccess& access : work.arrays) bytes += access.array->unit_bytes;
+  return static_cast<std::int64_t>(bytes);
+}
+
+void Job::State::bring_arrays(const Pass& work, Range units, int worker, const DeviceContext& context,
+                              std::string& stage) {
+  if (work.arrays.empty()) return;
+  stage = "allocate";
+  allocate_arrays(work, units, worker, context);
+  stage = "copy";
+  load_arrays(work, units, worker, context);
+}
+
+void Job::State::allocate_arrays(const Pass& work, Range units, int worker, const DeviceContext& context) {
+  BufferPool& pool_of_device = buffers.pool_at(pool_index_of_claimed(pool, device_of(worker)));
+  const StreamView stream = stream_of(worker, context);
   for (const ArrayAccess& access : work.arrays) {
-    ArrayState::DeviceCopy& copy = access.array->devices[static_cast<std::size_t>(planned.device)];
-    if (copy.units != planned.units) {
-      copy = {};
-      copy.units = planned.units;
+    ArrayState::DeviceCopy& copy = access.array->devices[static_cast<std::size_t>(worker)];
+    if (copy.units != units) {
+      if (!streams_arrays) copy = {};
+      copy.units = units;
+      copy.version = ArrayState::no_version;
     }
     copy.written = copy.written || access.use != ArrayUse::read;
-    const std::size_t bytes = access.array->bytes_of(planned.units);
-    for (MemoryLease* memory : {access.use != ArrayUse::write ? &copy.current : nullptr,
+    const std::size_t bytes = access.array->bytes_of(units);
+    const bool modifies_on_device = access.use == ArrayUse::modify && !streams_arrays;
+    for (MemoryLease* memory : {access.use == ArrayUse::read || modifies_on_device ? &copy.current : nullptr,
                                 access.use != ArrayUse::read ? &copy.next : nullptr})
-      if (memory != nullptr && !*memory) *memory = pool_of_device.take_bytes(bytes, context.stream());
+      if (memory != nullptr && memory->size_bytes() < bytes)
+        *memory = pool_of_device.take_bytes(bytes, stream);
   }
 }
 
-void Job::State::load_arrays(const Pass& work, const PlannedTile& planned, const DeviceContext& context) {
+void Job::State::load_arrays(const Pass& work, Range units, int worker, const DeviceContext& context) {
   for (const ArrayAccess& access : work.arrays) {
     if (access.use == ArrayUse::write) continue;
     ArrayState& array = *access.array;
-    ArrayState::DeviceCopy& copy = array.devices[static_cast<std::size_t>(planned.device)];
-    const std::size_t bytes = array.bytes_of(planned.units);
+    ArrayState::DeviceCopy& copy = array.devices[static_cast<std::size_t>(worker)];
+    const std::size_t bytes = array.bytes_of(units);
+    const bool modifies_upload = access.use == ArrayUse::modify && streams_arrays;
     if (copy.version != array.version) {
       // Where the host lags behind, every device has the last version.
-      staging_of(planned.device, context)
-          .upload(copy.current.data(), array.on_host(array.host, planned.units), bytes, context.stream());
+      staging_of(worker, context)
+          .upload((modifies_upload ? copy.next : copy.current).data(), array.on_host(array.host, units),
+                  bytes, stream_of(worker, context));
       copy.version = array.version;
       ++array.uploads;
       array.uploaded_bytes += static_cast<std::int64_t>(bytes);
     }
-    if (access.use == ArrayUse::modify) copy_async(context, copy.next.data(), copy.current.data(), bytes);
+    if (access.use == ArrayUse::modify && !modifies_upload)
+      copy_async(context, copy.next.data(), copy.current.data(), bytes);
   }
 }
 
-DeviceStaging& Job::State::staging_of(int device, const DeviceContext& context) {
-  auto& staging = lanes[static_cast<std::size_t>(device)].staging;
+void Job::State::store_arrays(const Pass& work, Range units, int worker, const DeviceContext& context) {
+  for (const ArrayAccess& access : work.arrays) {
+    if (access.use == ArrayUse::read) continue;
+    const ArrayState::DeviceCopy& copy = access.array->devices[static_cast<std::size_t>(worker)];
+    download_units(*access.array, units, copy.next, staging_of(worker, context), stream_of(worker, context));
+  }
+}
+
+void Job::State::return_parts(const Pass& work, int worker) {
+  for (const ArrayAccess& access : work.arrays) access.array->devices[static_cast<std::size_t>(worker)] = {};
+}
+
+StreamView Job::State::stream_of(int worker, const DeviceContext& context) const {
+  return detail::ContextAccess::stream(context, lanes[static_cast<std::size_t>(worker)].number);
+}
+
+DeviceStaging& Job::State::staging_of(int worker, const DeviceContext& context) {
+  auto& staging = lanes[static_cast<std::size_t>(worker)].staging;
   if (!staging) {
-    const int share = threads.count / static_cast<int>(std::max<std::size_t>(pool.size(), 1));
-    staging.emplace(context, std::clamp(share, 1, most_copy_threads));
+    const std::size_t at_a_time = std::max<std::size_t>(streams_arrays ? lanes.size() : pool.size(), 1);
+    staging.emplace(context, std::clamp(threads.count / static_cast<int>(at_a_time), 1, most_copy_threads));
   }
   return *staging;
 }
@@ -112,25 +161,37 @@ void Job::State::begin_arrays(const Pass& work, bool on_devices) const {
   for (const ArrayAccess& access : work.arrays) {
     ArrayState& array = *access.array;
     if (on_devices) {
-      array.devices.resize(pool.size());
+      array.devices.resize(streams_arrays ? lanes.size() : pool.size());
       for (ArrayState::DeviceCopy& copy : array.devices) copy.written = false;
-    } else if (access.use != ArrayUse::read) {
-      array.next_host.clear();
-      base::resize_in_huge_pages(array.next_host, array.host.size());
-      if (access.use == ArrayUse::modify) std::ranges::copy(array.host, array.next_host.begin());
     }
+    if (access.use == ArrayUse::read || (on_devices && !streams_arrays)) continue;
+    array.next_host.clear();
+    base::resize_in_huge_pages(array.next_host, array.host.size());
+  }
+  if (!on_devices && !work.arrays.empty())
+    start_next_on_host(work, work.arrays.front().array->plan.range_of(comm.rank()));
+}
+
+void Job::State::start_next_on_host(const Pass& work, Range units) {
+  for (const ArrayAccess& access : work.arrays) {
+    if (access.use != ArrayUse::modify) continue;
+    ArrayState& array = *access.array;
+    std::copy_n(array.on_host(array.host, units), array.bytes_of(units),
+                array.on_host(array.next_host, units));
   }
 }
 
 void Job::State::commit_arrays(const Pass& work, bool on_devices) {
+  if (on_devices) commit_places(work.arrays);
   for (const ArrayAccess& access : work.arrays) {
     if (access.use == ArrayUse::read) continue;
     ArrayState& array = *access.array;
     ++array.version;
-    if (!on_devices) {
+    if (!on_devices || streams_arrays) {
       array.take_next_host(array.version);
       continue;
     }
+    std::swap(array.held.current, array.held.next);
     for (ArrayState::DeviceCopy& copy : array.devices) {
       if (!copy.written) {
         copy = {};  // it has no units any more
@@ -149,11 +210,7 @@ void Job::State::download_copies(std::span<ArrayState* const> stale, int device)
     if (static_cast<std::size_t>(device) >= array->devices.size()) continue;
     const ArrayState::DeviceCopy& copy = array->devices[static_cast<std::size_t>(device)];
     if (copy.version != array->version) continue;
-    const std::size_t bytes = array->bytes_of(copy.units);
-    staging_of(device, context)
-        .download(array->on_host(array->next_host, copy.units), copy.current.data(), bytes, context.stream());
-    ++array->downloads;
-    array->downloaded_bytes += static_cast<std::int64_t>(bytes);
+    download_units(*array, copy.units, copy.current, staging_of(device, context), context.stream());
   }
 }
 
@@ -218,11 +275,15 @@ void Job::State::bring_home_for(const Plan& plan, const Pass& work, const Attemp
   std::vector<ArrayState*> used;
   for (const ArrayAccess& access : work.arrays)
     if (access.array->is_stale_on_host()) used.push_back(access.array);
-  if (used.empty()) return;
+  if (!used.empty()) bring_home_in_pass(used, plan, work, attempt);
+}
+
+void Job::State::bring_home_in_pass(std::span<ArrayState* const> wanted, const Plan& plan, const Pass& work,
+                                    const Attempt& attempt) {
   // A download needs every rank, and one may have failed to prepare.
   if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
     end_pass(attempt, ready);
-  bring_home_or_throw(used);
+  bring_home_or_throw(wanted);
 }
 
 std::vector<ArrayState*> Job::State::arrays_of(const Plan& plan) const {

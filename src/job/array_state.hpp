@@ -7,15 +7,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tessera::inline TESSERA_ABI::detail {
 
-/// An array on the host and the devices of this rank. In a pass each device's thread accesses its own copy,
-/// and reads the rest.
+/// An array on the host and the devices of this rank. In a pass each lane's thread accesses its own copy, and
+/// reads the rest.
 class ArrayState {
  public:
-  /// What one device has.
+  /// What one device has: of its tile, or, while a pass streams the array, what a lane has of its part.
   struct DeviceCopy {
     Range units;
     MemoryLease current;
@@ -24,6 +25,12 @@ class ArrayState {
     bool written = false;               ///< `next`, by the pass that runs
   };
   static constexpr std::int64_t no_version = -1;
+  /// Which memory the array has on each device of its plan: the same on every rank, whatever its tiles.
+  struct Held {
+    bool current = false;
+    bool next = false;
+    [[nodiscard]] int copies() const noexcept { return (current ? 1 : 0) + (next ? 1 : 0); }
+  };
 
   /// Registers itself with the job.
   ArrayState(Job::State& of, Plan by, std::size_t bytes_of_unit);
@@ -40,7 +47,14 @@ class ArrayState {
   [[nodiscard]] bool is_stale_on_host() const noexcept { return host_version != version; }
   /// Takes what was written to `next_host` as the host's version `of`.
   void take_next_host(std::int64_t of);
-  void forget_devices() noexcept { devices.clear(); }
+  /// Returns all memory on devices.
+  void forget_devices() noexcept {
+    devices.clear();
+    held = {};
+    unit_room.reset();
+  }
+  /// Returns the memory that a pass took which has failed.
+  void return_uncommitted() noexcept;
 
   Job::State& job;
   int number;  ///< the same on every rank
@@ -50,7 +64,13 @@ class ArrayState {
   std::int64_t host_version = 0;
   std::vector<std::byte> host;       ///< this rank's units
   std::vector<std::byte> next_host;  ///< what replaces it; empty in between
-  std::vector<DeviceCopy> devices;   ///< by index among the claimed devices; empty on the CPU
+  /// By index among the claimed devices, or, while a pass streams the array, by worker; empty on the CPU.
+  std::vector<DeviceCopy> devices;
+  Held held;                   ///< as of the last verdict
+  Held wanted;                 ///< as of the next one
+  std::int64_t last_pass = 0;  ///< on devices
+  /// The bytes of a unit that the memory budget of each device would hold for its whole tile; once asked for.
+  std::optional<double> unit_room;
   std::atomic<std::int64_t> uploads = 0;
   std::atomic<std::int64_t> uploaded_bytes = 0;
   std::atomic<std::int64_t> downloads = 0;

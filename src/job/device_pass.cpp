@@ -67,6 +67,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       SharedTile& tile = *tile_of[static_cast<std::size_t>(device_of(worker))];
       const auto start = std::chrono::steady_clock::now();
       TileOutcome end = compute_parts(plan, tile, worker, work);
+      if (streams_arrays) return_parts(work, worker);
       if (!end.is_success()) tile.give_up();
       end.seconds = seconds_since(start);
       ends[static_cast<std::size_t>(worker)] = std::move(end);
@@ -110,7 +111,7 @@ DeviceContext& Job::State::bind_device(int worker) {
 TileCut Job::State::cut_of(const Plan& plan, const PlannedTile& planned, const Pass& work) const {
   const InventoryDevice& known = known_device(planned.device);
   if (known.host) return {planned.units.size(), 1, known.memory_budget_bytes};
-  TileCut cut = cut_of_tile(planned.units.size(), plan.block(), work.device_bytes_per_unit,
+  TileCut cut = cut_of_tile(planned.units.size(), plan.block(), device_bytes_per_unit(work),
                             known.memory_budget_bytes, lanes_of(work));
   // The host computes the tile of a simulated device, at the speed of a host.
   if (known.simulated && options.stop != nullptr)
@@ -132,18 +133,16 @@ TileOutcome Job::State::compute_parts(const Plan& plan, SharedTile& shared, int 
 
     failure.stage = "allocate";
     faults.throw_if_hit(fault::Stage::allocate, device, pass);
-    require_fitting_block(shared.cut(), plan.block(), work.device_bytes_per_unit);
-    allocate_arrays(work, planned, context);
+    require_fitting_block(shared.cut(), plan.block(), device_bytes_per_unit(work));
     BufferPool& pooled = buffers.pool_at(pool_index_of_claimed(pool, device));
     DeviceLane& own = lanes[static_cast<std::size_t>(worker)];
+    if (!streams_arrays) bring_arrays(work, planned.units, worker, context, failure.stage);
 
-    failure.stage = "copy";
-    load_arrays(work, planned, context);
-
-    failure.stage = "tile";
     if (known.host) return {.failure = {}, .cut_short = !compute_host_tile(plan, planned.units, work)};
     while (const auto part = shared.take_part()) {
       if (options.stop != nullptr && options.stop->requested()) return {.failure = {}, .cut_short = true};
+      if (streams_arrays) bring_arrays(work, *part, worker, context, failure.stage);
+      failure.stage = "tile";
       Tile tile = own.make_tile(*part, planned.units, device, context, pooled, shared.cut().budget_bytes,
                                 options.stop);
       switch (compute_part(tile, context, work)) {
@@ -151,6 +150,9 @@ TileOutcome Job::State::compute_parts(const Plan& plan, SharedTile& shared, int 
         case PartOutcome::stopped: return {.failure = {}, .cut_short = true};
         case PartOutcome::failed: failure.reason = tile.reason(); return {.failure = std::move(failure)};
       }
+      if (!streams_arrays) continue;
+      failure.stage = "copy";
+      store_arrays(work, *part, worker, context);
     }
     return {};
   } catch (...) {
@@ -163,6 +165,7 @@ TileOutcome Job::State::compute_parts(const Plan& plan, SharedTile& shared, int 
 }
 
 bool Job::State::compute_host_tile(const Plan& plan, Range units, const Pass& work) {
+  if (streams_arrays) start_next_on_host(work, units);
   return compute_on_host(
       units, plan.block(), *tile_team,
       [&](const HostTile& part) {

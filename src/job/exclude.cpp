@@ -33,12 +33,7 @@ bool Job::State::exclude(const Attempt& attempt) {
   excluded.insert(excluded.end(), failures.begin(), failures.end());
   if (collectives) collectives->exclude();
   leave_out_of_pool();
-  for (detail::ArrayState* array : arrays) {
-    for (const InventoryDevice& device : inventory.devices_of(comm.rank())) {
-      if (device.excluded && static_cast<std::size_t>(device.index) < array->devices.size())
-        array->devices[static_cast<std::size_t>(device.index)] = {};
-    }
-  }
+  for (detail::ArrayState* array : arrays) array->forget_devices();  // tiles are cut anew
   return true;
 }
 

@@ -245,6 +245,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
       }
     }
     const Plan& used = other ? *other : plan;
+    make_room(plan, work, attempt);
     attempt.run([&] { begin_arrays(work, true); });
     if (attempt.ok()) compute_on_devices(used, work, attempt);
     if (work.finish) attempt.run(work.finish);
@@ -258,7 +259,10 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
     }
     Attempt restored;
     if (prepared) restored.run(work.restore);
-    if (decided.outcome != Outcome::device_failed) end_pass(attempt, decided);
+    if (decided.outcome != Outcome::device_failed) {
+      for (const detail::ArrayAccess& access : work.arrays) access.array->return_uncommitted();
+      end_pass(attempt, decided);
+    }
     Attempt rescue;
     const auto lost = arrays.empty() ? std::nullopt : bring_home(arrays, rescue);
     for (const Verdict::Failure& failure : rescue.device_failures()) attempt.device_failed(failure);

@@ -135,6 +135,7 @@ struct Job::State {
   std::vector<std::weak_ptr<PassTimes>> watched;  ///< by the balancers that exist
   std::vector<detail::ArrayState*> arrays;        ///< that exist, in the order in which they were made
   int arrays_made = 0;
+  bool streams_arrays = false;  ///< the pass that runs: no device has memory for its whole tile of them all
   std::optional<DeviceCollectives::State> collectives;  ///< created at first use; destroyed before `pool`
 
   /// Probe, claim, inventory, and a first vote. *Collective.*
@@ -164,6 +165,11 @@ struct Job::State {
   [[nodiscard]] int lanes_of(const Pass& work) const {
     return most_lanes(work.device_bytes_per_unit, work.arrays);
   }
+  /// True if the pass streams its arrays and `device` is the host: its functions have them where the host
+  /// has.
+  [[nodiscard]] bool streams_on_host(int device) const {
+    return streams_arrays && device == pass_threads.gpus;
+  }
   /// The index of a lane's thread among `device_threads`: that of a device's first lane is the device's.
   [[nodiscard]] int worker_of(int device, int lane) const {
     return lane * static_cast<int>(pool.size()) + device;
@@ -185,8 +191,15 @@ struct Job::State {
   /// The same; if a device fails, the job falls back or goes on without it, and `Error(rolled_back)` is
   /// thrown.
   void bring_home_or_throw(std::span<detail::ArrayState* const> wanted);
+  /// The same between the beginning of a pass and its vote.
+  void bring_home_in_pass(std::span<detail::ArrayState* const> wanted, const Plan& plan, const Pass& work,
+                          const Attempt& attempt);
   /// Before a pass on hosts alone: brings home what it uses. *Collective.*
   void bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt);
+  /// Before a pass on devices: sees to it that their memory budgets hold its arrays, or a part of these:
+  /// other arrays leave the devices, those first that were not used for the longest time. *Collective* if any
+  /// do.
+  void make_room(const Plan& plan, const Pass& work, const Attempt& attempt);
   /// The arrays that are distributed by `plan`.
   [[nodiscard]] std::vector<detail::ArrayState*> arrays_of(const Plan& plan) const;
   /// Downloads them by the devices' threads.
@@ -244,12 +257,32 @@ struct Job::State {
   /// needs none of these. Throws `Error(outdated_plan)` if data that cannot move would have to.
   [[nodiscard]] std::optional<Plan> substitute_for(const Plan& plan, const Pass& work) const;
 
-  /// On the thread of the tile's device: takes memory for the arrays of a pass, and fills it.
-  void allocate_arrays(const Pass& work, const PlannedTile& planned, const DeviceContext& context);
-  void load_arrays(const Pass& work, const PlannedTile& planned, const DeviceContext& context);
+  /// The bytes of a unit of which the memory budget must hold a part, at least a block; 0: a whole tile.
+  [[nodiscard]] std::int64_t device_bytes_per_unit(const Pass& work) const;
+  /// On the thread of a worker: takes memory for `units` of the arrays of a pass, and fills it. `stage` is
+  /// that of a failure.
+  void bring_arrays(const Pass& work, Range units, int worker, const DeviceContext& context,
+                    std::string& stage);
+  void allocate_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
+  void load_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
+  /// There, of a pass that streams its arrays: copies what it wrote of a part to `ArrayState::next_host`.
+  void store_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
+  /// There, after the last part of such a pass.
+  static void return_parts(const Pass& work, int worker);
+  /// Begins the next versions of arrays that a pass modifies on the host, as the last ones.
+  static void start_next_on_host(const Pass& work, Range units);
   /// On the thread of a device: copies what it has of the last versions to `ArrayState::next_host`.
   void download_copies(std::span<detail::ArrayState* const> stale, int device);
-  [[nodiscard]] DeviceStaging& staging_of(int device, const DeviceContext& context);
+  [[nodiscard]] StreamView stream_of(int worker, const DeviceContext& context) const;
+  [[nodiscard]] DeviceStaging& staging_of(int worker, const DeviceContext& context);
+  /// The part of the memory budgets that an array takes with so many copies, on the device with the least
+  /// room.
+  [[nodiscard]] double share_of(detail::ArrayState& array, int copies) const;
+  /// Decides which arrays have memory on devices in a pass over these: `ArrayState::wanted`, and
+  /// `streams_arrays`.
+  void place_arrays(std::span<const detail::ArrayAccess> used);
+  /// After the verdict.
+  void commit_places(std::span<const detail::ArrayAccess> used) const;
 
   /// The outcome of one part of a tile that did not throw.
   enum class PartOutcome { done, stopped, failed };

@@ -20,6 +20,14 @@ JobOptions options_of(OnDeviceFailure action, bool may_move_units = false) {
   return options;
 }
 
+/// The same with so many bytes of each device's memory.
+JobOptions with_budget(double bytes, JobOptions options) {
+  options.memory_fraction = bytes / (141.0 * 0x1p30);
+  return options;
+}
+/// Holds a few blocks of a solver's arrays, and no tile.
+constexpr double streaming_budget = 4000;
+
 class ArrayFault : public ::testing::TestWithParam<OnDeviceFailure> {
  protected:
   [[nodiscard]] std::string device(int index) const {
@@ -114,19 +122,96 @@ INSTANTIATE_TEST_SUITE_P(Actions, ArrayFault,
                          ::testing::Values(OnDeviceFailure::cpu, OnDeviceFailure::exclude),
                          [](const auto& action) { return std::string(to_string(action.param)); });
 
+class StreamedArrayFault : public ArrayFault {};
+
+TEST_P(StreamedArrayFault, NoPassIsLostWhateverTheDevicesGiveBack) {
+  for (const std::string stage : {"throw", "fail", "allocate", "lost"}) {
+    const ScopedVariable fault("TESSERA_FAULT", stage + "@" + device(1) + ":pass5");
+    Job job(comm_, with_budget(streaming_budget, options_of(GetParam())));
+    Solver solver(job);
+    for (int step = 1; step <= steps; ++step) {
+      solver.step();
+      EXPECT_EQ(solver.state.version(), step + 1);
+      EXPECT_EQ(solver.state.host_version(), step + 1);
+    }
+    expect_hardware(job);
+    EXPECT_EQ(bits(solver.states()), bits(solver.expected(steps))) << stage;
+    EXPECT_EQ(bits({solver.sum_of_states()}), bits({expected_sum_of_states(steps)}));
+  }
+}
+
+TEST_P(StreamedArrayFault, ADeviceThatDoesNotGiveBackWhatMakesRoomCostsThePassesSinceTheLastDownload) {
+  // Three arrays of which the devices hold two, and that in two copies only one of.
+  const ScopedVariable fault("TESSERA_FAULT", "lost@" + device(0) + ":pass4");
+  Job job(comm_, with_budget(2.5 * 8 * solver_units / (2 * comm_.size()), options_of(GetParam())));
+  const Plan plan = job.plan(solver_units, solver_block);
+  Array<double> changed(job, plan);
+  Array<double> other(job, plan);
+  const auto add_one = [&] {
+    job.update(
+        arrays(changed.modify()), [](Tile& tile, auto...) { no_real_device(tile); },
+        [](const HostTile&, std::span<double> values) {
+          for (double& value : values) ++value;
+        });
+  };
+  const auto read_other = [&] {
+    job.update(
+        arrays(other.read()), [](Tile& tile, auto...) { no_real_device(tile); },
+        [](const HostTile&, std::span<const double>) {});
+  };
+  add_one();
+  job.download(changed);
+  add_one();
+  add_one();
+  try {
+    read_other();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::rolled_back) << error.what();
+    expect_same_on_all_ranks(comm_, error.what());
+  }
+  EXPECT_EQ(changed.version(), 1);
+  add_one();
+  read_other();
+  job.download(changed);
+  expect_hardware(job);
+  for (const double value : changed.host()) EXPECT_EQ(value, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Actions, StreamedArrayFault,
+                         ::testing::Values(OnDeviceFailure::cpu, OnDeviceFailure::exclude),
+                         [](const auto& action) { return std::string(to_string(action.param)); });
+
 class ArrayWithoutADevice : public ArrayFault {};
+
+TEST_P(ArrayWithoutADevice, WhatTheDevicesThatAreLeftDoNotHoldIsStreamed) {
+  const ScopedVariable fault("TESSERA_FAULT", "throw@rank*.device1:pass5");
+  // Of tiles of two devices a rank, three fit two devices.
+  Job job(comm_, with_budget(1.5 * (matrix_width + 2) * 8 * solver_units / (2 * comm_.size()),
+                             options_of(GetParam())));
+  Solver solver(job);
+  for (int step = 1; step <= steps; ++step) {
+    solver.step();
+    EXPECT_EQ(solver.state.host_version() == solver.state.version(), step >= 5) << step;
+  }
+  EXPECT_FALSE(job.on_host());
+  EXPECT_EQ(bits(solver.states()), bits(solver.expected(steps)));
+}
 
 TEST_P(ArrayWithoutADevice, UnitsOfARankThatLostItsDevicesMoveIfTheyMay) {
   if (comm_.size() == 1) GTEST_SKIP() << "needs another rank";
   const ScopedVariable fault("TESSERA_FAULT", "throw@rank0.device0:pass3,fail@rank0.device1:pass5");
-  Job job(comm_, options_of(GetParam(), true));
-  Solver solver(job);
-  for (int step = 0; step < steps; ++step) solver.step();
-  EXPECT_FALSE(job.on_host());
-  EXPECT_EQ(solver.state.plan().fingerprint(), solver.matrix.plan().fingerprint());
-  EXPECT_EQ(solver.state.plan().range_of(0).size(), 0);
-  job.download(solver.state);
-  EXPECT_EQ(bits(solver.states()), bits(solver.expected(steps)));
+  const JobOptions options = options_of(GetParam(), true);
+  for (const JobOptions& used : {options, with_budget(streaming_budget, options)}) {
+    Job job(comm_, used);
+    Solver solver(job);
+    for (int step = 0; step < steps; ++step) solver.step();
+    EXPECT_FALSE(job.on_host());
+    EXPECT_EQ(solver.state.plan().fingerprint(), solver.matrix.plan().fingerprint());
+    EXPECT_EQ(solver.state.plan().range_of(0).size(), 0);
+    job.download(solver.state);
+    EXPECT_EQ(bits(solver.states()), bits(solver.expected(steps)));
+  }
 }
 
 TEST_P(ArrayWithoutADevice, ElseTheProgramMovesThem) {

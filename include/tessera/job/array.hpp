@@ -17,7 +17,7 @@ namespace tessera::inline TESSERA_ABI {
 
 /// What was copied between the host and the devices of this rank, since the array was made.
 struct ArrayTraffic {
-  std::int64_t uploads = 0;  ///< of whole tiles
+  std::int64_t uploads = 0;  ///< of whole tiles, or of their parts
   std::int64_t uploaded_bytes = 0;
   std::int64_t downloads = 0;
   std::int64_t downloaded_bytes = 0;
@@ -66,8 +66,9 @@ struct ArrayAccess {
   ArrayUse use = ArrayUse::read;
 };
 
-/// The elements of the units of `tile`, on its device. Of a part that a host function computes: of the copy
-/// of `HostTile::device`, or of the host's. Null if there are none.
+/// The elements of the units of `tile`, on its device: of a copy of the whole tile, or of its part alone. Of
+/// a part that a host function computes: of the copy of `HostTile::device`, or of the host's. Null if there
+/// are none.
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_device(const ArrayAccess& access,
                                                                   const Tile& tile);
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_host(const ArrayAccess& access,
@@ -101,9 +102,15 @@ struct TypedAccess : ArrayAccess {
 ///
 /// A pass that writes or modifies an array makes a new version of it, which exists from the verdict on: after
 /// a pass that failed the last version is as it was. So a device has two copies of an array that passes
-/// change, and the host has two while one is copied to it, or after a fallback. All arrays of a job together
-/// must fit the memory budget of each device, or the pass falls back; devices copy through pinned memory, on
-/// up to eight threads each.
+/// change, and the host has two while one is copied to it, or after a fallback. Devices copy through pinned
+/// memory, on up to eight threads each.
+///
+/// Arrays stay on the devices as long as the memory budgets (`JobOptions::memory_fraction`) hold them. Before
+/// a pass that needs more room, arrays leave that it does not use, those first that were not used for the
+/// longest time; versions that only devices have are copied to the hosts. A pass whose own arrays exceed the
+/// budget of a device *streams* them, on all devices: each tile comes in parts, which are copied to the
+/// device, computed and copied back, `JobOptions::parts_in_flight` of them at a time (`Tile`); every version
+/// is then the host's. A block must fit, or the pass falls back.
 ///
 /// If a device fails, the versions that only devices have are copied to the hosts before the job falls back,
 /// or goes on without the device (`OnDeviceFailure`), and the pass is computed again from there. If the
@@ -111,8 +118,9 @@ struct TypedAccess : ArrayAccess {
 /// on every rank, and every rank throws `Error(rolled_back)`: `version()` tells how far back; go on from
 /// there. `Job::download` what belongs together, together, as often as the loss of the passes since may cost.
 ///
-/// `T` is trivially copyable, aligned to 16 bytes or less. Not thread-safe. Every rank makes the arrays of a
-/// job in the same order. The job must outlive its arrays, where it is or moved to. Move-only.
+/// `T` is trivially copyable, aligned to 16 bytes or less. Not thread-safe. Every rank makes and destroys the
+/// arrays of a job in the same order, and between the same passes. The job must outlive its arrays, where it
+/// is or moved to. Move-only.
 template <class T>
 class Array : public ArrayBase {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "devices copy byte by byte");
@@ -139,7 +147,7 @@ class Array : public ArrayBase {
   [[nodiscard]] detail::TypedAccess<const T> read() const { return {{state_.get(), detail::ArrayUse::read}}; }
   /// The content is undefined until it is written: write all of it.
   [[nodiscard]] detail::TypedAccess<T> write() { return {{state_.get(), detail::ArrayUse::write}}; }
-  /// Costs a copy on the device.
+  /// Costs a copy on the device, unless the pass streams it.
   [[nodiscard]] detail::TypedAccess<T> modify() { return {{state_.get(), detail::ArrayUse::modify}}; }
 };
 

@@ -450,7 +450,8 @@ class TESSERA_EXPORT Job {
   /// by which the pass is distributed: `on_device(Tile&, std::span<Element>...)` gets device memory, with the
   /// elements of the units `tile.range()`, and `on_host(const HostTile&, std::span<Element>...)` host memory.
   /// Of an array that is read the elements are const. Before the functions of a tile its arrays are copied to
-  /// the device on `Tile::stream`, if they are not there. Errors as of `map`, and `Error(rolled_back)`
+  /// the device on `Tile::stream`, if they are not there; where the memory budget does not hold them, part by
+  /// part, several at a time (`Array`, `Tile`). Errors as of `map`, and `Error(rolled_back)`
   /// (`Array`). Throws `Error(usage)` for arrays of several plans or of another job, or one that is written
   /// twice. Blocks until the vote.
   template <class DeviceFn, class HostFn, class... Elements>

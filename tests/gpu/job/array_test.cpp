@@ -36,6 +36,22 @@ class GpuArrays : public GpuJob {
     for (int i = 0; i < steps; ++i) std::ranges::transform(values, values.begin(), unit_result);
     return values;
   }
+  [[nodiscard]] std::vector<double> sums_of_values() {
+    auto sums = job_->reduce(
+        arrays(values_->read()), sum_width,
+        [](Tile& tile, ReproducibleSum& sum, std::span<const double> values) {
+          const std::int64_t blocks = (tile.range().size() - 1) / block + 1;
+          const DeviceArray<double> partials(tile, static_cast<std::size_t>(blocks) * sum_width);
+          launch_reduce(native(tile), values.data(), std::ssize(values), block, partials.data());
+          check(cudaGetLastError());
+          add_on_device(tile, sum, partials.data(), blocks);
+        },
+        [](const HostTile& tile, std::span<double> partial, std::span<const double>) {
+          add_block(tile.range, partial);
+        });
+    EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
+    return sums;
+  }
   [[nodiscard]] std::vector<double> downloaded() {
     job_->download(*values_);
     return {values_->host().begin(), values_->host().end()};
@@ -69,20 +85,45 @@ TEST_F(GpuArrays, HostsAndDevicesTakeTurns) {
 }
 
 TEST_F(GpuArrays, SumsThatAreAddedOnTheDeviceHaveTheBitsOfTheHost) {
-  const auto sums = job_->reduce(
-      arrays(values_->read()), sum_width,
-      [](Tile& tile, ReproducibleSum& sum, std::span<const double> values) {
-        const std::int64_t blocks = (tile.range().size() - 1) / block + 1;
-        const DeviceArray<double> partials(tile, static_cast<std::size_t>(blocks) * sum_width);
-        launch_reduce(native(tile), values.data(), std::ssize(values), block, partials.data());
-        check(cudaGetLastError());
-        add_on_device(tile, sum, partials.data(), blocks);
-      },
-      [](const HostTile& tile, std::span<double> partial, std::span<const double>) {
-        add_block(tile.range, partial);
-      });
-  EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
-  EXPECT_EQ(bits(sums), bits(expected_sums(units, block)));
+  EXPECT_EQ(bits(sums_of_values()), bits(expected_sums(units, block)));
+}
+
+/// The same array, of which devices may have no more than a few MiB.
+class GpuStreamedArrays : public GpuArrays {
+ protected:
+  GpuStreamedArrays() { options_.memory_fraction = 3e-5; }
+  void expect_streamed() {
+    EXPECT_EQ(job_->last_verdict().ran, Verdict::Ran::devices) << job_->last_verdict();
+    EXPECT_EQ(values_->host_version(), values_->version());
+    for (std::size_t i = 0; i < job_->devices().size(); ++i)
+      EXPECT_EQ(job_->buffers().pool_at(i).statistics().in_use_bytes, 0U) << i;
+  }
+};
+
+TEST_F(GpuStreamedArrays, HaveTheBitsOfTheHost) {
+  for (int i = 0; i < 3; ++i) {
+    step();
+    expect_streamed();
+  }
+  EXPECT_EQ(bits(downloaded()), bits(expected(3)));
+  const std::int64_t tiles = std::ssize(values_->plan().tiles_of(comm_.rank()));
+  const std::int64_t bytes = job_->local_range(values_->plan()).size() * 8;
+  const ArrayTraffic traffic = values_->traffic();
+  EXPECT_GT(traffic.uploads, 2 * 3 * tiles);
+  EXPECT_EQ(traffic.uploaded_bytes, 3 * bytes);
+  EXPECT_EQ(traffic.downloaded_bytes, 3 * bytes);
+}
+
+TEST_F(GpuStreamedArrays, AreModifiedInPlace) {
+  step();
+  job_->update(
+      arrays(values_->modify()), [](Tile&, std::span<double>) {}, [](const HostTile&, std::span<double>) {});
+  expect_streamed();
+  EXPECT_EQ(bits(downloaded()), bits(expected(1)));
+}
+
+TEST_F(GpuStreamedArrays, AreSummedToTheBitsOfTheHost) {
+  EXPECT_EQ(bits(sums_of_values()), bits(expected_sums(units, block)));
 }
 
 }  // namespace

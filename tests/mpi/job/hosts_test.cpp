@@ -206,6 +206,38 @@ TEST_P(Hosts, HaveTheirPartsOfArrays) {
   EXPECT_EQ(bits(solver.states()), bits(solver.expected(5)));
 }
 
+TEST_P(Hosts, ComputeWhereTheyAreWhatGpusStream) {
+  for (const int parts_in_flight : {1, 2}) {
+    JobOptions options = with_hosts();
+    options.parts_in_flight = parts_in_flight;
+    options.memory_fraction = 4000 / (141 * 0x1p30);  // of a GPU less than a tile takes
+    Job job(comm_, options);
+    Solver solver(job);
+    const Plan plan = even_plan(job, solver_units, 4);
+    solver.matrix.move_to(plan);
+    solver.state.move_to(plan);
+    for (int step = 1; step <= 5; ++step) {
+      solver.step();
+      expect_on_all_devices(job);
+      EXPECT_EQ(solver.state.host_version(), solver.state.version());
+      EXPECT_EQ(bits(solver.states()), bits(solver.expected(step)));
+    }
+    std::int64_t on_gpus = 0;
+    for (const PlannedTile& tile : plan.tiles_of(comm_.rank()))
+      on_gpus += tile.device < gpus_ ? tile.units.size() : 0;
+    EXPECT_EQ(solver.matrix.traffic().uploaded_bytes, 5 * on_gpus * matrix_width * 8);
+    const auto sums = job.reduce(
+        arrays(solver.matrix.read(), solver.state.read()), 2,
+        [](Tile& tile, ReproducibleSum&, auto...) { no_real_device(tile); },
+        [](const HostTile& tile, std::span<double> partial, std::span<const double> rows,
+           std::span<const double> states) {
+          partial[0] += static_cast<double>(tile.range.size());
+          partial[1] += static_cast<double>(rows.size() / states.size());
+        });
+    EXPECT_EQ(sums, (std::vector<double>{solver_units, matrix_width * solver_units / 4.0}));
+  }
+}
+
 TEST_P(Hosts, TakeATileWhole) {
   Job job(comm_, with_hosts());
   const Plan plan = even_plan(job, 200);

@@ -30,15 +30,6 @@ double sum_of_block(std::span<const double> state) {
   return sum;
 }
 
-void advance_on_host(std::span<const double> matrix, std::span<const double> last, std::span<double> next) {
-  for (std::size_t unit = 0; unit < next.size(); ++unit) {
-    double sum = 0.5 * last[unit];
-    for (int column = 0; column < matrix_width; ++column)
-      sum += matrix[unit * matrix_width + static_cast<std::size_t>(column)] / (1 + column);
-    next[unit] = sum;
-  }
-}
-
 /// Half of the passes change the state, half of them sum it up.
 class Solver {
  public:

@@ -14,6 +14,7 @@
 #include "resident_suite.hpp"
 #include "scale_suite.hpp"
 #include "scatter_suite.hpp"
+#include "stream_suite.hpp"
 #include "vote_suite.hpp"
 #include "workspace_suite.hpp"
 
@@ -27,6 +28,7 @@ std::vector<Suite> all_suites() {
   all.push_back(vote_suite());
   all.push_back(scatter_suite());
   all.push_back(resident_suite());
+  all.push_back(stream_suite());
   all.push_back(exclude_suite());
   all.push_back(pool_suite());
   all.push_back(workspace_suite());

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream_suite.hpp"
+
+#include "resident_work.hpp"
+#include "simulated_job.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/array.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace tessera::bench {
+namespace {
+
+struct StreamSuite {
+  std::int64_t units = std::int64_t{1} << 22;
+  int rounds = 64;
+  int most_in_flight = 3;
+};
+
+/// A matrix, the state that is read and the one that is written.
+constexpr std::int64_t bytes_per_unit = (matrix_width + 2) * sizeof(double);
+/// So many times the memory that devices may use are their tiles.
+constexpr int excess = 8;
+
+/// Of the memory of devices, an eighth of what their tiles take.
+double little_memory(const Inventory& inventory, std::int64_t units) {
+  std::int64_t total = 0;
+  for (const InventoryDevice& device : inventory.devices())
+    total = std::max(total, device.total_memory_bytes);
+  const std::int64_t on_device = units * bytes_per_unit / std::ssize(inventory.devices());
+  return static_cast<double>(on_device) / excess / static_cast<double>(total);
+}
+
+/// A pass that changes the state.
+class StreamedPass {
+ public:
+  StreamedPass(Job& job, const StreamSuite& suite)
+      : job_(job),
+        rounds_(suite.rounds),
+        matrix_(job, job.plan(suite.units, sum_block), matrix_width),
+        state_(job, matrix_.plan()) {
+    double next = static_cast<double>(job.local_range(matrix_.plan()).begin) * matrix_width;
+    for (double& value : matrix_.overwrite()) value = std::sin(next++);
+    std::ranges::fill(state_.overwrite(), 1.0);
+  }
+
+  void run() {
+    job_.update(
+        arrays(matrix_.read(), state_.read(), state_.write()),
+        [this](Tile& tile, std::span<const double> matrix, std::span<const double> last,
+               std::span<double> next) {
+          for (int round = 0; round < rounds_; ++round)
+            advance_on_device(matrix.data(), last.data(), next.data(), tile.range().size(), tile.stream());
+        },
+        [this](const HostTile&, std::span<const double> matrix, std::span<const double> last,
+               std::span<double> next) {
+          for (int round = 0; round < rounds_; ++round) advance_on_host(matrix, last, next);
+        });
+  }
+  [[nodiscard]] std::span<const double> state() const { return state_.host(); }
+
+ private:
+  Job& job_;
+  int rounds_;
+  Array<double> matrix_;
+  Array<double> state_;
+};
+
+std::vector<Measurement> run_stream_suite(const mpi::Communicator& comm, const SuiteOptions& options,
+                                          const StreamSuite& suite) {
+  JobOptions chosen = job_options(options);
+  std::string name;
+  {
+    const Job job = job_on_devices(comm, chosen);
+    chosen.memory_fraction = little_memory(job.inventory(), suite.units);
+    name = fmt::format("{} units, {} rounds, {}", suite.units, suite.rounds,
+                       counted(job.inventory().devices().size(), "device"));
+  }
+  std::vector<Measurement> all;
+  std::vector<double> first_state;
+  for (int in_flight = 1; in_flight <= suite.most_in_flight; ++in_flight) {
+    chosen.parts_in_flight = in_flight;
+    Job job = job_on_devices(comm, chosen);
+    StreamedPass pass(job, suite);
+    all.push_back({"stream", name, counted(in_flight, "part") + " in flight", "s",
+                   seconds_of(comm, options.repeats.value_or(5), 1, [&] { pass.run(); })});
+    if (job.on_host()) {
+      note(comm, "stream", to_string(job.last_verdict()));
+      return {};
+    }
+    if (in_flight == 1) {
+      first_state.assign(pass.state().begin(), pass.state().end());
+      continue;
+    }
+    all.push_back(ratio_of(all.back(), all.front()));
+    together(comm, [&] {
+      if (!std::ranges::equal(first_state, pass.state()))
+        throw Error(ErrorCode::job_fault, fmt::format("{} parts in flight give another state", in_flight));
+    });
+  }
+  return all;
+}
+
+}  // namespace
+
+Suite stream_suite() {
+  auto chosen = std::make_shared<StreamSuite>();
+  return {"stream", "A pass over arrays of eight times the memory of the devices, by parts in flight",
+          [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
+            return run_stream_suite(comm, options, *chosen);
+          },
+          [chosen](CLI::App& command) {
+            command.add_option("--units", chosen->units, "Units, of ten doubles each")
+                ->check(from_to(1, std::int64_t{1} << 40))
+                ->capture_default_str();
+            command.add_option("--rounds", chosen->rounds, "Times that the work goes over a part")
+                ->check(from_to(1, 1'000'000))
+                ->capture_default_str();
+            command.add_option("--most-in-flight", chosen->most_in_flight, "Most parts at a time")
+                ->check(from_to(1, 8))
+                ->capture_default_str();
+          }};
+}
+
+}  // namespace tessera::bench

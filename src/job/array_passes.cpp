@@ -244,8 +244,7 @@ std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* con
   std::ranges::copy_if(wanted, std::back_inserter(stale), &ArrayState::is_stale_on_host);
   // One that a pass reads and writes is wanted twice.
   std::ranges::sort(stale, {}, &ArrayState::number);
-  const auto repeated = std::ranges::unique(stale);
-  stale.erase(repeated.begin(), repeated.end());
+  stale.erase(std::unique(stale.begin(), stale.end()), stale.end());  // Clang 14 cannot read ranges::unique
   std::int64_t signature = 0;
   for (const ArrayState* array : stale) signature = signature_of({signature, array->number, array->version});
   attempt.run([&] {

@@ -96,11 +96,11 @@ TEST_P(ArrayPasses, APassOnHostsAloneSeesWhatDevicesWrote) {
 
 TEST_P(ArrayPasses, AnArrayThatIsWantedTwiceIsBroughtHomeOnce) {
   Array<int> numbers(job_, job_.plan(1000));
-  const auto next = [](const HostTile&, std::span<const int> last, std::span<int> next) {
+  const auto increment = [](const HostTile&, std::span<const int> last, std::span<int> next) {
     for (std::size_t i = 0; i < next.size(); ++i) next[i] = last[i] + 1;
   };
   const auto step = [&](auto&& on_device) {
-    job_.update(arrays(numbers.read(), numbers.write()), on_device, next);
+    job_.update(arrays(numbers.read(), numbers.write()), on_device, increment);
   };
   const auto unused = [](Tile&, auto...) {};
   step(unused);

@@ -233,7 +233,7 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   // each one more; graded penalties, and a decomposition of the largest block.
   memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
                            (all.max_penalties > 0 ? 6 * block : 3 * block) +
-                           doubles_of_evaluations(size.coef - parted, threads - 1));
+                           doubles_of_evaluations(static_cast<double>(size.coef) - parted, threads - 1));
   // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
   memory.results = bytes_of(2 * all.design + 8 * matrix + 5 * block);
   // A number is a value of 16 bytes in the document, whose arrays double as they grow, and some 22 characters

@@ -129,7 +129,7 @@ RowRuns::Run RowRuns::next_part(Range range) {
 
 TileColumns& DeviceTable::of(const Tile& tile, const DeviceContext& context) {
   const std::lock_guard lock(mutex_);
-  auto& slot = devices_[tile.device_index()];
+  auto& slot = lanes_[{tile.device_index(), tile.lane()}];
   if (!slot) slot = std::make_unique<TileColumns>(context, copy_threads_);
   return *slot;
 }

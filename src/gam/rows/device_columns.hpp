@@ -20,6 +20,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -62,7 +63,8 @@ class DeviceColumns {
   std::set<std::size_t> current_;  ///< those of these variables
 };
 
-/// What is on one device of the columns of its tile: see `DeviceDivision`.
+/// What is on one device of the columns of its tile, or, if the tile comes in parts, of those of one lane:
+/// see `DeviceDivision`.
 struct TileColumns {
   TileColumns(const DeviceContext& context, int copy_threads)
       : staging(context, copy_threads),
@@ -122,7 +124,7 @@ class DeviceTable {
   DeviceTable(int copy_threads, std::int64_t device_bytes)
       : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
 
-  /// Those of the device of a tile. Thread-safe.
+  /// Those of the device and the lane of a tile. Thread-safe.
   [[nodiscard]] TileColumns& of(const Tile& tile, const DeviceContext& context);
   /// What a tile may take of its device's memory.
   [[nodiscard]] std::int64_t budget_bytes(const Tile& tile) const;
@@ -131,7 +133,8 @@ class DeviceTable {
   int copy_threads_;
   std::int64_t device_bytes_;
   std::mutex mutex_;
-  std::map<int, std::unique_ptr<TileColumns>> devices_;  ///< by `Tile::device_index`
+  /// By `Tile::device_index` and `Tile::lane`.
+  std::map<std::pair<int, int>, std::unique_ptr<TileColumns>> lanes_;
 };
 
 }  // namespace tessera::gam

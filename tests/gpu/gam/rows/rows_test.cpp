@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -279,6 +280,26 @@ TEST_P(GpuRows, PredictionsAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {
         EXPECT_EQ(out[i].se, device[row].se) << row;
       }
     }
+  }
+}
+
+TEST_P(GpuRows, PredictionsOfATileInPartsHaveItsBits) {
+  Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 27});
+  rows_test::add_blocks(model);
+  const Posterior posterior = posterior_of(model, true);
+  const JobRows mine(*job_, model);
+  const std::vector<Prediction> whole = predict_rows(*job_, mine.plan, mine.rows, posterior);
+  job_.reset();  // a device has one job
+  tessera::JobOptions few;
+  few.memory_fraction = 1e-5;  // a megabyte or so
+  for (const int parts : {1, 2, 3}) {
+    few.parts_in_flight = parts;
+    tessera::Job job(comm_, few);
+    const JobRows rows(job, model);
+    const std::vector<Prediction> in_parts = predict_rows(job, rows.plan, rows.rows, posterior);
+    EXPECT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job.last_verdict());
+    ASSERT_EQ(in_parts.size(), whole.size());
+    EXPECT_EQ(std::memcmp(in_parts.data(), whole.data(), whole.size() * sizeof(Prediction)), 0) << parts;
   }
 }
 

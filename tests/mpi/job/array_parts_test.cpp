@@ -12,7 +12,7 @@ namespace tessera::testing {
 namespace {
 
 constexpr std::int64_t tile_units = 500;
-constexpr std::int64_t block = 10;
+constexpr std::int64_t streamed_block = 10;
 constexpr std::int64_t budget_bytes = 20'000;
 
 /// The options of a job whose devices, T4s, may use so many bytes each.
@@ -72,7 +72,7 @@ class Numbers {
 
  private:
   [[nodiscard]] static Plan tiles_of(const Job& job) {
-    return job.plan(2 * tile_units * job.comm().size(), block);
+    return job.plan(2 * tile_units * job.comm().size(), streamed_block);
   }
   [[nodiscard]] std::int64_t expected(std::int64_t i) const { return i + added_ * (i / width_); }
   void add_units(const HostTile& tile, std::span<std::int64_t> values) const {
@@ -115,7 +115,7 @@ TEST_P(ArrayParts, APartHasItsUnitsAndNoMoreMemoryThanItsShare) {
       [&](const HostTile& tile, std::span<const std::int64_t> values) {
         const std::lock_guard lock(mutex);
         ++parts[tile.thread % 2];
-        EXPECT_EQ(tile.range.begin % block, 0);
+        EXPECT_EQ(tile.range.begin % streamed_block, 0);
         EXPECT_LE(std::ssize(values) * 8, budget_bytes / GetParam());
         EXPECT_EQ(values.front(), tile.range.begin * 8);
         EXPECT_EQ(values.back(), tile.range.end * 8 - 1);
@@ -208,7 +208,7 @@ TEST_P(ArrayParts, AnArrayThatMakesRoomIsBroughtHome) {
 }
 
 TEST_P(ArrayParts, ABlockThatDoesNotFitIsRefused) {
-  Numbers too_wide(job_, budget_bytes / 8 / block + 1);
+  Numbers too_wide(job_, budget_bytes / 8 / streamed_block + 1);
   too_wide.add_units();
   EXPECT_EQ(job_.last_verdict().ran, Verdict::Ran::fallback);
   EXPECT_EQ(job_.last_verdict().failure.stage, "allocate");

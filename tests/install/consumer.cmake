@@ -40,7 +40,8 @@ endif()
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/tests/install/consumer -B ${WORK}/cmake
-  -D KIND=${KIND} -D APPS=${apps} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_CXX_FLAGS=${flags}
+  -D KIND=${KIND} -D APPS=${apps} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D MPI_C_COMPILER=${MPICC}
+  -D CMAKE_CXX_FLAGS=${flags}
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/cmake COMMAND_ERROR_IS_FATAL ANY)
 check(${WORK}/cmake/consumer)
@@ -49,11 +50,10 @@ set(package tessera)
 if(KIND STREQUAL "static")
   set(package tessera-static)
 endif()
-cmake_path(GET MPICC PARENT_PATH mpi_bin)
 set(ENV{OMPI_CXX} ${CXX})
 set(ENV{MPICH_CXX} ${CXX})
 execute_process(COMMAND sh -ec "
-  compile=\"${mpi_bin}/mpicxx -std=c++20 ${flags} $(pkg-config --cflags ${package})\"
+  compile=\"${MPICXX} -std=c++20 ${flags} $(pkg-config --cflags ${package})\"
   $compile -c ${ROOT}/tests/install/consumer/main.cpp -o ${WORK}/main.o
   $compile ${WORK}/main.o $(pkg-config --libs ${package}) -o ${WORK}/consumer \\
     -Wl,-rpath,$(pkg-config --variable=libdir ${package})"
@@ -62,7 +62,7 @@ check(${WORK}/consumer)
 
 # Where C++20 is off, the first error says so.
 execute_process(COMMAND sh -ec "
-  ${mpi_bin}/mpicxx -std=c++17 ${flags} $(pkg-config --cflags ${package}) -fsyntax-only ${ROOT}/tests/install/consumer/main.cpp"
+  ${MPICXX} -std=c++17 ${flags} $(pkg-config --cflags ${package}) -fsyntax-only ${ROOT}/tests/install/consumer/main.cpp"
   ERROR_VARIABLE error RESULT_VARIABLE status)
 string(REGEX MATCH "error:[^\n]*" first "${error}")
 if(status EQUAL 0 OR NOT first MATCHES "Tessera needs C[+][+]20: compile with -std=c[+][+]20")
@@ -75,15 +75,16 @@ file(READ ${WORK}/other/tessera/version.hpp header)
 string(REGEX REPLACE "(#define TESSERA_ABI v[0-9]+_)[0-9]+" "\\1999" header "${header}")
 file(WRITE ${WORK}/other/tessera/version.hpp "${header}")
 execute_process(COMMAND sh -ec "
-  compile=\"${mpi_bin}/mpicxx -std=c++20 ${flags} -I${WORK}/other $(pkg-config --cflags ${package})\"
+  compile=\"${MPICXX} -std=c++20 ${flags} -I${WORK}/other $(pkg-config --cflags ${package})\"
   $compile -c ${ROOT}/tests/install/consumer/main.cpp -o ${WORK}/other.o"
   COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND sh -ec "${mpi_bin}/mpicxx ${flags} ${WORK}/other.o $(pkg-config --libs ${package}) -o ${WORK}/other_consumer"
+execute_process(COMMAND sh -ec "${MPICXX} ${flags} ${WORK}/other.o $(pkg-config --libs ${package}) -o ${WORK}/other_consumer"
   ERROR_VARIABLE error RESULT_VARIABLE status)
 if(status EQUAL 0 OR NOT error MATCHES "tessera::v[0-9]+_999::Plan::over_devices")
   message(FATAL_ERROR "A program with the headers of another version should not link: status ${status}: ${error}")
 endif()
 
 execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/tests/install/consumer -B ${WORK}/no_toolkit
-  -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
+  -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D MPI_C_COMPILER=${MPICC}
+  -D CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
   COMMAND_ERROR_IS_FATAL ANY)

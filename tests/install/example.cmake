@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Configures and builds examples/EXAMPLE of ROOT in WORK against PREFIX.
 cmake_minimum_required(VERSION 3.25)
-set(options -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX})
+set(options -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX}
+  -D MPI_C_COMPILER=${MPICC} -D MPI_Fortran_COMPILER=${MPIFORT})
 if(CUDA)
   list(APPEND options -D CMAKE_CUDA_COMPILER=${CUDACXX} -D CMAKE_CUDA_ARCHITECTURES=80)
 else()

@@ -39,6 +39,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INC
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${without_gam})
 install(FILES ${PROJECT_BINARY_DIR}/include/tessera/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
+install(FILES ${PROJECT_BINARY_DIR}/include/tessera/mpi/abi.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/mpi)
 
 # For find_package(tessera).
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in

@@ -22,7 +22,8 @@
 /// calls MPI_Init_thread, with MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the
 /// last one is closed.
 
-#include <mpi.h>
+#include <tessera/mpi/abi.h>
+
 #include <stddef.h>
 #include <stdint.h>
 

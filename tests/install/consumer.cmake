@@ -84,6 +84,25 @@ if(status EQUAL 0 OR NOT error MATCHES "tessera::v[0-9]+_999::Plan::over_devices
   message(FATAL_ERROR "A program with the headers of another version should not link: status ${status}: ${error}")
 endif()
 
+# With another MPI than the library's the first error says so, in C++ and in C.
+file(READ ${PREFIX}/include/tessera/mpi/abi.h header)
+string(REGEX MATCH "#define TESSERA_OPEN_MPI ([01])" definition "${header}")
+math(EXPR other "1 - ${CMAKE_MATCH_1}")
+string(REPLACE "${definition}" "#define TESSERA_OPEN_MPI ${other}" header "${header}")
+file(WRITE ${WORK}/other_mpi/tessera/mpi/abi.h "${header}")
+foreach(language_header IN ITEMS "c++ -std=c++20;tessera.hpp" "c;tessera.h")
+  list(GET language_header 0 language)
+  list(GET language_header 1 header)
+  execute_process(COMMAND sh -ec "
+    echo '#include <tessera/${header}>' >${WORK}/other_mpi/program
+    ${MPICXX} -x ${language} -I${WORK}/other_mpi $(pkg-config --cflags ${package}) -fsyntax-only ${WORK}/other_mpi/program"
+    ERROR_VARIABLE error RESULT_VARIABLE status)
+  string(REGEX MATCH "error:[^\n]*" first "${error}")
+  if(status EQUAL 0 OR NOT first MATCHES "Tessera is built with [^:]*MPI: compile with its mpicc or mpicxx")
+    message(FATAL_ERROR "With another MPI <tessera/${header}> should say so first: status ${status}: ${error}")
+  endif()
+endforeach()
+
 execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/tests/install/consumer -B ${WORK}/no_toolkit
   -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D MPI_C_COMPILER=${MPICC}
   -D CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON

@@ -5,7 +5,7 @@
 #include <tessera/function.hpp>
 #include <tessera/version.hpp>
 
-#include <mpi.h>
+#include <tessera/mpi/abi.h>
 
 #include <chrono>
 #include <cstddef>

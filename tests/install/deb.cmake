@@ -16,8 +16,8 @@ execute_process(COMMAND ${CMAKE_CPACK_COMMAND} --config ${BUILD}/CPackConfig.cma
 file(GLOB package ${WORK}/tessera_${VERSION}_*.deb)
 execute_process(COMMAND dpkg-deb --field ${package} OUTPUT_VARIABLE control COMMAND_ERROR_IS_FATAL ANY)
 foreach(line IN ITEMS "Package: tessera" "Version: ${VERSION}" "Section: science"
-    "Maintainer: The Tessera developers <[^\n]+>" "Depends: [^\n]*openmpi-bin" "Depends: [^\n]*libhwloc15"
-    "Depends: [^\n]*libhdf5" "Depends: [^\n]*libopenmpi" "Description: [^\n]+\n [^ \n]")
+    "Maintainer: The Tessera developers <[^\n]+>" "Depends: [^\n]*libhwloc15" "Depends: [^\n]*libhdf5"
+    "Depends: (openmpi-bin,[^\n]* libopenmpi|mpich,[^\n]* libmpich)" "Description: [^\n]+\n [^ \n]")
   if(NOT "\n${control}" MATCHES "\n${line}")
     message(FATAL_ERROR "The package should have '${line}', and has\n${control}")
   endif()

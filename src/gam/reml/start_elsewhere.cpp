@@ -39,6 +39,9 @@ constexpr double same_within = 0.1;
 constexpr double operations = 1e10;
 constexpr int share_of_search = 1;
 constexpr int evaluations_a_parameter = 3;
+/// Descents of a model with more coefficients are not made side by side: its products have the threads, and
+/// few descents are affordable.
+constexpr int largest_side_by_side = 512;
 /// Doubles of all evaluations that are made at once.
 constexpr double doubles_at_once = 0x1p27;
 
@@ -206,7 +209,8 @@ class Elsewhere {
 
   /// Until a lower optimum takes the place of the best one. False: none did.
   bool try_all(const std::vector<RemlStart>& starts) {
-    const auto step = base::at(evaluations_at_once(criterion_.core_size(), criterion_.algebra().at_once()));
+    const bool small = criterion_.core_size() <= largest_side_by_side;
+    const auto step = small ? base::at(criterion_.algebra().at_once()) : std::size_t{1};
     for (std::size_t begin = 0; begin < starts.size(); begin += step) {
       const std::span some(starts.data() + begin, std::min(step, starts.size() - begin));
       std::vector<Descent> descents = descend_from(some);

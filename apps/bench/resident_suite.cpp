@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "resident_suite.hpp"
 
+#include "iterated_arrays.hpp"
 #include "resident_work.hpp"
 
-#include <tessera/job/array.hpp>
 #include <tessera/job/device_adder.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/memory/arena.hpp>
@@ -33,25 +33,13 @@ double sum_of_block(std::span<const double> state) {
 /// Half of the passes change the state, half of them sum it up.
 class Solver {
  public:
-  Solver(Job& job, std::int64_t units)
-      : job_(job), matrix_(job, job.plan(units, sum_block), matrix_width), state_(job, matrix_.plan()) {
-    double next = 0;
-    for (double& value : matrix_.overwrite()) value = std::sin(next++);
-    std::ranges::fill(state_.overwrite(), 1.0);
-  }
+  Solver(Job& job, std::int64_t units) : job_(job), arrays_(job, units) {}
 
   double run(int passes) {
     double last_sum = 0;
     for (int pass = 0; pass < passes; pass += 2) {
-      job_.update(
-          arrays(matrix_.read(), state_.read(), state_.write()),
-          [](Tile& tile, std::span<const double> matrix, std::span<const double> last,
-             std::span<double> next) {
-            advance_on_device(matrix.data(), last.data(), next.data(), tile.range().size(), tile.stream());
-          },
-          [](const HostTile&, std::span<const double> matrix, std::span<const double> last,
-             std::span<double> next) { advance_on_host(matrix, last, next); });
-      last_sum = job_.reduce(arrays(state_.read()), 1, sum_on_device,
+      arrays_.advance(1);
+      last_sum = job_.reduce(arrays(arrays_.state.read()), 1, sum_on_device,
                              [](const HostTile&, std::span<double> partial, std::span<const double> state) {
                                partial[0] += sum_of_block(state);
                              })
@@ -60,9 +48,11 @@ class Solver {
     return last_sum;
   }
 
-  [[nodiscard]] std::span<const double> matrix() const { return matrix_.host(); }
+  [[nodiscard]] std::span<const double> matrix() const { return arrays_.matrix.host(); }
   /// As it was at first.
-  [[nodiscard]] std::vector<double> state() const { return std::vector<double>(state_.host().size(), 1.0); }
+  [[nodiscard]] std::vector<double> state() const {
+    return std::vector<double>(arrays_.state.host().size(), 1.0);
+  }
 
  private:
   static void sum_on_device(Tile& tile, ReproducibleSum& sum, std::span<const double> state) {
@@ -73,8 +63,7 @@ class Solver {
   }
 
   Job& job_;
-  Array<double> matrix_;
-  Array<double> state_;
+  IteratedArrays arrays_;
 };
 
 /// The same loop over the host threads of each rank, and MPI.

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream_suite.hpp"
 
-#include "resident_work.hpp"
+#include "iterated_arrays.hpp"
 #include "simulated_job.hpp"
 
 #include <tessera/error.hpp>
-#include <tessera/job/array.hpp>
 #include <tessera/job/together.hpp>
 
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -39,41 +37,6 @@ double little_memory(const Inventory& inventory, std::int64_t units) {
   return static_cast<double>(on_device) / excess / static_cast<double>(total);
 }
 
-/// A pass that changes the state.
-class StreamedPass {
- public:
-  StreamedPass(Job& job, const StreamSuite& suite)
-      : job_(job),
-        rounds_(suite.rounds),
-        matrix_(job, job.plan(suite.units, sum_block), matrix_width),
-        state_(job, matrix_.plan()) {
-    double next = static_cast<double>(job.local_range(matrix_.plan()).begin) * matrix_width;
-    for (double& value : matrix_.overwrite()) value = std::sin(next++);
-    std::ranges::fill(state_.overwrite(), 1.0);
-  }
-
-  void run() {
-    job_.update(
-        arrays(matrix_.read(), state_.read(), state_.write()),
-        [this](Tile& tile, std::span<const double> matrix, std::span<const double> last,
-               std::span<double> next) {
-          for (int round = 0; round < rounds_; ++round)
-            advance_on_device(matrix.data(), last.data(), next.data(), tile.range().size(), tile.stream());
-        },
-        [this](const HostTile&, std::span<const double> matrix, std::span<const double> last,
-               std::span<double> next) {
-          for (int round = 0; round < rounds_; ++round) advance_on_host(matrix, last, next);
-        });
-  }
-  [[nodiscard]] std::span<const double> state() const { return state_.host(); }
-
- private:
-  Job& job_;
-  int rounds_;
-  Array<double> matrix_;
-  Array<double> state_;
-};
-
 std::vector<Measurement> run_stream_suite(const mpi::Communicator& comm, const SuiteOptions& options,
                                           const StreamSuite& suite) {
   JobOptions chosen = job_options(options);
@@ -89,20 +52,20 @@ std::vector<Measurement> run_stream_suite(const mpi::Communicator& comm, const S
   for (int in_flight = 1; in_flight <= suite.most_in_flight; ++in_flight) {
     chosen.parts_in_flight = in_flight;
     Job job = job_on_devices(comm, chosen);
-    StreamedPass pass(job, suite);
+    IteratedArrays solver(job, suite.units);
     all.push_back({"stream", name, counted(in_flight, "part") + " in flight", "s",
-                   seconds_of(comm, options.repeats.value_or(5), 1, [&] { pass.run(); })});
+                   seconds_of(comm, options.repeats.value_or(5), 1, [&] { solver.advance(suite.rounds); })});
     if (job.on_host()) {
       note(comm, "stream", to_string(job.last_verdict()));
       return {};
     }
     if (in_flight == 1) {
-      first_state.assign(pass.state().begin(), pass.state().end());
+      first_state.assign(solver.state.host().begin(), solver.state.host().end());
       continue;
     }
     all.push_back(ratio_of(all.back(), all.front()));
     together(comm, [&] {
-      if (!std::ranges::equal(first_state, pass.state()))
+      if (!std::ranges::equal(first_state, solver.state.host()))
         throw Error(ErrorCode::job_fault, fmt::format("{} parts in flight give another state", in_flight));
     });
   }

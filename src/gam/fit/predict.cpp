@@ -114,11 +114,6 @@ PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& 
   return predictive;
 }
 
-/// Of `rows` in so many parts, without an overflow.
-std::int64_t first_of_part(std::int64_t rows, std::int64_t part, std::int64_t parts) {
-  return rows / parts * part + std::min(part, rows % parts);
-}
-
 /// What of a table's rows the remarks tell, from one part to the next.
 void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
   if (sums.empty()) return sums.assign(part.begin(), part.end());
@@ -168,17 +163,17 @@ class TablePrediction {
     return remarks_on_unseen(unseen_, request_.unseen_is_complete);
   }
 
-  /// *Collective.* The number of parts in which memory has room for the rows, the same on every rank.
-  [[nodiscard]] std::int64_t parts() const {
+  /// *Collective.* The rows of a part that memory has room for, the same on every rank.
+  [[nodiscard]] std::int64_t rows_of_part() const {
     const mpi::Communicator& comm = job_.comm();
-    if (options_.rows_at_once > 0) return std::max<std::int64_t>((rows() - 1) / options_.rows_at_once + 1, 1);
+    if (options_.rows_at_once > 0) return options_.rows_at_once;
     // Numbers and what they are made of, predictions, and these by column.
     const auto bytes_of_row = static_cast<std::int64_t>(16 * request_.variables.size() + 48);
     const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
     const MemoryShare share = share_memory(comm, wanted, options_.node_bytes);
     const std::int64_t own = wanted <= share.bytes ? 1 : wanted / std::max<std::int64_t>(share.bytes, 1) + 1;
     const std::int64_t parts = comm.allreduce(own, mpi::Reduction::max);
-    return std::min(parts, std::max<std::int64_t>(rows(), 1));
+    return std::max<std::int64_t>((rows() - 1) / parts + 1, 1);
   }
 
   /// *Collective.* The predictions of some rows.
@@ -279,10 +274,13 @@ std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Ta
                                           const PredictOptions& options, FitObserver* observer) {
   const TableSource source = source_of(file);
   TablePrediction table(job, model.fitted(), source, options, observer);
-  const std::int64_t parts = table.parts();
-  for (std::int64_t part = 0; part < parts; ++part)
-    take(table.predict(
-        {first_of_part(table.rows(), part, parts), first_of_part(table.rows(), part + 1, parts)}));
+  const std::int64_t rows_of_part = table.rows_of_part();
+  std::int64_t begin = 0;
+  do {
+    const std::int64_t end = begin + std::min(rows_of_part, table.rows() - begin);
+    take(table.predict({begin, end}));
+    begin = end;
+  } while (begin < table.rows());
   return table.remarks();
 }
 

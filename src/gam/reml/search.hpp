@@ -3,7 +3,6 @@
 
 #include "gam/reml/criterion.hpp"
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -42,10 +41,8 @@ struct RemlOptimum {
 [[nodiscard]] RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best,
                                            double evaluations, std::span<const double> tried = {});
 
-/// Evaluations of V with so many coefficients in its core that are made at once on so many threads: those
-/// that take a gibibyte together, and one at least.
-[[nodiscard]] int evaluations_at_once(std::int64_t core_size, int threads);
-/// Doubles that `count` such evaluations take, or as many as are made of them.
+/// Doubles that `count` evaluations of V with so many coefficients in its core take, if so many are made at
+/// once: a gibibyte of them at most.
 [[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
 /// For `search_elsewhere`: as many as all starts of a small model take; of a large one, a small multiple of

@@ -119,9 +119,10 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
     const auto value = criterion.computed_by(algebra).value(with(best.log_sp, j, points[i]));
     values[i] = value.value_or(std::numeric_limits<double>::infinity());
   };
-  const int threads = criterion.algebra().at_once();
   const auto count = static_cast<int>(points.size());
-  if (evaluations_at_once(criterion.core_size(), threads) >= std::min(threads, count)) {
+  const int at_once = std::min(criterion.algebra().at_once(), count);
+  // Else the products of each have the threads.
+  if (at_once > 1 && at_once * doubles_of_evaluation(criterion.core_size()) <= doubles_at_once) {
     criterion.algebra().for_each(
         count, [&](int i, const Algebra& alone) { evaluate(static_cast<std::size_t>(i), alone); });
   } else {
@@ -263,12 +264,6 @@ class Elsewhere {
 RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best, double evaluations,
                              std::span<const double> tried) {
   return Elsewhere(criterion, std::move(best), evaluations, tried).search();
-}
-
-int evaluations_at_once(std::int64_t core_size, int threads) {
-  const double fitting =
-      doubles_at_once / std::max(doubles_of_evaluation(static_cast<double>(core_size)), 1.0);
-  return static_cast<int>(std::clamp<double>(fitting, 1, std::max(threads, 1)));
 }
 
 double doubles_of_evaluations(double core_size, int count) {

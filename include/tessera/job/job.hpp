@@ -186,10 +186,10 @@ struct JobModule {
 /// every rank calls them in the same order, with the same options, plan, types and width. Device functions
 /// run on one thread for each of this rank's tiles, or on `JobOptions::parts_in_flight` of them for one that
 /// comes in parts, host functions on `threads()` threads; the job owns all of them. Functions must not call
-/// MPI: only the calling thread does. During a pass that thread waits and
-/// replies to other ranks, so a rank counts as alive however long a function takes. If the system grants
-/// fewer threads, the job uses those; if it grants none, passes fail. On a simulated device the host function
-/// does the tile's work. A job is not thread-safe. Every member of a moved-from job throws `Error(usage)`.
+/// MPI: only the calling thread does. During a pass that thread waits and replies to other ranks, so a rank
+/// counts as alive however long a function takes. If the system grants fewer threads, the job uses those; if
+/// it grants none, passes fail. On a simulated device the host function does the tile's work. A job is not
+/// thread-safe. Every member of a moved-from job throws `Error(usage)`.
 ///
 /// Errors:
 /// - A device function throws or calls `tile.fail`; a device cannot be opened, bound or allocated on; a

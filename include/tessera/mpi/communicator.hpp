@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/mpi/abi.h>
 #include <tessera/error.hpp>
 #include <tessera/function.hpp>
 #include <tessera/version.hpp>
-
-#include <tessera/mpi/abi.h>
 
 #include <chrono>
 #include <cstddef>

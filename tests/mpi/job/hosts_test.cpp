@@ -39,15 +39,6 @@ int gpus_of(const Job& job, int rank) {
       std::ranges::count(job.inventory().devices_of(rank), false, &InventoryDevice::host));
 }
 
-/// All devices of the job have equal parts, whatever their scores are.
-Plan even_plan(const Job& job, std::int64_t units, std::int64_t block = 1) {
-  std::vector<std::int64_t> offsets{0};
-  for (int rank = 0; rank < job.comm().size(); ++rank)
-    offsets.push_back(offsets.back() + std::ssize(job.inventory().devices_of(rank)));
-  const std::vector<std::uint64_t> scores(job.inventory().devices().size(), 1);
-  return Plan::over_devices(units, scores, offsets, {.block = block});
-}
-
 /// Which devices the calls of a host function are for, and that they keep the rules of threads.
 class Calls {
  public:

@@ -44,6 +44,17 @@ inline double unit_result(double value) {
   return value * value - 3.0 * value;
 }
 
+/// All devices that the job has left have equal parts, whatever their scores are: measured ones differ from
+/// run to run, and on a loaded machine so far that a device has no unit.
+inline Plan even_plan(const Job& job, std::int64_t units, std::int64_t block = 1) {
+  std::vector<std::int64_t> offsets{0};
+  for (int rank = 0; rank < job.comm().size(); ++rank)
+    offsets.push_back(offsets.back() + std::ssize(job.inventory().devices_of(rank)));
+  std::vector<std::uint64_t> scores;
+  for (const InventoryDevice& device : job.inventory().devices()) scores.push_back(device.excluded ? 0 : 1);
+  return Plan::over_devices(units, scores, offsets, {.block = block});
+}
+
 inline std::vector<double> local_units(const Job& job, const Plan& plan) {
   std::vector<double> units;
   const Range mine = job.local_range(plan);

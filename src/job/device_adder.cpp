@@ -3,7 +3,7 @@
 
 #include "device/cuda_calls.hpp"
 
-#include <tessera/device/context.hpp>
+#include <tessera/device/backend.hpp>
 #include <tessera/device/module_cache.hpp>
 #include <tessera/error.hpp>
 #include <tessera/job/device_adder.hpp>
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -40,6 +41,19 @@ AdderStep step_of(std::int64_t count, std::int64_t width) {
 
 std::size_t elements_after(const AdderStep& step) {
   return static_cast<std::size_t>(step.blocks * step.width);
+}
+
+struct AdderKernels {
+  KernelView add;
+  KernelView merge;
+};
+
+/// Empty where they cannot be compiled.
+std::optional<AdderKernels> load_kernels(const BackendContext& context) {
+  const ModuleSource source = adder_source();
+  if (std::holds_alternative<CompileFailure>(context.modules->compile(source, context.capability))) return {};
+  const Module& module = context.modules->load(source, context.capability);
+  return AdderKernels{module.kernel("tessera_add"), module.kernel("tessera_merge")};
 }
 
 void add_by_host(ReproducibleSum& sum, std::span<const double> summands) {
@@ -82,24 +96,21 @@ void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands, std
   const std::int64_t doubles = count * width;
   if (doubles == 0) return;
 
-  const DeviceContext& context = *DeviceContext::bound_to_this_thread();
-  static const ModuleSource source = adder_source();
-  const ComputeCapability capability = tile.device().capability;
-  if (std::holds_alternative<CompileFailure>(context.modules().compile(source, capability))) {
+  const auto kernels = probe_backend_with_compile("tessera::add_on_device", load_kernels).built;
+  if (!kernels->has_value()) {
     std::vector<double> home(static_cast<std::size_t>(doubles));
     cuda::copy(home.data(), summands, home.size() * sizeof(double), tile.stream());
     cuda::synchronize(tile.stream());
     return add_by_host(sum, home);
   }
-  const Module& kernels = context.modules().load(source, capability);
   const SumElement* sums = nullptr;
   for (const AdderStep& step : adder_steps(count, width)) {
     auto* const results = tile.arena().take<SumElement>(elements_after(step));
     const Extent grid{static_cast<unsigned>(adder_tiles(step)), static_cast<unsigned>(step.blocks)};
     if (sums == nullptr)
-      launch(kernels.kernel("tessera_add"), grid, {adder_threads}, 0, tile.stream(), step, summands, results);
+      launch((*kernels)->add, grid, {adder_threads}, 0, tile.stream(), step, summands, results);
     else
-      launch(kernels.kernel("tessera_merge"), grid, {adder_threads}, 0, tile.stream(), step, sums, results);
+      launch((*kernels)->merge, grid, {adder_threads}, 0, tile.stream(), step, sums, results);
     sums = results;
   }
   std::vector<SumElement> elements(sum.width());

@@ -11,6 +11,7 @@ namespace tessera::bench {
 
 /// What a child can do.
 namespace child {
+inline constexpr const char* probe = "probe";                        ///< of the hardware, without CUDA
 inline constexpr const char* cu_init = "cu-init";                    ///< cuInit alone
 inline constexpr const char* contexts_in_turn = "contexts-in-turn";  ///< of all visible devices, after cuInit
 inline constexpr const char* contexts_at_once = "contexts-at-once";  ///< the same, a thread each

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <tessera/topology/probe.hpp>
@@ -20,11 +21,14 @@ class Probing {
       : comm_(comm), options_(options), visible_(std::move(visible)), repeats_(options.repeats.value_or(5)) {}
 
   std::vector<Measurement> run() {
-    add("probe", seconds_of(comm_, repeats_, 1, [&] { devices_ = probe(comm_.rank()).devices.size(); }));
     start_a_job();
+    const bool real = in_all_ > 0 && !simulated_;
+    if (real)
+      add("probe", in_children([&] { return seconds_in_child(child::probe, visible_); }));
+    else
+      add("probe", seconds_of(comm_, repeats_, 1, [&] { (void)probe(comm_.rank()); }));
     const std::string name = fmt::format("{}, {} in all", counted(comm_.size(), "rank"),
                                          counted(in_all_, simulated_ ? "simulated device" : "device"));
-    const bool real = in_all_ > 0 && !simulated_;
     if (options_.peer && !real)
       note(comm_, "probe", "no GPU is used: nothing of CUDA's start beside the probe");
     if (options_.peer && real) add_peers();
@@ -37,7 +41,7 @@ class Probing {
     return all_.emplace_back(Measurement{"probe", {}, std::string(what), "s", std::move(seconds)});
   }
 
-  /// Once: afterwards CUDA has been started in this process.
+  /// Once, and first: afterwards NVML and CUDA have been started in this process.
   void start_a_job() {
     comm_.barrier();
     const auto begin = std::chrono::steady_clock::now();
@@ -49,6 +53,10 @@ class Probing {
     const double made = seconds();
     in_all_ = job.inventory().devices().size();
     simulated_ = in_all_ > 0 && job.inventory().devices()[0].simulated;
+    for (const InventoryRank& rank : job.inventory().ranks()) {
+      if (rank.node == job.inventory().ranks().front().node)
+        on_first_node_ += job.inventory().devices_of(rank.rank).size();
+    }
     for (const InventoryDevice& device : job.inventory().devices_of(comm_.rank())) {
       if (own_.empty()) first_own_ = to_string(device.uuid);
       own_ += (own_.empty() ? "" : ",") + to_string(device.uuid);
@@ -77,6 +85,10 @@ class Probing {
     return seconds;
   }
 
+  [[nodiscard]] std::size_t place_of(std::string_view what) const {
+    return static_cast<std::size_t>(std::ranges::find(all_, what, &Measurement::what) - all_.begin());
+  }
+
   /// Adds what the children took, and how `ours` compares if that is the place of a measurement.
   void add_peer(std::string_view what, std::optional<std::size_t> ours,
                 const std::function<std::optional<double>()>& run_one) {
@@ -89,13 +101,14 @@ class Probing {
   void add_peers() {
     const bool has_device = !own_.empty();
     const auto none = std::optional<double>(0);
-    add_peer("cuInit, all visible", 0, [&] { return seconds_in_child(child::cu_init, visible_); });
+    add_peer("cuInit, all visible", place_of("probe"),
+             [&] { return seconds_in_child(child::cu_init, visible_); });
     add_peer("cuInit, own visible", {},
              [&] { return has_device ? seconds_in_child(child::cu_init, own_) : none; });
-    add_peer("cuInit, all visible, to first kernel", 2,
+    add_peer("cuInit, all visible, to first kernel", place_of("Job() to first kernel done"),
              [&] { return has_device ? seconds_in_child(child::first_kernel, visible_, first_own_) : none; });
+    if (on_first_node_ < 2) return;
     // The contexts are rank 0's affair: all devices that it sees.
-    if (comm_.allreduce(comm_.rank() == 0 && devices_ < 2 ? 1 : 0, mpi::Reduction::max) != 0) return;
     const auto on_root = [&](const char* what) {
       return [&, what] { return comm_.rank() == 0 ? seconds_in_child(what, visible_) : none; };
     };
@@ -110,8 +123,8 @@ class Probing {
   std::optional<std::string> visible_;
   int repeats_;
   std::vector<Measurement> all_;
-  std::size_t devices_ = 0;  // that this rank sees
-  std::size_t in_all_ = 0;   // that the job uses
+  std::size_t in_all_ = 0;         // that the job uses
+  std::size_t on_first_node_ = 0;  // of them
   bool simulated_ = false;
   std::string own_;  // this rank's claimed devices, as for CUDA_VISIBLE_DEVICES
   std::string first_own_;

@@ -3,11 +3,14 @@
 #include <tessera/topology/simulate.hpp>
 
 #include <cstdlib>
+#include <future>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "topology/driver/cuda_visibility.hpp"
 #include "topology/driver/find_devices.hpp"
+#include "topology/driver/nvml_library.hpp"
 #include "topology/hwloc/host_topology.hpp"
 
 namespace tessera::inline TESSERA_ABI {
@@ -21,19 +24,39 @@ detail::FoundDevices simulated(std::string_view text, int rank) {
                   "TESSERA_SIMULATE gives rank " + std::to_string(rank) + " no device"}};
 }
 
-detail::FoundDevices real() {
 #ifdef TESSERA_CUDA_VERSION
-  auto environment = detail::CudaEnvironment::current();
-  environment.visible_devices = detail::visible_devices_as_found();
-  auto found = detail::find_devices(detail::survey_nvml(), environment, TESSERA_CUDA_VERSION);
-  if (const auto started_with = detail::devices_of_started_cuda()) detail::leave_only(*started_with, found);
-  return found;
-#else
-  return {{},
-          Absence{Absence::Reason::not_built,
-                  "this build has no CUDA: configure with -DTESSERA_ENABLE_CUDA=ON to use GPUs"}};
-#endif
+detail::Survey survey() {
+  // Kept until the process ends, since others of the process ask NVML later: its start takes 10 ms on an
+  // H200, and its shutdown 8 ms.
+  static const detail::NvmlLibrary* const kept = new detail::NvmlLibrary;
+  static_cast<void>(kept);
+  return detail::survey_nvml();
 }
+#endif
+
+/// The search for real devices, which goes on beside other work if a thread is to be had: NVML takes tens of
+/// milliseconds.
+class Search {
+ public:
+#ifdef TESSERA_CUDA_VERSION
+  [[nodiscard]] detail::FoundDevices found() {
+    auto environment = detail::CudaEnvironment::current();
+    environment.visible_devices = detail::visible_devices_as_found();
+    auto found = detail::find_devices(survey_.get(), environment, TESSERA_CUDA_VERSION);
+    if (const auto started_with = detail::devices_of_started_cuda()) detail::leave_only(*started_with, found);
+    return found;
+  }
+
+ private:
+  std::future<detail::Survey> survey_ = std::async(survey);
+#else
+  [[nodiscard]] static detail::FoundDevices found() {
+    return {{},
+            Absence{Absence::Reason::not_built,
+                    "this build has no CUDA: configure with -DTESSERA_ENABLE_CUDA=ON to use GPUs"}};
+  }
+#endif
+};
 
 HostInfo host_of(const detail::HostTopology& topology) {
   HostInfo host = topology.host();
@@ -50,9 +73,11 @@ HostInfo probe_host() {
 Probe probe(int rank) {
   const char* simulation = std::getenv("TESSERA_SIMULATE");
   const bool simulate = simulation != nullptr && *simulation != '\0';
-  auto found = simulate ? simulated(simulation, rank) : real();
-
+  std::optional<Search> search;
+  if (!simulate) search.emplace();
   const detail::HostTopology topology;
+  detail::FoundDevices found = search ? search->found() : simulated(simulation, rank);
+
   Probe probe;
   probe.host = host_of(topology);
   probe.absence = std::move(found.absence);

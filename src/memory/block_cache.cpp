@@ -174,18 +174,27 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   }
   make_room(size.bytes);
   void* data = upstream_->allocate(size.bytes, queue.stream);
-  if (data == nullptr) {
-    while (cached_.oldest() != nullptr) evict(*cached_.oldest());
-    wait_for_all();
-    upstream_->trim();
-    data = upstream_->allocate(size.bytes, queue.stream);
-    if (data == nullptr) run_out(requested, cached_before, "device memory has run out");
-  }
+  if (data == nullptr) data = reclaim(size.bytes, queue.stream);
+  if (data == nullptr) run_out(requested, cached_before, "device memory has run out");
+  constexpr std::size_t growth = 64;  // more would find the same limit again too soon
+  if (known_to_fit_ != std::numeric_limits<std::size_t>::max()) known_to_fit_ += size.bytes / growth;
   Block& block = *spare_blocks_.back();
   spare_blocks_.pop_back();
   block.data = data;
   block.size = size;
   return block;
+}
+
+/// Memory after the device has refused it: the oldest cached blocks are freed for it, and if that does not
+/// help, all of them, and their work is waited for. Null if there is not enough.
+void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
+  known_to_fit_ = statistics_.reserved_bytes();
+  make_room(bytes);
+  if (void* data = upstream_->allocate(bytes, stream); data != nullptr) return data;
+  while (cached_.oldest() != nullptr) evict(*cached_.oldest());
+  wait_for_all();
+  upstream_->trim();
+  return upstream_->allocate(bytes, stream);
 }
 
 /// Frees cached blocks until `bytes` more may be reserved. The caller has checked the bytes in use against
@@ -194,10 +203,9 @@ void BlockCache::make_room(std::size_t bytes) noexcept {
   const std::size_t needed = statistics_.in_use_bytes + bytes;
   const double marked = static_cast<double>(std::max(mark_bytes_, needed)) * (1.0 + limits_.slack);
   const double floor = std::max(marked, static_cast<double>(limits_.floor_bytes));
-  const auto most = floor < static_cast<double>(limits_.reserved_bytes)
-                        ? std::max(needed, static_cast<std::size_t>(floor))
-                        : limits_.reserved_bytes;
-  while (statistics_.cached_bytes > most - needed) evict(*cached_.oldest());
+  const std::size_t limit = std::min(limits_.reserved_bytes, known_to_fit_);
+  const auto most = floor < static_cast<double>(limit) ? static_cast<std::size_t>(floor) : limit;
+  while (statistics_.cached_bytes > std::max(most, needed) - needed) evict(*cached_.oldest());
 }
 
 void BlockCache::wait_for_all() {

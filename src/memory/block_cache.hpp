@@ -136,13 +136,13 @@ class alignas(apart_bytes) BlockCache {
   void order_before(Block& block, const StreamQueue& taker);
   [[nodiscard]] Block& allocate(SizeClass size, const StreamQueue& queue, std::size_t requested);
   void make_room(std::size_t bytes) noexcept;
+  [[nodiscard]] void* reclaim(std::size_t bytes, StreamView stream);
   void wait_for_all();
   [[noreturn]] void run_out(std::size_t requested, std::size_t cached_before, const char* why) const;
 
   void put_in_cache(Block& block) noexcept;
   void take_from_cache(Block& block) noexcept;
   void evict(Block& block) noexcept;
-  void deallocate(Block& block) noexcept;
   [[nodiscard]] EventView spare_event();
   void record_guests(Block& block) noexcept;
   void forget_guests(Block& block) noexcept;
@@ -155,6 +155,9 @@ class alignas(apart_bytes) BlockCache {
   std::vector<std::size_t> kept_;  ///< cached blocks by size class
   std::size_t leases_ = 0;
   std::size_t mark_bytes_ = 0;  ///< maximum of bytes in use since the cache was last emptied
+  /// What the device could hold when it last refused, and a little more with each allocation since: beyond it
+  /// cached blocks are freed first, since a refusal costs milliseconds.
+  std::size_t known_to_fit_ = std::numeric_limits<std::size_t>::max();
   bool closed_ = false;
   std::vector<std::unique_ptr<StreamQueue>> queues_;
   std::deque<Block> blocks_;          ///< all records ever made

@@ -18,7 +18,8 @@ struct SizeClass {
 /// The largest request that has a class: 1 TiB.
 inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
 
-/// Multiples of 512 to 4 KiB, then 8 steps a power of two, from 1 MiB on 16.
+/// Multiples of 512 to 4 KiB, then 8 steps a power of two, from 1 MiB on 16, and from 64 MiB on 64,
+/// where rounding up would fill a device with nothing.
 /// `bytes` is 1 to `largest_class_bytes`.
 [[nodiscard]] constexpr SizeClass fine_class(std::size_t bytes) noexcept {
   const std::size_t last = bytes - 1;
@@ -28,8 +29,15 @@ inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
   }
   // 2^octave < bytes <= 2^(octave + 1), cut into 2^bits steps.
   const auto octave = static_cast<std::uint32_t>(std::bit_width(last) - 1);
-  const std::uint32_t bits = octave < 20 ? 3 : 4;
-  const std::uint32_t first = octave < 20 ? 8 + (octave - 12) * 8 : 72 + (octave - 20) * 16;
+  std::uint32_t bits = 3;
+  std::uint32_t first = 8 + (octave - 12) * 8;
+  if (octave >= 26) {
+    bits = 6;
+    first = 168 + (octave - 26) * 64;
+  } else if (octave >= 20) {
+    bits = 4;
+    first = 72 + (octave - 20) * 16;
+  }
   const std::size_t steps = last >> (octave - bits);  // 2^bits to 2^(bits + 1) - 1
   return {first + static_cast<std::uint32_t>(steps) - (1u << bits), (steps + 1) << (octave - bits)};
 }

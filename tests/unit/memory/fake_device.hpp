@@ -51,6 +51,7 @@ class FakeDevice {
   std::size_t records = 0;     ///< of events
   std::size_t host_waits = 0;  ///< for events
   std::size_t allocations = 0;
+  std::size_t refusals = 0;  ///< allocations for which there was no memory
   bool holds = true;  ///< false: a stream that should wait does not, so that the tests can be seen to fail
   bool lost = false;  ///< true: what may fail does
   std::vector<void*> deallocated;
@@ -89,7 +90,10 @@ class FakeUpstream final : public MemoryUpstream {
 
   void* allocate(std::size_t bytes, StreamView stream) override {
     fail_if_lost();
-    if (bytes > device_->capacity_bytes_ - device_->taken_bytes_) return nullptr;
+    if (bytes > device_->capacity_bytes_ - device_->taken_bytes_) {
+      ++device_->refusals;
+      return nullptr;
+    }
     const std::uintptr_t address = std::exchange(device_->next_address_, device_->next_address_ + 256);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): nobody reads what is there
     void* memory = reinterpret_cast<void*>(address);

@@ -9,7 +9,7 @@
 namespace tessera::inline TESSERA_ABI::memory {
 namespace {
 
-TEST(SizeClasses, FineOnesWasteAnEighthAboveFourKiBAndASixteenthAboveOneMiB) {
+TEST(SizeClasses, FineOnesWasteAnEighthASixteenthAboveOneMiBAndASixtyFourthAboveSixtyFourMiB) {
   std::mt19937_64 random(1);
   const auto check = [](std::size_t bytes) {
     const SizeClass size = fine_class(bytes);
@@ -17,7 +17,10 @@ TEST(SizeClasses, FineOnesWasteAnEighthAboveFourKiBAndASixteenthAboveOneMiB) {
     ASSERT_LT(size.index, fine_classes);
     ASSERT_EQ(size.bytes % 256, 0u) << bytes;
     const std::size_t waste = size.bytes - bytes;
-    const std::size_t allowed = bytes <= 4096 ? 511 : bytes <= (1u << 20) ? bytes / 8 : bytes / 16;
+    const std::size_t allowed = bytes <= 4096         ? 511
+                                : bytes <= (1u << 20) ? bytes / 8
+                                : bytes <= (1u << 26) ? bytes / 16
+                                                      : bytes / 64;
     ASSERT_LE(waste, allowed) << bytes;
     // A class holds exactly the sizes from beyond the class below to its own.
     const SizeClass self = fine_class(size.bytes);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* name = "tessera-bench";
 
-/// What there is to measure on. *Collective.* Changes nothing in this process, as making a job would.
+/// What there is to measure on. *Collective.* Starts no CUDA, as making a job would.
 Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   Probe here;
   together(comm, [&] { here = probe(comm.rank()); });
@@ -32,10 +32,12 @@ Inventory look_around(const mpi::Communicator& comm, Policy policy) {
 
 void measure(const std::vector<Suite>& suites, const CLI::App& app, const mpi::Session& session,
              const SuiteOptions& options, bool json) {
-  const std::string machine = machine_of(look_around(session.world(), options.policy));
+  std::string machine;
   for (const Suite& suite : suites) {
     if (!app.got_subcommand(suite.name)) continue;
     const auto measurements = suite.run(session.world(), options);
+    // Not before, because a first job is measured with all that it starts.
+    if (machine.empty()) machine = machine_of(look_around(session.world(), options.policy));
     if (!session.is_root()) continue;
     if (json) {
       print_json_lines(measurements, machine);

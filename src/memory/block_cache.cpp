@@ -176,7 +176,7 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   void* data = upstream_->allocate(size.bytes, queue.stream);
   if (data == nullptr) data = reclaim(size.bytes, queue.stream);
   if (data == nullptr) run_out(requested, cached_before, "device memory has run out");
-  constexpr std::size_t growth = 64;  // more would find the same limit again too soon
+  constexpr std::size_t growth = 256;  // a larger part would find the same limit again too soon
   if (known_to_fit_ != std::numeric_limits<std::size_t>::max()) known_to_fit_ += size.bytes / growth;
   Block& block = *spare_blocks_.back();
   spare_blocks_.pop_back();

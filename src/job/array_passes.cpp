@@ -70,8 +70,9 @@ void Job::State::check_arrays(const Plan& plan, std::span<const ArrayAccess> use
 std::int64_t Job::State::signature_of_arrays(std::span<const ArrayAccess> used) {
   std::int64_t signature = 0;
   for (const ArrayAccess& access : used)
-    signature = signature_of({signature, access.array->number, static_cast<std::int64_t>(access.use),
-                              access.array->version, access.array->host_version});
+    signature = signature_of(
+        {signature, access.array->number, static_cast<std::int64_t>(access.array->unit_bytes),
+         static_cast<std::int64_t>(access.use), access.array->version, access.array->host_version});
   return signature;
 }
 

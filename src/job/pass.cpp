@@ -41,7 +41,8 @@ std::string described(std::span<const detail::ArrayAccess> arrays) {
                       : access.use == detail::ArrayUse::write ? " is written"
                                                               : " is modified";
     text += "\narray " + std::to_string(access.array->number) + " of version " +
-            std::to_string(access.array->version) + use;
+            std::to_string(access.array->version) + use + ", " + std::to_string(access.array->unit_bytes) +
+            " bytes a unit";
   }
   return text;
 }

@@ -167,6 +167,21 @@ TEST_P(ArrayPasses, RanksWhoseVersionsDifferAreTold) {
   }
 }
 
+TEST_P(ArrayPasses, RanksWhoseWidthsDifferAreTold) {
+  if (job_.comm().size() == 1) GTEST_SKIP() << "needs another rank";
+  Array<double> array(job_, job_.plan(5), job_.comm().rank() == 0 ? 1 : 2);
+  try {
+    job_.update(
+        arrays(array.write()), [](Tile&, auto...) {}, [](const HostTile&, auto...) {});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::usage);
+    EXPECT_NE(std::string(error.what()).find("array 0 of version 0 is written, 16 bytes a unit"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_P(ArrayPasses, UnitsMoveToAnotherPlan) {
   Solver solver(job_);
   solver.step();

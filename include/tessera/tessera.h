@@ -16,11 +16,11 @@
 ///     tessera_job_close(job);
 ///
 /// What a verb does, and which rules its functions keep, is said at the member of `tessera::Job` of its name
-/// (<tessera/job/job.hpp>). Functions that return `int` return a `tessera_status`; `tessera_error` has the
-/// message. Collective functions are marked; after an error of one of them every rank has an error. All but
-/// those of tiles and sums must be called on the thread that called MPI_Init_thread. MPI is the program's: it
-/// calls MPI_Init_thread, with MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the
-/// last one is closed.
+/// (<tessera/job/job.hpp>). Functions that
+/// return `int` return a `tessera_status`; `tessera_error` has the message. Collective functions are marked;
+/// after an error of one of them every rank has an error. All but those of tiles and sums must be called on
+/// the thread that called MPI_Init_thread. MPI is the program's: it calls MPI_Init_thread, with
+/// MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the last one is closed.
 
 #include <tessera/mpi/abi.h>
 
@@ -31,7 +31,7 @@
 
 /// The version of this header. A library takes programs that were compiled with its own version or an
 /// earlier one.
-#define TESSERA_C_VERSION 1
+#define TESSERA_C_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,7 +42,8 @@ TESSERA_API int32_t tessera_c_version(void);
 /// The version of the library itself, "0.2.0".
 TESSERA_API const char* tessera_library_version(void);
 
-/// But for TESSERA_OUTDATED_PLAN the statuses with which the programs of Tessera end, too.
+/// But for TESSERA_OUTDATED_PLAN the statuses with which the programs of Tessera end,
+/// too.
 enum tessera_status {
   TESSERA_OK = 0,
   TESSERA_USAGE = 2,          ///< the call or an environment variable is wrong
@@ -76,9 +77,11 @@ typedef struct tessera_options {
   int32_t allow_sharing;              ///< not 0: several ranks may drive one GPU
   int32_t threads;                    ///< host threads of this rank; 0: chosen by the library
   double collective_timeout_seconds;  ///< 0: none
+  double memory_fraction;             ///< of a device's memory, above 0 and up to 1 (since version 2)
+  int32_t parts_in_flight;  ///< 1 to 8: parts of a tile that are computed at a time (since version 2)
 } tessera_options;
 #define TESSERA_DEFAULT_OPTIONS \
-  { TESSERA_C_VERSION, TESSERA_POLICY_AUTO, TESSERA_ON_FAILURE_CPU, 0, 0, 1800.0 }
+  { TESSERA_C_VERSION, TESSERA_POLICY_AUTO, TESSERA_ON_FAILURE_CPU, 0, 0, 1800.0, 0.5, 2 }
 
 typedef struct tessera_job tessera_job;    ///< a `tessera::Job`
 typedef struct tessera_plan tessera_plan;  ///< a `tessera::Plan`
@@ -110,6 +113,11 @@ TESSERA_API const char* tessera_job_verdict(tessera_job* job);
 /// Partitions units over the devices of the job in blocks of `block`, 1 or more. No communication. The plan
 /// outlives the job.
 TESSERA_API int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tessera_plan** plan);
+/// The work of a unit, as of `tessera::PlanOptions::weights`: the same on every rank, 0 or more.
+typedef double (*tessera_weight)(int64_t unit, void* context);
+/// The same with tiles of equal work. Calls `weight` on this thread, for all units of the job.
+TESSERA_API int tessera_plan_open_weighted(const tessera_job* job, int64_t units, int64_t block,
+                                           tessera_weight weight, void* context, tessera_plan** plan);
 /// Null: does nothing.
 TESSERA_API void tessera_plan_close(tessera_plan* plan);
 /// The units of this rank.
@@ -128,11 +136,15 @@ TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);
 /// Fails the tile: the whole job falls back to the CPU. The first reason is kept.
 TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
 
-/// Functions of the program. They get `context` as it was given; `units` points to the first unit of the
-/// tile. They return 0, or any other number to fail: the tile of a device, or, on the host, the pass on every
-/// rank. They run on threads of the job, must not call MPI, and no exception or longjmp may leave them.
+/// Functions of the program. They get `context` as it was given; `units` and `results` point to the first
+/// unit of the tile. What is only read is not written to. They return 0, or any
+/// other number to fail: the tile of a device, or, on the host, the pass on every rank. They run on threads
+/// of the job, must not call MPI, and no exception or longjmp may leave them.
 typedef int (*tessera_device_function)(tessera_tile* tile, void* units, void* context);
 typedef int (*tessera_host_function)(const tessera_host_tile* tile, void* units, void* context);
+typedef int (*tessera_device_map)(tessera_tile* tile, const void* units, void* results, void* context);
+typedef int (*tessera_host_map)(const tessera_host_tile* tile, const void* units, void* results,
+                                void* context);
 typedef int (*tessera_device_reduction)(tessera_tile* tile, tessera_sum* sum, void* context);
 typedef int (*tessera_host_reduction)(const tessera_host_tile* tile, double* partial, void* context);
 
@@ -146,6 +158,14 @@ TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void
                                 tessera_device_function on_device, tessera_host_function on_host,
                                 void* context);
 
+/// *Collective.* Computes out of place: `results` has room for `count` results of `result_bytes` each, and is
+/// written only if the pass has succeeded on every rank. For the functions they begin as zero bytes. The rest
+/// is as in `tessera_scatter`.
+TESSERA_API int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, int64_t count,
+                            size_t unit_bytes, void* results, size_t result_bytes,
+                            size_t device_bytes_per_unit, tessera_device_map on_device,
+                            tessera_host_map on_host, void* context);
+
 /// *Collective.* Sums one vector of `width` doubles for each block of the plan into `result`, on every rank:
 /// the same bits for any number of ranks, threads, and devices of one kind. `on_device` calls
 /// `tessera_sum_add` for each block of its tile; `on_host` adds the one block of its tile to `partial`, which
@@ -155,6 +175,11 @@ TESSERA_API int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_
                                tessera_host_reduction on_host, void* context, double* result);
 /// Adds the `width` doubles of one block. Returns a `tessera_status`.
 TESSERA_API int tessera_sum_add(tessera_sum* sum, const double* block);
+
+/// *Collective.* Brings host data from one plan to another of the same units: `units` are this rank's `count`
+/// units by `from`, and `moved` has room for those by `to`.
+TESSERA_API int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera_plan* to,
+                             const void* units, int64_t count, size_t unit_bytes, void* moved);
 
 /// *Collective.* Agrees on the outcome of work outside of passes, such as reading a file: each rank gives the
 /// `tessera_status` of its own, and a reason if that is not TESSERA_OK. Every rank returns the status of the

@@ -53,7 +53,12 @@ template <class Work>
   }
 }
 
+[[noreturn]] void refuse_null(const char* function, const char* name);
+
 /// Throws `Error(usage)` if an argument that must not be null is.
-void require(const void* argument, const char* function, const char* name);
+template <class Argument>
+void require(Argument* argument, const char* function, const char* name) {
+  if (argument == nullptr) refuse_null(function, name);
+}
 
 }  // namespace tessera::c

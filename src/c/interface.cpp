@@ -46,12 +46,16 @@ JobOptions options_of(const tessera_options* given) {
   options.threads = given->threads;
   options.collective_timeout = std::chrono::ceil<std::chrono::milliseconds>(
       std::chrono::duration<double>(given->collective_timeout_seconds));
+  if (given->version < 2) return options;  // the structure ends here
+  options.memory_fraction = given->memory_fraction;
+  options.parts_in_flight = given->parts_in_flight;
   return options;
 }
 
 /// The exit status of programs, but for what a program in C can mend.
 int status_for(ErrorCode code) noexcept {
-  return code == ErrorCode::outdated_plan ? TESSERA_OUTDATED_PLAN : exit_status(code);
+  if (code == ErrorCode::outdated_plan) return TESSERA_OUTDATED_PLAN;
+  return exit_status(code);
 }
 
 /// `Error(usage)` for a number that is no status.
@@ -79,8 +83,8 @@ int keep_error() noexcept {
   }
 }
 
-void require(const void* argument, const char* function, const char* name) {
-  if (argument == nullptr) throw Error(ErrorCode::usage, std::string(function) + ": " + name + " is null");
+void refuse_null(const char* function, const char* name) {
+  throw Error(ErrorCode::usage, std::string(function) + ": " + name + " is null");
 }
 
 }  // namespace tessera::c
@@ -129,6 +133,18 @@ int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tess
     require(plan, "tessera_plan_open", "plan");
     *plan = nullptr;
     *plan = new tessera_plan{job->job.plan(units, block), job->job.comm().rank()};
+  });
+}
+int tessera_plan_open_weighted(const tessera_job* job, int64_t units, int64_t block, tessera_weight weight,
+                               void* context, tessera_plan** plan) {
+  return status_of([&] {
+    require(job, "tessera_plan_open_weighted", "job");
+    require(plan, "tessera_plan_open_weighted", "plan");
+    *plan = nullptr;
+    require(weight, "tessera_plan_open_weighted", "weight");
+    const tessera::PlanOptions options{.block = block,
+                                       .weights = [&](std::int64_t unit) { return weight(unit, context); }};
+    *plan = new tessera_plan{job->job.plan(units, options), job->job.comm().rank()};
   });
 }
 void tessera_plan_close(tessera_plan* plan) {

@@ -1,52 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "c/handles.hpp"
+#include "c/callbacks.hpp"
 
-#include "job/job_access.hpp"
-
-#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <exception>
 #include <memory>
 
 namespace tessera::c {
 namespace {
 
-using Access = tessera::detail::JobAccess;
-
-/// A device function that fails without a reason of its own fails its tile with this one.
-void check_device_function(Tile& tile, int returned) {
-  if (returned != 0) tile.fail("the device function returned " + std::to_string(returned));
-}
-
-void check_host_function(const HostTile& tile, int returned) {
-  if (returned != 0)
-    throw Error(ErrorCode::job_fault, "the host function returned " + std::to_string(returned) +
-                                          " for the units from " + std::to_string(tile.range.begin));
-}
-
-tessera_host_tile described(const HostTile& tile) {
-  return {range_of(tile.range), tile.thread, tile.threads};
-}
-
 /// The units of this rank in a pass, `unit_bytes` each.
+template <class Byte>
 struct LocalUnits {
-  std::byte* data;
+  Byte* data;
   std::size_t unit_bytes;
-  std::int64_t count;
   std::int64_t first = 0;
 
-  [[nodiscard]] void* at(std::int64_t unit) const {
+  [[nodiscard]] Byte* at(std::int64_t unit) const {
     return data + static_cast<std::size_t>(unit - first) * unit_bytes;
   }
-  [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(count) * unit_bytes; }
 };
 
+std::size_t bytes_of(std::int64_t count, std::size_t unit_bytes) {
+  return static_cast<std::size_t>(count) * unit_bytes;
+}
+
 }  // namespace
+
+void check_arguments(Job& job, FunctionRef<void()> check) {
+  try {
+    check();
+  } catch (const std::exception& error) {
+    const auto fail = [thrown = std::current_exception()] { std::rethrow_exception(thrown); };
+    (void)status_of([&] {
+      Access::Call call = Access::call_of("refused:");
+      call.types = error.what();
+      Access::run(job, Plan::over_hosts(0, job.comm().size()),
+                  {.call = &call,
+                   .host_only = true,
+                   .local_units = 0,
+                   .prepare = fail,
+                   .on_device = {},
+                   .on_host = {},
+                   .restore = {}});
+    });
+    throw;
+  }
+}
+
 }  // namespace tessera::c
 
 using tessera::c::require;
 using tessera::c::status_of;
+
+int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, int64_t count,
+                size_t unit_bytes, void* results, size_t result_bytes, size_t device_bytes_per_unit,
+                tessera_device_map on_device, tessera_host_map on_host, void* context) {
+  using namespace tessera;
+  return status_of([&] {
+    require(job, "tessera_map", "job");
+    c::check_arguments(job->job, [&] { require(plan, "tessera_map", "plan"); });
+    const c::Access::Call call = c::Access::call_of("map", unit_bytes, result_bytes);
+    c::LocalUnits<const std::byte> in{static_cast<const std::byte*>(units), unit_bytes};
+    c::LocalUnits<std::byte> out{nullptr, result_bytes};
+    std::vector<std::byte> computed;
+    const auto begin = [&] {
+      computed.assign(c::bytes_of(count, result_bytes), std::byte{});
+      out.data = computed.data();
+    };
+    c::Access::run(job->job, plan->plan,
+                   {.call = &call,
+                    .has_functions = on_host != nullptr,
+                    .host_only = on_device == nullptr,
+                    .local_units = count,
+                    .device_bytes_per_unit = static_cast<std::int64_t>(device_bytes_per_unit),
+                    .prepare =
+                        [&] {
+                          if (count > 0) require(units, "tessera_map", "units");
+                          if (count > 0) require(results, "tessera_map", "results");
+                          in.first = out.first = plan->plan.range_of(plan->rank).begin;
+                          begin();
+                        },
+                    .on_device =
+                        [&](Tile& tile) {
+                          const std::int64_t first = tile.range().begin;
+                          c::call_on_device(tile, [&](tessera_tile* handle) {
+                            return on_device(handle, in.at(first), out.at(first), context);
+                          });
+                        },
+                    .on_host =
+                        [&](const HostTile& tile) {
+                          const std::int64_t first = tile.range.begin;
+                          c::call_on_host(tile, [&](const tessera_host_tile* given) {
+                            return on_host(given, in.at(first), out.at(first), context);
+                          });
+                        },
+                    .restore = begin});
+    std::copy_n(computed.data(), computed.size(), static_cast<std::byte*>(results));
+  });
+}
 
 int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count, size_t unit_bytes,
                     size_t device_bytes_per_unit, tessera_device_function on_device,
@@ -54,9 +107,10 @@ int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int
   using namespace tessera;
   return status_of([&] {
     require(job, "tessera_scatter", "job");
-    require(plan, "tessera_scatter", "plan");
+    c::check_arguments(job->job, [&] { require(plan, "tessera_scatter", "plan"); });
     const c::Access::Call call = c::Access::call_of("scatter", unit_bytes);
-    c::LocalUnits mine{static_cast<std::byte*>(units), unit_bytes, count};
+    c::LocalUnits<std::byte> mine{static_cast<std::byte*>(units), unit_bytes};
+    const auto bytes = [&] { return c::bytes_of(count, unit_bytes); };
     std::unique_ptr<std::byte[]> untouched;
     c::Access::run(job->job, plan->plan,
                    {.call = &call,
@@ -70,20 +124,22 @@ int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int
                           mine.first = plan->plan.range_of(plan->rank).begin;
                           if (on_device == nullptr || !c::Access::runs_on_devices(job->job, plan->plan))
                             return;
-                          untouched = std::make_unique_for_overwrite<std::byte[]>(mine.bytes());
-                          std::copy_n(mine.data, mine.bytes(), untouched.get());
+                          untouched = std::make_unique_for_overwrite<std::byte[]>(bytes());
+                          std::copy_n(mine.data, bytes(), untouched.get());
                         },
                     .on_device =
                         [&](Tile& tile) {
-                          c::check_device_function(
-                              tile, on_device(c::handle_of(tile), mine.at(tile.range().begin), context));
+                          c::call_on_device(tile, [&](tessera_tile* handle) {
+                            return on_device(handle, mine.at(tile.range().begin), context);
+                          });
                         },
                     .on_host =
                         [&](const HostTile& tile) {
-                          const tessera_host_tile given = c::described(tile);
-                          c::check_host_function(tile, on_host(&given, mine.at(tile.range.begin), context));
+                          c::call_on_host(tile, [&](const tessera_host_tile* given) {
+                            return on_host(given, mine.at(tile.range.begin), context);
+                          });
                         },
-                    .restore = [&] { std::copy_n(untouched.get(), mine.bytes(), mine.data); }});
+                    .restore = [&] { std::copy_n(untouched.get(), bytes(), mine.data); }});
   });
 }
 
@@ -93,22 +149,23 @@ int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width, siz
   using namespace tessera;
   return status_of([&] {
     require(job, "tessera_reduce", "job");
-    require(plan, "tessera_reduce", "plan");
+    c::check_arguments(job->job, [&] { require(plan, "tessera_reduce", "plan"); });
     FunctionRef<void(const HostTile&, std::span<double>)> host;
     const auto call_host = [&](const HostTile& tile, std::span<double> partial) {
-      const tessera_host_tile given = c::described(tile);
-      c::check_host_function(tile, on_host(&given, partial.data(), context));
+      c::call_on_host(
+          tile, [&](const tessera_host_tile* given) { return on_host(given, partial.data(), context); });
     };
     if (on_host != nullptr) host = call_host;
-    const std::vector<double> sums =
-        on_device == nullptr
-            ? job->job.reduce(plan->plan, width, host_only, host)
-            : job->job.reduce(
-                  plan->plan, width,
-                  [&](Tile& tile, ReproducibleSum& sum) {
-                    c::check_device_function(tile, on_device(c::handle_of(tile), c::handle_of(sum), context));
-                  },
-                  host, static_cast<std::int64_t>(device_bytes_per_unit));
+    const std::vector<double> sums = on_device == nullptr
+                                         ? job->job.reduce(plan->plan, width, host_only, host)
+                                         : job->job.reduce(
+                                               plan->plan, width,
+                                               [&](Tile& tile, ReproducibleSum& sum) {
+                                                 c::call_on_device(tile, [&](tessera_tile* handle) {
+                                                   return on_device(handle, c::handle_of(sum), context);
+                                                 });
+                                               },
+                                               host, static_cast<std::int64_t>(device_bytes_per_unit));
     require(result, "tessera_reduce", "result");  // not before: the other ranks make the pass
     std::ranges::copy(sums, result);
   });
@@ -118,5 +175,22 @@ int tessera_sum_add(tessera_sum* sum, const double* block) {
   return status_of([&] {
     tessera::ReproducibleSum& total = tessera::c::sum_of(sum);
     total.add({block, total.width()});
+  });
+}
+
+int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera_plan* to, const void* units,
+                 int64_t count, size_t unit_bytes, void* moved) {
+  using namespace tessera;
+  return status_of([&] {
+    require(job, "tessera_move", "job");
+    together(job->job.comm(), [&] {
+      require(from, "tessera_move", "from");
+      require(to, "tessera_move", "to");
+      if (count > 0) require(units, "tessera_move", "units");
+      if (!to->plan.range_of(to->rank).empty()) require(moved, "tessera_move", "moved");
+    });
+    const std::vector<std::byte> received = c::Access::moved(job->job, static_cast<const std::byte*>(units),
+                                                             count, unit_bytes, from->plan, to->plan);
+    std::copy_n(received.data(), received.size(), static_cast<std::byte*>(moved));
   });
 }

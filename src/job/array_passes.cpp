@@ -325,9 +325,7 @@ void Job::State::throw_rolled_back(const Verdict::Failure& lost) {
 void Job::State::move_arrays(std::span<ArrayState* const> moved, const Plan& to) const {
   for (ArrayState* array : moved) {
     const std::int64_t units = array->plan.range_of(comm.rank()).size();
-    auto counts = agreed_counts(units, array->unit_bytes, array->plan, to);
-    for (std::size_t& count : counts) count *= array->unit_bytes;
-    array->host = comm.alltoallv(std::span<const std::byte>(array->host), counts);
+    array->host = moved_units(array->host.data(), units, array->unit_bytes, array->plan, to);
     array->plan = to;
     array->forget_devices();
   }

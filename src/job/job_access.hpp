@@ -4,7 +4,10 @@
 #include <tessera/job/job.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <typeinfo>
+#include <vector>
 
 namespace tessera::inline TESSERA_ABI::detail {
 
@@ -13,13 +16,20 @@ struct JobAccess {
   using Call = Job::Call;
   using Pass = Job::Pass;
 
-  [[nodiscard]] static Call call_of(const char* verb, std::size_t unit_bytes) {
-    return Job::call_of(verb, {&typeid(std::byte)}, {unit_bytes});
+  /// A call with units, or with units and results, of these sizes.
+  template <class... Sizes>
+  [[nodiscard]] static Call call_of(const char* verb, Sizes... unit_bytes) {
+    return Job::call_of(verb, {((void)unit_bytes, &typeid(std::byte))...}, {unit_bytes...});
   }
   [[nodiscard]] static bool runs_on_devices(const Job& job, const Plan& plan) {
     return job.runs_on_devices(plan);
   }
   static void run(Job& job, const Plan& plan, const Pass& pass) { job.run(plan, pass); }
+
+  /// `Job::move` of `count` units.
+  [[nodiscard]] static std::vector<std::byte> moved(const Job& job, const std::byte* units,
+                                                    std::int64_t count, std::size_t unit_bytes,
+                                                    const Plan& from, const Plan& to);
 };
 
 }  // namespace tessera::inline TESSERA_ABI::detail

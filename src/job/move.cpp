@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "job/job_access.hpp"
 #include "job/state.hpp"
 
 #include <tessera/error.hpp>
@@ -44,6 +45,19 @@ std::vector<std::size_t> Job::State::agreed_counts(std::int64_t units, std::size
     throw Error(ErrorCode::usage,
                 "the ranks do not make the same move: give the same plans and type of unit on every rank");
   return counts_between(from, to, comm.rank());
+}
+
+std::vector<std::byte> Job::State::moved_units(const std::byte* units, std::int64_t count,
+                                               std::size_t unit_bytes, const Plan& from,
+                                               const Plan& to) const {
+  std::vector<std::size_t> bytes = agreed_counts(count, unit_bytes, from, to);
+  for (std::size_t& of_rank : bytes) of_rank *= unit_bytes;
+  return comm.alltoallv(std::span(units, static_cast<std::size_t>(count) * unit_bytes), bytes);
+}
+
+std::vector<std::byte> detail::JobAccess::moved(const Job& job, const std::byte* units, std::int64_t count,
+                                                std::size_t unit_bytes, const Plan& from, const Plan& to) {
+  return job.state().moved_units(units, count, unit_bytes, from, to);
 }
 
 std::vector<std::size_t> Job::counts_for_ranks(const Plan& from, const Plan& to) const {

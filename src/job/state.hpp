@@ -211,6 +211,10 @@ struct Job::State {
   /// unit. Throws `Error(usage)` if they do not, or if `units` are not those of the rank. *Collective.*
   [[nodiscard]] std::vector<std::size_t> agreed_counts(std::int64_t units, std::size_t unit_bytes,
                                                        const Plan& from, const Plan& to) const;
+  /// The units of this rank by `to`, of `count` of them by `from`. Throws as `agreed_counts`. *Collective.*
+  [[nodiscard]] std::vector<std::byte> moved_units(const std::byte* units, std::int64_t count,
+                                                   std::size_t unit_bytes, const Plan& from,
+                                                   const Plan& to) const;
   /// Distributes arrays by `to`, whose last versions the hosts have. *Collective.*
   void move_arrays(std::span<detail::ArrayState* const> moved, const Plan& to) const;
 

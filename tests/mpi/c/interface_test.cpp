@@ -1,52 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/job/scoped_variable.hpp"
+#include "mpi/c/c_testing.hpp"
 
-#include <tessera/tessera.h>
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/version.hpp>
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cmath>
-#include <memory>
+#include <cstddef>
 #include <numeric>
 #include <string>
 #include <vector>
 
 namespace tessera::testing {
 namespace {
-
-struct CloseJob {
-  void operator()(tessera_job* job) const { tessera_job_close(job); }
-};
-struct ClosePlan {
-  void operator()(tessera_plan* plan) const { tessera_plan_close(plan); }
-};
-using OwnedJob = std::unique_ptr<tessera_job, CloseJob>;
-using OwnedPlan = std::unique_ptr<tessera_plan, ClosePlan>;
-
-int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-int size_of_world() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-OwnedJob opened(const tessera_options* options = nullptr) {
-  tessera_job* job = nullptr;
-  EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, options, &job), TESSERA_OK) << tessera_error();
-  return OwnedJob(job);
-}
-OwnedPlan planned(const OwnedJob& job, std::int64_t units, std::int64_t block = 1) {
-  tessera_plan* plan = nullptr;
-  EXPECT_EQ(tessera_plan_open(job.get(), units, block, &plan), TESSERA_OK) << tessera_error();
-  return OwnedPlan(plan);
-}
 
 /// A unit of 24 bytes, whose size the library is told when the program runs.
 struct Point {
@@ -220,6 +186,133 @@ int sum_on_device(tessera_tile* tile, tessera_sum*, void*) {
   return 0;
 }
 
+/// The sum of a point's coordinates, added to what the result began as.
+int add_on_host(const tessera_host_tile* tile, const void* units, void* results, void* context) {
+  if (static_cast<const Calls*>(context)->failing_rank == rank_of_world()) return 7;
+  const auto* const points = static_cast<const Point*>(units);
+  for (std::int64_t i = 0; i < tile->range.end - tile->range.begin; ++i)
+    static_cast<float*>(results)[i] += static_cast<float>(points[i].x + points[i].y);
+  return 0;
+}
+int add_on_device(tessera_tile* tile, const void*, void*, void*) {
+  tessera_tile_fail(tile, "the test has no function for real devices");
+  return 0;
+}
+
+constexpr float untouched = -1;
+
+int map_points(const OwnedJob& job, const OwnedPlan& plan, std::vector<float>& sums, Calls& calls,
+               tessera_device_map on_device = add_on_device) {
+  const std::vector<Point> points = points_of(plan);
+  sums.assign(points.size(), untouched);
+  return tessera_map(job.get(), plan.get(), points.data(), static_cast<std::int64_t>(points.size()),
+                     sizeof(Point), sums.data(), sizeof(float), sizeof(Point) + sizeof(float), on_device,
+                     add_on_host, &calls);
+}
+
+void expect_sums(const OwnedPlan& plan, const std::vector<float>& sums) {
+  std::int64_t i = tessera_plan_local_range(plan.get()).begin;
+  for (const float sum : sums) {
+    ASSERT_EQ(sum, static_cast<float>(2 * i + 1)) << "unit " << i;
+    ++i;
+  }
+}
+
+TEST(CInterface, MapsToResultsOfAnotherSize) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  const OwnedJob job = opened();
+  const OwnedPlan plan = planned(job, 1001);
+  std::vector<float> sums;
+  Calls calls;
+  for (const tessera_device_map on_device : {&add_on_device, static_cast<tessera_device_map>(nullptr)}) {
+    EXPECT_EQ(map_points(job, plan, sums, calls, on_device), TESSERA_OK) << tessera_error();
+    expect_sums(plan, sums);
+  }
+}
+
+#ifdef TESSERA_HAVE_FAULTS
+TEST(CInterface, MapsAgainFromZerosAfterADeviceHasFailed) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  const ScopedVariable fault("TESSERA_FAULT", "throw@rank0.device1");
+  for (const int action : {TESSERA_ON_FAILURE_CPU, TESSERA_ON_FAILURE_EXCLUDE}) {
+    tessera_options options = TESSERA_DEFAULT_OPTIONS;
+    options.on_device_failure = action;
+    const OwnedJob job = opened(&options);
+    const OwnedPlan plan = planned(job, 1001);
+    std::vector<float> sums;
+    Calls calls;
+    EXPECT_EQ(map_points(job, plan, sums, calls), TESSERA_OK) << tessera_error();
+    expect_sums(plan, sums);
+    EXPECT_EQ(tessera_job_on_host(job.get()), action == TESSERA_ON_FAILURE_CPU ? 1 : 0);
+  }
+}
+#endif
+
+TEST(CInterface, AMapThatFailsWritesNoResults) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  const OwnedJob job = opened();
+  const OwnedPlan plan = planned(job, 1001);
+  std::vector<float> sums;
+  Calls calls;
+  calls.failing_rank = size_of_world() - 1;
+  EXPECT_EQ(map_points(job, plan, sums, calls, nullptr), TESSERA_JOB_FAULT);
+  for (const float sum : sums) ASSERT_EQ(sum, untouched);
+}
+
+/// The last units are ten times the work.
+double weight_of(std::int64_t unit, void* context) {
+  return unit < 900 ? *static_cast<const double*>(context) : 10;
+}
+
+TEST(CInterface, PlansByWeight) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
+  const OwnedJob job = opened();
+  tessera_plan* opened_plan = nullptr;
+  double light = 1;
+  ASSERT_EQ(tessera_plan_open_weighted(job.get(), 1000, 1, weight_of, &light, &opened_plan), TESSERA_OK);
+  const OwnedPlan plan(opened_plan);
+  for (int rank = 0; rank < size_of_world(); ++rank) {
+    tessera_range units{};
+    ASSERT_EQ(tessera_plan_range_of(plan.get(), rank, &units), TESSERA_OK);
+    double work = 0;
+    for (std::int64_t unit = units.begin; unit < units.end; ++unit) work += weight_of(unit, &light);
+    EXPECT_NEAR(work, 1900.0 / size_of_world(), 10) << rank;
+  }
+  light = -1;
+  EXPECT_EQ(tessera_plan_open_weighted(job.get(), 1000, 1, weight_of, &light, &opened_plan), TESSERA_USAGE);
+  EXPECT_EQ(opened_plan, nullptr);
+  EXPECT_EQ(tessera_plan_open_weighted(job.get(), 1000, 1, nullptr, nullptr, &opened_plan), TESSERA_USAGE);
+  EXPECT_STREQ(tessera_error(), "tessera_plan_open_weighted: weight is null");
+}
+
+TEST(CInterface, MovesUnitsBetweenPlans) {
+  const OwnedJob job = opened();
+  tessera_plan* weighted = nullptr;
+  double light = 1;
+  ASSERT_EQ(tessera_plan_open_weighted(job.get(), 1000, 1, weight_of, &light, &weighted), TESSERA_OK);
+  const OwnedPlan to(weighted);
+  const OwnedPlan from = planned(job, 1000);
+  const std::vector<Point> points = points_of(from);
+  const std::vector<Point> expected = points_of(to);
+  std::vector<Point> moved(expected.size());
+  const auto count = static_cast<std::int64_t>(points.size());
+  ASSERT_EQ(tessera_move(job.get(), from.get(), to.get(), points.data(), count, sizeof(Point), moved.data()),
+            TESSERA_OK)
+      << tessera_error();
+  for (std::size_t i = 0; i < moved.size(); ++i) EXPECT_EQ(moved[i].x, expected[i].x);
+
+  // One rank is wrong, and every rank is told so.
+  const bool last = rank_of_world() == size_of_world() - 1;
+  EXPECT_EQ(tessera_move(job.get(), from.get(), to.get(), points.data(), last ? count + 1 : count,
+                         sizeof(Point), moved.data()),
+            TESSERA_USAGE);
+  expect_error_with("bring those of local_range(from)");
+  EXPECT_EQ(tessera_move(job.get(), from.get(), last ? nullptr : to.get(), points.data(), count,
+                         sizeof(Point), moved.data()),
+            TESSERA_USAGE);
+  EXPECT_STREQ(tessera_error(), "tessera_move: to is null");
+}
+
 TEST(CInterface, ReducesToTheSameBits) {
   std::vector<double> first;
   for (const char* devices : {"*:H200", "*:2xH200+T4"}) {
@@ -281,6 +374,57 @@ TEST(CInterface, RefusesOptionsThatItDoesNotKnow) {
   EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, &options, &job), TESSERA_DEVICE_ABSENT);
 }
 
+TEST(CInterface, CutsTilesByTheMemoryThatIsGiven) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
+  tessera_options options = TESSERA_DEFAULT_OPTIONS;
+  options.memory_fraction = 1e-8;  // of 141 GiB
+  for (const int parts : {1, 3}) {
+    options.parts_in_flight = parts;
+    const OwnedJob job = opened(&options);
+    const OwnedPlan plan = planned(job, 1000 * size_of_world());
+    std::vector<Point> points = points_of(plan);
+    std::atomic<std::size_t> largest = 0;
+    const auto note_largest = [](const tessera_host_tile* tile, void*, void* context) {
+      const auto units = static_cast<std::size_t>(tile->range.end - tile->range.begin);
+      auto& most = *static_cast<std::atomic<std::size_t>*>(context);
+      for (std::size_t seen = most; units > seen && !most.compare_exchange_weak(seen, units);) continue;
+      return 0;
+    };
+    const auto no_device = [](tessera_tile*, void*, void*) { return 1; };
+    EXPECT_EQ(tessera_scatter(job.get(), plan.get(), points.data(), 1000, sizeof(Point), sizeof(Point),
+                              no_device, note_largest, &largest),
+              TESSERA_OK)
+        << tessera_error();
+    const double budget = 1e-8 * 141 * 0x1p30;
+    EXPECT_LE(static_cast<double>(largest * sizeof(Point)), budget / parts);
+    EXPECT_GE(static_cast<double>(largest * sizeof(Point)), budget / parts / 2);
+  }
+}
+
+/// `tessera_options` of version 1, and what a program may have behind it.
+struct FirstOptions {
+  std::int32_t version, policy, on_device_failure, allow_sharing, threads;
+  double collective_timeout_seconds;
+  double not_options[2];
+};
+static_assert(offsetof(FirstOptions, not_options) == offsetof(tessera_options, memory_fraction));
+
+TEST(CInterface, ReadsNoMoreOfOptionsThanTheirVersionHas) {
+  const double garbage = std::nan("");
+  const FirstOptions first{1, TESSERA_POLICY_CPU, 0, 0, 1, 60, {garbage, garbage}};
+  const OwnedJob job = opened(reinterpret_cast<const tessera_options*>(&first));
+  ASSERT_TRUE(job);
+  tessera_options options = TESSERA_DEFAULT_OPTIONS;
+  tessera_job* none = nullptr;
+  options.memory_fraction = garbage;
+  EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, &options, &none), TESSERA_USAGE) << "that is version 2";
+  expect_error_with("memory_fraction");
+  options = TESSERA_DEFAULT_OPTIONS;
+  options.parts_in_flight = 9;
+  EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, &options, &none), TESSERA_USAGE);
+  expect_error_with("parts_in_flight");
+}
+
 TEST(CInterface, RefusesWhatIsNull) {
   EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, nullptr, nullptr), TESSERA_USAGE);
   EXPECT_STREQ(tessera_error(), "tessera_job_open: job is null");
@@ -291,6 +435,15 @@ TEST(CInterface, RefusesWhatIsNull) {
   EXPECT_EQ(tessera_scatter(job.get(), plan.get(), nullptr, tessera_plan_local_range(plan.get()).end, 8, 8,
                             norm_on_device, norm_on_host, &calls),
             TESSERA_USAGE);
+  for (const bool alone : {false, true}) {
+    const bool wrong = !alone || rank_of_world() == 0;
+    std::vector<Point> points = points_of(plan);
+    EXPECT_EQ(tessera_scatter(job.get(), wrong ? nullptr : plan.get(), points.data(),
+                              static_cast<std::int64_t>(points.size()), sizeof(Point), 0, norm_on_device,
+                              norm_on_host, &calls),
+              TESSERA_USAGE);
+    expect_error_with("tessera_scatter: plan is null");
+  }
   EXPECT_EQ(tessera_scatter(job.get(), plan.get(), &calls, -1, 8, 8, norm_on_device, norm_on_host, &calls),
             TESSERA_USAGE)
       << "that is not the rank's part of the plan";

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "c/handles.hpp"
+#include "job/job_access.hpp"
+
+#include <tessera/error.hpp>
+
+#include <string>
+
+/// What all passes have in common: how they call functions of the program, and refuse arguments.
+namespace tessera::c {
+
+using Access = tessera::detail::JobAccess;
+
+/// Calls a device function. If it fails without a reason of its own, the tile fails with this one.
+template <class Function>
+void call_on_device(Tile& tile, Function&& function) {
+  const int returned = function(handle_of(tile));
+  if (returned != 0) tile.fail("the device function returned " + std::to_string(returned));
+}
+
+template <class Function>
+void call_on_host(const HostTile& tile, Function&& function) {
+  const tessera_host_tile given{range_of(tile.range), tile.thread, tile.threads};
+  const int returned = function(&given);
+  if (returned != 0)
+    throw Error(ErrorCode::job_fault, "the host function returned " + std::to_string(returned) +
+                                          " for the units from " + std::to_string(tile.range.begin));
+}
+
+/// Runs `check`, which throws if arguments of this rank make no pass. The other ranks may be in theirs: so
+/// this one joins their vote, and they get an error with the reason too.
+void check_arguments(Job& job, FunctionRef<void()> check);
+
+}  // namespace tessera::c

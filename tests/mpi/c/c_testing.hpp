@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "mpi/job/scoped_variable.hpp"
+
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+/// Handles of the C interface that close themselves.
+namespace tessera::testing {
+
+struct CloseJob {
+  void operator()(tessera_job* job) const { tessera_job_close(job); }
+};
+struct ClosePlan {
+  void operator()(tessera_plan* plan) const { tessera_plan_close(plan); }
+};
+using OwnedJob = std::unique_ptr<tessera_job, CloseJob>;
+using OwnedPlan = std::unique_ptr<tessera_plan, ClosePlan>;
+
+inline int rank_of_world() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+inline int size_of_world() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+inline OwnedJob opened(const tessera_options* options = nullptr) {
+  tessera_job* job = nullptr;
+  EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, options, &job), TESSERA_OK) << tessera_error();
+  return OwnedJob(job);
+}
+inline OwnedPlan planned(const OwnedJob& job, std::int64_t units, std::int64_t block = 1) {
+  tessera_plan* plan = nullptr;
+  EXPECT_EQ(tessera_plan_open(job.get(), units, block, &plan), TESSERA_OK) << tessera_error();
+  return OwnedPlan(plan);
+}
+
+/// That the last error of this rank has a text.
+inline void expect_error_with(const std::string& text) {
+  EXPECT_NE(std::string(tessera_error()).find(text), std::string::npos) << tessera_error();
+}
+
+}  // namespace tessera::testing

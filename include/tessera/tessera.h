@@ -16,7 +16,7 @@
 ///     tessera_job_close(job);
 ///
 /// What a verb does, and which rules its functions keep, is said at the member of `tessera::Job` of its name
-/// (<tessera/job/job.hpp>). Functions that
+/// (<tessera/job/job.hpp>), and of arrays at `tessera::Array` (<tessera/job/array.hpp>). Functions that
 /// return `int` return a `tessera_status`; `tessera_error` has the message. Collective functions are marked;
 /// after an error of one of them every rank has an error. All but those of tiles and sums must be called on
 /// the thread that called MPI_Init_thread. MPI is the program's: it calls MPI_Init_thread, with
@@ -42,7 +42,7 @@ TESSERA_API int32_t tessera_c_version(void);
 /// The version of the library itself, "0.2.0".
 TESSERA_API const char* tessera_library_version(void);
 
-/// But for TESSERA_OUTDATED_PLAN the statuses with which the programs of Tessera end,
+/// But for TESSERA_OUTDATED_PLAN and TESSERA_ROLLED_BACK the statuses with which the programs of Tessera end,
 /// too.
 enum tessera_status {
   TESSERA_OK = 0,
@@ -52,7 +52,8 @@ enum tessera_status {
   TESSERA_DEVICE_ABSENT = 5,  ///< a device is required and there is none
   TESSERA_JOB_FAULT = 6,      ///< the job cannot continue
   TESSERA_OUTDATED_PLAN = 7,  ///< a rank has lost all of its devices: make a new plan, and bring its data
-  TESSERA_INTERRUPTED = 75    ///< a stop of the job was requested
+  TESSERA_ROLLED_BACK = 8,  ///< a device was lost with its data: arrays are back at the versions of the hosts
+  TESSERA_INTERRUPTED = 75  ///< a stop of the job was requested
 };
 /// What, where and what to do, in one line, of the last error of the calling thread; "" if there was none.
 /// Valid until its next error.
@@ -83,10 +84,11 @@ typedef struct tessera_options {
 #define TESSERA_DEFAULT_OPTIONS \
   { TESSERA_C_VERSION, TESSERA_POLICY_AUTO, TESSERA_ON_FAILURE_CPU, 0, 0, 1800.0, 0.5, 2 }
 
-typedef struct tessera_job tessera_job;    ///< a `tessera::Job`
-typedef struct tessera_plan tessera_plan;  ///< a `tessera::Plan`
-typedef struct tessera_tile tessera_tile;  ///< a `tessera::Tile`
-typedef struct tessera_sum tessera_sum;    ///< a `tessera::ReproducibleSum`
+typedef struct tessera_job tessera_job;      ///< a `tessera::Job`
+typedef struct tessera_plan tessera_plan;    ///< a `tessera::Plan`
+typedef struct tessera_tile tessera_tile;    ///< a `tessera::Tile`
+typedef struct tessera_sum tessera_sum;      ///< a `tessera::ReproducibleSum`
+typedef struct tessera_array tessera_array;  ///< a `tessera::Array`
 /// Units `begin` to `end - 1`.
 typedef struct tessera_range {
   int64_t begin;
@@ -137,7 +139,8 @@ TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);
 TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
 
 /// Functions of the program. They get `context` as it was given; `units` and `results` point to the first
-/// unit of the tile. What is only read is not written to. They return 0, or any
+/// unit of the tile, and `arrays` to a pointer for each array, to its first unit of the tile, in the memory
+/// of the tile's device in a function for devices. What is only read is not written to. They return 0, or any
 /// other number to fail: the tile of a device, or, on the host, the pass on every rank. They run on threads
 /// of the job, must not call MPI, and no exception or longjmp may leave them.
 typedef int (*tessera_device_function)(tessera_tile* tile, void* units, void* context);
@@ -147,6 +150,12 @@ typedef int (*tessera_host_map)(const tessera_host_tile* tile, const void* units
                                 void* context);
 typedef int (*tessera_device_reduction)(tessera_tile* tile, tessera_sum* sum, void* context);
 typedef int (*tessera_host_reduction)(const tessera_host_tile* tile, double* partial, void* context);
+typedef int (*tessera_device_update)(tessera_tile* tile, void* const* arrays, void* context);
+typedef int (*tessera_host_update)(const tessera_host_tile* tile, void* const* arrays, void* context);
+typedef int (*tessera_device_array_reduction)(tessera_tile* tile, tessera_sum* sum, void* const* arrays,
+                                              void* context);
+typedef int (*tessera_host_array_reduction)(const tessera_host_tile* tile, double* partial,
+                                            void* const* arrays, void* context);
 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
 /// What devices had written is undone before a fallback to the host function. A null `on_device`, on every
@@ -180,6 +189,47 @@ TESSERA_API int tessera_sum_add(tessera_sum* sum, const double* block);
 /// units by `from`, and `moved` has room for those by `to`.
 TESSERA_API int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera_plan* to,
                              const void* units, int64_t count, size_t unit_bytes, void* moved);
+
+/// *Collective.* An array over the units of a plan that stays on the devices from pass to pass: `unit_bytes`,
+/// below 2^32, for each unit, at first all zero.
+TESSERA_API int tessera_array_open(tessera_job* job, const tessera_plan* plan, size_t unit_bytes,
+                                   tessera_array** array);
+/// Every rank closes the arrays of a job in the same order, between the same passes, and before the job.
+/// Null: does nothing.
+TESSERA_API void tessera_array_close(tessera_array* array);
+/// This rank's units on the host, to be written as the next version: `tessera::Array::overwrite`. Every rank
+/// calls it, also one without units, which gets null.
+TESSERA_API void* tessera_array_overwrite(tessera_array* array);
+/// This rank's units, of the version that the host has. Valid until the next call that changes the array.
+TESSERA_API const void* tessera_array_host(const tessera_array* array);
+/// The number of changes.
+TESSERA_API int64_t tessera_array_version(const tessera_array* array);
+/// The version that the host has: the last one after `tessera_download`.
+TESSERA_API int64_t tessera_array_host_version(const tessera_array* array);
+/// *Collective.* Distributes the units by another plan of the same units.
+TESSERA_API int tessera_array_move_to(tessera_array* array, const tessera_plan* plan);
+/// *Collective.* Copies the last versions of `count` arrays to the hosts: of all together, or of none.
+TESSERA_API int tessera_download(tessera_job* job, tessera_array* const* arrays, int32_t count);
+
+/// What a pass does with an array.
+enum tessera_use {
+  TESSERA_READ = 0,   ///< reads the last version
+  TESSERA_WRITE = 1,  ///< writes all of the next version, whose content is undefined before
+  TESSERA_MODIFY = 2  ///< writes the next version, which begins as the last one
+};
+typedef struct tessera_array_use {
+  tessera_array* array;
+  int32_t use;  ///< a `tessera_use`
+} tessera_array_use;
+/// *Collective.* Runs the functions over the units of `count` arrays, 1 or more, all of one plan. Null
+/// `on_device` as in `tessera_scatter`, and so are parts, where the arrays exceed the memory of a device.
+/// TESSERA_ROLLED_BACK: `tessera_array_version` tells how far back; go on from there.
+TESSERA_API int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t count,
+                               tessera_device_update on_device, tessera_host_update on_host, void* context);
+/// *Collective.* The same with a sum over blocks, as `tessera_reduce`.
+TESSERA_API int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int32_t count,
+                                      size_t width, tessera_device_array_reduction on_device,
+                                      tessera_host_array_reduction on_host, void* context, double* result);
 
 /// *Collective.* Agrees on the outcome of work outside of passes, such as reading a file: each rank gives the
 /// `tessera_status` of its own, and a reason if that is not TESSERA_OK. Every rank returns the status of the

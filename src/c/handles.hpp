@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/tessera.h>
+#include <tessera/job/array.hpp>
 #include <tessera/job/job.hpp>
 
 #include <string>
@@ -16,6 +17,11 @@ struct tessera_job {
 struct tessera_plan {
   tessera::Plan plan;
   int rank;
+};
+
+struct tessera_array {
+  const tessera::Job& job;
+  tessera::Array<std::byte> units;
 };
 
 namespace tessera::c {

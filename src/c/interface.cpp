@@ -55,14 +55,15 @@ JobOptions options_of(const tessera_options* given) {
 /// The exit status of programs, but for what a program in C can mend.
 int status_for(ErrorCode code) noexcept {
   if (code == ErrorCode::outdated_plan) return TESSERA_OUTDATED_PLAN;
+  if (code == ErrorCode::rolled_back) return TESSERA_ROLLED_BACK;
   return exit_status(code);
 }
 
 /// `Error(usage)` for a number that is no status.
 ErrorCode code_of(int status) {
-  constexpr std::array codes = {ErrorCode::usage,         ErrorCode::input,     ErrorCode::not_converged,
-                                ErrorCode::device_absent, ErrorCode::job_fault, ErrorCode::outdated_plan,
-                                ErrorCode::interrupted};
+  constexpr std::array codes = {ErrorCode::usage,         ErrorCode::input,      ErrorCode::not_converged,
+                                ErrorCode::device_absent, ErrorCode::job_fault,  ErrorCode::outdated_plan,
+                                ErrorCode::rolled_back,   ErrorCode::interrupted};
   for (const ErrorCode code : codes)
     if (status_for(code) == status) return code;
   throw Error(ErrorCode::usage,

@@ -26,10 +26,18 @@ struct JobAccess {
   }
   static void run(Job& job, const Plan& plan, const Pass& pass) { job.run(plan, pass); }
 
+  /// A reduction over arrays; `on_device` is null in a pass on hosts alone. The plan is that of the arrays.
+  [[nodiscard]] static std::vector<double> sum_blocks(
+      Job& job, std::size_t width, const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
+      FunctionRef<void(const HostTile&, std::span<double>)> on_host, const Call& call,
+      std::span<const ArrayAccess> arrays) {
+    return job.sum_blocks(job.plan_of(arrays), width, on_device, on_host, 0, call, arrays);
+  }
   /// `Job::move` of `count` units.
   [[nodiscard]] static std::vector<std::byte> moved(const Job& job, const std::byte* units,
                                                     std::int64_t count, std::size_t unit_bytes,
                                                     const Plan& from, const Plan& to);
+  static void download(Job& job, std::span<ArrayBase* const> arrays) { job.download_together(arrays); }
 };
 
 }  // namespace tessera::inline TESSERA_ABI::detail

@@ -349,8 +349,8 @@ TEST(CInterface, AgreesOnWorkOutsideOfPasses) {
   for (const std::string& part :
        {"rank " + std::to_string(last), std::string("the reading"), std::string("no column \"age\"")})
     EXPECT_NE(error.find(part), std::string::npos) << error;
-  for (const int status :
-       {TESSERA_NOT_CONVERGED, TESSERA_JOB_FAULT, TESSERA_OUTDATED_PLAN, TESSERA_INTERRUPTED})
+  for (const int status : {TESSERA_NOT_CONVERGED, TESSERA_JOB_FAULT, TESSERA_OUTDATED_PLAN,
+                           TESSERA_ROLLED_BACK, TESSERA_INTERRUPTED})
     EXPECT_EQ(tessera_together(job.get(), "the reading", status, nullptr), status);
   EXPECT_EQ(tessera_together(job.get(), "the reading", 1, nullptr), TESSERA_USAGE) << "1 is no status";
 }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "c/callbacks.hpp"
+
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+
+namespace tessera::c {
+namespace {
+
+using tessera::detail::ArrayAccess;
+
+void require_some(const void* arrays, std::int32_t count, const char* function) {
+  require(arrays, function, "arrays");
+  if (count < 1)
+    throw Error(ErrorCode::usage,
+                std::string(function) + ": " + std::to_string(count) + " arrays: give 1 or more");
+}
+
+ArrayAccess access_of(const tessera_array_use& used, const char* function) {
+  require(used.array, function, "an array");
+  Array<std::byte>& array = used.array->units;
+  switch (used.use) {
+    case TESSERA_READ: return array.read();
+    case TESSERA_WRITE: return array.write();
+    case TESSERA_MODIFY: return array.modify();
+    default:
+      throw Error(ErrorCode::usage, std::string(function) + ": an array has the use " +
+                                        std::to_string(used.use) + ": give a value of tessera_use");
+  }
+}
+
+/// The arrays of a pass, which `function` of the C interface was given.
+std::vector<ArrayAccess> accesses_of(Job& job, const tessera_array_use* arrays, std::int32_t count,
+                                     const char* function) {
+  std::vector<ArrayAccess> accesses;
+  check_arguments(job, [&] {
+    require_some(arrays, count, function);
+    for (const tessera_array_use& used : std::span(arrays, static_cast<std::size_t>(count)))
+      accesses.push_back(access_of(used, function));
+  });
+  return accesses;
+}
+
+std::vector<void*> units_of(std::span<const ArrayAccess> accesses, const Tile& tile) {
+  std::vector<void*> units;
+  for (const ArrayAccess& access : accesses) units.push_back(units_on_device(access, tile).data());
+  return units;
+}
+std::vector<void*> units_of(std::span<const ArrayAccess> accesses, const HostTile& tile) {
+  std::vector<void*> units;
+  for (const ArrayAccess& access : accesses) units.push_back(units_on_host(access, tile).data());
+  return units;
+}
+
+}  // namespace
+}  // namespace tessera::c
+
+using tessera::c::require;
+using tessera::c::status_of;
+
+int tessera_array_open(tessera_job* job, const tessera_plan* plan, size_t unit_bytes, tessera_array** array) {
+  using namespace tessera;
+  return status_of([&] {
+    require(job, "tessera_array_open", "job");
+    std::unique_ptr<tessera_array> opened;
+    together(job->job.comm(), [&] {
+      require(array, "tessera_array_open", "array");
+      *array = nullptr;
+      require(plan, "tessera_array_open", "plan");
+      opened.reset(
+          new tessera_array{job->job, {job->job, plan->plan, static_cast<std::int64_t>(unit_bytes)}});
+    });
+    *array = opened.release();
+  });
+}
+void tessera_array_close(tessera_array* array) {
+  delete array;
+}
+void* tessera_array_overwrite(tessera_array* array) {
+  return array->units.overwrite().data();
+}
+const void* tessera_array_host(const tessera_array* array) {
+  return array->units.host().data();
+}
+int64_t tessera_array_version(const tessera_array* array) {
+  return array->units.version();
+}
+int64_t tessera_array_host_version(const tessera_array* array) {
+  return array->units.host_version();
+}
+int tessera_array_move_to(tessera_array* array, const tessera_plan* plan) {
+  return status_of([&] {
+    require(array, "tessera_array_move_to", "array");
+    tessera::together(array->job.comm(), [&] { require(plan, "tessera_array_move_to", "plan"); });
+    array->units.move_to(plan->plan);
+  });
+}
+
+int tessera_download(tessera_job* job, tessera_array* const* arrays, int32_t count) {
+  using namespace tessera;
+  return status_of([&] {
+    require(job, "tessera_download", "job");
+    std::vector<ArrayBase*> list;
+    together(job->job.comm(), [&] {
+      c::require_some(arrays, count, "tessera_download");
+      for (tessera_array* const array : std::span(arrays, static_cast<std::size_t>(count))) {
+        require(array, "tessera_download", "an array");
+        list.push_back(&array->units);
+      }
+    });
+    c::Access::download(job->job, list);
+  });
+}
+
+int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t count,
+                   tessera_device_update on_device, tessera_host_update on_host, void* context) {
+  using namespace tessera;
+  return status_of([&] {
+    require(job, "tessera_update", "job");
+    const auto accesses = c::accesses_of(job->job, arrays, count, "tessera_update");
+    const c::Access::Call call = c::Access::call_of("update");
+    c::Access::run(job->job, arrays->array->units.plan(),
+                   {.call = &call,
+                    .has_functions = on_host != nullptr,
+                    .host_only = on_device == nullptr,
+                    .local_units = std::nullopt,
+                    .prepare = [] {},
+                    .on_device =
+                        [&](Tile& tile) {
+                          const std::vector<void*> units = c::units_of(accesses, tile);
+                          c::call_on_device(tile, [&](tessera_tile* handle) {
+                            return on_device(handle, units.data(), context);
+                          });
+                        },
+                    .on_host =
+                        [&](const HostTile& tile) {
+                          const std::vector<void*> units = c::units_of(accesses, tile);
+                          c::call_on_host(tile, [&](const tessera_host_tile* given) {
+                            return on_host(given, units.data(), context);
+                          });
+                        },
+                    .restore = [] {},
+                    .arrays = accesses});
+  });
+}
+
+int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int32_t count, size_t width,
+                          tessera_device_array_reduction on_device, tessera_host_array_reduction on_host,
+                          void* context, double* result) {
+  using namespace tessera;
+  return status_of([&] {
+    require(job, "tessera_reduce_arrays", "job");
+    const auto accesses = c::accesses_of(job->job, arrays, count, "tessera_reduce_arrays");
+    const auto of_tile = [&](Tile& tile, ReproducibleSum& sum) {
+      const std::vector<void*> units = c::units_of(accesses, tile);
+      c::call_on_device(tile, [&](tessera_tile* handle) {
+        return on_device(handle, c::handle_of(sum), units.data(), context);
+      });
+    };
+    const auto of_block = [&](const HostTile& tile, std::span<double> partial) {
+      const std::vector<void*> units = c::units_of(accesses, tile);
+      c::call_on_host(tile, [&](const tessera_host_tile* given) {
+        return on_host(given, partial.data(), units.data(), context);
+      });
+    };
+    const FunctionRef<void(Tile&, ReproducibleSum&)> device(of_tile);
+    FunctionRef<void(const HostTile&, std::span<double>)> host;
+    if (on_host != nullptr) host = of_block;
+    const std::vector<double> sums =
+        c::Access::sum_blocks(job->job, width, on_device == nullptr ? nullptr : &device, host,
+                              c::Access::call_of("reduce"), accesses);
+    require(result, "tessera_reduce_arrays", "result");  // not before: the other ranks make the pass
+    std::ranges::copy(sums, result);
+  });
+}

@@ -31,14 +31,12 @@ ArrayAccess access_of(const tessera_array_use& used, const char* function) {
 }
 
 /// The arrays of a pass, which `function` of the C interface was given.
-std::vector<ArrayAccess> accesses_of(Job& job, const tessera_array_use* arrays, std::int32_t count,
+std::vector<ArrayAccess> accesses_of(const tessera_array_use* arrays, std::int32_t count,
                                      const char* function) {
+  require_some(arrays, count, function);
   std::vector<ArrayAccess> accesses;
-  check_arguments(job, [&] {
-    require_some(arrays, count, function);
-    for (const tessera_array_use& used : std::span(arrays, static_cast<std::size_t>(count)))
-      accesses.push_back(access_of(used, function));
-  });
+  for (const tessera_array_use& used : std::span(arrays, static_cast<std::size_t>(count)))
+    accesses.push_back(access_of(used, function));
   return accesses;
 }
 
@@ -118,7 +116,8 @@ int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t co
   using namespace tessera;
   return status_of([&] {
     require(job, "tessera_update", "job");
-    const auto accesses = c::accesses_of(job->job, arrays, count, "tessera_update");
+    std::vector<detail::ArrayAccess> accesses;
+    c::check_arguments(job->job, [&] { accesses = c::accesses_of(arrays, count, "tessera_update"); });
     const c::Access::Call call = c::Access::call_of("update");
     c::Access::run(job->job, arrays->array->units.plan(),
                    {.call = &call,
@@ -151,7 +150,11 @@ int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int
   using namespace tessera;
   return status_of([&] {
     require(job, "tessera_reduce_arrays", "job");
-    const auto accesses = c::accesses_of(job->job, arrays, count, "tessera_reduce_arrays");
+    std::vector<detail::ArrayAccess> accesses;
+    c::check_arguments(job->job, [&] {
+      accesses = c::accesses_of(arrays, count, "tessera_reduce_arrays");
+      require(result, "tessera_reduce_arrays", "result");
+    });
     const auto of_tile = [&](Tile& tile, ReproducibleSum& sum) {
       const std::vector<void*> units = c::units_of(accesses, tile);
       c::call_on_device(tile, [&](tessera_tile* handle) {
@@ -170,7 +173,6 @@ int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int
     const std::vector<double> sums =
         c::Access::sum_blocks(job->job, width, on_device == nullptr ? nullptr : &device, host,
                               c::Access::call_of("reduce"), accesses);
-    require(result, "tessera_reduce_arrays", "result");  // not before: the other ranks make the pass
     std::ranges::copy(sums, result);
   });
 }

@@ -149,7 +149,10 @@ int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width, siz
   using namespace tessera;
   return status_of([&] {
     require(job, "tessera_reduce", "job");
-    c::check_arguments(job->job, [&] { require(plan, "tessera_reduce", "plan"); });
+    c::check_arguments(job->job, [&] {
+      require(plan, "tessera_reduce", "plan");
+      require(result, "tessera_reduce", "result");
+    });
     FunctionRef<void(const HostTile&, std::span<double>)> host;
     const auto call_host = [&](const HostTile& tile, std::span<double> partial) {
       c::call_on_host(
@@ -166,7 +169,6 @@ int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width, siz
                                                  });
                                                },
                                                host, static_cast<std::int64_t>(device_bytes_per_unit));
-    require(result, "tessera_reduce", "result");  // not before: the other ranks make the pass
     std::ranges::copy(sums, result);
   });
 }

@@ -26,17 +26,6 @@ double advanced(const Row& row, double state) {
   return state;
 }
 
-struct CloseArray {
-  void operator()(tessera_array* array) const { tessera_array_close(array); }
-};
-using OwnedArray = std::unique_ptr<tessera_array, CloseArray>;
-
-OwnedArray array_over(const OwnedJob& job, const OwnedPlan& plan, std::size_t unit_bytes) {
-  tessera_array* array = nullptr;
-  EXPECT_EQ(tessera_array_open(job.get(), plan.get(), unit_bytes, &array), TESSERA_OK) << tessera_error();
-  return OwnedArray(array);
-}
-
 int advance_on_device(tessera_tile* tile, void* const*, void*) {
   tessera_tile_fail(tile, "the test has no function for real devices");
   return 0;
@@ -245,6 +234,22 @@ TEST_P(CArrayFault, ADeviceThatIsLostRollsBackToTheLastDownload) {
   solver.expect_on_host(5, solver.plan);
 }
 
+TEST_P(CArrayFault, ArraysMoveFromARankThatHasLostItsDevices) {
+  if (GetParam() == TESSERA_ON_FAILURE_CPU || size_of_world() == 1) GTEST_SKIP() << "the job falls back";
+  const ScopedVariable fault("TESSERA_FAULT", "throw@rank0:pass3");
+  const OwnedJob job = opened_with_action();
+  const Solver solver(job);
+  for (int step = 0; step < 2; ++step) ASSERT_EQ(solver.step(), TESSERA_OK) << tessera_error();
+  EXPECT_EQ(solver.step(), TESSERA_OUTDATED_PLAN);
+  const OwnedPlan newer = planned(job, units, block);
+  EXPECT_EQ(tessera_array_move_to(solver.rows.get(), newer.get()), TESSERA_OK) << tessera_error();
+  EXPECT_EQ(tessera_array_move_to(solver.states.get(), newer.get()), TESSERA_OK) << tessera_error();
+  ASSERT_EQ(solver.step(), TESSERA_OK) << tessera_error();
+  EXPECT_EQ(tessera_job_on_host(job.get()), 0);
+  ASSERT_EQ(solver.download(), TESSERA_OK) << tessera_error();
+  solver.expect_on_host(3, newer);
+}
+
 INSTANTIATE_TEST_SUITE_P(Actions, CArrayFault,
                          ::testing::Values(TESSERA_ON_FAILURE_CPU, TESSERA_ON_FAILURE_EXCLUDE));
 #endif
@@ -286,6 +291,11 @@ TEST_F(CArrayMisuse, ArgumentsThatMakeNoPassAreRefusedOnEveryRank) {
   const tessera_array_use used{solver_.states.get(), TESSERA_MODIFY};
   EXPECT_EQ(tessera_update(job_.get(), &used, 0, advance_on_device, advance_on_host, nullptr), TESSERA_USAGE);
   EXPECT_STREQ(tessera_error(), "tessera_update: 0 arrays: give 1 or more");
+  double sum = 0;
+  EXPECT_EQ(tessera_reduce_arrays(job_.get(), &used, 1, 1, sum_on_device, sum_on_host, nullptr,
+                                  rank_of_world() == 0 ? nullptr : &sum),
+            TESSERA_USAGE);
+  expect_error_with("tessera_reduce_arrays: result is null");
   EXPECT_EQ(tessera_update(job_.get(), &used, 1, advance_on_device, nullptr, nullptr), TESSERA_USAGE);
   expect_error_with("a function of the pass is null");
 }

@@ -19,8 +19,12 @@ struct CloseJob {
 struct ClosePlan {
   void operator()(tessera_plan* plan) const { tessera_plan_close(plan); }
 };
+struct CloseArray {
+  void operator()(tessera_array* array) const { tessera_array_close(array); }
+};
 using OwnedJob = std::unique_ptr<tessera_job, CloseJob>;
 using OwnedPlan = std::unique_ptr<tessera_plan, ClosePlan>;
+using OwnedArray = std::unique_ptr<tessera_array, CloseArray>;
 
 inline int rank_of_world() {
   int rank = 0;
@@ -43,8 +47,13 @@ inline OwnedPlan planned(const OwnedJob& job, std::int64_t units, std::int64_t b
   EXPECT_EQ(tessera_plan_open(job.get(), units, block, &plan), TESSERA_OK) << tessera_error();
   return OwnedPlan(plan);
 }
+inline OwnedArray array_over(const OwnedJob& job, const OwnedPlan& plan, std::size_t unit_bytes) {
+  tessera_array* array = nullptr;
+  EXPECT_EQ(tessera_array_open(job.get(), plan.get(), unit_bytes, &array), TESSERA_OK) << tessera_error();
+  return OwnedArray(array);
+}
 
-/// That the last error of this rank has a text.
+/// Expects `text` in the last error of this rank.
 inline void expect_error_with(const std::string& text) {
   EXPECT_NE(std::string(tessera_error()).find(text), std::string::npos) << tessera_error();
 }

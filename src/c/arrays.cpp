@@ -54,20 +54,25 @@ std::vector<void*> units_of(std::span<const ArrayAccess> accesses, const HostTil
 }  // namespace
 }  // namespace tessera::c
 
+namespace c = tessera::c;
+using tessera::FunctionRef;
+using tessera::HostTile;
+using tessera::ReproducibleSum;
+using tessera::Tile;
 using tessera::c::require;
 using tessera::c::status_of;
 
 int tessera_array_open(tessera_job* job, const tessera_plan* plan, size_t unit_bytes, tessera_array** array) {
-  using namespace tessera;
   return status_of([&] {
     require(job, "tessera_array_open", "job");
-    std::unique_ptr<tessera_array> opened;
-    together(job->job.comm(), [&] {
+    std::unique_ptr<tessera_array> opened;  // closed if another rank has failed
+    tessera::together(job->job.comm(), [&] {
       require(array, "tessera_array_open", "array");
       *array = nullptr;
       require(plan, "tessera_array_open", "plan");
-      opened.reset(
-          new tessera_array{job->job, {job->job, plan->plan, static_cast<std::int64_t>(unit_bytes)}});
+      const auto width = static_cast<std::int64_t>(unit_bytes);
+      // NOLINTNEXTLINE(modernize-make-unique): Clang 14 makes no aggregate by it
+      opened.reset(new tessera_array{job->job, {job->job, plan->plan, width}});
     });
     *array = opened.release();
   });
@@ -96,11 +101,10 @@ int tessera_array_move_to(tessera_array* array, const tessera_plan* plan) {
 }
 
 int tessera_download(tessera_job* job, tessera_array* const* arrays, int32_t count) {
-  using namespace tessera;
   return status_of([&] {
     require(job, "tessera_download", "job");
-    std::vector<ArrayBase*> list;
-    together(job->job.comm(), [&] {
+    std::vector<tessera::ArrayBase*> list;
+    tessera::together(job->job.comm(), [&] {
       c::require_some(arrays, count, "tessera_download");
       for (tessera_array* const array : std::span(arrays, static_cast<std::size_t>(count))) {
         require(array, "tessera_download", "an array");
@@ -113,10 +117,9 @@ int tessera_download(tessera_job* job, tessera_array* const* arrays, int32_t cou
 
 int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                    tessera_device_update on_device, tessera_host_update on_host, void* context) {
-  using namespace tessera;
   return status_of([&] {
     require(job, "tessera_update", "job");
-    std::vector<detail::ArrayAccess> accesses;
+    std::vector<tessera::detail::ArrayAccess> accesses;
     c::check_arguments(job->job, [&] { accesses = c::accesses_of(arrays, count, "tessera_update"); });
     const c::Access::Call call = c::Access::call_of("update");
     c::Access::run(job->job, arrays->array->units.plan(),
@@ -147,10 +150,9 @@ int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t co
 int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int32_t count, size_t width,
                           tessera_device_array_reduction on_device, tessera_host_array_reduction on_host,
                           void* context, double* result) {
-  using namespace tessera;
   return status_of([&] {
     require(job, "tessera_reduce_arrays", "job");
-    std::vector<detail::ArrayAccess> accesses;
+    std::vector<tessera::detail::ArrayAccess> accesses;
     c::check_arguments(job->job, [&] {
       accesses = c::accesses_of(arrays, count, "tessera_reduce_arrays");
       require(result, "tessera_reduce_arrays", "result");

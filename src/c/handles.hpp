@@ -16,7 +16,7 @@ struct tessera_job {
 
 struct tessera_plan {
   tessera::Plan plan;
-  int rank;
+  int rank = 0;
 };
 
 struct tessera_array {

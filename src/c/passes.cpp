@@ -13,8 +13,8 @@ namespace {
 /// The units of this rank in a pass, `unit_bytes` each.
 template <class Byte>
 struct LocalUnits {
-  Byte* data;
-  std::size_t unit_bytes;
+  Byte* data = nullptr;
+  std::size_t unit_bytes = 0;
   std::int64_t first = 0;
 
   [[nodiscard]] Byte* at(std::int64_t unit) const {
@@ -51,13 +51,17 @@ void check_arguments(Job& job, FunctionRef<void()> check) {
 
 }  // namespace tessera::c
 
+namespace c = tessera::c;
+using tessera::FunctionRef;
+using tessera::HostTile;
+using tessera::ReproducibleSum;
+using tessera::Tile;
 using tessera::c::require;
 using tessera::c::status_of;
 
 int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, int64_t count,
                 size_t unit_bytes, void* results, size_t result_bytes, size_t device_bytes_per_unit,
                 tessera_device_map on_device, tessera_host_map on_host, void* context) {
-  using namespace tessera;
   return status_of([&] {
     require(job, "tessera_map", "job");
     c::check_arguments(job->job, [&] { require(plan, "tessera_map", "plan"); });
@@ -104,7 +108,6 @@ int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, i
 int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count, size_t unit_bytes,
                     size_t device_bytes_per_unit, tessera_device_function on_device,
                     tessera_host_function on_host, void* context) {
-  using namespace tessera;
   return status_of([&] {
     require(job, "tessera_scatter", "job");
     c::check_arguments(job->job, [&] { require(plan, "tessera_scatter", "plan"); });
@@ -146,7 +149,6 @@ int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int
 int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width, size_t device_bytes_per_unit,
                    tessera_device_reduction on_device, tessera_host_reduction on_host, void* context,
                    double* result) {
-  using namespace tessera;
   return status_of([&] {
     require(job, "tessera_reduce", "job");
     c::check_arguments(job->job, [&] {
@@ -160,7 +162,7 @@ int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width, siz
     };
     if (on_host != nullptr) host = call_host;
     const std::vector<double> sums = on_device == nullptr
-                                         ? job->job.reduce(plan->plan, width, host_only, host)
+                                         ? job->job.reduce(plan->plan, width, tessera::host_only, host)
                                          : job->job.reduce(
                                                plan->plan, width,
                                                [&](Tile& tile, ReproducibleSum& sum) {
@@ -182,10 +184,9 @@ int tessera_sum_add(tessera_sum* sum, const double* block) {
 
 int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera_plan* to, const void* units,
                  int64_t count, size_t unit_bytes, void* moved) {
-  using namespace tessera;
   return status_of([&] {
     require(job, "tessera_move", "job");
-    together(job->job.comm(), [&] {
+    tessera::together(job->job.comm(), [&] {
       require(from, "tessera_move", "from");
       require(to, "tessera_move", "to");
       if (count > 0) require(units, "tessera_move", "units");

@@ -222,8 +222,8 @@ typedef struct tessera_array_use {
   int32_t use;  ///< a `tessera_use`
 } tessera_array_use;
 /// *Collective.* Runs the functions over the units of `count` arrays, 1 or more, all of one plan. Null
-/// `on_device` as in `tessera_scatter`, and so are parts, where the arrays exceed the memory of a device.
-/// TESSERA_ROLLED_BACK: `tessera_array_version` tells how far back; go on from there.
+/// `on_device`, and parts where the arrays exceed the memory of a device, as in `tessera_scatter`. After
+/// TESSERA_ROLLED_BACK `tessera_array_version` tells how far back: go on from there.
 TESSERA_API int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                tessera_device_update on_device, tessera_host_update on_host, void* context);
 /// *Collective.* The same with a sum over blocks, as `tessera_reduce`.

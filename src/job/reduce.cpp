@@ -33,8 +33,11 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   std::vector<ReproducibleSum> sums;          // one for each lane of a GPU, or host thread, of this rank
   std::vector<std::vector<double>> partials;  // of the block that each host thread works on
   const auto begin = [&](int workers) {
-    // At least one: the sum over ranks needs it on a rank without a tile too.
-    sums.assign(static_cast<std::size_t>(std::max(workers, 1)), ReproducibleSum(width));
+    // At least one: the sum over ranks needs it on a rank without a tile too. Each is made in its place: of a
+    // large width another one, to copy, would take longer than the pass.
+    sums.clear();
+    sums.reserve(static_cast<std::size_t>(std::max(workers, 1)));
+    for (int i = 0; i < std::max(workers, 1); ++i) sums.emplace_back(width);
     partials.resize(sums.size());
   };
   const auto sum_of = [&](const Tile& tile) -> ReproducibleSum& {
@@ -65,7 +68,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
              .finish =
                  [&] {
                    for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
-                   sums.front().prepare_allreduce();
+                   if (comm().size() > 1) sums.front().prepare_allreduce();
                  },
              .can_move = !arrays.empty(),
              .arrays = arrays});

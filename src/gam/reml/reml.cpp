@@ -41,7 +41,7 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
   }
   if (!best) return criterion.solution(log_sp);  // throws, and says why
   if (search == Search::global) {
-    const double evaluations = affordable_evaluations(criterion, *best);
+    const double evaluations = affordable_evaluations(criterion);
     *best = search_elsewhere(criterion, std::move(*best), evaluations, log_sp);
   }
   RemlFit fit = criterion.solution(best->log_sp);

@@ -18,6 +18,8 @@ constexpr int halving_limit = 30;
 constexpr int stalled_halving_limit = 4;
 /// The longest Newton step of a log smoothing parameter.
 constexpr double step_limit = 5;
+/// From a Newton step as short as this V is all but quadratic.
+constexpr double short_step = 0.5;
 /// A gradient this small is zero: it moves fitted values by far less than they are determined.
 constexpr double gradient_tolerance = 1e-9;
 /// A gradient this small is zero where rounding lets V fall no further.
@@ -54,19 +56,29 @@ std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::
   return step;
 }
 
-std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
-  std::vector<int> moving;
-  std::vector<double> tails(at.gradient.size());
+/// What a step does with each parameter.
+struct Division {
+  std::vector<int> moving;    ///< by Newton's method
+  std::vector<double> tails;  ///< steps of those in a tail; zero of the others. Flat ones stay
+};
+
+Division division_of(const RemlCriterion::Evaluation& at) {
+  Division division{{}, std::vector<double>(at.gradient.size())};
   for (std::size_t j = 0; j < at.gradient.size(); ++j) {
     const int index = static_cast<int>(j);
     const double curvature = at.hessian(index, index);
-    tails[j] = tail_step(at.gradient[j], curvature);
+    division.tails[j] = tail_step(at.gradient[j], curvature);
     const bool flat =
         std::abs(at.gradient[j]) <= gradient_tolerance && std::abs(curvature) <= gradient_tolerance;
-    if (tails[j] == 0 && !flat) moving.push_back(index);
+    if (division.tails[j] == 0 && !flat) division.moving.push_back(index);
   }
-  std::vector<double> step = newton_step(at, moving);
-  for (std::size_t j = 0; j < step.size(); ++j) step[j] += tails[j];
+  return division;
+}
+
+std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
+  const Division division = division_of(at);
+  std::vector<double> step = newton_step(at, division.moving);
+  for (std::size_t j = 0; j < step.size(); ++j) step[j] += division.tails[j];
   return step;
 }
 
@@ -79,6 +91,19 @@ bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Eval
 }
 
 }  // namespace
+
+std::optional<double> fall_ahead(const RemlCriterion::Evaluation& at) {
+  const Division division = division_of(at);
+  if (!division.moving.empty() && !cholesky(submatrix(at.hessian, division.moving, division.moving)))
+    return std::nullopt;
+  const std::vector<double> step = newton_step(at, division.moving);
+  if (largest(step) > short_step) return std::nullopt;
+  double fall = std::abs(dot(step, at.gradient)) / 2;
+  for (std::size_t j = 0; j < step.size(); ++j) {
+    if (division.tails[j] != 0) fall += std::abs(at.gradient[j]);
+  }
+  return fall;
+}
 
 std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<const double> start,
                                    const std::function<bool(const RemlOptimum&)>& leave) {

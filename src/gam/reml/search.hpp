@@ -26,6 +26,9 @@ struct RemlOptimum {
     const RemlCriterion& criterion, std::span<const double> start,
     const std::function<bool(const RemlOptimum&)>& leave = [](const RemlOptimum&) { return false; });
 
+/// By how much V will fall, roughly, where Newton's method is about to converge; nothing elsewhere.
+[[nodiscard]] std::optional<double> fall_ahead(const RemlCriterion::Evaluation& at);
+
 /// Replaces an optimum by a lower one as long as a descent from another start finds one. V may have several
 /// local minima, and where a parameter tends to infinity V is flat, so that no derivative leads back. Starts
 /// are
@@ -34,8 +37,9 @@ struct RemlOptimum {
 /// * for a parameter that ended where V is flat, a finite value; for another, infinity;
 /// * the default, and all parameters well above and below it;
 ///
-/// and all parameters are free in each descent. The most promising start comes first. No descent begins or
-/// goes on after so many `evaluations` in all. Descents from several starts are made at once where the
+/// and all parameters are free in each descent, which is left where it returns to the optimum, or is about to
+/// converge far above it. The most promising start comes first. No descent begins or goes on after so many
+/// `evaluations` in all. Descents from several starts are made at once where the
 /// criterion's algebra has the threads; the bits are those of one after another.
 /// A descent from `tried` is not made again: `best` is its end.
 [[nodiscard]] RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best,
@@ -45,8 +49,8 @@ struct RemlOptimum {
 /// once: a gibibyte of them at most.
 [[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
-/// For `search_elsewhere`: as many as all starts of a small model take; of a large one, a small multiple of
-/// those that its first optimum took.
-[[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion, const RemlOptimum& first);
+/// For `search_elsewhere`: as many as all starts of a small model take; of a large one, some for each
+/// parameter.
+[[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion);
 
 }  // namespace tessera::gam

@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/linalg/algebra.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
 
 /// Columns of a product that one call computes: many enough that BLAS runs at its full rate, few enough that
 /// there is work for all threads.
-constexpr std::int64_t columns_at_once = 64;
+constexpr int columns_at_once = 64;
+/// The same of a factorisation.
+constexpr int columns_of_block = 96;
+/// Smaller matrices are not worth more than one thread.
+constexpr int smallest_shared = 256;
+/// Rows and columns of a tile of a matrix that fits the nearest cache, however it is traversed.
+constexpr int tile = 32;
+
+/// Calls `work(begin, end)` for all of [first, last), `at_once` at a time.
+void for_each_part(const Algebra& algebra, int first, int last, int at_once,
+                   const std::function<void(int begin, int end)>& work) {
+  algebra.for_each((last - first + at_once - 1) / at_once, [&](int part, const Algebra&) {
+    const int begin = first + part * at_once;
+    work(begin, std::min(last, begin + at_once));
+  });
+}
 
 }  // namespace
 
@@ -19,6 +39,57 @@ Matrix HostAlgebra::multiply(const Matrix& a, const Matrix& b) const {
     multiply_columns(a, b, static_cast<int>(columns.begin), static_cast<int>(columns.end), product);
   });
   return product;
+}
+
+void fill_upper(Matrix& a, const Algebra& algebra) {
+  for_each_part(algebra, 0, a.cols(), tile, [&](int begin, int end) {
+    for (int row = 0; row < end; row += tile) {
+      for (int j = begin; j < end; ++j) {
+        for (int i = row; i < std::min(j, row + tile); ++i) a(i, j) = a(j, i);
+      }
+    }
+  });
+}
+
+std::optional<Matrix> cholesky(const Matrix& a, const Algebra& algebra) {
+  const int n = a.rows();
+  if (n < smallest_shared) return cholesky(a);
+  Matrix lower = a;
+  for (int begin = 0; begin < n; begin += columns_of_block) {
+    const int end = std::min(n, begin + columns_of_block);
+    if (!factor_block(lower, begin, end)) return std::nullopt;
+    for_each_part(algebra, end, n, columns_of_block,
+                  [&](int first, int last) { factor_rows_below(lower, begin, end, first, last); });
+    for_each_part(algebra, end, n, columns_of_block,
+                  [&](int first, int last) { update_columns_after(lower, begin, end, first, last); });
+  }
+  for (int j = 1; j < n; ++j) std::ranges::fill(lower.column(j).first(base::at(j)), 0.0);
+  return lower;
+}
+
+Matrix cholesky_inverse(const Matrix& lower, const Algebra& algebra) {
+  const int n = lower.rows();
+  if (n < smallest_shared) return cholesky_inverse(lower);
+  Matrix inverse(n, n);
+  for_each_part(algebra, 0, n, columns_of_block,
+                [&](int begin, int end) { cholesky_inverse_columns(lower, begin, end, inverse); });
+  fill_upper(inverse, algebra);
+  return inverse;
+}
+
+double trace_of_product(const Matrix& a, int a_row, const Matrix& b, int b_row, const Algebra& algebra) {
+  std::vector<double> sums(base::at(a.cols() / tile + 1));
+  for_each_part(algebra, 0, a.cols(), tile, [&](int begin, int end) {
+    double sum = 0;
+    for (int column = 0; column < b.cols(); column += tile) {
+      for (int l = begin; l < end; ++l) {
+        for (int i = column; i < std::min(b.cols(), column + tile); ++i)
+          sum += a(a_row + i, l) * b(b_row + l, i);
+      }
+    }
+    sums[base::at(begin / tile)] = sum;
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 void HostAlgebra::for_each(int count, const std::function<void(int i, const Algebra& algebra)>& work) const {

@@ -4,6 +4,7 @@
 #include "gam/linalg/matrix.hpp"
 
 #include <functional>
+#include <optional>
 #include <tessera/job/host_team.hpp>
 #include <utility>
 
@@ -45,5 +46,15 @@ class HostAlgebra final : public Algebra {
   mutable HostTeam team_;
   std::function<void()> check_;
 };
+
+/// The functions of these names (linalg.hpp), of a large matrix by all threads of the algebra. Bits depend on
+/// the matrix alone.
+[[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a, const Algebra& algebra);
+[[nodiscard]] Matrix cholesky_inverse(const Matrix& lower, const Algebra& algebra);
+/// Copies the lower triangle of a symmetric matrix to the upper one.
+void fill_upper(Matrix& a, const Algebra& algebra);
+/// sum_{il} a(a_row + i, l) b(b_row + l, i), over all columns l of a and i of b.
+[[nodiscard]] double trace_of_product(const Matrix& a, int a_row, const Matrix& b, int b_row,
+                                      const Algebra& algebra);
 
 }  // namespace tessera::gam

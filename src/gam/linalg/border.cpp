@@ -159,9 +159,7 @@ Matrix Border::weighted_square(std::span<const double> weights, const Algebra& a
     const int begin = part * columns_of_part;
     add_squares(weights, weighted, begin, std::min(columns_, begin + columns_of_part), sum, beside);
   });
-  for (int j = 0; j < columns_; ++j) {
-    for (int i = j + 1; i < columns_; ++i) sum(j, i) = sum(i, j);
-  }
+  fill_upper(sum, algebra);
   for (int k = 0; k < beside.rows(); ++k) {
     const int column = dense_columns_[at(k)];
     for (int j = 0; j < columns_; ++j) sum(column, j) = sum(j, column) = beside(k, j);

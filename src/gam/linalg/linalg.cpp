@@ -246,6 +246,28 @@ std::optional<Matrix> cholesky(const Matrix& a) {
   return lower;
 }
 
+bool factor_block(Matrix& a, int begin, int end) {
+  prepare_blas();
+  const lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', end - begin, &a(begin, begin), a.rows());
+  if (info > 0) return false;
+  check("dpotrf", info);
+  return true;
+}
+
+void factor_rows_below(Matrix& a, int begin, int end, int first, int last) {
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, last - first, end - begin, 1,
+              &a(begin, begin), a.rows(), &a(first, begin), a.rows());
+}
+
+void update_columns_after(Matrix& a, int begin, int end, int first, int last) {
+  const int n = a.rows();
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, last - first, end - begin, -1, &a(first, begin), n, 1,
+              &a(first, first), n);
+  if (last == n) return;
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n - last, last - first, end - begin, -1,
+              &a(last, begin), n, &a(first, begin), n, 1, &a(last, first), n);
+}
+
 Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed) {
   prepare_blas();
   check_shapes(lower.rows() == lower.cols() && lower.rows() == b.rows(), "triangular_solve");
@@ -280,6 +302,22 @@ Matrix cholesky_inverse(const Matrix& lower) {
     for (int i = 0; i < j; ++i) inverse(i, j) = inverse(j, i);
   }
   return inverse;
+}
+
+void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& inverse) {
+  prepare_blas();
+  const int n = lower.rows();
+  check_shapes(inverse.rows() == n && inverse.cols() == n, "cholesky_inverse_columns");
+  for (int j = begin; j < end; ++j) {
+    const auto column = inverse.column(j);
+    std::fill(column.begin() + begin, column.end(), 0.0);
+    inverse(j, j) = 1;
+  }
+  // Rows above do not enter: of L^-1 they are zero, and L'^-1 is solved from below.
+  const double* const own = lower.data() + (static_cast<std::ptrdiff_t>(n) + 1) * begin;
+  for (const CBLAS_TRANSPOSE side : {CblasNoTrans, CblasTrans})
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, side, CblasNonUnit, n - begin, end - begin, 1, own, n,
+                &inverse(begin, begin), n);
 }
 
 std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {

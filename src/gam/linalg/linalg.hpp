@@ -58,11 +58,20 @@ struct RightSingular {
 /// The lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero; nothing if
 /// it is not positive definite (dpotrf; the lower triangle is read).
 [[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a);
+/// The steps of a blocked factorisation in place, block by block of columns [begin, end): first the block on
+/// the diagonal, false if it is not positive definite (dpotrf); then what is below it in rows
+/// [first, last) (dtrsm); then what these rows explain of columns [first, last) is taken away, from the
+/// diagonal on (dsyrk, dgemm).
+[[nodiscard]] bool factor_block(Matrix& a, int begin, int end);
+void factor_rows_below(Matrix& a, int begin, int end, int first, int last);
+void update_columns_after(Matrix& a, int begin, int end, int first, int last);
 /// x of (L L') x = b, for each column of b.
 [[nodiscard]] Matrix cholesky_solve(const Matrix& lower, const Matrix& b);
 [[nodiscard]] std::vector<double> cholesky_solve(const Matrix& lower, std::span<const double> b);
 /// (L L')^-1, full symmetric storage (dpotri).
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower);
+/// Columns [begin, end) of it, from the diagonal on, written to the same of `inverse` (dtrsm).
+void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& inverse);
 /// L^-1 b, or L'^-1 b with `transposed` (dtrsm).
 [[nodiscard]] Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed);
 

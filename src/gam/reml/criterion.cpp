@@ -136,8 +136,8 @@ struct RemlCriterion::Factored {
   double log_det = 0;   ///< log|X'WX + S|
 
   /// The block of the inverse over the core: E^-1 L'^-1 L^-1 E^-1.
-  [[nodiscard]] Matrix core_inverse() const {
-    Matrix a = cholesky_inverse(lower);
+  [[nodiscard]] Matrix core_inverse(const Algebra& algebra) const {
+    Matrix a = cholesky_inverse(lower, algebra);
     unscale(a, scale);
     return a;
   }
@@ -282,7 +282,7 @@ bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& al
   }
   unscale(scaled, scale);
   algebra.go_on();
-  auto factor = cholesky(scaled);
+  auto factor = cholesky(scaled, algebra);
   if (!factor) return false;
   lower = std::move(*factor);
   for (int i = 0; i < q; ++i) log_det += 2 * std::log(lower(i, i));
@@ -397,7 +397,8 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   const Matrix half = triangular_solve(at->lower, penalised, false);
   const Matrix cross = multiply_tn(half, half);
   algebra_->go_on();
-  const PenaltyTraces traces(at->penalties, at->core_inverse(), model.border, at->diagonal, *algebra_);
+  const PenaltyTraces traces(at->penalties, at->core_inverse(*algebra_), model.border, at->diagonal,
+                             *algebra_);
 
   for (std::size_t j = 0; j < count; ++j) {
     const int row = static_cast<int>(j);
@@ -461,7 +462,7 @@ std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
   const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
   if (!at || !penalty_det || coordinates.empty()) return out;
   algebra_->go_on();
-  const Matrix inverse = at->core_inverse();
+  const Matrix inverse = at->core_inverse(*algebra_);
   for (const int coordinate : coordinates) {
     out.push_back(profile(*at, inverse, log_sp, coordinate));
     out.back().log_det_penalty = penalty_det->value;
@@ -508,7 +509,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 
 /// (X'WX + S)^-1 in the order of the coefficients.
 Matrix RemlCriterion::whole_inverse(const Factored& at) const {
-  Matrix core = at.core_inverse();
+  Matrix core = at.core_inverse(*algebra_);
   if (eliminated_ == nullptr) return core;
   const Border& border = coordinates_of(at).border;
   const int r = eliminated_->size;
@@ -539,7 +540,7 @@ Matrix RemlCriterion::whole_inverse(const Factored& at) const {
 /// The same without what is off the diagonal of the eliminated block, which is not formed.
 PartedMatrix RemlCriterion::parted_inverse(const Factored& at) const {
   PartedMatrix inverse(working_.gram.size(), working_.gram.part());
-  inverse.core = at.core_inverse();
+  inverse.core = at.core_inverse(*algebra_);
   const Border& border = coordinates_of(at).border;
   const Matrix beside = border.after(inverse.core, *algebra_);  // V C'
   for (int i = 0; i < beside.cols(); ++i) {

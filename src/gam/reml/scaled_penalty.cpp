@@ -9,19 +9,6 @@
 #include <cmath>
 
 namespace tessera::gam {
-namespace {
-
-/// sum_{il} T_j(row i of k, column l) T_k(row l of j, column i) = tr(A S_j A S_k), with T = A S.
-double trace_of_product(const Matrix& tj, const ScaledPenalty& j, const Matrix& tk, const ScaledPenalty& k) {
-  double sum = 0;
-  for (int l = 0; l < j.rank; ++l) {
-    for (int i = 0; i < k.rank; ++i) sum += tj(k.in_core + i, l) * tk(j.in_core + l, i);
-  }
-  return sum;
-}
-
-}  // namespace
-
 std::vector<double> ScaledPenalty::times(std::span<const double> b) const {
   const auto part = b.subspan(base::at(begin), base::at(rank));
   if (!dense.empty()) return multiply(dense, part);
@@ -56,7 +43,7 @@ Matrix ScaledPenalty::root(int columns) const {
 
 PenaltyTraces::PenaltyTraces(const std::vector<ScaledPenalty>& penalties, const Matrix& core_inverse,
                              const Border& border, std::span<const double> diagonal, const Algebra& algebra)
-    : penalties_(penalties) {
+    : penalties_(penalties), algebra_(algebra) {
   for (const ScaledPenalty& s : penalties)
     products_.push_back(s.is_eliminated() ? Matrix() : s.after(core_inverse, algebra));
   const auto eliminated = std::ranges::find_if(penalties, &ScaledPenalty::is_eliminated);
@@ -76,7 +63,7 @@ PenaltyTraces::PenaltyTraces(const std::vector<ScaledPenalty>& penalties, const 
   own_square_ += 2 * dot(second, forms);
   algebra.go_on();
   through_core_ = border.sandwich(core_inverse, first, algebra);
-  own_square_ += dot(through_core_.values(), transpose(through_core_).values());
+  own_square_ += trace_of_product(through_core_, 0, through_core_, 0, algebra);
 }
 
 double PenaltyTraces::of(std::size_t j) const {
@@ -93,18 +80,11 @@ double PenaltyTraces::of(std::size_t j, std::size_t k) const {
   if (first.is_eliminated() && second.is_eliminated()) return own_square_;
   if (first.is_eliminated()) return with_eliminated(k);
   if (second.is_eliminated()) return with_eliminated(j);
-  return trace_of_product(products_[j], first, products_[k], second);
+  return trace_of_product(products_[j], second.in_core, products_[k], first.in_core, algebra_);
 }
 
 double PenaltyTraces::with_eliminated(std::size_t k) const {
-  const ScaledPenalty& s = penalties_[k];
-  double sum = 0;
-  for (int l = 0; l < s.rank; ++l) {
-    const auto column = products_[k].column(l);
-    for (int i = 0; i < through_core_.cols(); ++i)
-      sum += through_core_(s.in_core + l, i) * column[base::at(i)];
-  }
-  return sum;
+  return trace_of_product(products_[k], 0, through_core_, penalties_[k].in_core, algebra_);
 }
 
 }  // namespace tessera::gam

@@ -32,7 +32,7 @@ struct ScaledPenalty {
 /// D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, of which nothing is formed.
 class PenaltyTraces {
  public:
-  /// `penalties` must outlive this; `diagonal` is D, `border` C.
+  /// `penalties` and `algebra` must outlive this; `diagonal` is D, `border` C.
   PenaltyTraces(const std::vector<ScaledPenalty>& penalties, const Matrix& core_inverse, const Border& border,
                 std::span<const double> diagonal, const Algebra& algebra);
 
@@ -45,6 +45,7 @@ class PenaltyTraces {
   [[nodiscard]] double with_eliminated(std::size_t k) const;
 
   const std::vector<ScaledPenalty>& penalties_;
+  const Algebra& algebra_;
   std::vector<Matrix> products_;  ///< V S_j of the core's
   Matrix through_core_;           ///< V C' D^-1 S_e D^-1 C, S_e the eliminated block's penalty
   double own_ = 0;                ///< tr(A S_e)

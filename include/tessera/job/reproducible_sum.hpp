@@ -59,7 +59,7 @@ class TESSERA_EXPORT ReproducibleSum {
   void prepare_allreduce();
   /// *Collective.* Replaces the sum by that over all ranks, on every rank. The width must be the same. Throws
   /// `Error(usage)` on every rank if the ranks have added more than 2^30 vectors together. Cost: 36 bytes an
-  /// element on the network.
+  /// element on the network; none over one rank, which needs no buffers either.
   void allreduce(const mpi::Communicator& comm);
 
   /// The sums, each rounded once, to nearest even.

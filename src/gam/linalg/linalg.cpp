@@ -142,6 +142,7 @@ double largest(std::span<const double> x) {
 
 std::vector<double> diagonal_roots(const Matrix& a) {
   std::vector<double> roots;
+  roots.reserve(static_cast<std::size_t>(a.rows()));
   for (int i = 0; i < a.rows(); ++i) roots.push_back(a(i, i) > 0 ? std::sqrt(a(i, i)) : 1.0);
   return roots;
 }

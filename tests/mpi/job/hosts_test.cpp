@@ -223,7 +223,7 @@ TEST_P(Hosts, ComputeWhereTheyAreWhatGpusStream) {
         [](const HostTile& tile, std::span<double> partial, std::span<const double> rows,
            std::span<const double> states) {
           partial[0] += static_cast<double>(tile.range.size());
-          partial[1] += static_cast<double>(rows.size() / states.size());
+          partial[1] += static_cast<double>(rows.size()) / static_cast<double>(states.size());
         });
     EXPECT_EQ(sums, (std::vector<double>{solver_units, matrix_width * solver_units / 4.0}));
   }

@@ -63,7 +63,7 @@ std::optional<Matrix> cholesky(const Matrix& a, const Algebra& algebra) {
     for_each_part(algebra, end, n, columns_of_block,
                   [&](int first, int last) { update_columns_after(lower, begin, end, first, last); });
   }
-  for (int j = 1; j < n; ++j) std::ranges::fill(lower.column(j).first(base::at(j)), 0.0);
+  clear_upper(lower);
   return lower;
 }
 

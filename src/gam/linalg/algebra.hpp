@@ -22,8 +22,8 @@ class Algebra {
   virtual void go_on() const {}
   /// Computations that `for_each` makes at once.
   [[nodiscard]] virtual int at_once() const { return 1; }
-  /// Calls `work(i, algebra)` for each i below `count`, of models so small that a product is not worth more
-  /// than one thread. Each call has an algebra for itself; that of the earliest that throws is rethrown.
+  /// Calls `work(i, algebra)` for each i below `count`, several at a time, each on one thread. Each call has
+  /// an algebra for itself; what the earliest that throws has thrown is rethrown.
   virtual void for_each(int count, const std::function<void(int i, const Algebra& algebra)>& work) const {
     for (int i = 0; i < count; ++i) work(i, *this);
   }

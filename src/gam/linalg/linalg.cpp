@@ -169,6 +169,10 @@ void unscale(Matrix& a, std::span<const double> scale) {
   }
 }
 
+void clear_upper(Matrix& a) {
+  for (int j = 1; j < a.cols(); ++j) std::ranges::fill(a.column(j).first(static_cast<std::size_t>(j)), 0.0);
+}
+
 Matrix kronecker(const Matrix& a, const Matrix& b) {
   Matrix out(a.rows() * b.rows(), a.cols() * b.cols());
   for (int ja = 0; ja < a.cols(); ++ja) {
@@ -241,9 +245,7 @@ std::optional<Matrix> cholesky(const Matrix& a) {
   const lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, lower.data(), n);
   if (info > 0) return std::nullopt;
   check("dpotrf", info);
-  for (int j = 1; j < n; ++j) {
-    for (int i = 0; i < j; ++i) lower(i, j) = 0;
-  }
+  clear_upper(lower);
   return lower;
 }
 

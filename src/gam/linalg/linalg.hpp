@@ -34,6 +34,8 @@ void add_multiple(std::span<double> to, double factor, std::span<const double> f
 [[nodiscard]] bool is_diagonal(const Matrix& a, int begin, int size);
 /// D^-1 a D^-1 in place of a, D the diagonal matrix of `scale`.
 void unscale(Matrix& a, std::span<const double> scale);
+/// Zeros above the diagonal of a square matrix.
+void clear_upper(Matrix& a);
 /// The Kronecker product: rows (i, k) with k fastest, as in R's `%x%`.
 [[nodiscard]] Matrix kronecker(const Matrix& a, const Matrix& b);
 

@@ -530,9 +530,7 @@ Matrix RemlCriterion::whole_inverse(const Factored& at) const {
     for (double& v : own.column(j)) v /= at.diagonal[base::at(j)];
     own(j, j) += 1 / at.diagonal[base::at(j)];
   }
-  for (int j = 0; j < r; ++j) {
-    for (int i = 0; i < j; ++i) own(i, j) = own(j, i);
-  }
+  fill_upper(own, *algebra_);
   assign(whole, begin, begin, own);
   return whole;
 }

@@ -39,9 +39,9 @@ struct RemlOptimum {
 ///
 /// and all parameters are free in each descent, which is left where it returns to the optimum, or is about to
 /// converge far above it. The most promising start comes first. No descent begins or goes on after so many
-/// `evaluations` in all. Descents from several starts are made at once where the
-/// criterion's algebra has the threads; the bits are those of one after another.
-/// A descent from `tried` is not made again: `best` is its end.
+/// `evaluations` in all. Descents from several starts are made at once where the criterion's algebra has the
+/// threads; the bits are those of one after another. A descent from `tried` is not made again: `best` is its
+/// end.
 [[nodiscard]] RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best,
                                            double evaluations, std::span<const double> tried = {});
 

@@ -34,10 +34,7 @@ Matrix random_covariance(int n) {
 }
 
 double largest_difference(const Matrix& a, const Matrix& b) {
-  double most = 0;
-  for (std::size_t i = 0; i < a.values().size(); ++i)
-    most = std::max(most, std::abs(a.values()[i] - b.values()[i]));
-  return most;
+  return largest(difference(a.values(), b.values()));
 }
 
 /// Sizes below and above the least that is shared, of whole blocks and with a rest, some of one row.

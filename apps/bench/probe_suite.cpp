@@ -24,7 +24,7 @@ class Probing {
     start_a_job();
     const bool real = in_all_ > 0 && !simulated_;
     if (real)
-      add("probe", in_children([&] { return seconds_in_child(child::probe, visible_); }));
+      add_of_children("probe", {}, [&] { return seconds_in_child(child::probe, visible_); });
     else
       add("probe", seconds_of(comm_, repeats_, 1, [&] { (void)probe(comm_.rank()); }));
     const std::string name = fmt::format("{}, {} in all", counted(comm_.size(), "rank"),
@@ -85,36 +85,34 @@ class Probing {
     return seconds;
   }
 
-  [[nodiscard]] std::size_t place_of(std::string_view what) const {
-    return static_cast<std::size_t>(std::ranges::find(all_, what, &Measurement::what) - all_.begin());
-  }
-
-  /// Adds what the children took, and how `ours` compares if that is the place of a measurement.
-  void add_peer(std::string_view what, std::optional<std::size_t> ours,
-                const std::function<std::optional<double>()>& run_one) {
+  /// Adds what the children took, and how the measurement `ours` compares, if there is one of that name.
+  void add_of_children(std::string_view what, std::string_view ours,
+                       const std::function<std::optional<double>()>& run_one) {
     auto seconds = in_children(run_one);
     if (seconds.empty()) return;
     add(what, std::move(seconds));
-    if (ours) all_.push_back(ratio_of(all_[*ours], all_.back()));
+    const auto at = std::ranges::find(all_, ours, &Measurement::what);
+    if (at != all_.end()) all_.push_back(ratio_of(*at, all_.back()));
   }
 
   void add_peers() {
     const bool has_device = !own_.empty();
     const auto none = std::optional<double>(0);
-    add_peer("cuInit, all visible", place_of("probe"),
-             [&] { return seconds_in_child(child::cu_init, visible_); });
-    add_peer("cuInit, own visible", {},
-             [&] { return has_device ? seconds_in_child(child::cu_init, own_) : none; });
-    add_peer("cuInit, all visible, to first kernel", place_of("Job() to first kernel done"),
-             [&] { return has_device ? seconds_in_child(child::first_kernel, visible_, first_own_) : none; });
+    add_of_children("cuInit, all visible", "probe",
+                    [&] { return seconds_in_child(child::cu_init, visible_); });
+    add_of_children("cuInit, own visible", {},
+                    [&] { return has_device ? seconds_in_child(child::cu_init, own_) : none; });
+    add_of_children("cuInit, all visible, to first kernel", "Job() to first kernel done", [&] {
+      return has_device ? seconds_in_child(child::first_kernel, visible_, first_own_) : none;
+    });
     if (on_first_node_ < 2) return;
     // The contexts are rank 0's affair: all devices that it sees.
     const auto on_root = [&](const char* what) {
       return [&, what] { return comm_.rank() == 0 ? seconds_in_child(what, visible_) : none; };
     };
-    add_peer("contexts in turn", {}, on_root(child::contexts_in_turn));
+    add_of_children("contexts in turn", {}, on_root(child::contexts_in_turn));
     const std::size_t in_turn = all_.size() - 1;
-    add_peer("contexts at once", {}, on_root(child::contexts_at_once));
+    add_of_children("contexts at once", {}, on_root(child::contexts_at_once));
     if (all_.back().what == "contexts at once") all_.push_back(ratio_of(all_.back(), all_[in_turn]));
   }
 

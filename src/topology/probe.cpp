@@ -24,16 +24,6 @@ detail::FoundDevices simulated(std::string_view text, int rank) {
                   "TESSERA_SIMULATE gives rank " + std::to_string(rank) + " no device"}};
 }
 
-#ifdef TESSERA_CUDA_VERSION
-detail::Survey survey() {
-  // Kept until the process ends, since others of the process ask NVML later: its start takes 10 ms on an
-  // H200, and its shutdown 8 ms.
-  static const detail::NvmlLibrary* const kept = new detail::NvmlLibrary;
-  static_cast<void>(kept);
-  return detail::survey_nvml();
-}
-#endif
-
 /// The search for real devices, which goes on beside other work if a thread is to be had: NVML takes tens of
 /// milliseconds.
 class Search {
@@ -48,6 +38,14 @@ class Search {
   }
 
  private:
+  static detail::Survey survey() {
+    // Kept until the process ends, since others of the process ask NVML later: its start takes 10 ms on an
+    // H200, and its shutdown 8 ms.
+    static const detail::NvmlLibrary* const kept = new detail::NvmlLibrary;
+    static_cast<void>(kept);
+    return detail::survey_nvml();
+  }
+
   std::future<detail::Survey> survey_ = std::async(survey);
 #else
   [[nodiscard]] static detail::FoundDevices found() {

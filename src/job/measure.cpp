@@ -142,7 +142,7 @@ Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDe
 Thrown run_timed(const mpi::Communicator& comm, std::size_t devices, FunctionRef<void(std::size_t)> warm_up,
                  FunctionRef<void(std::size_t)> timed, FunctionRef<void()> progress) {
   Thrown thrown(devices);
-  WorkerThreads threads(devices, WorkerThreads::host_patience);
+  WorkerThreads threads(devices, ParkedThread::host_patience);
   for_each_device(threads, thrown, warm_up, progress);
   const mpi::Purpose purpose(comm, "the beginning of the timed runs");
   comm.barrier();

@@ -296,7 +296,7 @@ void Job::State::set_up() {
     const bool on_cores =
         std::ranges::any_of(inventory.devices_of(comm.rank()), &InventoryDevice::has_host_memory);
     device_threads.emplace(lanes.size(),
-                           on_cores ? WorkerThreads::host_patience : WorkerThreads::device_patience);
+                           on_cores ? ParkedThread::host_patience : ParkedThread::device_patience);
     const auto hosts = std::ranges::count(inventory.devices(), true, &InventoryDevice::host);
     const auto left = std::ranges::count(inventory.devices(), false, &InventoryDevice::excluded);
     verdict = verdict_of_devices(static_cast<int>(left - hosts), static_cast<int>(hosts));

@@ -30,7 +30,10 @@ WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, b
     : job_(job),
       design_(design),
       scale_known_(scale_known),
-      stop_(stop),
+      host_(job.threads(),
+            [stop] {
+              if (stop != nullptr && stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
+            }),
       on_device_(may_use_devices && !job.on_host() && design.coef_size >= smallest_on_device) {
   if (!on_device_) return;
   unit_ = job.plan(1);
@@ -49,9 +52,6 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.base.assign(coef.begin(), coef.end());
     working.rows = rows;
   }
-  const auto leave_if_asked = [&] {
-    if (stop_ != nullptr && stop_->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
-  };
   // A model without a solution has none on the CPU either: that must not count as the failure of a device.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
@@ -69,23 +69,20 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     static_cast<void>(job_.map<char>(
         unit_, std::span<const char>(units),
         [&](const Tile& tile, std::span<const char>, std::span<char>) {
-          const HostAlgebra host(job_.threads(), leave_if_asked);
           std::optional<DeviceAlgebra> device;
           try {
-            device.emplace(tile, host);
+            device.emplace(tile, host_);
           } catch (const Error& absent) {
             why_not_ = absent.what();
           }
-          run(device ? static_cast<const Algebra&>(*device) : host);
+          run(device ? static_cast<const Algebra&>(*device) : host_);
         },
-        [&](const HostTile&, std::span<const char>, std::span<char>) {
-          run(HostAlgebra(job_.threads(), leave_if_asked));
-        }));
+        [&](const HostTile&, std::span<const char>, std::span<char>) { run(host_); }));
     if (job_.on_host()) return std::nullopt;
     why_not_ = comm.broadcast_text(why_not_, solver_);
   } else if (mine) {
     // However long it takes, this rank is alive to those that wait for the solution.
-    job_.run_alive([&] { run(HostAlgebra(job_.threads(), leave_if_asked)); });
+    job_.run_alive([&] { run(host_); });
   }
 
   WorkingSolution solution;

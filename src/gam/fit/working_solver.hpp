@@ -3,6 +3,7 @@
 
 #include "gam/fit/step_halving.hpp"
 #include "gam/fit/step_mixing.hpp"
+#include "gam/linalg/algebra.hpp"
 #include "gam/reml/reml.hpp"
 #include "gam/rows/row_pass.hpp"
 
@@ -65,7 +66,7 @@ class WorkingSolver {
   Job& job_;
   const Design& design_;
   bool scale_known_;
-  StopRequest* stop_;
+  HostAlgebra host_;
   bool on_device_ = false;
   Plan unit_;       ///< who solves, where that is a pass
   int solver_ = 0;  ///< the rank that does

@@ -2,36 +2,132 @@
 #include <tessera/job/host_team.hpp>
 
 #include "job/consensus/attempt.hpp"
+#include "job/threads/completion.hpp"
 #include "job/threads/earliest_failure.hpp"
-#include "job/threads/worker_threads.hpp"
+#include "job/threads/parked_thread.hpp"
 
 #include <tessera/job/stop_request.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace tessera::inline TESSERA_ABI {
+namespace {
+
+/// Counts the threads that are in a piece of work, and lets no more in when it has run out. So nobody waits
+/// for a thread that the kernel schedules too late: it finds the gate closed.
+class Gate {
+ public:
+  /// While it is closed and nobody is inside. `inside`: threads that do not have to enter.
+  void open(std::uint32_t inside) noexcept { state_.store(is_open | inside, std::memory_order_release); }
+
+  [[nodiscard]] bool enter() noexcept {
+    std::uint32_t seen = state_.load(std::memory_order_relaxed);
+    while ((seen & is_open) != 0)
+      if (state_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire, std::memory_order_relaxed))
+        return true;
+    return false;
+  }
+
+  /// Closes it too, as who leaves has found no more work. True if nobody is inside any more.
+  bool leave() noexcept {
+    state_.fetch_and(~is_open, std::memory_order_relaxed);
+    return state_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+  [[nodiscard]] bool is_over() const noexcept { return state_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  static constexpr std::uint32_t is_open = std::uint32_t{1} << 31;
+  std::atomic<std::uint32_t> state_ = 0;
+};
+
+}  // namespace
 
 struct HostTeam::State {
   State(int size, SharedFunction<void()> idle)
-      : threads(static_cast<std::size_t>(std::max(size, 1)), WorkerThreads::host_patience),
-        progress(std::move(idle)) {}
+      : progress(std::move(idle)),
+        caller_works(!progress),
+        threads(static_cast<std::size_t>(std::max(size, 1) - (caller_works ? 1 : 0))) {}
 
-  /// Calls `take_blocks(thread)` on as many threads as there are blocks for.
+  /// Calls `take_blocks(thread)` on threads that are awake, up to as many as there are blocks, until one
+  /// call has returned, and waits for the others.
   void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {
-    if (threads.size() == 1 && !progress) return take_blocks(0);
-    const auto wanted = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(threads.size()), blocks));
-    // A cgroup or ulimit may grant fewer threads: those do all blocks.
-    std::vector<int> workers(threads.start_first(wanted));
-    std::iota(workers.begin(), workers.end(), 0);
-    threads.run(workers, take_blocks, progress);
+    if (caller_works && (blocks == 1 || threads.empty())) return take_blocks(0);
+    invited = start_first(static_cast<std::size_t>(
+        std::min(static_cast<std::int64_t>(threads.size()), blocks - (caller_works ? 1 : 0))));
+    work = take_blocks;
+    gate.open(caller_works ? 1 : 0);
+    wake(0);
+    wake(1);
+    if (caller_works) {
+      const Leaving leaving(*this);
+      take_blocks(0);
+    }
+    completion.wait(
+        ParkedThread::host_patience, [&] { return gate.is_over(); }, progress);
   }
 
-  WorkerThreads threads;
+  /// Leaves the gate, also if the thread is unwound by pthread_exit.
+  class Leaving {
+   public:
+    explicit Leaving(State& state) : state_(state) {}
+    ~Leaving() {
+      if (state_.gate.leave()) state_.completion.notify();
+    }
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+
+   private:
+    State& state_;
+  };
+
+  struct Helper {
+    bool has_ended = false;  ///< the work has ended the thread
+    std::unique_ptr<ParkedThread> thread;
+  };
+
+  /// Starts those of the first `wanted` threads that are not running, and returns how many are: a cgroup or
+  /// ulimit may grant fewer, which do all blocks.
+  std::size_t start_first(std::size_t wanted) {
+    for (std::size_t i = 0; i < wanted; ++i) {
+      Helper& helper = threads[i];
+      if (helper.thread && !helper.has_ended) continue;
+      helper = {};
+      try {
+        helper.thread = std::make_unique<ParkedThread>(ParkedThread::host_patience, [this, i] { help(i); });
+      } catch (const Error&) {
+        if (i == 0 && !caller_works) throw;
+        return i;
+      }
+    }
+    return wanted;
+  }
+
+  void wake(std::size_t i) {
+    if (i < invited) threads[i].thread->call();
+  }
+
+  void help(std::size_t i) {
+    if (!gate.enter()) return;
+    const Leaving leaving(*this);
+    threads[i].has_ended = true;
+    wake(2 * i + 2);
+    wake(2 * i + 3);
+    work(static_cast<int>(i) + (caller_works ? 1 : 0));
+    threads[i].has_ended = false;
+  }
+
   SharedFunction<void()> progress;
+  bool caller_works;  ///< as thread 0
+  std::size_t invited = 0;
+  FunctionRef<void(int)> work;
+  alignas(64) Gate gate;
+  Completion completion;
+  std::vector<Helper> threads;  // last: they use what is above
 };
 
 HostTeam::HostTeam(int threads, SharedFunction<void()> progress)
@@ -41,7 +137,7 @@ HostTeam::HostTeam(HostTeam&&) noexcept = default;
 HostTeam& HostTeam::operator=(HostTeam&&) noexcept = default;
 
 int HostTeam::size() const noexcept {
-  return static_cast<int>(state_->threads.size());
+  return static_cast<int>(state_->threads.size()) + (state_->caller_works ? 1 : 0);
 }
 
 bool HostTeam::for_each_block(Range range, std::int64_t block,

@@ -15,12 +15,14 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -99,6 +101,86 @@ TEST(HostTeam, OfOneThreadThatNobodyNeedsIsTheCaller) {
   HostTeam(1, [] {}).for_each_block({0, 1}, 1, [&](int, Range) { where = std::this_thread::get_id(); });
   EXPECT_NE(where, std::this_thread::get_id());
 }
+
+#if !defined(__SANITIZE_THREAD__)  // which delivers a signal when the thread has been woken
+std::array<int, 2> told;    ///< the ends of a pipe: a byte from the handler as it begins and as it ends
+std::array<int, 2> let_go;  ///< a byte for each handler that may end
+
+/// Holds a thread in a signal handler, as the kernel does one that it does not schedule.
+class Unscheduled {
+ public:
+  explicit Unscheduled(pthread_t thread) {
+    EXPECT_EQ(pthread_kill(thread, SIGUSR2), 0);
+    wait_for_handler();
+  }
+  ~Unscheduled() {
+    EXPECT_EQ(write(let_go[1], "", 1), 1);
+    wait_for_handler();  // another that is held must not take the byte
+  }
+  Unscheduled(const Unscheduled&) = delete;
+  Unscheduled& operator=(const Unscheduled&) = delete;
+
+  static void prepare() {
+    ASSERT_EQ(pipe(told.data()), 0);
+    ASSERT_EQ(pipe(let_go.data()), 0);
+    struct sigaction hold {};
+    hold.sa_flags = SA_RESTART;
+    hold.sa_handler = [](int) {
+      char byte = 0;
+      if (write(told[1], &byte, 1) != 1 || read(let_go[0], &byte, 1) != 1 || write(told[1], &byte, 1) != 1)
+        std::abort();
+    };
+    ASSERT_EQ(sigaction(SIGUSR2, &hold, nullptr), 0);
+  }
+
+ private:
+  static void wait_for_handler() {
+    char byte = 0;
+    EXPECT_EQ(read(told[0], &byte, 1), 1);
+  }
+};
+
+/// The threads of a team, by number.
+std::vector<pthread_t> threads_of(HostTeam& team) {
+  std::vector<pthread_t> threads(static_cast<std::size_t>(team.size()));
+  std::barrier all_inside(team.size());
+  team.for_each_block({0, team.size()}, 1, [&](int thread, Range) {
+    all_inside.arrive_and_wait();
+    threads[static_cast<std::size_t>(thread)] = pthread_self();
+  });
+  return threads;
+}
+
+TEST(HostTeam, WaitsForNoThreadThatIsNotScheduled) {
+  Unscheduled::prepare();
+  const auto expect_all_done = [](HostTeam& team, const std::set<int>& missing) {
+    for (int repetition = 0; repetition < 50; ++repetition) {
+      std::atomic<int> units = 0;
+      EXPECT_TRUE(team.for_each_block({0, 100}, 1, [&](int thread, Range) {
+        EXPECT_FALSE(missing.contains(thread));
+        ++units;
+      }));
+      EXPECT_EQ(units, 100);
+    }
+  };
+  HostTeam beside(2, [] {});
+  const std::vector<pthread_t> two = threads_of(beside);
+  for (const int missing : {0, 1}) {
+    const Unscheduled one(two[static_cast<std::size_t>(missing)]);
+    expect_all_done(beside, {missing});
+  }
+  HostTeam with_caller(4);
+  const std::vector<pthread_t> four = threads_of(with_caller);
+  ASSERT_EQ(four[0], pthread_self());
+  {
+    const Unscheduled one(four[1]);
+    const Unscheduled another(four[2]);
+    const Unscheduled third(four[3]);
+    expect_all_done(with_caller, {1, 2, 3});
+  }
+  EXPECT_EQ(threads_of(with_caller), four) << "which come back";
+}
+#endif
 
 TEST(HostPass, AnEmptyRangeHasNoPart) {
   EXPECT_TRUE(parts_of({8, 8}, 4, 3).empty());
@@ -203,8 +285,19 @@ TEST(HostPass, TheEarliestExceptionIsTheOneForAnyNumberOfThreads) {
   }
 }
 
+TEST(HostTeam, MakesDoWithTheCallerWhereTheSystemGrantsNoThread) {
+  HostTeam team(3);
+  std::set<std::thread::id> where;
+  const testing::NoNewThreads none;
+  EXPECT_TRUE(team.for_each_block({0, 9}, 1, [&](int thread, Range) {
+    EXPECT_EQ(thread, 0);
+    where.insert(std::this_thread::get_id());
+  }));
+  EXPECT_EQ(where, std::set{std::this_thread::get_id()});
+}
+
 TEST(HostPass, RefusesWhereTheSystemGrantsNoThread) {
-  HostTeam team(2);
+  HostTeam team(2, [] {});
   int calls = 0;
   const auto pass = [&] { return compute_on_host({0, 4}, 4, team, [&](const HostTile&) { ++calls; }); };
   {

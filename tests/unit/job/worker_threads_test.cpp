@@ -19,7 +19,7 @@ namespace {
 
 TEST(WorkerThreads, EachDeviceHasItsOwnThreadFromRunToRun) {
   constexpr std::size_t devices = 9;
-  WorkerThreads threads(devices, WorkerThreads::host_patience);
+  WorkerThreads threads(devices, ParkedThread::host_patience);
   const std::vector<int> all = {8, 0, 3, 1, 2, 7, 6, 5, 4};
   std::vector<std::thread::id> first(devices);
   threads.run(all, [&](int device) { first[static_cast<std::size_t>(device)] = std::this_thread::get_id(); });
@@ -33,7 +33,7 @@ TEST(WorkerThreads, EachDeviceHasItsOwnThreadFromRunToRun) {
 
 TEST(WorkerThreads, AllOfARunWorkAtOnce) {
   for (const std::ptrdiff_t devices : {1, 2, 3, 8}) {
-    WorkerThreads threads(static_cast<std::size_t>(devices), WorkerThreads::host_patience);
+    WorkerThreads threads(static_cast<std::size_t>(devices), ParkedThread::host_patience);
     std::vector<int> all;
     for (int i = 0; i < devices; ++i) all.push_back(i);
     std::latch everyone(devices);
@@ -42,7 +42,7 @@ TEST(WorkerThreads, AllOfARunWorkAtOnce) {
 }
 
 TEST(WorkerThreads, ARunIsOverWhenAllItsWorkIsAndCallsNoOtherDevice) {
-  WorkerThreads threads(4, WorkerThreads::host_patience);
+  WorkerThreads threads(4, ParkedThread::host_patience);
   const std::vector<std::vector<int>> runs = {{2}, {0, 3}, {}, {3, 1, 0}, {0, 1, 2, 3}, {1}};
   for (int repetition = 0; repetition < 500; ++repetition) {
     for (const auto& run : runs) {
@@ -57,7 +57,7 @@ TEST(WorkerThreads, ARunIsOverWhenAllItsWorkIsAndCallsNoOtherDevice) {
 }
 
 TEST(WorkerThreads, TheCallingThreadLooksAroundWhileItWaits) {
-  WorkerThreads threads(2, WorkerThreads::host_patience);
+  WorkerThreads threads(2, ParkedThread::host_patience);
   std::latch looked(1);
   bool first = true;
   const auto caller = std::this_thread::get_id();
@@ -72,7 +72,7 @@ TEST(WorkerThreads, TheCallingThreadLooksAroundWhileItWaits) {
 }
 
 TEST(WorkerThreads, WhatIsThrownMeanwhileComesWhenAllWorkIsDone) {
-  WorkerThreads threads(1, WorkerThreads::host_patience);
+  WorkerThreads threads(1, ParkedThread::host_patience);
   std::latch looked(1);
   bool done = false;
   EXPECT_THROW(threads.run(
@@ -86,7 +86,7 @@ TEST(WorkerThreads, WhatIsThrownMeanwhileComesWhenAllWorkIsDone) {
 }
 
 TEST(WorkerThreads, AThreadThatItsWorkEndsIsReplaced) {
-  WorkerThreads threads(3, WorkerThreads::host_patience);
+  WorkerThreads threads(3, ParkedThread::host_patience);
   for (int repetition = 0; repetition < 20; ++repetition) {
     std::atomic<int> calls = 0;
     const auto work = [&](int worker) {
@@ -99,7 +99,7 @@ TEST(WorkerThreads, AThreadThatItsWorkEndsIsReplaced) {
 }
 
 TEST(WorkerThreads, ThreadsThatNeverRanAreNotStarted) {
-  WorkerThreads threads(100'000, WorkerThreads::host_patience);
+  WorkerThreads threads(100'000, ParkedThread::host_patience);
   int called = -1;
   threads.run(std::array{99'999}, [&](int device) { called = device; });
   EXPECT_EQ(called, 99'999);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "job/threads/parked_thread.hpp"
+
+#include <tessera/function.hpp>
+#include <tessera/version.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// How the thread that has called others waits for them.
+class Completion {
+ public:
+  /// By a thread that has made `is_done()` true.
+  void notify() {
+    const std::lock_guard lock(mutex_);
+    done_.notify_one();
+  }
+
+  /// Waits until `is_done()`, and meanwhile runs the progress callback, if there is one, fifty times a
+  /// second. An exception of the callback is rethrown at the end.
+  template <class IsDone>
+  void wait(std::chrono::microseconds patience, const IsDone& is_done, FunctionRef<void()> progress) {
+    if (is_over_within(patience, is_done)) return;
+    std::exception_ptr thrown;
+    std::unique_lock lock(mutex_);
+    while (!done_.wait_for(lock, progress_interval, is_done)) {
+      if (!progress || thrown) continue;
+      lock.unlock();
+      try {
+        progress();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      lock.lock();
+    }
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
+ private:
+  /// A hundredth of the grace period in which other ranks expect a reply.
+  static constexpr std::chrono::milliseconds progress_interval{20};
+
+  std::mutex mutex_;
+  std::condition_variable done_;
+};
+
+}  // namespace tessera::inline TESSERA_ABI

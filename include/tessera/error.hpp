@@ -3,6 +3,7 @@
 
 #include <tessera/version.hpp>
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -20,12 +21,25 @@ enum class ErrorCode {
   interrupted,    ///< a stop of the job was requested (`StopRequest`): the same command resumes it
 };
 
-/// Misuse or unusable input. The message is one line that says what, where and what to do.
+namespace detail {
+
+/// A message as `what()` can tell it whole: a C string ends at a NUL byte, which is written as `\x00`.
+inline std::string without_nul(std::string message) {
+  for (std::size_t at = message.find('\0'); at != std::string::npos; at = message.find('\0', at))
+    message.replace(at, 1, "\\x00");
+  return message;
+}
+
+}  // namespace detail
+
+/// Misuse or unusable input. The message is one line that says what, where and what to do; a NUL byte in it,
+/// as a text of a table may have, is told as `\x00`.
 ///
 /// A missing GPU is not an Error but an `Absence`; a device fault is not an Error but a `Verdict`.
 class TESSERA_EXPORT Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  Error(ErrorCode code, const std::string& message)
+      : std::runtime_error(detail::without_nul(message)), code_(code) {}
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
 

@@ -69,5 +69,11 @@ TEST(Printable, IsWhatTheProgramsSay) {
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "M\\xfc\n\\x1b\n");
 }
 
+TEST(Printable, ANulByteEndsNoMessageOfAnError) {
+  const std::string text("a\0b\0", 4);
+  EXPECT_STREQ(Error(ErrorCode::input, "the text '" + text + "' is no number").what(),
+               "the text 'a\\x00b\\x00' is no number");
+}
+
 }  // namespace
 }  // namespace tessera

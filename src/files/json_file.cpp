@@ -23,6 +23,11 @@ std::string printable(const std::string& text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
+/// `position` counts from 1.
+std::string not_json(std::size_t position) {
+  return fmt::format("it is no JSON at byte {}", position);
+}
+
 /// Builds the document from the parser's events within a limit on memory.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
@@ -50,7 +55,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool start_array(std::size_t) override { return open(Json::array()); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    return refuse(fmt::format("it is no JSON at byte {}", position));
+    return refuse(not_json(position));
   }
 
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
@@ -145,9 +150,13 @@ std::string checksum_of(std::string_view text) {
 
 JsonFile::JsonFile(std::string_view text, std::string name, std::string_view what)
     : name_(std::move(name)), bytes_(static_cast<std::int64_t>(text.size())), checksum_(checksum_of(text)) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::input, fmt::format("{}: is not {}: {}", name_, what, why));
+  };
+  // The parser takes a NUL byte for the end of the text. JSON has none, in strings neither.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) refuse(not_json(nul + 1));
   Builder builder(memory_left());
-  if (!Json::sax_parse(text, &builder))
-    throw Error(ErrorCode::input, fmt::format("{}: is not {}: {}", name_, what, builder.fault()));
+  if (!Json::sax_parse(text, &builder)) refuse(builder.fault());
   root_ = std::make_unique<Json>(builder.take());
 }
 JsonFile::JsonFile(const std::string& path, std::string_view what)

@@ -298,6 +298,18 @@ INSTANTIATE_TEST_SUITE_P(
                 "the iteration diverged"}),
     [](const auto& tested) { return tested.param.name; });
 
+TEST_F(Refusals, TellTheWholeOfATextWithANulByte) {
+  using namespace std::string_literals;
+  write("nul.csv", "y,x,w\n1,1,1\n2,3,2\n3,2,t\0wo\n4,5,3\n"s);
+  expect_refusal(fit("nul.csv", "y ~ x + I(w^2)"), 3,
+                 R"(holds the text 't\x00wo', but I(w^2) needs numbers)");
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  write("m.json", read("model.json") + "\0garbage"s);
+  expect_line(run({"predict", path("m.json"), path("data.csv")}), 3, "m.json: is not a model");
+  expect_line(run({"report", path("model.json"), "--run-report", path("m.json"), "--out", path("r.html")}), 3,
+              "m.json: is not a ");
+}
+
 TEST_F(Refusals, NameAMissingFile) {
   expect_refusal(fit("no.csv", "y ~ x"), 3, "no.csv");
 }

@@ -1,41 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/hdf5_writer.hpp"
 
+#include "gam/table/hdf5_driver.hpp"
 #include "gam/table/hdf5_storage.hpp"
 
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
 
+#include <cstring>
+#include <memory>
+
 namespace tessera::gam {
 namespace {
 
-[[noreturn]] void fail(const files::OutputFile& file) {
-  throw Error(
-      ErrorCode::input,
-      fmt::format("{}: HDF5 cannot write its description of the columns; is there room?", file.path()));
-}
+/// A file that HDF5 has open, to be written. What cannot be written is found when it is closed.
+class Hdf5Output {
+ public:
+  /// `open` opens it with an access list.
+  template <class Open>
+  Hdf5Output(const files::OutputFile& file, const Open& open) : file_(file) {
+    const Handle access = access_that_remembers(error_);
+    hdf5_ = valid(Handle(open(access.get()), H5Fclose));
+  }
 
-/// A handle that HDF5 gave.
-Handle valid(Handle handle, const files::OutputFile& file) {
-  if (!handle.valid()) fail(file);
-  return handle;
-}
+  [[nodiscard]] hid_t get() const noexcept { return hdf5_.get(); }
+  /// A handle that HDF5 gave.
+  [[nodiscard]] Handle valid(Handle handle) const {
+    if (!handle.valid()) fail();
+    return handle;
+  }
+  /// HDF5 writes what it holds when a file is closed.
+  void close() {
+    if (H5Fclose(hdf5_.release()) < 0 || *error_ != 0) fail();
+  }
+  [[noreturn]] void fail() const {
+    throw Error(ErrorCode::input, fmt::format("{}: cannot be written: {}", file_.path(),
+                                              *error_ != 0 ? std::strerror(*error_)
+                                                           : "HDF5 does not take the names of its columns"));
+  }
 
-/// How the file is opened: the temporary one is under a lock of its owner already.
-Handle access_of() {
-  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_sec2(access.get());
-#if H5_VERSION_GE(1, 10, 7)
-  H5Pset_file_locking(access.get(), false, true);
-#endif
-  return access;
-}
-
-// HDF5 writes what it holds when a file is closed.
-void close(Handle& hdf5, const files::OutputFile& file) {
-  if (H5Fclose(hdf5.release()) < 0) fail(file);
-}
+ private:
+  const files::OutputFile& file_;
+  std::shared_ptr<int> error_ = std::make_shared<int>(0);
+  Handle hdf5_;
+};
 
 Handle type_of(const ColumnEncoding& encoding) {
   if (encoding.kind == ColumnEncoding::Kind::number) return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
@@ -65,23 +74,22 @@ bool has_hdf5() noexcept {
 }
 
 void begin_hdf5(files::OutputFile& file) {
-  // A file that could not be closed, as where the disk is full, crashes HDF5 1.10 when it closes what is open
-  // at the end of the process: nothing is. It refuses if it was used before, and then as before.
+  // Where memory fails HDF5 may keep a file open, which it is not to close at the end of the process. It
+  // refuses if it was used before, and then as before.
   static_cast<void>(H5dont_atexit());
   const QuietHdf5 quiet;
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-  const Handle access = access_of();
-  Handle hdf5 = valid(
-      Handle(H5Fcreate(file.link().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose), file);
-  close(hdf5, file);
+  Hdf5Output hdf5(file, [&](hid_t access) {
+    return H5Fcreate(file.link().c_str(), H5F_ACC_TRUNC, creation.get(), access);
+  });
+  hdf5.close();
 }
 
 std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<const NewColumn> columns,
                                            std::int64_t rows) {
   const QuietHdf5 quiet;
-  const Handle access = access_of();
-  Handle hdf5 = valid(Handle(H5Fopen(file.link().c_str(), H5F_ACC_RDWR, access.get()), H5Fclose), file);
+  Hdf5Output hdf5(file, [&](hid_t access) { return H5Fopen(file.link().c_str(), H5F_ACC_RDWR, access); });
   const auto count = static_cast<hsize_t>(rows);
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle link(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
@@ -94,16 +102,15 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
   H5Pset_obj_track_times(creation.get(), false);  // the same table is the same file
   std::vector<std::int64_t> places;
   for (const NewColumn& column : columns) {
-    const Handle type = valid(type_of(column.encoding), file);
-    const Handle dataset = valid(Handle(H5Dcreate2(hdf5.get(), column.name.c_str(), type.get(), space.get(),
-                                                   link.get(), creation.get(), H5P_DEFAULT),
-                                        H5Dclose),
-                                 file);
+    const Handle type = hdf5.valid(type_of(column.encoding));
+    const Handle dataset = hdf5.valid(Handle(H5Dcreate2(hdf5.get(), column.name.c_str(), type.get(),
+                                                        space.get(), link.get(), creation.get(), H5P_DEFAULT),
+                                             H5Dclose));
     const haddr_t place = H5Dget_offset(dataset.get());
-    if (place == HADDR_UNDEF) fail(file);
+    if (place == HADDR_UNDEF) hdf5.fail();
     places.push_back(static_cast<std::int64_t>(place));
   }
-  close(hdf5, file);
+  hdf5.close();
   return places;
 }
 

@@ -70,7 +70,7 @@ struct PredictCommand {
   apps::DeviceFailureArgument device_failure;
   apps::SharingArguments sharing;
   int threads = 0;
-  std::string out;
+  std::string out = "-";
   apps::SizeArgument memory;
   apps::CollectiveTimeout collective_timeout;
 

@@ -23,7 +23,7 @@ CLI::App* ConvertCommand::add_to(CLI::App& program) {
       ->required();
   command->add_option("OUT", out, "HDF5 file, with one dataset a column")
       ->required()
-      ->check(apps::file_name());
+      ->check(apps::name_of_whole_file());
   command
       ->add_option("--column", columns, "Column that is wanted (repeat for another); all, if none is named")
       ->allow_extra_args(false);

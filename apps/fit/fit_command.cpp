@@ -91,7 +91,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command
       ->add_option("--checkpoint", checkpoint,
                    "Keep the state here after every iteration; the same command goes on from it")
-      ->check(apps::file_name());
+      ->check(apps::name_of_whole_file());
   memory.add_to(*command);
   command
       ->add_option(
@@ -100,9 +100,11 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   collective_timeout.add_to(*command);
-  command->add_option("--out", out, "Where the model goes")->check(apps::file_name())->capture_default_str();
+  command->add_option("--out", out, "Where the model goes")
+      ->check(apps::name_of_whole_file())
+      ->capture_default_str();
   command->add_option("--run-report", run_report, "Where a report of the run goes (JSON)")
-      ->check(apps::file_name());
+      ->check(apps::name_of_whole_file());
   return command;
 }
 

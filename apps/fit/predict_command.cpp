@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "files/output_file.hpp"
+#include "files/output_stream.hpp"
 #include "gam/model/overwrite.hpp"
 #include "predictions_file.hpp"
 #include "progress.hpp"
@@ -39,7 +39,9 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
                 "What rows may take of a node's memory, of all its ranks, such as 2G; more go through in "
                 "parts (else 3/4 of what is free)");
   collective_timeout.add_to(*command);
-  command->add_option("--out", out, "CSV file (default: standard output)")->check(apps::file_name());
+  command->add_option("--out", out, "CSV file, or a pipe; -: standard output")
+      ->check(apps::file_name())
+      ->capture_default_str();
   return command;
 }
 
@@ -48,12 +50,12 @@ int PredictCommand::run(mpi::Session& session) const {
   const bool root = session.is_root();
   Progress progress(root, stderr);
   std::optional<Model> fitted;
-  std::optional<files::OutputFile> file;
+  std::optional<files::OutputStream> written_to;
   together(session.world(), [&] {
     if (root) refuse_to_overwrite({{"--out", out}}, {model, data}, model);
     fitted = load_model(model);
     // An output that cannot be written is better found before the work than after it.
-    if (root && !out.empty()) file.emplace(out);
+    if (root) written_to.emplace(out);
   });
   JobOptions job_options;
   job_options.policy = device.policy();
@@ -63,7 +65,7 @@ int PredictCommand::run(mpi::Session& session) const {
   job_options.threads = threads;
   job_options.collective_timeout = collective_timeout.value();
   Job job(session.world(), job_options);
-  PredictionsFile written(job.comm(), standard_errors, file ? &*file : nullptr);
+  PredictionsFile written(job.comm(), standard_errors, written_to ? &*written_to : nullptr);
   const std::vector<std::string> remarks = predict_in_parts(
       job, *fitted, TableFile{data, table.options()}, [&](const Predictions& part) { written.add(part); },
       {.response = type == "response", .standard_errors = standard_errors, .node_bytes = memory.bytes()},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predictions_file.hpp"
 
-#include "files/output_file.hpp"
+#include "files/output_stream.hpp"
 #include "gam/table/row_pieces.hpp"
 
 #include <tessera/job/together.hpp>
@@ -14,8 +14,6 @@
 #include <iterator>
 #include <string>
 #include <string_view>
-
-#include "files/standard_output.hpp"
 
 namespace tessera::gam {
 namespace {
@@ -50,11 +48,12 @@ std::string lines_of(const Predictions& predictions, bool standard_errors, std::
 
 }  // namespace
 
-PredictionsFile::PredictionsFile(const mpi::Communicator& comm, bool standard_errors, files::OutputFile* file)
-    : comm_(comm), standard_errors_(standard_errors), file_(file) {
+PredictionsFile::PredictionsFile(const mpi::Communicator& comm, bool standard_errors,
+                                 files::OutputStream* out)
+    : comm_(comm), standard_errors_(standard_errors), out_(out) {
   const mpi::Purpose purpose(comm_, writing);
   together(comm_, [&] {
-    if (comm_.rank() == 0) emit(standard_errors_ ? "fit,se\n" : "fit\n");
+    if (comm_.rank() == 0) out_->write(standard_errors_ ? "fit,se\n" : "fit\n");
   });
 }
 
@@ -63,25 +62,14 @@ void PredictionsFile::add(const Predictions& predictions) {
   write_in_row_order(
       comm_, predictions.plan, rows_per_piece,
       [&](Range rows) { return lines_of(predictions, standard_errors_, rows.begin, rows.end); },
-      [&](std::string_view text) { emit(text); });
+      [&](std::string_view text) { out_->write(text); });
 }
 
 void PredictionsFile::commit() {
   const mpi::Purpose purpose(comm_, writing);
   together(comm_, [&] {
-    if (comm_.rank() != 0) return;
-    if (file_ != nullptr)
-      file_->commit();
-    else
-      files::flush_output();
+    if (comm_.rank() == 0) out_->commit();
   });
-}
-
-void PredictionsFile::emit(std::string_view text) {
-  if (file_ != nullptr)
-    file_->write(text);
-  else
-    files::write_data(text);
 }
 
 }  // namespace tessera::gam

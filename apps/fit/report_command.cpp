@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "files/output_file.hpp"
+#include "files/output_stream.hpp"
 #include "gam/model/overwrite.hpp"
 
 #include <tessera/gam/report.hpp>
@@ -22,7 +22,9 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
   command->add_option("--y-scale", y_scale, "Vertical axes of curves: the same for all, or each its own")
       ->check(CLI::IsMember({"same", "own"}))
       ->capture_default_str();
-  command->add_option("--out", out, "Where the page goes")->check(apps::file_name())->capture_default_str();
+  command->add_option("--out", out, "Where the page goes; -: standard output")
+      ->check(apps::file_name())
+      ->capture_default_str();
   return command;
 }
 
@@ -30,10 +32,10 @@ int ReportCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
     refuse_to_overwrite({{"--out", out}}, {model, run_report}, model);
-    files::OutputFile file(out);
+    files::OutputStream file(out);
     file.write(report_html(load_model(model), {.same_y_scale = y_scale == "same", .run_report = run_report}));
     file.commit();
-    files::say_line({"Report written to ", out});
+    files::say_line({"Report written to ", file.name()});
   });
   return EXIT_SUCCESS;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -10,10 +11,22 @@
 #include <tessera/printable.hpp>
 
 /// Standard output; `flush_output` completes it. All throw `Error(input)` with the system's reason: a full
-/// disk is an error, not a truncated result.
+/// disk is an error, not a truncated result. A pipe that nobody reads any more ends the process by SIGPIPE.
 namespace tessera::files {
 
+/// After a write that has failed: where the reader of a pipe has gone, as `head` does, ends the process as
+/// SIGPIPE would have if the programs did not ignore it for their logs' sake. Keeps `errno`.
+inline void end_if_unread() noexcept {
+  const int reason = errno;
+  if (reason == EPIPE) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  errno = reason;
+}
+
 [[noreturn]] inline void refuse_output() {
+  end_if_unread();
   throw Error(ErrorCode::input, std::string("standard output cannot be written: ") + std::strerror(errno));
 }
 

@@ -260,6 +260,52 @@ TEST_F(Program, ALogThatCannotBeWrittenEndsNoFit) {
   EXPECT_EQ(run(predict + " >/dev/full").status, 3);
 }
 
+TEST_F(Program, PipesAndStandardOutputGetWhatComes) {
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  const std::string predict = TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv");
+  ASSERT_EQ(run(predict + " --out " + path("pred.csv")).status, 0);
+  const std::string expected = read("pred.csv");
+  for (const char* name : {"-", "/dev/stdout"}) {
+    const auto alone = run("cd " + folder_.path().string() + "; " + predict + " --out " + name);
+    EXPECT_EQ(alone.status, 0) << alone.err;
+    EXPECT_EQ(alone.out, expected) << name;
+    const auto ranks = run(std::string(TESSERA_MPIRUN) + " 3 " + predict + " --out " + name);
+    EXPECT_EQ(ranks.status, 0) << ranks.err;
+    EXPECT_EQ(ranks.out, expected) << name;
+  }
+  EXPECT_FALSE(fs::exists(path("-")));
+  // What is there already stays.
+  write("all.csv", "before\n");
+  EXPECT_EQ(run(predict + " --out /dev/stdout >>" + path("all.csv")).status, 0);
+  EXPECT_EQ(read("all.csv"), "before\n" + expected);
+
+  const auto piped = run("mkfifo " + path("pipe") + "; cat " + path("pipe") + " & " + predict + " --out " +
+                         path("pipe") + " && wait");
+  EXPECT_EQ(piped.status, 0) << piped.err;
+  EXPECT_EQ(piped.out, expected);
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  EXPECT_EQ(run(predict + " --out /dev/null").status, 0);
+  EXPECT_EQ(run(predict + " --out /dev/full").status, 3);
+
+  const auto page = run(TESSERA_FIT " report " + path("model.json") + " --out -");
+  EXPECT_EQ(page.status, 0);
+  EXPECT_EQ(run(TESSERA_FIT " report " + path("model.json") + " --out " + path("page.html")).status, 0);
+  EXPECT_EQ(page.out, read("page.html"));
+}
+
+TEST_F(Program, AReaderWhoHasGoneEndsThePredictionsQuietly) {
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  std::string rows = "x\n";
+  for (int i = 0; i < 200'000; ++i) rows += "0.5\n";
+  write("new.csv", rows);
+  // 128 and SIGPIPE, as of other programs.
+  const auto ended = run("{ " TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv") +
+                         "; echo $? >&2; } | head -1");
+  EXPECT_EQ(ended.out, "fit\n");
+  EXPECT_TRUE(ended.err.ends_with("\n141\n")) << ended.err;
+  EXPECT_TRUE(complaints(ended.err).empty()) << ended.err;
+}
+
 TEST_F(Program, CovarianceOfAModelReadsBackFromAFileBesideIt) {
   // 600 levels: more coefficients than a model file holds inline.
   std::ostringstream table;

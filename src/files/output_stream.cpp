@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/output_stream.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "files/standard_output.hpp"
+
+namespace tessera::files {
+namespace {
+
+constexpr const char* standard_output = "standard output";
+
+/// What takes bytes in their order alone; no block device, in which they would be a file's or a disk's.
+bool takes_bytes_as_they_come(const struct stat& status) {
+  return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode);
+}
+
+}  // namespace
+
+bool is_standard_output(std::string_view path) {
+  constexpr std::array<std::string_view, 4> names{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+  return std::find(names.begin(), names.end(), path) != names.end();
+}
+
+OutputStream::OutputStream(const std::string& path) : name_(path) {
+  struct stat status {};
+  if (is_standard_output(path)) {
+    name_ = standard_output;
+    descriptor_ = base::Descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!descriptor_.is_open()) fail();
+  } else if (::stat(path.c_str(), &status) == 0 && takes_bytes_as_they_come(status)) {
+    descriptor_ = base::Descriptor(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+    if (!descriptor_.is_open()) fail();
+    // Another file may have come into its place, which must not be overwritten.
+    if (const auto opened = descriptor_.status(); !opened || !takes_bytes_as_they_come(*opened))
+      throw Error(ErrorCode::input, fmt::format("{}: was replaced while it was opened: start again", name_));
+  } else {
+    file_.emplace(path);
+  }
+}
+
+void OutputStream::write(std::string_view text) {
+  if (file_)
+    file_->write(text);
+  else if (!descriptor_.write(text))
+    fail();
+}
+
+void OutputStream::commit() {
+  if (file_)
+    file_->commit();
+  else if (!descriptor_.close())
+    fail();
+}
+
+void OutputStream::fail() const {
+  end_if_unread();
+  throw Error(ErrorCode::input, fmt::format("{}{} cannot be written: {}", name_,
+                                            name_ == standard_output ? "" : ":", std::strerror(errno)));
+}
+
+}  // namespace tessera::files

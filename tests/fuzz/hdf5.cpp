@@ -190,6 +190,10 @@ void read_file(const std::vector<Written>& written) {
         },
         {ErrorCode::input}));
   }
+  H5G_info_t root{};
+  H5Gget_info(file.get(), &root);
+  require(contents.columns.size() + contents.unusable.size() == root.nlinks,
+          "what is no column has a reason why");
   for (const Written& one : written)
     require(!one.is_column || std::find(contents.columns.begin(), contents.columns.end(), one.name) !=
                                   contents.columns.end(),

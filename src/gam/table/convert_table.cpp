@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -54,8 +55,10 @@ class Converter {
       for (const std::string& name : conversion_.columns) {
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
       }
-    } else if (nameless > 0) {
-      conversion_.tell(fmt::format("{} without a name left out", base::counted(nameless, "column")));
+    } else {
+      if (nameless > 0)
+        conversion_.tell(fmt::format("{} without a name left out", base::counted(nameless, "column")));
+      tell_left_out();
     }
     for (const std::string& name : names) {
       const std::string problem = problem_of_hdf5_name(name);
@@ -65,6 +68,20 @@ class Converter {
                                 conversion_.from, name, problem));
     }
     return names;
+  }
+
+  void tell_left_out() const {
+    constexpr std::size_t most_lines = 20;
+    std::size_t told = 0;
+    const std::map<std::string, std::string> left_out = table_->left_out();
+    for (const auto& [name, why] : left_out) {
+      if (told++ == most_lines) {
+        conversion_.tell(fmt::format("left out: {} more; --column NAME tells why one of them is",
+                                     base::counted(left_out.size() - most_lines, "object")));
+        return;
+      }
+      conversion_.tell(fmt::format("left out: '{}' {}", name, why));
+    }
   }
 
   /// *Collective.* As many as there is memory for, with as much again to spare; at least one.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/hdf5_scan.hpp"
 
+#include "base/counted.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/hdf5_chunks.hpp"
 
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -62,31 +64,67 @@ std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
   return name;
 }
 
-/// Adds what a link of the root leads to, if that is a dataset.
-void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
-  if (std::string problem = problem_of_link(file, name); !problem.empty()) {
-    contents.unusable[name] = std::move(problem);
-    return;
+constexpr const char* as_numbers_or_texts = "write it as numbers or texts";
+
+/// Why the values of a type are not read, to go on after the dataset's name; empty: they are.
+std::string problem_of_type(hid_t type) {
+  if (kind_of(type) != Kind::other) return {};
+  switch (H5Tget_class(type)) {
+    case H5T_COMPOUND:
+      return fmt::format("has compound values: write each of its {} as a dataset of its own",
+                         base::counted(H5Tget_nmembers(type), "member"));
+    case H5T_ARRAY: return "has arrays as values: write each of their elements as a dataset of its own";
+    case H5T_VLEN: return "has lists of any length as values: write one number or text for each row";
+    case H5T_REFERENCE: return "has references to other objects, which are not followed";
+    case H5T_OPAQUE: return fmt::format("has opaque values: {}", as_numbers_or_texts);
+    case H5T_BITFIELD: return "has bit fields: write them as integers";
+    case H5T_ENUM: return "has an enumeration of more than 8 bytes: write it as texts";
+    default: return fmt::format("has values that are neither numbers nor texts: {}", as_numbers_or_texts);
   }
-  const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
-  if (!object.valid() || H5Iget_type(object.get()) != H5I_DATASET) return;
-  const Handle space(H5Dget_space(object.get()), H5Sclose);
-  const Handle type(H5Dget_type(object.get()), H5Tclose);
-  if (H5Sget_simple_extent_ndims(space.get()) != 1) {
-    contents.unusable[name] = "is not one-dimensional";
-    return;
+}
+
+/// Why a dataset of this shape is no column.
+std::string problem_of_shape(hid_t space) {
+  if (H5Sget_simple_extent_type(space) == H5S_NULL) return "has no values (a null dataspace)";
+  const int dimensions = H5Sget_simple_extent_ndims(space);
+  if (dimensions == 1) return {};
+  if (dimensions == 0) return "is one value (a scalar), not one for each row";
+  if (dimensions < 0) return "has no readable description";
+  std::vector<hsize_t> extents(static_cast<std::size_t>(dimensions));
+  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
+  return fmt::format("has {} dimensions ({}): write each of its columns as a dataset of one", dimensions,
+                     fmt::join(extents, " x "));
+}
+
+/// Why a link of the root, which leads to `object`, is no column, and nothing else of the file; empty: it is
+/// one, of `rows` values.
+std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
+  switch (H5Iget_type(object)) {
+    case H5I_DATASET: break;
+    case H5I_GROUP: return "is a group: copy its datasets to the root";
+    case H5I_DATATYPE: return "is a type, without values";
+    default: return "is an object that cannot be read";
   }
-  if (kind_of(type.get()) == Kind::other) {
-    contents.unusable[name] = "holds neither numbers nor texts";
-    return;
-  }
-  const auto rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  const Handle space(H5Dget_space(object), H5Sclose);
+  const Handle type(H5Dget_type(object), H5Tclose);
+  if (std::string problem = problem_of_shape(space.get()); !problem.empty()) return problem;
+  if (std::string problem = problem_of_type(type.get()); !problem.empty()) return problem;
+  rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  if (rows == 0) return {};
+  if (rows < 0) return "has more values than can be counted";
   hsize_t file_bytes = 0;
   H5Fget_filesize(file, &file_bytes);
-  std::string problem =
-      rows == 0  ? std::string()
-      : rows < 0 ? "has more values than can be counted"
-                 : problem_of_storage(object.get(), type.get(), rows, static_cast<std::int64_t>(file_bytes));
+  return problem_of_storage(object, type.get(), rows, static_cast<std::int64_t>(file_bytes));
+}
+
+/// Adds what a link of the root leads to: a column, or why it is none.
+void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
+  std::int64_t rows = 0;
+  std::string problem = problem_of_link(file, name);
+  if (problem.empty()) {
+    const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
+    problem = problem_of_object(file, object.get(), rows);
+  }
   if (!problem.empty()) {
     contents.unusable[name] = std::move(problem);
     return;
@@ -459,7 +497,7 @@ class Columns {
 
 /// Rows that are read at a time, so that what is loaded of each column has few bytes; of packed columns whole
 /// chunks, as each is unpacked whole, unless they are large.
-std::int64_t rows_at_once(const std::deque<Column>& columns, std::int64_t chunk_rows) {
+std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const Column& column : columns) {
@@ -517,8 +555,7 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
                             name, problem));
   }
   if (contents.columns.empty())
-    throw Error(ErrorCode::input,
-                fmt::format("{}: no one-dimensional dataset at the root of the HDF5 file", path));
+    throw Error(ErrorCode::input, fmt::format("{}: the root of the HDF5 file is empty", path));
   if (contents.rows == 0) throw Error(ErrorCode::input, fmt::format("{}: the columns are empty", path));
   return contents;
 }
@@ -528,7 +565,7 @@ std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t ch
   std::deque<Columns> columns;
   for (int thread = 0; thread < builder.team().size(); ++thread)
     columns.emplace_back(hdf5, file, builder.plan());
-  const std::vector<Range> runs = runs_of(rows, rows_at_once(columns[0].all(), chunk_rows));
+  const std::vector<Range> runs = runs_of(rows, rows_of_load(columns[0].all(), chunk_rows));
   std::atomic<std::int64_t> bytes_read = 0;
   builder.read(runs, between, [&](int thread, std::size_t run, FramePart& part) {
     bytes_read += columns[static_cast<std::size_t>(thread)].read(runs[run], part);

@@ -18,7 +18,7 @@ namespace tessera::gam {
 /// What the root of a file has.
 struct Hdf5Contents {
   std::vector<std::string> columns;
-  std::map<std::string, std::string> unusable;  ///< other datasets and links, and why they are no columns
+  std::map<std::string, std::string> unusable;  ///< what else it has, and why that is no column
   std::int64_t rows = 0;
 };
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
 
 #include "files/input_file.hpp"
@@ -31,6 +32,7 @@ class Hdf5Table final : public TableReader {
 
   [[nodiscard]] std::int64_t rows() const override { return contents_.rows; }
   [[nodiscard]] std::vector<std::string> columns() const override { return contents_.columns; }
+  [[nodiscard]] std::map<std::string, std::string> left_out() const override { return contents_.unusable; }
   [[nodiscard]] files::FileState opened() const override { return shared_.opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
@@ -38,8 +40,10 @@ class Hdf5Table final : public TableReader {
     const QuietHdf5 quiet;
     for (const Expression& variable : request.variables) {
       for (const std::string& column : variable.columns()) {
-        if (const auto found = contents_.unusable.find(column); found != contents_.unusable.end())
-          throw Error(ErrorCode::input, fmt::format("{}: the dataset '{}' {}", path_, column, found->second));
+        // Of a path into a group, the group tells what to do.
+        const auto found = contents_.unusable.find(column.substr(0, column.find('/')));
+        if (found != contents_.unusable.end())
+          throw Error(ErrorCode::input, fmt::format("{}: '{}' {}", path_, found->first, found->second));
       }
     }
     return shared_.read(workers.comm, [&] {

@@ -20,8 +20,9 @@ struct Hdf5Options {
 ///
 /// Integers and floating-point numbers of any size are fields without quotes, NaN missing; texts of fixed or
 /// variable length, and enumerations by the names of their members, are fields in quotes: what they mean is
-/// for frame_builder.hpp to say. Other datasets are left alone unless they are asked for, and so are links
-/// and datasets whose values are in other files, or not there (see hdf5_storage.hpp). Each rank reads its own
+/// for frame_builder.hpp to say. What is no such dataset is in `left_out` with the reason, and refused if it
+/// is asked for: other shapes and types, groups, links, and datasets whose values are in other files, or not
+/// there (see hdf5_storage.hpp). Attributes are not read. Each rank reads its own
 /// rows of each column that is wanted.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no column, columns of different

@@ -8,6 +8,7 @@
 #include <tessera/partition/plan.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ class TableReader {
   /// Data rows of the file, the same on every rank.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
+  /// What else the file has by name, and why that is no column and what to do, to go on after the name.
+  [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
   /// malformed line (with its number), text in an expression that needs numbers, rows for which the ranks
   /// of a node have not the memory, a table that was written to since it was opened.

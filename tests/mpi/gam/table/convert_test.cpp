@@ -4,6 +4,8 @@
 #include "gam/table/table_reader.hpp"
 #include "support/table_support.hpp"
 
+#include <hdf5.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -107,6 +109,62 @@ TEST(Convert, WhatOptionsSayIsInTheFile) {
   of_csv.factors.clear();
   EXPECT_EQ(content_of(comm, out.path(), {"f", "x"}), content_of(comm, csv.path(), {"f", "x"}, of_csv));
   EXPECT_EQ(content_of(comm, out.path(), {"g"}), content_of(comm, csv.path(), {"g"}, options));
+}
+
+/// A column x, and groups.
+void write_groups(const mpi::Communicator& comm, const std::string& path, int groups) {
+  comm.barrier();
+  if (comm.rank() == 0) {
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t rows = 3;
+    const hid_t space = H5Screate_simple(1, &rows, nullptr);
+    const hid_t x = H5Dcreate2(file, "x", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const double values[] = {1, 2, 3};
+    H5Dwrite(x, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(x);
+    H5Sclose(space);
+    for (int i = 0; i < groups; ++i) {
+      const std::string name = "group " + std::to_string(1000 + i);
+      H5Gclose(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    }
+    H5Fclose(file);
+  }
+  comm.barrier();
+}
+
+TEST(Convert, ObjectsThatAreNoColumnsAreNamed) {
+  const mpi::Communicator comm = world();
+  const SharedFile from(comm, "from.h5");
+  const SharedFile out(comm, "t.h5");
+  const auto told_of = [&](int groups, const std::vector<std::string>& columns) {
+    write_groups(comm, from.path(), groups);
+    std::vector<std::string> told;
+    convert(comm,
+            {.from = from.path(),
+             .options = {},
+             .columns = columns,
+             .tell =
+                 [&](std::string_view line) {
+                   if (line.starts_with("left out: ")) told.emplace_back(line);
+                 }},
+            out.path());
+    EXPECT_EQ(open_table(crew(comm), out.path())->columns(), std::vector<std::string>{"x"});
+    return told;
+  };
+  EXPECT_EQ(told_of(2, {}),
+            (std::vector<std::string>{"left out: 'group 1000' is a group: copy its datasets to the root",
+                                      "left out: 'group 1001' is a group: copy its datasets to the root"}));
+  EXPECT_EQ(told_of(20, {}).size(), 20U);
+  const std::vector<std::string> of_many = told_of(1000, {});
+  EXPECT_EQ(of_many.size(), 21U);
+  EXPECT_EQ(of_many.back(), "left out: 980 objects more; --column NAME tells why one of them is");
+  // Who names columns wants no others.
+  EXPECT_TRUE(told_of(2, {"x"}).empty());
+  EXPECT_EQ(common_fault(comm,
+                         [&] {
+                           told_of(2, {"x", "group 1001"});
+                         }),
+            from.path() + ": 'group 1001' is a group: copy its datasets to the root");
 }
 
 TEST(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -137,11 +138,64 @@ class Writer {
   void group(const std::string& name) {
     H5Gclose(H5Gcreate2(file_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   }
+  void named_type(const std::string& name) {
+    const hid_t type = H5Tcopy(H5T_NATIVE_INT);
+    H5Tcommit2(file_, name.c_str(), type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Tclose(type);
+  }
+  void null_space(const std::string& name) {
+    const hid_t space = H5Screate(H5S_NULL);
+    H5Dclose(H5Dcreate2(file_, name.c_str(), H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+  }
   // NOLINTEND(readability-make-member-function-const)
 
  private:
   hid_t file_ = -1;
 };
+
+/// Two columns, and what else a file may have at its root.
+void write_objects_of_each_kind(Writer& w) {
+  const std::vector<double> numbers{1, 2, 3};
+  w.numbers<double>("x", H5T_NATIVE_DOUBLE, numbers);
+  w.truths("bool", {0, 1, 1});
+  w.group("group");
+  w.dataset("group/inside", H5T_NATIVE_DOUBLE, {3}, numbers.data());
+  w.dataset("matrix", H5T_NATIVE_DOUBLE, {3, 1}, numbers.data());
+  w.dataset("scalar", H5T_NATIVE_DOUBLE, {}, numbers.data());
+  const auto of_type = [&](const std::string& name, hid_t type) {
+    w.dataset(name, type, {3}, std::vector<char>(3 * H5Tget_size(type)).data());
+    H5Tclose(type);
+  };
+  const hid_t compound = H5Tcreate(H5T_COMPOUND, 16);
+  H5Tinsert(compound, "a", 0, H5T_NATIVE_DOUBLE);
+  H5Tinsert(compound, "b", 8, H5T_NATIVE_INT);
+  of_type("compound", compound);
+  const hsize_t two = 2;
+  of_type("array", H5Tarray_create2(H5T_NATIVE_DOUBLE, 1, &two));
+  of_type("opaque", H5Tcreate(H5T_OPAQUE, 4));
+  of_type("bits", H5Tcopy(H5T_NATIVE_B8));
+  of_type("list", H5Tvlen_create(H5T_NATIVE_INT));
+  of_type("reference", H5Tcopy(H5T_STD_REF_OBJ));
+  w.named_type("type");
+  w.null_space("null");
+  w.links("soft", "/x", "other", "/etc/passwd");
+}
+
+const std::vector<std::pair<std::string, std::string>> no_columns{
+    {"array", "has arrays as values: write each of their elements as a dataset of its own"},
+    {"bits", "has bit fields: write them as integers"},
+    {"compound", "has compound values: write each of its 2 members as a dataset of its own"},
+    {"group", "is a group: copy its datasets to the root"},
+    {"list", "has lists of any length as values: write one number or text for each row"},
+    {"matrix", "has 2 dimensions (3 x 1): write each of its columns as a dataset of one"},
+    {"null", "has no values (a null dataspace)"},
+    {"opaque", "has opaque values: write it as numbers or texts"},
+    {"other", "is a link to another file, which is not followed: copy the dataset to this one"},
+    {"reference", "has references to other objects, which are not followed"},
+    {"scalar", "is one value (a scalar), not one for each row"},
+    {"soft", "is a symbolic link, which is not followed: copy the dataset to the root"},
+    {"type", "is a type, without values"}};
 
 /// A file that rank 0 fills. *Collective.*
 template <class Fill>
@@ -424,9 +478,9 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   };
   const std::array<double, 4> four{1, 2, 3, 4};
   fill(comm, file, [&](Writer& w) { w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data()); });
-  EXPECT_EQ(
-      fault(request({"m"})),
-      file.path() + ": no dataset at the root of the HDF5 file that is a column: 'm' is not one-dimensional");
+  EXPECT_EQ(fault(request({"m"})), file.path() +
+                                       ": no dataset at the root of the HDF5 file that is a column: 'm' has "
+                                       "2 dimensions (2 x 2): write each of its columns as a dataset of one");
   fill(comm, file, [&](Writer& w) { w.dataset("x", H5T_NATIVE_DOUBLE, {0}, nullptr); });
   EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty");
   fill(comm, file, [&](Writer& w) {
@@ -440,7 +494,8 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
     w.variable_texts("g", {"a", "b"});
     w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data());
   });
-  EXPECT_EQ(fault(request({"m"})), file.path() + ": the dataset 'm' is not one-dimensional");
+  EXPECT_EQ(fault(request({"m"})),
+            file.path() + ": 'm' has 2 dimensions (2 x 2): write each of its columns as a dataset of one");
   EXPECT_EQ(fault(request({"x"})),
             file.path() + ", row 2: x is infinite; leave the row out or make the value NA");
   EXPECT_NE(fault(request({"z"})).find("unknown column 'z'"), std::string::npos);
@@ -528,7 +583,7 @@ TEST(Hdf5Table, ReadsNoOtherFile) {
       static_cast<void>(table->read(crew(comm), request({column}), uneven_share(comm, table->rows(), 1)));
     });
   };
-  const std::string start = file.path() + ": the dataset ";
+  const std::string start = file.path() + ": ";
   EXPECT_EQ(fault("bytes"),
             start + "'bytes' keeps its values in other files, which are not read: copy them to this one");
   EXPECT_EQ(fault("parts"),
@@ -538,6 +593,36 @@ TEST(Hdf5Table, ReadsNoOtherFile) {
   EXPECT_EQ(fault("other"),
             start + "'other' is a link to another file, which is not followed: copy the dataset to this one");
   EXPECT_EQ(fault("x"), "no error");
+}
+
+TEST(Hdf5Table, TellsWhatIsNoColumnAndWhy) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "objects.h5");
+  fill(comm, file, write_objects_of_each_kind);
+  const auto table = open_table(crew(comm), file.path());
+  EXPECT_EQ(table->columns(), (std::vector<std::string>{"bool", "x"}));
+  const auto left_out = table->left_out();
+  EXPECT_EQ(left_out.size(), no_columns.size());
+  for (const auto& [name, why] : no_columns) {
+    ASSERT_TRUE(left_out.contains(name)) << name;
+    EXPECT_EQ(left_out.at(name), why);
+    EXPECT_EQ(common_fault(comm,
+                           [&, column = name] {
+                             FrameRequest wanted;
+                             wanted.variables = {column_expression(column)};
+                             static_cast<void>(
+                                 table->read(crew(comm), wanted, uneven_share(comm, table->rows(), 1)));
+                           }),
+              file.path() + ": '" + name + "' " + why);
+  }
+  // In a group, too.
+  FrameRequest wanted;
+  wanted.variables = {column_expression("group/inside")};
+  EXPECT_EQ(
+      common_fault(
+          comm,
+          [&] { static_cast<void>(table->read(crew(comm), wanted, uneven_share(comm, table->rows(), 1))); }),
+      file.path() + ": 'group' is a group: copy its datasets to the root");
 }
 
 TEST(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
@@ -563,7 +648,7 @@ TEST(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
       static_cast<void>(table->read(crew(comm), request({column}), uneven_share(comm, table->rows(), 1)));
     });
   };
-  const std::string start = file.path() + ": the dataset ";
+  const std::string start = file.path() + ": ";
   for (const char* name : {"unwritten", "chunks"})
     EXPECT_EQ(
         fault(name),

@@ -78,13 +78,13 @@ void check_points(std::string_view bytes, std::size_t begin) {
 
 /// All of it at once is what it is in order, if there is room, and nothing if there is none.
 void check_whole(std::string_view bytes) {
-  std::string room(bytes.size() + 1, '\0');
-  const auto size = tessera::gam::open_gzip(file().path())->unpack_all(room);
-  require(size == std::ssize(bytes) && std::string_view(room).substr(0, bytes.size()) == bytes,
+  const std::shared_ptr<char[]> room(new char[bytes.size() + 1]);
+  const auto size = tessera::gam::open_gzip(file().path())->unpack_all(room, bytes.size() + 1);
+  require(size == std::ssize(bytes) && std::string_view(room.get(), bytes.size()) == bytes,
           "the same is unpacked at once");
   if (bytes.empty()) return;
-  const auto too_small = std::span(room).first(bytes.size() - 1);
-  require(!tessera::gam::open_gzip(file().path())->unpack_all(too_small), "what has no room is not unpacked");
+  require(!tessera::gam::open_gzip(file().path())->unpack_all(room, bytes.size() - 1),
+          "what has no room is not unpacked");
 }
 
 /// Bytes that may be those of a gzip file.

@@ -88,7 +88,9 @@ class TableFit {
     PhaseClock clock(job_.comm(), phases_, "read", "the reading of the table");
     observer_.now("counting the rows of " + source_.name);
     const Workers workers{job_.comm(), job_.host_team()};
-    const auto table = open_source(workers, source_, job_.options().stop);
+    const auto table = open_source(workers, source_, job_.options().stop,
+                                   {.tell = [this](std::string_view line) { observer_.note(line); },
+                                    .node_bytes = options_.memory.node_bytes});
     const std::int64_t block = source_.options.block_rows;
     choose_hardware(table->rows(), checkpoint);
     plan_ = source_.plan                                         ? *source_.plan

@@ -148,7 +148,9 @@ class TablePrediction {
     progress_.now("reading " + source.name);
     {
       const mpi::Purpose purpose(comm, "the reading of the table");
-      table_ = open_source({comm, job.host_team()}, source, job.options().stop);
+      table_ = open_source({comm, job.host_team()}, source, job.options().stop,
+                           {.tell = [this](std::string_view line) { progress_.note(line); },
+                            .node_bytes = options.node_bytes});
     }
     PredictiveModel predictive = predictive_of(comm, model, options.standard_errors);
     design_ = std::move(predictive.design);
@@ -170,8 +172,10 @@ class TablePrediction {
     // Numbers and what they are made of, predictions, and these by column.
     const auto bytes_of_row = static_cast<std::int64_t>(16 * request_.variables.size() + 48);
     const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
-    const MemoryShare share = share_memory(comm, wanted, options_.node_bytes);
-    const std::int64_t own = wanted <= share.bytes ? 1 : wanted / std::max<std::int64_t>(share.bytes, 1) + 1;
+    // The text of a packed table is within the limit that was given; the system has counted it.
+    const std::int64_t kept = options_.node_bytes ? table_->kept_bytes() : 0;
+    const std::int64_t share = share_memory(comm, wanted + kept, options_.node_bytes).bytes - kept;
+    const std::int64_t own = wanted <= share ? 1 : wanted / std::max<std::int64_t>(share, 1) + 1;
     const std::int64_t parts = comm.allreduce(own, mpi::Reduction::max);
     return std::max<std::int64_t>((rows() - 1) / parts + 1, 1);
   }

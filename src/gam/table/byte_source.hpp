@@ -18,6 +18,16 @@ namespace tessera::gam {
 /// Called again and again while a file is read, after some MiB at most: what it throws ends the reading.
 using BetweenReads = std::function<void()>;
 
+/// What the reading of a table asks, tells and takes beside the table.
+struct OpenOptions {
+  BetweenReads between{};
+  /// Hears what a person should know while it goes on, a line for the log each, on the thread that reads.
+  std::function<void(std::string_view line)> tell{};
+  /// What the ranks of a node may take of its memory for columns and, of a packed table, for its text;
+  /// nothing: what there is.
+  std::optional<std::int64_t> node_bytes{};
+};
+
 /// The bytes of a file in order, read with a bounded buffer: a plain file, or a gzip stream unpacked.
 class ByteSource {
  public:
@@ -44,9 +54,11 @@ class PackedSource : public ByteSource {
  public:
   /// How many bytes are unpacked; nothing if only the end of reading tells. Throws `Error(input)`.
   [[nodiscard]] virtual std::optional<std::int64_t> find_size() = 0;
-  /// Unpacks all of the file into `room`: how many bytes; nothing if they are more. Throws `Error(input)`.
-  /// What stands behind it is to be found by `seek`.
-  [[nodiscard]] virtual std::optional<std::int64_t> unpack_all(std::span<char> room) = 0;
+  /// Unpacks all of the file into `room` of so many bytes: how many they are; nothing if they are more.
+  /// Throws `Error(input)`, and what `between` throws: then a thread may still write to the room, which it
+  /// owns too. What stands behind it is to be found by `seek`.
+  [[nodiscard]] virtual std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
+                                                               std::size_t room_bytes) = 0;
   /// The points, once they are known, for other ranks that have the same file open.
   [[nodiscard]] virtual std::string points() const = 0;
   virtual void set_points(std::string_view points) = 0;
@@ -55,8 +67,10 @@ class PackedSource : public ByteSource {
 /// Throws `Error(input)` if the file cannot be opened or is no regular file, and `read` if gzip data are
 /// damaged or cut short, with the byte of the file: nothing of a file is left out.
 [[nodiscard]] std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads between = {});
-/// `point_bytes`: what is unpacked from one point of a stream to the next, at least.
-[[nodiscard]] std::unique_ptr<PackedSource> open_gzip(const std::string& path, BetweenReads between = {},
+/// `point_bytes`: what is unpacked from one point of a stream to the next, at least. A file that unpacks to
+/// more than 100 times its bytes, and to 256 MiB, is told, again when it has come to four times as much: it
+/// may be a table of constants, or one that is made to fill memory and disks.
+[[nodiscard]] std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions options = {},
                                                       std::int64_t point_bytes = std::int64_t{1} << 22);
 
 }  // namespace tessera::gam

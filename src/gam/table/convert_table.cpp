@@ -33,7 +33,7 @@ class Converter {
         conversion_(conversion),
         to_(to),
         table_(open_source(workers_, source_of(TableFile{conversion.from, conversion.options}),
-                           job.options().stop)),
+                           job.options().stop, {.tell = conversion.tell})),
         plan_(Plan::over_hosts(table_->rows(), comm_.size())) {}
 
   void run() {

@@ -10,10 +10,8 @@ namespace tessera::gam {
 struct CsvFormat {
   static bool recognises(ByteSource& /*bytes*/) { return true; }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
-                                           const BetweenReads& between) {
-    CsvOptions options;
-    options.between = between;
-    return open_csv(workers, path, options);
+                                           const OpenOptions& options) {
+    return open_csv(workers, path, {.gzip = false, .open = options});
   }
 };
 

@@ -52,23 +52,25 @@ class CsvTable final : public TableReader {
   [[nodiscard]] std::vector<std::string> columns() const override { return columns_; }
   [[nodiscard]] files::FileState opened() const override { return shared_.opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_.source->bytes_read(); }
+  [[nodiscard]] std::int64_t kept_bytes() const override {
+    return bytes_.packed == nullptr ? 0 : bytes_.packed->kept_bytes();
+  }
 
   [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
     return shared_.read(workers.comm, [&] {
-      return read_frame(
-          workers, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
-          [this](Range part, FrameBuilder& builder) {
-            scan_csv({.source = *bytes_.source,
-                      .path = path_,
-                      .columns = columns_.size(),
-                      .index = index_,
-                      .buffer_bytes = options_.buffer_bytes,
-                      .between = options_.between},
-                     part, builder);
-          },
-          [this] {
-            if (bytes_.packed != nullptr) bytes_.packed->let_go();
-          });
+      return read_frame(workers, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
+                        [this](Range part, FrameBuilder& builder) {
+                          scan_csv({.source = *bytes_.source,
+                                    .path = path_,
+                                    .columns = columns_.size(),
+                                    .index = index_,
+                                    .buffer_bytes = options_.buffer_bytes,
+                                    .between = options_.open.between},
+                                   part, builder);
+                        },
+                        {kept_bytes(), [this] {
+                           if (bytes_.packed != nullptr) bytes_.packed->let_go();
+                         }});
     });
   }
 
@@ -88,13 +90,14 @@ struct Outline {
 };
 
 /// The bytes that a packed file has once it is unpacked, if that can be told before its end is reached.
-std::optional<std::int64_t> find_size(KeptSource& source, int ranks) {
+std::optional<std::int64_t> find_size(KeptSource& source, int ranks, std::optional<std::int64_t> node_bytes) {
   const auto size = source.packed().find_size();
   // Other ranks would have nothing of what this one keeps.
   if (size || ranks > 1) return size;
   constexpr std::int64_t most_of_packed = 1032;  // deflate makes no more of a byte
-  return source.keep_all(
-      std::min(files::memory_left() / parts_of_memory, source.file().size() * most_of_packed));
+  std::int64_t memory = files::memory_left();
+  if (node_bytes) memory = std::min(memory, *node_bytes);
+  return source.keep_all(std::min(memory / parts_of_memory, source.file().size() * most_of_packed));
 }
 
 /// *Collective.* Gives every rank the points of a packed file that rank 0 has.
@@ -105,8 +108,11 @@ void share_points(const mpi::Communicator& comm, PackedSource& source) {
 
 /// *Collective.* Lets each rank keep the bytes that it is to read, unless it has them or there is too little
 /// memory: true if they are to be kept.
-bool begin_keeping(const mpi::Communicator& comm, KeptSource& source, Range bytes) {
-  if (source.keeps_all() || find_memory_shortage(comm, parts_of_memory * bytes.size())) return false;
+bool begin_keeping(const mpi::Communicator& comm, KeptSource& source, Range bytes,
+                   std::optional<std::int64_t> node_bytes) {
+  const std::int64_t needed = parts_of_memory * bytes.size();
+  if (source.keeps_all() || find_memory_shortage(comm, needed)) return false;
+  if (node_bytes && share_memory(comm, needed, node_bytes).shortage) return false;
   source.begin_keeping(bytes);
   return true;
 }
@@ -125,7 +131,8 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
     if (comm.rank() != 0) return;
     header = read_csv_header(source, path, options.buffer_bytes);
     file_bytes = source.file().size();
-    size = packed != nullptr ? find_size(*packed, comm.size()).value_or(unknown) : file_bytes;
+    size = packed != nullptr ? find_size(*packed, comm.size(), options.open.node_bytes).value_or(unknown)
+                             : file_bytes;
   });
   header.columns = unpack(comm.broadcast_text(pack(header.columns), 0));
   std::array<std::int64_t, 4> offsets{header.data_offset, header.data_line, size, file_bytes};
@@ -151,8 +158,9 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
     part.begin = data + mine.begin;
     part.end = data + mine.end;
   }
-  const bool kept = packed != nullptr && !in_order && begin_keeping(comm, *packed, {part.begin, part.end});
-  CsvIndex index = index_csv(workers, source, part, options.buffer_bytes, spacing, options.between);
+  const bool kept = packed != nullptr && !in_order &&
+                    begin_keeping(comm, *packed, {part.begin, part.end}, options.open.node_bytes);
+  CsvIndex index = index_csv(workers, source, part, options.buffer_bytes, spacing, options.open.between);
   if (kept) packed->end_keeping();
   if (index.rows == 0)
     throw Error(ErrorCode::input, fmt::format("{}: there is a header, but no row of data", path));
@@ -168,14 +176,14 @@ std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string&
   CsvBytes bytes;
   together(comm, [&] {
     if (!options.gzip) {
-      bytes.source = open_plain(path, options.between);
+      bytes.source = open_plain(path, options.open.between);
       return;
     }
-    auto packed = std::make_unique<KeptSource>(open_gzip(path, options.between, options.point_bytes));
+    auto packed = std::make_unique<KeptSource>(open_gzip(path, options.open, options.point_bytes));
     bytes.packed = packed.get();
     bytes.source = std::move(packed);
   });
-  const SharedTable shared(comm, bytes.source->file(), options.between);
+  const SharedTable shared(comm, bytes.source->file(), options.open.between);
   Outline outline = shared.read(comm, [&] { return read_outline(workers, bytes, path, options); });
   return std::make_unique<CsvTable>(path, options, std::move(bytes), shared, std::move(outline.columns),
                                     std::move(outline.index));

@@ -19,7 +19,7 @@ struct CsvOptions {
   /// Between the places of the file from which rows can be found again; 0: chosen by the file's size.
   std::int64_t landmark_bytes = 0;
   std::int64_t point_bytes = std::int64_t{1} << 22;  ///< see `open_gzip`
-  BetweenReads between{};
+  OpenOptions open{};
 };
 
 /// *Collective.* A table in comma-separated values, as RFC 4180 and R's read.csv have them.
@@ -34,8 +34,8 @@ struct CsvOptions {
 /// which each thread of each rank then unpacks what it reads.
 ///
 /// What is unpacked to count the rows is kept (kept_source.hpp), and nothing is unpacked twice, where it
-/// takes no more than a quarter of the memory that is left, and as long as the columns do not lack that
-/// memory: of blocks by each rank, of any other file by a rank that is alone.
+/// takes no more than a quarter of the memory that is left, and of `node_bytes`, and as long as the columns
+/// do not lack that memory: of blocks by each rank, of any other file by a rank that is alone.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no header, no row, two columns
 /// of one name.

@@ -44,11 +44,14 @@ struct Share {
   std::string limit;
 };
 
-/// True if a rank lacks memory for all of its columns. *Collective.*
-bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
+/// True if a rank lacks memory for all of its columns. What is taken already, `spare_bytes`, the system has
+/// counted, and a limit that was given for the columns has not. *Collective.*
+bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
+                        std::int64_t spare_bytes) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
-  return plan.memory() ? share_memory(comm, bytes, plan.memory()->node_bytes).shortage.has_value()
-                       : find_memory_shortage(comm, bytes).has_value();
+  if (!plan.memory()) return find_memory_shortage(comm, bytes).has_value();
+  const auto node_bytes = plan.memory()->node_bytes;
+  return share_memory(comm, bytes + (node_bytes ? spare_bytes : 0), node_bytes).shortage.has_value();
 }
 
 /// Divides the memory among the ranks. A table that cannot be held, and must be, is refused before the kernel
@@ -398,7 +401,7 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
 }
 
 Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
-                 std::string_view row_word, const RowScan& scan, const std::function<void()>& make_room) {
+                 std::string_view row_word, const RowScan& scan, const SpareMemory& spare) {
   const mpi::Communicator& comm = workers.comm;
   // Types by what was met: true if they are not those that the rows were read by.
   const auto retyped = [&](std::span<const FieldCounts> counts) {
@@ -422,7 +425,7 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     static_cast<void>(retyped(sums_over(comm, builder->counts())));
   }
   for (;;) {
-    if (make_room && is_short_of_memory(comm, plan, rows)) make_room();
+    if (spare.let_go && is_short_of_memory(comm, plan, rows, spare.bytes)) spare.let_go();
     const Share share = share_for(comm, plan, rows);
     std::optional<FrameBuilder> builder;
     together(comm, [&] { scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory)); });

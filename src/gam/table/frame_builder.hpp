@@ -66,12 +66,17 @@ class FrameBuilder {
 /// Hands the fields of some rows of the file to a builder.
 using RowScan = std::function<void(Range rows, FrameBuilder& builder)>;
 
+/// Memory of this rank that the reading can do without: its bytes, and what gives it back.
+struct SpareMemory {
+  std::int64_t bytes = 0;
+  std::function<void()> let_go{};
+};
+
 /// *Collective.* Reads this rank's rows. What the first rows say of a column's type is a guess; where the
-/// whole file says otherwise, the rows are read again. `make_room` is called on every rank if the columns
-/// have too little memory on one: it gives back what the reading can do without.
+/// whole file says otherwise, the rows are read again. What is spare is given back on every rank if the
+/// columns have too little memory on one, or with it more than a limit that was given for them.
 [[nodiscard]] Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
-                               std::string_view row_word, const RowScan& scan,
-                               const std::function<void()>& make_room = {});
+                               std::string_view row_word, const RowScan& scan, const SpareMemory& spare = {});
 
 /// Texts as one text, and back: what `broadcast_text` and `allgather_text` carry.
 [[nodiscard]] std::string pack(std::span<const std::string> texts);

@@ -10,11 +10,8 @@ namespace tessera::gam {
 struct GzipFormat {
   static bool recognises(ByteSource& bytes) { return has_signature(bytes, 0, "\x1f\x8b"); }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
-                                           const BetweenReads& between) {
-    CsvOptions options;
-    options.between = between;
-    options.gzip = true;
-    return open_csv(workers, path, options);
+                                           const OpenOptions& options) {
+    return open_csv(workers, path, {.gzip = true, .open = options});
   }
 };
 

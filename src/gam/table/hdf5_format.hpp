@@ -19,10 +19,10 @@ struct Hdf5Format {
     return false;
   }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
-                                           const BetweenReads& between) {
-    Hdf5Options options;
-    options.between = between;
-    return open_hdf5(workers, path, options);
+                                           const OpenOptions& options) {
+    Hdf5Options hdf5;
+    hdf5.between = options.between;
+    return open_hdf5(workers, path, hdf5);
   }
 };
 

@@ -71,7 +71,7 @@ std::size_t KeptSource::Cursor::read(std::span<char> buffer) {
 
 std::optional<std::int64_t> KeptSource::keep_all(std::int64_t max_bytes) {
   KeptText all({0, max_bytes});
-  const auto size = packed_->unpack_all(all.room());
+  const auto size = packed_->unpack_all(all.room(), static_cast<std::size_t>(all.bytes()));
   place_.packed_offset = -1;
   if (!size) return std::nullopt;
   all.finish_all(static_cast<std::size_t>(*size));

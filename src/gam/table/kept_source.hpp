@@ -20,7 +20,7 @@ class KeptText {
   /// Room for them; none where the system gives no memory.
   explicit KeptText(Range bytes);
 
-  [[nodiscard]] std::span<char> room() noexcept { return {text_.get(), size_}; }
+  [[nodiscard]] const std::shared_ptr<char[]>& room() const noexcept { return text_; }
   /// Keeps what of the bytes from `offset` on there is room for. Different threads may have different bytes.
   void keep(std::int64_t offset, std::span<const char> bytes) noexcept;
   /// From now on all that there was room for is there, and does not change.
@@ -31,6 +31,8 @@ class KeptText {
     all_ = true;
   }
   [[nodiscard]] bool is_all() const noexcept { return all_; }
+  /// The bytes that it takes.
+  [[nodiscard]] std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(size_); }
 
   /// The bytes from `offset` on; none if they are not there, or not all there yet.
   [[nodiscard]] std::span<const char> from(std::int64_t offset) const noexcept;
@@ -40,7 +42,7 @@ class KeptText {
   std::size_t size_ = 0;
   std::size_t finished_ = 0;
   bool all_ = false;
-  std::unique_ptr<char[]> text_;
+  std::shared_ptr<char[]> text_;
 };
 
 /// A packed file some of whose unpacked bytes are kept, so that what reads them again has them at once.
@@ -57,6 +59,8 @@ class KeptSource final : public ByteSource {
   /// Unpacks all of the file, if that are no more than `max_bytes`: returns how many.
   [[nodiscard]] std::optional<std::int64_t> keep_all(std::int64_t max_bytes);
   [[nodiscard]] bool keeps_all() const noexcept { return kept_.is_all(); }
+  /// What is kept takes so many bytes of memory.
+  [[nodiscard]] std::int64_t kept_bytes() const noexcept { return kept_.bytes(); }
   /// What is read of these bytes until `end_keeping`, all of them, is kept.
   void begin_keeping(Range bytes) { kept_ = KeptText(bytes); }
   void end_keeping() noexcept { kept_.finish(); }

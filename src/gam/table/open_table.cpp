@@ -23,7 +23,7 @@ namespace {
 struct FormatEntry {
   bool (*recognises)(ByteSource& bytes);
   std::unique_ptr<TableReader> (*open)(const Workers& workers, const std::string& path,
-                                       const BetweenReads& between);
+                                       const OpenOptions& options);
 };
 
 template <class... F>
@@ -56,14 +56,14 @@ std::size_t format_of(const std::string& path) {
 }  // namespace
 
 std::unique_ptr<TableReader> open_table(const Workers& workers, const std::string& path,
-                                        const BetweenReads& between) {
+                                        const OpenOptions& options) {
   const mpi::Communicator& comm = workers.comm;
   std::size_t format = 0;
   together(comm, [&] {
     if (comm.rank() == 0) format = format_of(path);
   });
   comm.broadcast(std::span(&format, 1), 0);
-  return formats[format].open(workers, path, between);
+  return formats[format].open(workers, path, options);
 }
 
 }  // namespace tessera::gam

@@ -14,11 +14,11 @@ namespace tessera::gam {
 
 template <class F>
 concept TableFormat = requires(ByteSource& bytes, const Workers& workers, const std::string& path,
-                               const BetweenReads& between) {
+                               const OpenOptions& options) {
   // bool: whether a file that is not empty is of this format, by its bytes as they lie in it
   {+F::recognises(bytes)};
   // *Collective.* Its reader; throws the same `Error(input)` on every rank
-  {std::unique_ptr<TableReader>(F::open(workers, path, between))};
+  {std::unique_ptr<TableReader>(F::open(workers, path, options))};
 };
 
 /// The formats that there are: list.hpp has it, of one line for each in list_of_formats.cmake. The first that

@@ -38,13 +38,16 @@ class TableReader {
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
+  /// Memory that this rank keeps the text of a packed file in, which `read` gives back if its columns lack
+  /// it.
+  [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
 };
 
 /// *Collective.* Throws the same `Error(input)` on every rank: a missing or empty file, one that is neither,
 /// or another on one rank than on another (see shared_input.hpp).
-/// `between` is called while the file is opened and while it is read, on the calling thread; an `Error` that
-/// it throws on one rank is thrown on every rank.
+/// `options.between` is called while the file is opened and while it is read, on the calling thread; an
+/// `Error` that it throws on one rank is thrown on every rank.
 [[nodiscard]] std::unique_ptr<TableReader> open_table(const Workers& workers, const std::string& path,
-                                                      const BetweenReads& between = {});
+                                                      const OpenOptions& options = {});
 
 }  // namespace tessera::gam

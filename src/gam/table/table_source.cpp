@@ -26,22 +26,24 @@ TableSource source_of(const TableFile& file) {
       .options = file.options,
       .plan = {},
       .open = [path = file.path](const Workers& workers,
-                                 const BetweenReads& between) { return open_table(workers, path, between); },
+                                 const OpenOptions& options) { return open_table(workers, path, options); },
       .expected = {}};
 }
 
 TableSource source_of(const Table& table) {
-  return {.name = memory_name,
-          .options = {.missing = {}, .block_rows = table.plan.block()},
-          .plan = table.plan,
-          .open = [&table](const Workers& workers,
-                           const BetweenReads& between) { return open_memory(workers, table, between); },
-          .expected = {}};
+  return {
+      .name = memory_name,
+      .options = {.missing = {}, .block_rows = table.plan.block()},
+      .plan = table.plan,
+      .open = [&table](const Workers& workers,
+                       const OpenOptions& options) { return open_memory(workers, table, options.between); },
+      .expected = {}};
 }
 
-std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
-                                         StopRequest* stop) {
-  auto table = source.open(workers, [stop] { stop_if_asked(stop); });
+std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source, StopRequest* stop,
+                                         OpenOptions options) {
+  options.between = [stop] { stop_if_asked(stop); };
+  auto table = source.open(workers, options);
   if (source.expected) {
     together(workers.comm, [&] {
       if (workers.comm.rank() == 0 && table->opened() != source.expected)

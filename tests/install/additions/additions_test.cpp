@@ -36,7 +36,7 @@ struct WithoutSize : Cr {
 };
 struct WithoutReader : CsvFormat {
   static std::unique_ptr<TableReader> open(const mpi::Communicator&, const std::string&,
-                                           const BetweenReads&) = delete;
+                                           const OpenOptions&) = delete;
 };
 static_assert(BuiltInFamily<Gamma> && !BuiltInFamily<WithoutWeight> && !BuiltInFamily<WithoutLikelihood>);
 static_assert(BasisType<Cr> && !BasisType<WithoutSize>);

@@ -539,6 +539,28 @@ TEST(CsvTable, ReadsPackedFilesFromTheirPointsOn) {
   }
 }
 
+TEST(CsvTable, TheTextOfAPackedFileIsKeptWithinTheMemoryThatIsGiven) {
+  const mpi::Communicator comm = world();
+  std::string text = "x,y\n";
+  for (int i = 0; i < 20'000; ++i) text += std::to_string(i * 31 % 10'007) + ",0.125\n";
+  const SharedFile stream(comm, "s.csv.gz");
+  pack(comm, text, stream.path());
+  const SharedFile blocks(comm, "b.csv.gz", bgzip(text, 10'000));
+  for (const std::string& path : {stream.path(), blocks.path()}) {
+    if (path == stream.path() && comm.size() > 1) continue;
+    const auto kept = [&](std::optional<std::int64_t> node_bytes) {
+      const auto table = open_table(crew(comm), path, {.node_bytes = node_bytes});
+      return comm.allreduce(table->kept_bytes(), mpi::Reduction::sum);
+    };
+    // A quarter of the memory.
+    const std::int64_t bytes = std::ssize(text);
+    EXPECT_GE(kept({}), bytes - 100) << path;
+    EXPECT_GE(kept(4 * bytes + 100), bytes - 100) << path;
+    EXPECT_EQ(kept(3 * bytes), 0) << path;
+    EXPECT_EQ(kept(0), 0) << path;
+  }
+}
+
 TEST(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
   const mpi::Communicator comm = world();
   std::string text = "x,y\n";
@@ -585,7 +607,7 @@ std::string end_of_reading(const mpi::Communicator& comm, const std::string& pat
     if (stop.requested()) throw Error(ErrorCode::interrupted, "asked to stop");
   };
   try {
-    const auto table = open_table(crew(comm), path, look);
+    const auto table = open_table(crew(comm), path, {.between = look});
     end = "counted";
     const Range mine = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
     (void)table->read(crew(comm), request({"x"}), mine);

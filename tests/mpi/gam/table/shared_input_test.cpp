@@ -148,7 +148,7 @@ TEST(SharedTable, RefusesOneThatIsWrittenToWhileItIsRead) {
       };
       std::string fault = "no error";
       try {
-        const auto table = open_table(crew(comm), file.path(), between);
+        const auto table = open_table(crew(comm), file.path(), {.between = between});
         static_cast<void>(table->read(crew(comm), request({"y", "x"}), uneven_share(comm, table->rows(), 3)));
       } catch (const Error& error) {
         fault = error.what();

@@ -10,6 +10,8 @@
 
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
@@ -71,6 +73,37 @@ TEST_F(KeptSourceTest, ADamagedStreamIsRefused) {
   packed[packed.size() / 2] ^= 1;
   KeptSource source = source_of(packed);
   EXPECT_THROW(static_cast<void>(source.keep_all(2 * size())), Error);
+}
+
+// As one that was made to fill memory and disks.
+TEST_F(KeptSourceTest, AStreamThatUnpacksToManyTimesItsBytesIsTold) {
+  const std::string path = (folder_ / "t.csv.gz").string();
+  constexpr std::int64_t member_bytes = std::int64_t{64} << 20;
+  const std::string member = testing::gzip_member(std::string(member_bytes, '1'));
+  std::ofstream file(path, std::ios::binary);
+  for (int i = 0; i < 5; ++i) file << member;
+  file.close();
+  std::vector<std::string> told;
+  KeptSource source(open_gzip(path, {.tell = [&](std::string_view line) { told.emplace_back(line); }}));
+  EXPECT_EQ(source.keep_all(6 * member_bytes), 5 * member_bytes);
+  EXPECT_EQ(source.kept_bytes(), 5 * member_bytes);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_TRUE(told[0].starts_with(path + ": unpacks to 10")) << told[0];
+  EXPECT_TRUE(told[0].ends_with(" times its bytes: 0.25 GiB so far, about 0.31 GiB in all")) << told[0];
+}
+
+TEST_F(KeptSourceTest, OneWhoIsAskedToStopDoesNotWaitForTheEndOfAMember) {
+  struct Stopped {};
+  int calls = 0;
+  const std::string path = (folder_ / "t.csv.gz").string();
+  std::ofstream(path, std::ios::binary) << stream();
+  // All of the file is read behind the first call.
+  KeptSource source(open_gzip(path, {.between = [&] {
+                                if (++calls == 2) throw Stopped();
+                              }}));
+  EXPECT_THROW(static_cast<void>(source.keep_all(size() + 1)), Stopped);
+  EXPECT_FALSE(source.keeps_all());
+  expect_text(source, 0);
 }
 
 TEST_F(KeptSourceTest, WhatWasLetGoIsUnpackedAgain) {

@@ -68,8 +68,8 @@ class DoublesTable final : public TableReader {
 struct DoublesFormat {
   static bool recognises(ByteSource& bytes) { return has_signature(bytes, 0, DoublesTable::signature); }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
-                                           const BetweenReads& between) {
-    return std::make_unique<DoublesTable>(workers, path, between);
+                                           const OpenOptions& options) {
+    return std::make_unique<DoublesTable>(workers, path, options.between);
   }
 };
 

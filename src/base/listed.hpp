@@ -18,4 +18,15 @@ namespace tessera::base {
   return text;
 }
 
+/// What a person is told of files that stay, as one line: "a, b and 4 more stay: BECAUSE".
+[[nodiscard]] inline std::string staying(std::vector<std::string> files, std::string_view because) {
+  constexpr std::size_t shown = 8;
+  const std::size_t count = files.size();
+  if (count > shown) {
+    files.resize(shown);
+    files.push_back(std::to_string(count - shown) + " more");
+  }
+  return listed(files, "and") + (count == 1 ? " stays: " : " stay: ") + std::string(because);
+}
+
 }  // namespace tessera::base

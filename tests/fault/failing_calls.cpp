@@ -204,6 +204,12 @@ int link(const char* from, const char* to) noexcept {
 int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
   return fails(Call::link) ? -1 : NEXT(linkat)(from_folder, from, to_folder, to, flags);
 }
+int symlink(const char* target, const char* path) noexcept {
+  return fails(Call::link) ? -1 : NEXT(symlink)(target, path);
+}
+ssize_t readlink(const char* path, char* target, size_t bytes) noexcept {
+  return fails(Call::status) ? -1 : NEXT(readlink)(path, target, bytes);
+}
 int unlink(const char* path) noexcept {
   return fails(Call::unlink) ? -1 : NEXT(unlink)(path);
 }

@@ -35,15 +35,21 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 /// checksum of its whole content. A file that is corrupt, truncated, of another fingerprint, or of a newer
 /// format is never used: `remarks` names it, and FILE.previous is used if it is valid.
 ///
+/// *Other files.* Files named FILE.previous, FILE.generation-N and FILE.generation-N.TOKEN.new belong to the
+/// checkpoint, but are replaced or removed only if their content shows that a checkpoint has written them.
+/// Others under these names stay, and `remarks` names them; if FILE.previous is one, only the last state is
+/// kept.
+///
 /// *Concurrent starts of one job.* A batch system may requeue a job while ranks of an earlier start still run
 /// on a node that it has lost contact with. Each start therefore takes the next generation by creating
-/// FILE.generation-N exclusively, and makes unfinished saves of older starts fail: it removes their temporary
-/// files, so that their renames have no effect. Each `save`, once its temporary file is written, checks that
-/// its generation is the newest; if it is not, `save` throws and replaces nothing. This holds on a local
-/// disk, and on a shared file system where exclusive creation, rename and removal are atomic at the server,
-/// and a client lists a folder correctly after changing it (NFS version 3 and 4, Lustre, GPFS, BeeGFS). There
-/// is no lock that could outlive its owner, and no clock is compared. The destructor gives up the generation
-/// and removes its file.
+/// FILE.generation-N exclusively (a symbolic link whose target is a text, so that it is never there without
+/// its content; a regular file where there are no symbolic links), and makes unfinished saves of older starts
+/// fail: it removes their temporary files, so that their renames have no effect. Each `save`, once its
+/// temporary file is written, checks that its generation is the newest; if it is not, `save` throws and
+/// replaces nothing. This holds on a local disk, and on a shared file system where exclusive creation, rename
+/// and removal are atomic at the server, and a client lists a folder correctly after changing it (NFS version
+/// 3 and 4, Lustre, GPFS, BeeGFS). There is no lock that could outlive its owner, and no clock is compared.
+/// The destructor gives up the generation and removes its file.
 ///
 /// All members that are marked *Collective* throw the same `Error` on every rank. Not thread-safe: call from
 /// the thread that calls MPI.
@@ -60,18 +66,23 @@ class TESSERA_EXPORT Checkpoint {
 
   /// The saved state, the same on every rank; empty if there is none and the job starts from the beginning.
   [[nodiscard]] const std::optional<std::string>& state() const noexcept;
-  /// The files that were not used, and why: one line each, the same on every rank.
+  /// The files that were not used, and why; those that are not the checkpoint's, but have names of its own,
+  /// in one line. The same on every rank.
   [[nodiscard]] std::span<const std::string> remarks() const noexcept;
   /// The number of this start, from 1: one more than that of the last start whose files were found.
   [[nodiscard]] std::int64_t generation() const noexcept;
   [[nodiscard]] const std::string& path() const noexcept;
 
   /// *Collective.* Replaces the saved state by rank 0's `state`. Returns an empty string, or one line with
-  /// file and reason if the state could not be saved (a full disk, say), the same on every rank; the previous
-  /// state is then intact, and `save` may be called again. Throws `Error(job_fault)` if a later start has
-  /// taken over: nothing was replaced, and this job should end. Cost: two flushes to disk on rank 0, and a
-  /// broadcast.
+  /// file and reason, the same on every rank, if the state could not be saved (a full disk, say): the
+  /// previous state is then intact, and `save` may be called again. So too if the state is in FILE, but may
+  /// not survive a power failure, because the folder could not be flushed to disk: `is_saved` is true then.
+  /// Throws `Error(job_fault)` if a later start has taken over: nothing was replaced, and this job should
+  /// end. Cost: two flushes to disk on rank 0, and a broadcast.
   [[nodiscard]] std::string save(std::string_view state);
+
+  /// Whether the last `save` has replaced the state, the same on every rank.
+  [[nodiscard]] bool is_saved() const noexcept;
 
   /// *Collective.* Removes all files of the checkpoint, unless a later start has taken over: for when the
   /// answer is known. Does not throw.

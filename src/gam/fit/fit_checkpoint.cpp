@@ -62,12 +62,13 @@ void FitCheckpoint::keep_on_cpu() {
 void FitCheckpoint::save() {
   const bool warned = !problem_.empty();
   problem_ = checkpoint_->save(to_text(*last_));
-  if (problem_.empty()) {
-    kept_ = last_->iteration;
-  } else if (!warned) {
+  if (checkpoint_->is_saved()) kept_ = last_->iteration;
+  if (problem_.empty() || warned) return;
+  if (checkpoint_->is_saved())
+    observer_.note(problem_);
+  else
     observer_.note(fmt::format("the state after iteration {} cannot be kept, and the fit goes on: {}",
                                last_->iteration, problem_));
-  }
 }
 
 void FitCheckpoint::stop(const std::string& cause) {
@@ -77,7 +78,7 @@ void FitCheckpoint::stop(const std::string& cause) {
   if (!checkpoint_) throw interrupted("; with a checkpoint file the same fit could be resumed");
   if (!began_on_host_ && job_.on_host() && why_on_cpu_.empty()) keep_on_cpu();
   if (!problem_.empty()) save();
-  if (!problem_.empty()) {
+  if (!problem_.empty() && !checkpoint_->is_saved()) {
     throw Error(ErrorCode::job_fault, fmt::format("stopped by {}, but the state after iteration {} cannot be "
                                                   "kept: {}",
                                                   cause, last_->iteration, problem_));

@@ -62,7 +62,7 @@ class FitCheckpoint {
   std::string why_on_cpu_;        // of the states to keep
   std::optional<FitState> last_;  // to be kept
   std::optional<int> kept_;
-  std::string problem_;  // why `last_` is not in the file
+  std::string problem_;  // why `last_` is not in the file, or not safe there
 };
 
 }  // namespace tessera::gam

@@ -8,6 +8,9 @@
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
+#include "base/listed.hpp"
+
+#include <algorithm>
 #include <functional>
 
 namespace tessera::inline TESSERA_ABI {
@@ -43,6 +46,7 @@ struct Checkpoint::State {
   std::vector<std::string> remarks;
   std::string refusal;  // of the first file that is not merely corrupt
   bool keep_previous = true;
+  bool is_saved = false;
   int saves = 0;
 };
 
@@ -63,7 +67,11 @@ void Checkpoint::State::choose() {
   auto stored = look_at(files.path());
   // An invalid file must not replace a valid previous state.
   keep_previous = stored.has_value();
-  if (!stored) {
+  const std::vector<std::string> strangers = files.strangers();
+  if (!strangers.empty())
+    remarks.push_back(
+        base::staying(strangers, "named as files of a checkpoint, but not known to be written by one"));
+  if (!stored && std::ranges::find(strangers, files.previous_path()) == strangers.end()) {
     stored = look_at(files.previous_path());
     if (stored) remarks.push_back(files.previous_path() + " is used in its place");
   }
@@ -116,12 +124,20 @@ std::string Checkpoint::save(std::string_view state) {
   State& own = *state_;
   ++own.saves;
   const mpi::Purpose purpose(own.comm, "the saving of the checkpoint");
-  return on_root(own.comm, [&] {
+  std::string problem = on_root(own.comm, [&] {
     const std::string packed = pack_checkpoint({own.files.generation(), std::string(state)}, own.fingerprint);
-    std::string problem = own.files.write(packed, own.keep_previous, own.saves);
-    if (problem.empty()) own.keep_previous = true;
-    return problem;
+    std::string found = own.files.write(packed, own.keep_previous, own.saves);
+    if (own.files.is_written()) own.keep_previous = true;
+    return found;
   });
+  std::int64_t saved[] = {problem.empty() || own.files.is_written() ? 1 : 0};
+  if (!problem.empty()) own.comm.broadcast(std::span<std::int64_t>(saved), 0);
+  own.is_saved = saved[0] != 0;
+  return problem;
+}
+
+bool Checkpoint::is_saved() const noexcept {
+  return state_->is_saved;
 }
 
 void Checkpoint::remove() noexcept {

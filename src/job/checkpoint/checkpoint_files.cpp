@@ -3,6 +3,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/number.hpp"
+#include "base/own_digits.hpp"
 #include "job/checkpoint/checkpoint_format.hpp"
 #include "mpi/fork.hpp"
 #include "topology/linux/host_identity.hpp"
@@ -16,11 +17,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <system_error>
 #include <utility>
 
@@ -30,6 +31,9 @@ namespace {
 /// An attempt fails only if another start of the job has taken the generation.
 constexpr int max_tries = 1000;
 
+constexpr std::string_view previous_suffix = ".previous";
+constexpr std::string_view new_suffix = ".new";
+
 [[noreturn]] void fail(const std::string& path, const char* what) {
   throw std::system_error(errno, std::generic_category(), path + ": " + what);
 }
@@ -38,15 +42,76 @@ base::Descriptor opened(const std::string& path, int flags) {
   return base::Descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0666));
 }
 
-std::string host_and_process() {
-  return detail::this_hostname() + ", process " + std::to_string(::getpid());
+/// What a start says of itself in the file of its generation: this, "HOST, process N", and its token.
+constexpr std::string_view holder_magic = "tessera generation; ";
+constexpr std::string_view holder_separator = "; ";
+/// More than that takes.
+constexpr std::size_t max_holder_bytes = 512;
+
+struct Holder {
+  std::string who;
+  std::string token;
+};
+
+std::string this_holder(const std::string& token) {
+  return std::string(holder_magic) + detail::this_hostname() + ", process " + std::to_string(::getpid()) +
+         std::string(holder_separator) + token;
 }
 
-std::string new_token() {
-  std::random_device random;
-  std::string token;
-  for (int i = 0; i < 16; ++i) token += "0123456789abcdef"[random() % 16];
-  return token;
+/// Digits that tell one start from others: 16 in programs up to 0.2.
+bool is_token(std::string_view text) {
+  return (text.size() == base::random_digits || text.size() == 2 * base::random_digits) &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Nothing for a text that no start has written. Programs up to 0.2 wrote "HOST, process N\nTOKEN\n".
+std::optional<Holder> holder_of(std::string_view text) {
+  std::string_view separator = holder_separator;
+  if (text.starts_with(holder_magic)) {
+    text.remove_prefix(holder_magic.size());
+  } else if (text.ends_with('\n')) {
+    text.remove_suffix(1);
+    separator = "\n";
+  } else {
+    return std::nullopt;
+  }
+  const std::size_t end = text.rfind(separator);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view who = text.substr(0, end);
+  const std::string_view token = text.substr(end + separator.size());
+  const std::size_t digits = who.find_last_not_of("0123456789") + 1;
+  const bool is_process = digits < who.size() && who.substr(0, digits).ends_with(", process ");
+  if (!is_process || who.find('\n') != std::string_view::npos || !is_token(token)) return std::nullopt;
+  return Holder{std::string(who), std::string(token)};
+}
+
+/// The first bytes of a file; nothing for what no writer of a checkpoint makes: a folder, a link, a file that
+/// this user may not read. Throws `std::system_error` if it cannot be read for another reason.
+std::optional<std::string> beginning_of(const std::string& path, std::size_t bytes) {
+  const base::Descriptor file = opened(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (!file.is_open()) {
+    for (const int other : {ENOENT, ELOOP, EACCES, EPERM, ENXIO})
+      if (errno == other) return std::nullopt;
+    fail(path, "cannot be read");
+  }
+  const auto status = file.status();
+  if (!status) fail(path, "cannot be read");
+  if (!S_ISREG(status->st_mode)) return std::nullopt;
+  auto text = file.read_text(bytes);
+  if (!text) fail(path, "cannot be read");
+  return text;
+}
+
+/// Who has taken the generation of this file; nothing if no start has written it, or it is gone.
+std::optional<Holder> holder_in(const std::string& path) {
+  std::array<char, max_holder_bytes> target{};
+  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+  if (size >= 0) return holder_of({target.data(), static_cast<std::size_t>(size)});
+  if (errno == ENOENT) return std::nullopt;
+  // It is no link: older programs wrote a file, and others do where the file system has no links.
+  if (errno != EINVAL) fail(path, "cannot be read");
+  const auto text = beginning_of(path, max_holder_bytes);
+  return text ? holder_of(*text) : std::nullopt;
 }
 
 }  // namespace
@@ -78,7 +143,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
 CheckpointFiles::CheckpointFiles(std::string path)
     : path_(std::move(path)),
       folder_(std::filesystem::path(path_).parent_path().string()),
-      token_(new_token()) {
+      token_(base::new_own_digits()) {
   if (folder_.empty()) folder_ = ".";
 }
 
@@ -87,8 +152,8 @@ CheckpointFiles::~CheckpointFiles() {
   unlink(temporary_);
   // After `remove`, a later start may have taken the same number: its file has another token.
   try {
-    const auto held = read_if_there(own_file_);
-    if (held && held->find(token_) != std::string::npos) unlink(own_file_);
+    const auto holder = holder_in(own_file_);
+    if (holder && holder->token == token_) unlink(own_file_);
   } catch (...) {
     // The file stays: the next start takes a later generation.
   }
@@ -107,7 +172,7 @@ std::string CheckpointFiles::file_of(std::int64_t generation) const {
 }
 void CheckpointFiles::set_generation(std::int64_t generation) {
   std::string own_file = file_of(generation);
-  temporary_ = own_file + '.' + token_ + ".new";
+  temporary_ = own_file + '.' + token_ + std::string(new_suffix);
   own_file_ = std::move(own_file);
   generation_ = generation;
 }
@@ -122,51 +187,94 @@ std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
     if (!name.starts_with(prefix)) continue;
     std::string_view behind = name.substr(prefix.size());
     const auto generation = base::take_number<std::int64_t>(behind);
-    if (!generation || !(behind.empty() || behind.front() == '.')) continue;
     // No start takes such a number: the file is not one of this checkpoint.
-    if (*generation < 1 || *generation > last_generation) continue;
-    found.push_back({*generation, !behind.empty(), folder_ + '/' + std::string(name)});
+    if (!generation || *generation < 1 || *generation > last_generation) continue;
+    std::string token;
+    if (!behind.empty()) {
+      // ".TOKEN.new", and ".TOKEN.new.previous" on its way to FILE.previous.
+      if (behind.ends_with(previous_suffix)) behind.remove_suffix(previous_suffix.size());
+      if (!behind.starts_with('.') || !behind.ends_with(new_suffix)) continue;
+      token = behind.substr(1, behind.size() - 1 - new_suffix.size());
+      if (!is_token(token)) continue;
+    }
+    found.push_back({*generation, std::move(token), folder_ + '/' + std::string(name)});
   }
   if (errno != 0) fail(folder_, "cannot be listed");
   return found;
 }
 
+bool CheckpointFiles::is_own(const Entry& entry) {
+  if (!entry.temporary()) return holder_in(entry.path).has_value();
+  const auto beginning = beginning_of(entry.path, checkpoint_magic.size());
+  if (!beginning) return false;
+  return beginning == checkpoint_magic ||
+         (checkpoint_magic.starts_with(*beginning) && base::are_own_digits(entry.token));
+}
+
+void CheckpointFiles::remove_own(std::int64_t last, bool temporary) const {
+  for (const Entry& entry : entries())
+    if (entry.temporary() == temporary && entry.generation <= last && is_own(entry)) unlink(entry.path);
+}
+
+std::vector<std::string> CheckpointFiles::strangers() const {
+  std::vector<std::string> all;
+  try {
+    if (!may_replace_previous()) all.push_back(previous_path());
+    for (const Entry& entry : entries())
+      if (!is_own(entry)) all.push_back(entry.path);
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::input, error.what());
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+bool CheckpointFiles::may_replace_previous() const {
+  struct stat status {};
+  if (::lstat(previous_path().c_str(), &status) != 0 && errno == ENOENT) return true;
+  return beginning_of(previous_path(), checkpoint_magic.size()) == checkpoint_magic;
+}
+
+bool CheckpointFiles::create_own_file() const {
+  const std::string text = this_holder(token_);
+  step();
+  if (::symlink(text.c_str(), own_file_.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  const bool has_no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS;
+  if (!has_no_links) fail(own_file_, "cannot be written");
+  step();
+  base::Descriptor file = opened(own_file_, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file.is_open() && errno == EEXIST) return false;
+  if (!file.is_open()) fail(own_file_, "cannot be written");
+  step();
+  if (file.write(text) && file.flush() && file.close()) return true;
+  const int reason = errno;
+  unlink(own_file_);
+  errno = reason;
+  fail(own_file_, "cannot be written");
+}
+
 void CheckpointFiles::take_generation(std::int64_t at_least) {
   try {
-    const auto newest_of = [](const std::vector<Entry>& all) {
-      std::int64_t newest = 0;
-      for (const Entry& entry : all) {
-        if (!entry.temporary) newest = std::max(newest, entry.generation);
-      }
-      return newest;
+    // Of all files that have such a name: no other can be created under it.
+    const auto newest = [this] {
+      std::int64_t found = 0;
+      for (const Entry& entry : entries())
+        if (!entry.temporary()) found = std::max(found, entry.generation);
+      return found;
     };
     for (int tries = 0; tries < max_tries; ++tries) {
-      const std::int64_t next = std::max(newest_of(entries()) + 1, at_least);
+      const std::int64_t next = std::max(newest() + 1, at_least);
       if (next > last_generation)
         throw Error(ErrorCode::input, file_of(last_generation) +
                                           ": there is no later generation: if no job uses it, remove it");
       set_generation(next);
-      const std::string& path = own_file_;
-      step();
-      base::Descriptor file = opened(path, O_WRONLY | O_CREAT | O_EXCL);
-      if (!file.is_open() && errno == EEXIST) continue;  // another start has taken it
-      const std::string text = host_and_process() + '\n' + token_ + '\n';
-      step();
-      if (!file.is_open()) fail(path, "cannot be written");
-      if (!file.write(text) || !file.flush() || !file.close()) {
-        const int reason = errno;
-        unlink(path);
-        errno = reason;
-        fail(path, "cannot be written");
-      }
-      const std::vector<Entry> all = entries();
-      if (newest_of(all) > generation_) {
-        unlink(path);
+      if (!create_own_file()) continue;  // another start has taken it
+      if (newest() > generation_) {
+        unlink(own_file_);
         continue;
       }
-      for (const Entry& entry : all) {
-        if (entry.temporary) unlink(entry.path);
-      }
+      remove_own(last_generation, true);
       return;
     }
     generation_ = 0;
@@ -178,9 +286,8 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
 
 void CheckpointFiles::forget_older() noexcept {
   try {
-    for (const Entry& entry : entries()) {
-      if (entry.generation < generation_) unlink(entry.path);
-    }
+    remove_own(generation_ - 1, true);
+    remove_own(generation_ - 1, false);
   } catch (const std::exception&) {
     // Files of older generations are harmless.
   }
@@ -188,13 +295,17 @@ void CheckpointFiles::forget_older() noexcept {
 
 std::string CheckpointFiles::overrun() const {
   for (const Entry& entry : entries()) {
-    if (entry.temporary || entry.generation <= generation_) continue;
-    const std::string holder = read_if_there(entry.path).value_or("");
-    return "a later start of the job has taken over " + path_ + " (" + holder.substr(0, holder.find('\n')) +
-           ')';
+    if (entry.temporary() || entry.generation <= generation_) continue;
+    std::string who = entry.path;
+    try {
+      if (auto holder = holder_in(entry.path)) who = std::move(holder->who);
+    } catch (const std::system_error&) {
+      // It has taken over, whoever it is.
+    }
+    return "a later start of the job has taken over " + path_ + " (" + who + ')';
   }
-  const auto own = read_if_there(own_file_);
-  if (own && own->find(token_) != std::string::npos) return {};
+  const auto own = holder_in(own_file_);
+  if (own && own->token == token_) return {};
   return "a later start of the job has taken over " + path_ + ", or its files were removed";
 }
 
@@ -217,9 +328,9 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
   if (!file.write(bytes) || !file.flush() || !file.close()) fail(path_, "cannot be written");
 }
 
-void CheckpointFiles::put_in_place(bool keep_previous, int save) const {
-  const std::string aside = temporary_ + ".previous";
-  if (keep_previous) {
+void CheckpointFiles::put_in_place(bool keep_previous, int save) {
+  const std::string aside = temporary_ + std::string(previous_suffix);
+  if (keep_previous && may_replace_previous()) {
     // By a link, so that a state exists under its name at any time; by a rename where links are not
     // supported.
     step();
@@ -237,14 +348,17 @@ void CheckpointFiles::put_in_place(bool keep_previous, int save) const {
   if (faults_.hit(fault::Stage::checkpoint_swap, std::nullopt, save)) (void)std::raise(SIGKILL);
   step();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, "cannot be written");
+  written_ = true;
   step();
   const base::Descriptor folder = opened(folder_, O_RDONLY | O_DIRECTORY);
-  if (!folder.is_open() || !folder.flush()) fail(folder_, "cannot be written");
+  if (!folder.is_open() || !folder.flush())
+    fail(path_, "is written, but may not survive a power failure, as its folder cannot be flushed to disk");
 }
 
 std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, int save) {
   std::string problem;
   std::string newer;
+  written_ = false;
   try {
     write_temporary(bytes, save);
     newer = overrun();
@@ -255,6 +369,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
   } catch (const std::exception& error) {
     problem = error.what();
   }
+  if (written_) return problem;
   unlink(temporary_);
   if (newer.empty()) {
     // The temporary file may be gone because a later start removed it.
@@ -272,9 +387,10 @@ void CheckpointFiles::remove() noexcept {
   if (mpi::detail::is_forked_child()) return;
   try {
     if (!overrun().empty()) return;
-    unlink(previous_path());
+    if (may_replace_previous()) unlink(previous_path());
     unlink(path_);
-    for (const Entry& entry : entries()) unlink(entry.path);
+    remove_own(generation_, true);
+    remove_own(generation_, false);
     generation_ = 0;
   } catch (const std::exception&) {
     // Files that cannot be listed stay.

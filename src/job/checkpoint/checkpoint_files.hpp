@@ -27,6 +27,16 @@ namespace tessera::inline TESSERA_ABI {
 /// sees the file of the other: either the save finds the newer generation, or its temporary file is removed.
 /// A rename that a network failure has delayed then either fails, as its file is gone, or took effect before
 /// the newer start read.
+///
+/// Only FILE is this checkpoint's by its name. A file under another of these names is replaced or removed
+/// only if it is known to have been written by a checkpoint:
+///
+///     FILE.previous, ….new    a state: the first line of a checkpoint. A writer that was killed before its
+///                             first byte leaves an empty file, which is known by the digits of TOKEN.
+///     FILE.generation-N       the text that a start leaves there. It is the target of a symbolic link,
+///                             which is created with its text or not at all, on network file systems too.
+///
+/// Whatever else has such a name stays. Its number counts as taken.
 class CheckpointFiles {
  public:
   explicit CheckpointFiles(std::string path);
@@ -43,13 +53,18 @@ class CheckpointFiles {
   void take_generation(std::int64_t at_least);
   /// Removes the files of earlier generations.
   void forget_older() noexcept;
+  /// The files that have names of this checkpoint's, but are not known to be its own. Throws
+  /// `Error(input)` if the folder cannot be listed.
+  [[nodiscard]] std::vector<std::string> strangers() const;
 
-  /// Replaces the state by `bytes`; the old one becomes the previous state if `keep_previous`. Returns the
-  /// problem in one line, or an empty string. Throws `Error(job_fault)` if a newer start has taken over.
-  /// `save` is the number of the call, for fault points.
+  /// Replaces the state by `bytes`; the old one becomes the previous state if `keep_previous`, unless that
+  /// would replace another's file. Returns the problem in one line, or an empty string. Throws
+  /// `Error(job_fault)` if a newer start has taken over. `save` is the number of the call, for fault points.
   [[nodiscard]] std::string write(std::string_view bytes, bool keep_previous, int save = 1);
+  /// Whether the state of the last `write` is in FILE: also if it may not survive a power failure.
+  [[nodiscard]] bool is_written() const noexcept { return written_; }
 
-  /// Removes all files, unless a newer start has taken over.
+  /// Removes all files of this start and of earlier ones, unless a newer start has taken over.
   void remove() noexcept;
 
   void set_faults(fault::Faults faults) { faults_ = std::move(faults); }
@@ -57,17 +72,27 @@ class CheckpointFiles {
  private:
   struct Entry {
     std::int64_t generation = 0;
-    bool temporary = false;
+    std::string token;  ///< of a temporary file; else empty
     std::string path;
+
+    [[nodiscard]] bool temporary() const noexcept { return !token.empty(); }
   };
-  /// The existing generation and temporary files. Throws `std::system_error`.
+  /// What has the name of a generation or temporary file. Throws `std::system_error`.
   [[nodiscard]] std::vector<Entry> entries() const;
+  /// Whether it is known to have been written by a checkpoint. Throws `std::system_error`.
+  [[nodiscard]] static bool is_own(const Entry& entry);
+  /// Removes those that are, up to a generation. Throws `std::system_error`.
+  void remove_own(std::int64_t last, bool temporary) const;
+  /// Whether there is no FILE.previous, or a checkpoint has written it. Throws `std::system_error`.
+  [[nodiscard]] bool may_replace_previous() const;
   [[nodiscard]] std::string file_of(std::int64_t generation) const;
   void set_generation(std::int64_t generation);
   /// Why the generation of this start is not the newest; empty if it is.
   [[nodiscard]] std::string overrun() const;
+  /// Creates the file of the generation; false if another has that name.
+  [[nodiscard]] bool create_own_file() const;
   void write_temporary(std::string_view bytes, int save) const;
-  void put_in_place(bool keep_previous, int save) const;
+  void put_in_place(bool keep_previous, int save);
   /// Precedes every call that changes a file: a fault point may kill the process here.
   void step() const noexcept;
   void unlink(const std::string& path) const noexcept;
@@ -79,6 +104,7 @@ class CheckpointFiles {
   // Stored, so that the files can be removed without an allocation.
   std::string own_file_;   // of the generation
   std::string temporary_;  // the next state, being written
+  bool written_ = false;
   fault::Faults faults_;
   mutable int steps_ = 0;
 };

@@ -10,12 +10,10 @@
 namespace tessera::inline TESSERA_ABI {
 namespace {
 
-/// The first line in all versions: this, and the version of the format.
-constexpr std::string_view magic = "tessera checkpoint ";
 constexpr int version = 1;
 
 std::string first_line() {
-  return std::string(magic) + std::to_string(version) + '\n';
+  return std::string(checkpoint_magic) + std::to_string(version) + '\n';
 }
 
 std::string checksum_line(std::string_view body) {
@@ -29,9 +27,9 @@ CheckpointRefusal torn() {
 /// Why a file that does not begin with this version's first line is refused.
 CheckpointRefusal other_beginning(std::string_view bytes) {
   if (first_line().starts_with(bytes)) return torn();
-  if (!bytes.starts_with(magic))
+  if (!bytes.starts_with(checkpoint_magic))
     return {CheckpointRefusal::Kind::foreign, "is no checkpoint: give the name of another file"};
-  bytes.remove_prefix(magic.size());
+  bytes.remove_prefix(checkpoint_magic.size());
   const auto found = base::take_number<int>(bytes);
   if (!found || !bytes.starts_with('\n') || *found <= version) return torn();
   return {CheckpointRefusal::Kind::newer,

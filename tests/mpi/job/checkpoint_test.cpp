@@ -112,11 +112,30 @@ TEST_F(Checkpoints, WhatIsTornIsNamedAndThePreviousUsed) {
   save("three");
   EXPECT_EQ(read(".previous"), previous);
   EXPECT_EQ(found(), "three");
-  write("", ".previous");
+  write(previous.substr(0, previous.size() / 2), ".previous");
   EXPECT_EQ(found(), "three");
   write("");
   EXPECT_EQ(found(), "none; " + path_ + " is torn: it is not as it was written; " + path_ +
                          ".previous is torn: it is not as it was written");
+}
+
+TEST_F(Checkpoints, AStateBeforeTheLastIsNotKeptInThePlaceOfAnothersFile) {
+  const std::string stays =
+      path_ + ".previous stays: named as files of a checkpoint, but not known to be written by one";
+  for (const char* others : {"", "y,x\n"}) {
+    write(others, ".previous");
+    EXPECT_EQ(found(), "none; " + stays);
+    {
+      Checkpoint checkpoint(comm_, path_, print);
+      EXPECT_EQ(checkpoint.save("one"), "");
+      EXPECT_EQ(checkpoint.save("two"), "");
+      EXPECT_TRUE(checkpoint.is_saved());
+    }
+    EXPECT_EQ(found(), "two; " + stays);
+    Checkpoint(comm_, path_, print).remove();
+    EXPECT_EQ(read(), "");
+    EXPECT_EQ(read(".previous"), others);
+  }
 }
 
 TEST_F(Checkpoints, WhatIsForeignOrNewerIsRefusedAndLeft) {
@@ -162,7 +181,9 @@ TEST_F(Checkpoints, AFullDiskIsToldOnEveryRankAndMayPass) {
   const std::string problem = checkpoint.save("two");
   expect_same_on_all_ranks(comm_, problem);
   EXPECT_EQ(problem, path_ + ": cannot be written: No space left on device");
+  EXPECT_FALSE(checkpoint.is_saved());
   EXPECT_EQ(checkpoint.save("three"), "");
+  EXPECT_TRUE(checkpoint.is_saved());
 }
 
 }  // namespace

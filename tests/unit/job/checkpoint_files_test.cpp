@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/checkpoint/checkpoint_files.hpp"
 
+#include "base/own_digits.hpp"
 #include "job/checkpoint/checkpoint_format.hpp"
 #include "temporary_folder.hpp"
 
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -102,18 +104,23 @@ TEST(CheckpointFormat, OtherFilesAndNewerFormatsAreNamed) {
 class Files : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path() const { return (folder_ / "c").string(); }
+  /// A state as it is on the disk.
+  static std::string state(std::string_view text) { return std::string(checkpoint_magic).append(text); }
   [[nodiscard]] std::string text(const std::string& ending = {}) const {
-    return read_if_there(path() + ending).value_or("nothing");
+    const auto bytes = read_if_there(path() + ending);
+    if (!bytes) return "nothing";
+    return bytes->starts_with(checkpoint_magic) ? bytes->substr(checkpoint_magic.size())
+                                                : "a stranger: " + *bytes;
   }
   [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> all;
     for (const auto& entry : fs::directory_iterator(folder_)) all.insert(entry.path().filename());
     return all;
   }
-  static std::string write(CheckpointFiles& files, std::string_view bytes, const char* fault = "",
+  static std::string write(CheckpointFiles& files, std::string_view text, const char* fault = "",
                            bool keep_previous = true) {
     files.set_faults(fault::Faults(fault::parse(fault), 0));
-    return files.write(bytes, keep_previous);
+    return files.write(state(text), keep_previous);
   }
 
   TemporaryFolder folder_;
@@ -178,7 +185,7 @@ TEST_F(Files, AnOlderStartReplacesNothing) {
   EXPECT_EQ(newer.generation(), 2);
   const auto expect_overrun = [&] {
     const Names before = names();
-    const std::string state = text();
+    const std::string found = text();
     try {
       (void)write(older, "too late");
       ADD_FAILURE() << "it was written";
@@ -189,7 +196,7 @@ TEST_F(Files, AnOlderStartReplacesNothing) {
           << error.what();
     }
     EXPECT_EQ(names(), before);
-    EXPECT_EQ(text(), state);
+    EXPECT_EQ(text(), found);
   };
   expect_overrun();
   newer.forget_older();
@@ -215,7 +222,7 @@ TEST_F(Files, AStartMakesWhatAnOlderOneHasUnderWayFail) {
   ASSERT_EQ(write(older, "old"), "");
   // As if it were held up just before its rename, having seen that it is the newest.
   const std::string under_way = path() + ".generation-1.0123456789abcdef.new";
-  std::ofstream(under_way) << "older";
+  std::ofstream(under_way) << state("older");
   CheckpointFiles newer(path());
   newer.take_generation(1);
   EXPECT_FALSE(fs::exists(under_way));
@@ -271,6 +278,78 @@ TEST_F(Files, NamesThatNoStartHasTakenAreNoGenerations) {
   }
 }
 
+/// Text under a name.
+using Contents = std::map<std::string, std::string>;
+
+TEST_F(Files, OfOthersStayUnderTheNamesOfACheckpoint) {
+  const std::string old_token = "0123456789abcdef";
+  const std::string own_digits = base::new_own_digits();
+  const Contents others = {{".generation-1", "y,x\n1,2\n"},
+                           {".generation-2", ""},
+                           {".generation-3", "node7, process 12\n0123456789abcdeg\n"},
+                           {".generation-4", "node7, process 12\n0123456789abcdef\nand more\n"},
+                           {".generation-5", "tessera generation; node7, process 12; "},
+                           {".generation-6.csv", "y\n"},
+                           {".generation-6." + old_token + ".new", "another's"},
+                           {".generation-7." + old_token + ".new", ""},
+                           {".generation-8." + own_digits + ".new", "tessera check, please"},
+                           {".generation-8." + own_digits + ".new.previous", "another's"},
+                           {".generation-9." + own_digits + ".new.csv", ""},
+                           {".previous", "another's"}};
+  for (const auto& [name, bytes] : others) std::ofstream(path() + name) << bytes;
+  fs::create_symlink("c.previous", path() + ".generation-10");
+  fs::create_directory(path() + ".generation-11");
+  {
+    CheckpointFiles files(path());
+    files.take_generation(1);
+    EXPECT_EQ(files.generation(), 12);
+    files.forget_older();
+    EXPECT_EQ(files.strangers().size(), others.size() + 2 - 2) << "two names are none that a start gives";
+    EXPECT_EQ(write(files, "one"), "");
+    EXPECT_EQ(write(files, "two"), "");
+    EXPECT_EQ(text(), "two");
+    files.remove();
+  }
+  EXPECT_EQ(names().size(), others.size() + 2) << ::testing::PrintToString(names());
+  for (const auto& [name, bytes] : others) EXPECT_EQ(read_if_there(path() + name), bytes) << name;
+  EXPECT_EQ(fs::read_symlink(path() + ".generation-10"), "c.previous");
+}
+
+TEST_F(Files, OfKilledStartsGoWhicheverProgramMadeThem) {
+  const std::string old_token = "0123456789abcdef";
+  const std::string own_digits = base::new_own_digits();
+  const Contents own = {{".generation-1", "node7, process 12\n0123456789abcdef\n"},
+                        {".generation-1." + old_token + ".new", state("old")},
+                        {".generation-2", "tessera generation; node7, process 12; " + own_digits},
+                        {".generation-2." + own_digits + ".new", ""},
+                        {".generation-3." + own_digits + ".new", "tessera"},
+                        {".generation-3." + own_digits + ".new.previous", state("old")},
+                        {".previous", state("old")}};
+  for (const auto& [name, bytes] : own) std::ofstream(path() + name) << bytes;
+  CheckpointFiles files(path());
+  files.take_generation(1);
+  EXPECT_EQ(files.generation(), 3);
+  files.forget_older();
+  EXPECT_EQ(files.strangers(), std::vector<std::string>{});
+  EXPECT_EQ(names(), (Names{"c.generation-3", "c.previous"}));
+  EXPECT_EQ(write(files, "one"), "");
+  EXPECT_EQ(write(files, "two"), "");
+  EXPECT_EQ(text(".previous"), "one");
+  files.remove();
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(Files, OfAStartThatBeganMeanwhileStay) {
+  CheckpointFiles files(path());
+  files.take_generation(1);
+  EXPECT_EQ(write(files, "one"), "");
+  // Another's file, too: whose it is cannot be waited for.
+  std::ofstream(path() + ".generation-2") << "y,x\n";
+  EXPECT_THROW((void)write(files, "two"), Error);
+  files.remove();
+  EXPECT_EQ(names(), (Names{"c", "c.generation-1", "c.generation-2"}));
+}
+
 TEST_F(Files, APipeIsRefusedAndNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
   try {
@@ -286,11 +365,8 @@ TEST_F(Files, AStateIsNotWrittenThroughALinkThatLiesInItsWay) {
   files.take_generation(1);
   std::ofstream(folder_ / "victim") << "precious";
   // The token is in the file of the generation, for whoever may read the folder.
-  std::ifstream generation(path() + ".generation-1");
-  std::string holder;
-  std::string token;
-  std::getline(generation, holder);
-  std::getline(generation, token);
+  const std::string holder = fs::read_symlink(path() + ".generation-1");
+  const std::string token = holder.substr(holder.rfind(' ') + 1);
   fs::create_symlink("victim", path() + ".generation-1." + token + ".new");
   EXPECT_EQ(write(files, "one"), "");
   EXPECT_EQ(text(), "one");
@@ -316,7 +392,7 @@ TEST_F(Files, AWriterThatDiesAtAnyStepLeavesTheStateOrTheNextAndNothingThatStays
           files.set_faults(fault::Faults({{fault::Stage::checkpoint_step, 0, {}, step}}, 0));
           files.take_generation(1);
           files.forget_older();
-          (void)files.write("three", true);
+          (void)files.write(state("three"), true);
           files.remove();
           std::_Exit(0);
         },
@@ -325,17 +401,17 @@ TEST_F(Files, AWriterThatDiesAtAnyStepLeavesTheStateOrTheNextAndNothingThatStays
           return died || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
         },
         "");
-    const std::string state = text();
-    EXPECT_TRUE(state == "two" || state == "three" || state == "nothing") << step << ": " << state;
+    const std::string found = text();
+    EXPECT_TRUE(found == "two" || found == "three" || found == "nothing") << step << ": " << found;
     // What is left is the beginning of a removal, or has a state to go on from.
-    if (state == "nothing") {
+    if (found == "nothing") {
       EXPECT_EQ(text(".previous"), "nothing") << step;
     }
     CheckpointFiles files(path());
     files.take_generation(1);
     files.forget_older();
     EXPECT_EQ(write(files, "four"), "") << step;
-    EXPECT_EQ(text(".previous"), state) << step;
+    EXPECT_EQ(text(".previous"), found) << step;
     files.remove();
     EXPECT_EQ(names(), Names{}) << step;
   }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/hash.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+
+/// Digits in the names of temporary files: 16 at random, and 16 that are a hash of them. A file that a killed
+/// program has left is recognised by them before it has any content; another program's file has a name that
+/// passes for one with a probability of 2^-64.
+namespace tessera::base {
+
+inline constexpr std::size_t random_digits = 16;
+
+[[nodiscard]] inline std::string check_digits(std::string_view random) {
+  return hex(fnv1a(random, fnv1a("tessera: a temporary file")));
+}
+
+[[nodiscard]] inline std::string new_own_digits() {
+  std::uint64_t number = 0;
+  // Fails only on kernels without random numbers: files are created exclusively all the same.
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_REALTIME, &now);
+    number = fnv1a(std::to_string(::getpid()) + ' ' + std::to_string(now.tv_sec) + ' ' +
+                   std::to_string(now.tv_nsec));
+  }
+  const std::string random = hex(number);
+  return random + check_digits(random);
+}
+
+[[nodiscard]] inline bool are_own_digits(std::string_view digits) {
+  return digits.size() == 2 * random_digits &&
+         digits.substr(random_digits) == check_digits(digits.substr(0, random_digits));
+}
+
+}  // namespace tessera::base

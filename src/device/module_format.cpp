@@ -12,6 +12,8 @@ namespace {
 
 /// The first line of every file, with the version of the format.
 constexpr std::string_view format = "tessera module 3\n";
+constexpr std::string_view magic = format.substr(0, module_magic_bytes);
+static_assert(magic == "tessera module ");
 constexpr std::string_view extension = ".module";
 constexpr std::size_t digest_digits = 64;
 
@@ -48,6 +50,12 @@ bool is_unfinished_module_file_name(std::string_view name) {
   // The suffix of mkstemp.
   const std::size_t end = end_of_extension(name);
   return end != 0 && name.size() == end + 7 && name[end] == '.';
+}
+
+bool is_module_file(std::string_view name, std::string_view first_bytes) {
+  if (first_bytes.starts_with(magic)) return true;
+  return magic.starts_with(first_bytes) && is_unfinished_module_file_name(name) &&
+         end_of_extension(name) == digest_digits + extension.size();
 }
 
 std::string pack_module(std::string_view key, std::string_view text) {

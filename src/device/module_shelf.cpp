@@ -67,6 +67,12 @@ std::vector<ShelvedModule> ModuleShelf::list() const {
 }
 
 bool ModuleShelf::remove(const ShelvedModule& module) const {
+  // A name is not enough: the folder is one that a person may name.
+  const base::Descriptor file(
+      openat(folder_.number(), module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.is_open()) return false;
+  const auto first_bytes = file.read_text(module_magic_bytes);
+  if (!first_bytes || !is_module_file(module.name, *first_bytes)) return false;
   const auto now = status_of(folder_.number(), module.name.c_str());
   return now && order_of(*now) == order_of(module) && unlinkat(folder_.number(), module.name.c_str(), 0) == 0;
 }

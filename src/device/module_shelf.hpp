@@ -35,7 +35,8 @@ class ModuleShelf {
 
   /// The files, last used first.
   [[nodiscard]] std::vector<ShelvedModule> list() const;
-  /// Removes a file if it is still as listed. Returns whether it did.
+  /// Removes a file if it is still as listed, and its content shows that it is the cache's. Returns whether
+  /// it did.
   [[nodiscard]] bool remove(const ShelvedModule& module) const;
   /// Evicts the least recently used files, except `just_written`, until the rest has at most `max_bytes`;
   /// removes abandoned temporary files too.

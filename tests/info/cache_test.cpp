@@ -91,11 +91,13 @@ TEST_F(InfoCache, WhatCannotBeUsedIsShownAsThat) {
   const json kept = cache_json().at("folders")[0].at("kept");
   const fs::path file = folder_ / (kept[0].at("key").get<std::string>() + ".module");
   fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
-  std::ofstream(folder_ / "0123456789abcdef.module") << "of an older version";
+  std::ofstream(folder_ / "0123456789abcdef.module") << "tessera module 1\nof an older version";
+  std::ofstream(folder_ / "cafe.module") << "of the user's own";
   const json now = cache_json().at("folders")[0].at("kept");
-  ASSERT_EQ(now.size(), 3u);
-  EXPECT_EQ(std::ranges::count(now, json(), [](const json& module) { return module.at("source"); }), 2);
+  ASSERT_EQ(now.size(), 4u);
+  EXPECT_EQ(std::ranges::count(now, json(), [](const json& module) { return module.at("source"); }), 3);
   EXPECT_EQ(cache_json("--clear").at("folders")[0].at("removed").size(), 3u);
+  EXPECT_TRUE(fs::exists(folder_ / "cafe.module"));
 }
 
 TEST_F(InfoCache, SaysWhereThereIsNone) {

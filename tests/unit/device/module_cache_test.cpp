@@ -385,8 +385,13 @@ TEST_F(BoundedModuleCacheTest, WhatIsNotUsedForLongestGoes) {
 TEST_F(BoundedModuleCacheTest, NothingElseInTheFolderGoes) {
   may_have(1);
   const std::string key = module_file_name("key");
-  const std::vector<fs::path> others{folder_ / "notes.module", folder_ / (key + ".bak"),
-                                     folder_ / "0123456789abcdef", folder_ / "cafe.module.d"};
+  const std::vector<fs::path> others{folder_ / "notes.module",
+                                     folder_ / (key + ".bak"),
+                                     folder_ / "0123456789abcdef",
+                                     folder_ / "cafe.module.d",
+                                     folder_ / "cafe.module",
+                                     folder_ / (key + ".a1B2c3"),
+                                     folder_ / key};
   for (const fs::path& other : others) {
     std::ofstream(other) << std::string(10'000, 'x');
     age(other, std::chrono::hours(1000));

@@ -49,10 +49,30 @@ constexpr off_t driver_byte(int slot) {
   throw Error(ErrorCode::job_fault, file.string() + " cannot be " + what + ": " + std::strerror(errno));
 }
 
+/// Whether a file has nothing but records, or nothing at all. The folder is one that a person may name, with
+/// other files in it.
+bool has_records_only(int file) {
+  SlotRecord record{};
+  constexpr SlotRecord free{};
+  ssize_t got = 0;
+  for (int slot = 0; slot <= max_slots; ++slot) {
+    got = pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record));
+    if (got == 0) return true;
+    if (got != static_cast<ssize_t>(sizeof record)) return false;
+    const bool is_used = record.pid > 0 && (record.shared == 0 || record.shared == 1) &&
+                         record.budget_bytes >= 0 && record.program.back() == '\0';
+    if (!is_used && std::memcmp(&record, &free, sizeof record) != 0) return false;
+  }
+  return false;
+}
+
 HeldLock open_file(const fs::path& file) {
-  const int opened = open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (opened < 0) fail(file, "opened");
-  return HeldLock(opened);
+  HeldLock opened(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (opened.file() < 0) fail(file, "opened");
+  if (!has_records_only(opened.file()))
+    throw Error(ErrorCode::job_fault,
+                file.string() + " is not a file of locks on GPUs: name another folder in TESSERA_LOCK_DIR");
+  return opened;
 }
 
 /// The length of a lock on all slots from the first on.
@@ -105,17 +125,24 @@ DeviceUser read_record(int file, int slot) {
   return {record.shared != 0, record.budget_bytes, record.pid, record.program.data()};
 }
 
-/// Removes the file unless it has a driver. Only with the claim lock held, so that no slot is reserved
-/// meanwhile.
+/// Removes the file unless it has a driver, or is none of locks. Only with the claim lock held, so that no
+/// slot is reserved meanwhile.
 void remove_if_free(const fs::path& file) noexcept {
   try {
     const int opened = open(file.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (opened < 0) return;
     const HeldLock held(opened);
-    if (!is_locked(opened, 0, all_bytes, file)) (void)unlink(file.c_str());
+    if (has_records_only(opened) && !is_locked(opened, 0, all_bytes, file)) (void)unlink(file.c_str());
   } catch (...) {
     // The file stays, which is harmless.
   }
+}
+
+/// As `lock_name` gives it.
+bool is_simulated_name(std::string_view name) {
+  const std::size_t digits = to_string(Uuid{}).size();
+  return name.starts_with(simulated_prefix) && name.size() > simulated_prefix.size() + digits &&
+         parse_uuid(name.substr(name.size() - digits)).has_value();
 }
 
 void remove_free_simulated(const fs::path& folder) {
@@ -123,7 +150,7 @@ void remove_free_simulated(const fs::path& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
   if (!entries) return;
   while (const dirent* entry = readdir(entries.get()))
-    if (std::string_view(entry->d_name).starts_with(simulated_prefix)) remove_if_free(folder / entry->d_name);
+    if (is_simulated_name(entry->d_name)) remove_if_free(folder / entry->d_name);
 }
 
 /// Why a folder cannot be used; empty if it exists and can.

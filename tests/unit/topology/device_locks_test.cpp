@@ -181,10 +181,40 @@ TEST_F(DeviceLocks, FilesOfSimulatedDevicesGoWithTheirLastUser) {
   two.reset();
   EXPECT_FALSE(fs::exists(folder_ / name));
 
-  std::ofstream(folder_ / name) << "left by a process that was killed";
+  // Left by a process that was killed.
+  const auto held = drive(name, true);
+  const std::string left = lock_name(device, "launch 8", "boot/host");
+  const std::string left_empty = lock_name(device, "launch 9", "boot/host");
+  const std::string no_locks = lock_name(device, "10", "boot/host");
+  fs::copy_file(folder_ / name, folder_ / left);
+  std::ofstream(folder_ / left_empty).close();
+  std::ofstream(folder_ / no_locks) << std::string(128, 'x');
+  fs::copy_file(folder_ / name, folder_ / "sim-copy");
+  std::ofstream(folder_ / "sim-results").close();
   drive("GPU-1");
-  EXPECT_FALSE(fs::exists(folder_ / name));
+  EXPECT_FALSE(fs::exists(folder_ / left));
+  EXPECT_FALSE(fs::exists(folder_ / left_empty));
+  for (const std::string& other : {name, no_locks, std::string("sim-copy"), std::string("sim-results")})
+    EXPECT_TRUE(fs::exists(folder_ / other)) << other;
   EXPECT_TRUE(fs::exists(folder_ / "GPU-1")) << "a real device's file stays";
+}
+
+TEST_F(DeviceLocks, AnothersFileIsNotWritten) {
+  for (const char* name : {"claims", "GPU-1"}) {
+    const std::string text(128, 'x');
+    std::ofstream(folder_ / name) << text;
+    try {
+      drive("GPU-1");
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::job_fault);
+      EXPECT_NE(std::string(error.what()).find("is not a file of locks on GPUs"), std::string::npos)
+          << error.what();
+    }
+    std::ifstream file(folder_ / name);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+    fs::remove(folder_ / name);
+  }
 }
 
 TEST_F(DeviceLocks, ARealDeviceIsTheSameForAllLaunches) {

@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "files/output_file.hpp"
 #include "gam/design/knots.hpp"
+#include "gam/model/model.hpp"
 #include "gam/model/overwrite.hpp"
 #include "progress.hpp"
 
@@ -18,6 +19,7 @@
 #include <tessera/tessera.hpp>
 
 #include "base/counted.hpp"
+#include "base/listed.hpp"
 #include "common/file_name.hpp"
 #include "files/standard_error.hpp"
 
@@ -133,14 +135,22 @@ int FitCommand::run(mpi::Session& session) const {
   result.phases.insert(result.phases.begin(), hardware);
 
   const mpi::Purpose purpose(world, "the writing of the model");
+  bool is_safe = true;  // the model, from a power failure
   together(world, [&] {
     if (!session.is_root()) return;
-    const std::string checksum = save_model(result.model, out);
-    if (!run_report.empty()) save_run_report(job, result, checksum, run_report, progress.problem());
+    const SavedModel saved = save_model(result.model.fitted(), out);
+    is_safe = saved.problem.empty();
+    if (!is_safe) progress.note(saved.problem + (result.checkpoint ? "; the checkpoint stays" : ""));
+    if (!saved.strangers.empty())
+      progress.note(base::staying(saved.strangers,
+                                  "named as covariances of the model, but not known to be written by a fit"));
+    if (run_report.empty()) return;
+    const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
+    if (!problem.empty()) progress.note(problem);
   });
   // More iterations would not find an estimate where there is none.
   const bool answered = result.model.converged() || !result.model.no_estimate().empty();
-  if (result.checkpoint && answered) result.checkpoint->remove();
+  if (result.checkpoint && answered && is_safe) result.checkpoint->remove();
   if (session.is_root()) {
     progress.note(fmt::format("{}; {} rows, {}, {:.2f} s", result.model.verdict(), result.model.rows(),
                               counted(result.model.iterations(), "iteration"), seconds_since(start)));
@@ -181,11 +191,9 @@ JobOptions FitCommand::job_options(StopRequest& stop) const {
 void FitCommand::check_outputs(const mpi::Communicator& world) const {
   together(world, [&] {
     if (world.rank() != 0) return;
-    refuse_to_overwrite({{"--out", out},
-                         {"--run-report", run_report},
-                         {"--checkpoint", checkpoint},
-                         {"--checkpoint", checkpoint.empty() ? "" : checkpoint + ".previous"}},
-                        {data, family.starts_with('@') ? family.substr(1) : ""}, out);
+    refuse_to_overwrite({{"--out", out}, {"--run-report", run_report}, {"--checkpoint", checkpoint}},
+                        {data, family.starts_with('@') ? family.substr(1) : ""},
+                        {.model = out, .checkpoint = checkpoint});
     files::OutputFile model_file(out);
     if (!run_report.empty()) files::OutputFile report_file(run_report);
   });

@@ -52,7 +52,7 @@ int PredictCommand::run(mpi::Session& session) const {
   std::optional<Model> fitted;
   std::optional<files::OutputStream> written_to;
   together(session.world(), [&] {
-    if (root) refuse_to_overwrite({{"--out", out}}, {model, data}, model);
+    if (root) refuse_to_overwrite({{"--out", out}}, {model, data}, {.model = model});
     fitted = load_model(model);
     // An output that cannot be written is better found before the work than after it.
     if (root) written_to.emplace(out);

@@ -15,6 +15,8 @@
 #include <string>
 #include <string_view>
 
+#include "files/standard_error.hpp"
+
 namespace tessera::gam {
 namespace {
 
@@ -68,7 +70,9 @@ void PredictionsFile::add(const Predictions& predictions) {
 void PredictionsFile::commit() {
   const mpi::Purpose purpose(comm_, writing);
   together(comm_, [&] {
-    if (comm_.rank() == 0) out_->commit();
+    if (comm_.rank() != 0) return;
+    if (const std::string problem = out_->commit(); !problem.empty())
+      files::say_line({"tessera-fit: ", problem});
   });
 }
 

@@ -31,10 +31,11 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
 int ReportCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    refuse_to_overwrite({{"--out", out}}, {model, run_report}, model);
+    refuse_to_overwrite({{"--out", out}}, {model, run_report}, {.model = model});
     files::OutputStream file(out);
     file.write(report_html(load_model(model), {.same_y_scale = y_scale == "same", .run_report = run_report}));
-    file.commit();
+    if (const std::string problem = file.commit(); !problem.empty())
+      files::say_line({"tessera-fit: ", problem});
     files::say_line({"Report written to ", file.name()});
   });
   return EXIT_SUCCESS;

@@ -148,6 +148,18 @@ std::string checksum_of(std::string_view text) {
   return fmt::format("{:08x}", ::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()));
 }
 
+std::optional<std::string> checksum_of(const base::Descriptor& file) {
+  std::vector<char> piece(std::size_t{1} << 20);
+  uLong crc = ::crc32_z(0, nullptr, 0);
+  for (std::int64_t at = 0;;) {
+    const auto got = file.read_at(at, piece);
+    if (!got) return std::nullopt;
+    crc = ::crc32_z(crc, reinterpret_cast<const Bytef*>(piece.data()), *got);
+    if (*got < piece.size()) return fmt::format("{:08x}", crc);
+    at += static_cast<std::int64_t>(*got);
+  }
+}
+
 JsonFile::JsonFile(std::string_view text, std::string name, std::string_view what)
     : name_(std::move(name)), bytes_(static_cast<std::int64_t>(text.size())), checksum_(checksum_of(text)) {
   const auto refuse = [&](const std::string& why) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/output_file.hpp"
 
+#include "base/own_digits.hpp"
+
 #include <tessera/error.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,27 +26,24 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view temporary_prefix = ".tessera-";
 constexpr std::string_view temporary_suffix = ".tmp";
-constexpr std::size_t random_digits = 16;
 
-std::string random_name() {
-  std::uint64_t number = 0;
-  // Fails only without /dev/urandom; exclusive creation is safe without it.
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
-    number = static_cast<std::uint64_t>(::getpid());
-  return fmt::format("{}{:016x}{}", temporary_prefix, number, temporary_suffix);
+std::string temporary_name() {
+  return fmt::format("{}{}{}", temporary_prefix, base::new_own_digits(), temporary_suffix);
 }
 
-bool is_random_name(std::string_view name) {
-  if (name.size() != temporary_prefix.size() + random_digits + temporary_suffix.size()) return false;
-  const std::string_view digits = name.substr(temporary_prefix.size(), random_digits);
-  return name.starts_with(temporary_prefix) && name.ends_with(temporary_suffix) &&
-         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+bool is_temporary_name(std::string_view name) {
+  if (name.size() < temporary_prefix.size() + temporary_suffix.size()) return false;
+  if (!name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) return false;
+  name.remove_prefix(temporary_prefix.size());
+  name.remove_suffix(temporary_suffix.size());
+  return base::are_own_digits(name);
 }
 
-/// Removes regular files of this user in a folder whose names match `is_stale` and which no process is still
+/// Removes regular files of this user in a folder whose names match `is_stale`, and which no process is still
 /// writing: a writer holds a lock on its file. Calls `may_remove` while it holds the lock itself.
-void remove_abandoned(int folder, const std::function<bool(std::string_view)>& is_stale,
-                      const std::function<bool()>& may_remove) {
+void remove_abandoned(
+    int folder, const std::function<bool(std::string_view)>& is_stale,
+    const std::function<bool(std::string_view name, const base::Descriptor& file)>& may_remove) {
   const int listed = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(listed < 0 ? nullptr : ::fdopendir(listed), &::closedir);
   if (!entries) {
@@ -59,7 +57,7 @@ void remove_abandoned(int folder, const std::function<bool(std::string_view)>& i
         ::openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const auto status = file.status();
     const bool own = status && S_ISREG(status->st_mode) && status->st_uid == ::geteuid();
-    if (own && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0 && may_remove())
+    if (own && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0 && may_remove(entry->d_name, file))
       ::unlinkat(folder, entry->d_name, 0);
   }
 }
@@ -134,10 +132,11 @@ void OutputFile::find_target() {
 }
 
 void OutputFile::create_temporary() {
-  remove_abandoned(folder_.number(), is_random_name, [] { return true; });
+  remove_abandoned(folder_.number(), is_temporary_name,
+                   [](std::string_view, const base::Descriptor&) { return true; });
   constexpr int tries = 100;
   for (int i = 0; i < tries; ++i) {
-    temporary_ = random_name();
+    temporary_ = temporary_name();
     descriptor_ = base::Descriptor(::openat(folder_.number(), temporary_.c_str(),
                                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                             replaced_ ? 0600 : 0666));
@@ -193,7 +192,7 @@ void OutputFile::hand_on_access() const {
   if (::fchmod(descriptor_.number(), permissions) != 0) fail("cannot be written");
 }
 
-void OutputFile::commit() {
+std::string OutputFile::commit() {
   hand_on_access();
   flush();
   if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str()) != 0)
@@ -202,11 +201,23 @@ void OutputFile::commit() {
   // The name is durable once the folder is flushed. Some file systems refuse to flush folders; for a folder
   // that cannot be opened the whole file system is flushed.
   const bool named = folder_.flush() || (errno == EBADF && ::syncfs(descriptor_.number()) == 0);
-  if (!named) fail("cannot be written");
+  if (named) return {};
+  return fmt::format(
+      "{}: is written, but may not survive a power failure, as its folder cannot be flushed to disk: {}",
+      path_, std::strerror(errno));
 }
 
-void OutputFile::remove_beside(const std::function<bool(std::string_view name)>& is_stale) const {
-  remove_abandoned(folder_.number(), is_stale, [this] { return in_place(); });
+std::vector<std::string> OutputFile::remove_beside(
+    const std::function<bool(std::string_view name)>& is_stale,
+    const std::function<bool(std::string_view name, const base::Descriptor& file)>& is_own) const {
+  std::vector<std::string> others;
+  remove_abandoned(folder_.number(), is_stale, [&](std::string_view name, const base::Descriptor& file) {
+    if (!in_place()) return false;
+    const bool own = is_own(name, file);
+    if (!own) others.push_back((fs::path(folder_name_) / name).string());
+    return own;
+  });
+  return others;
 }
 
 bool OutputFile::in_place() const {

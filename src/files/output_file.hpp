@@ -12,13 +12,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::files {
 
 /// A file that is replaced atomically: it is written under a temporary name in the same folder and renamed by
 /// `commit` once every byte has been flushed to disk. Without `commit` the temporary file is removed, as are
-/// temporary files of this user that killed programs have left in the folder. Throws `tessera::Error(input)`
-/// with the path and the system's reason.
+/// temporary files of this user that killed programs have left in the folder: they are known by check digits
+/// in their names (`base/own_digits.hpp`). Throws `tessera::Error(input)` with the path and the system's
+/// reason.
 ///
 /// The folder may be writable by others. The temporary file has a random name, is created exclusively and
 /// never through a link. A symbolic link at the path is followed if this user or root owns it, so that its
@@ -43,11 +45,15 @@ class OutputFile {
   [[nodiscard]] std::string link() const;
   /// Flushes every byte to disk, so that `commit` is only a rename: for several files that form one result.
   void flush();
-  /// Renames it to its path and flushes the folder. The lock is held until destruction.
-  void commit();
-  /// Removes regular files of this user in the folder whose names match `is_stale`, unless a process is still
-  /// writing them or this file has been replaced meanwhile. Call it after `commit`.
-  void remove_beside(const std::function<bool(std::string_view name)>& is_stale) const;
+  /// Renames it to its path and flushes the folder. The lock is held until destruction. Returns an empty
+  /// string, or one line if the file is in place, but its folder could not be flushed.
+  std::string commit();
+  /// Removes regular files of this user in the folder whose names match `is_stale` and whose content shows
+  /// `is_own` to be this program's, unless a process is still writing them or this file has been replaced
+  /// meanwhile. Returns the paths of those that are not its own. Call it after `commit`.
+  std::vector<std::string> remove_beside(
+      const std::function<bool(std::string_view name)>& is_stale,
+      const std::function<bool(std::string_view name, const base::Descriptor& file)>& is_own) const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// The name in the folder, with links resolved.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

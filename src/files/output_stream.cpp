@@ -56,11 +56,10 @@ void OutputStream::write(std::string_view text) {
     fail();
 }
 
-void OutputStream::commit() {
-  if (file_)
-    file_->commit();
-  else if (!descriptor_.close())
-    fail();
+std::string OutputStream::commit() {
+  if (file_) return file_->commit();
+  if (!descriptor_.close()) fail();
+  return {};
 }
 
 void OutputStream::fail() const {

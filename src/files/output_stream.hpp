@@ -25,7 +25,8 @@ class OutputStream {
 
   /// Unchanged: data for another program.
   void write(std::string_view text);
-  void commit();
+  /// Returns what `OutputFile::commit` returns; an empty string for what takes bytes as they come.
+  std::string commit();
   /// As messages name it.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 

@@ -218,8 +218,8 @@ std::string described(const Order& order) {
 }
 
 /// Whether a file may be there after a run, until the next: one whose removal failed; a checkpoint's, if it
-/// could not be seen that no later start has taken it over; and a temporary one, if a destructor of a library
-/// that takes memory found none.
+/// could not be seen that no later start has taken it over, or that the model is safe; and a temporary one,
+/// if a destructor of a library that takes memory found none.
 bool may_stay(const std::string& name, Call call, const std::string& err) {
   if (call == Call::unlink) return true;
   const bool is_temporary = name.ends_with(".tmp") || name.ends_with(".new");
@@ -227,7 +227,8 @@ bool may_stay(const std::string& name, Call call, const std::string& err) {
     return call == Call::allocate && err.find("nothing caught: std::bad_alloc") != std::string::npos;
   const bool unseen = call == Call::open || call == Call::read || call == Call::pread ||
                       call == Call::status || call == Call::allocate;
-  return unseen && name.starts_with("state");
+  const bool unsafe = err.find("may not survive a power failure") != std::string::npos;
+  return (unseen || unsafe) && name.starts_with("state");
 }
 
 class FailingCalls : public ::testing::Test {
@@ -386,6 +387,38 @@ void FailingCalls::fail_in_turn(const std::vector<std::string>& words, const std
 TEST_F(FailingCalls, InAFit) {
   std::ofstream(folder_ / "model.json") << "a model that was there";
   fail_in_turn(fit({"--checkpoint", "state", "--run-report", "run.json"}));
+}
+
+TEST_F(FailingCalls, OfAFolderThatCannotBeFlushedLeaveTheFileAndSaySo) {
+  const std::vector<std::string> words = fit({"--checkpoint", "state", "--run-report", "run.json"});
+  Program program(words, folder_, root_);
+  const int flushes = program.run({}).made[static_cast<std::size_t>(Call::fsync)];
+  const std::string answer = bytes_of(folder_ / "model.json");
+  std::map<std::string, int> said;
+  for (int number = 1; number <= flushes; ++number) {
+    put({}, folder_);
+    Order order;
+    order.call = Call::fsync;
+    order.first = number;
+    order.error = EIO;
+    const Outcome outcome = program.run(order);
+    const std::string err = program.err();
+    const std::size_t at = err.find(": is written, but may not survive a power failure, as its folder");
+    if (at == std::string::npos) continue;
+    SCOPED_TRACE(err);
+    const std::string name = err.substr(err.rfind(' ', at - 1) + 1, at - err.rfind(' ', at - 1) - 1);
+    ++said[name];
+    EXPECT_TRUE(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 0) << outcome.status;
+    EXPECT_EQ(err.find("cannot be written"), std::string::npos);
+    EXPECT_EQ(err.find("cannot be kept"), std::string::npos);
+    EXPECT_EQ(bytes_of(folder_ / "model.json"), answer);
+    // What could be lost with the model is kept.
+    EXPECT_EQ(fs::exists(folder_ / "state"), name == "model.json");
+  }
+  EXPECT_GE(said["state"], 3);
+  EXPECT_EQ(said["model.json"], 1);
+  EXPECT_EQ(said["run.json"], 1);
+  EXPECT_EQ(said.size(), 3U) << ::testing::PrintToString(said);
 }
 
 TEST_F(FailingCalls, InAFitWithColumnsInScratchFiles) {

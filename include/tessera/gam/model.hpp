@@ -52,7 +52,8 @@ class Model {
 /// Writes a model that is whole to a file, whole or not at all: JSON, and for a model of more than 512
 /// coefficients the covariance beside it. Numbers read back to the same bits. Returns the checksum of the
 /// file, by which a run report names it. Not collective: rank 0 calls it, within `together`. Throws
-/// `Error(input)` if a file cannot be written; what was there is there still.
+/// `Error(input)` if a file cannot be written: what was there is there still, unless the message says that
+/// the model is written, but may not survive a power failure.
 std::string save_model(const Model& model, const std::string& path);
 
 /// Reads a model, which anyone may have written: all of it is checked. Not collective. Throws `Error(input)`,

@@ -28,8 +28,9 @@ struct ReportOptions {
 /// Writes what ran where, and how it ended, as JSON: ranks, devices, plan, verdict, seconds and bytes of each
 /// phase. `checksum`: of the model's file, which `save_model` returned. `log_problem`: why lines of the
 /// program's own log could not be written; empty: they were. Throws `Error(input)` if the file cannot be
-/// written; what was there is there still.
-void save_run_report(const Job& job, const FitResult& result, const std::string& checksum,
-                     const std::string& path, const std::string& log_problem = {});
+/// written; what was there is there still. Returns an empty string, or one line if the file is in place, but
+/// may not survive a power failure, because its folder could not be flushed to disk.
+std::string save_run_report(const Job& job, const FitResult& result, const std::string& checksum,
+                            const std::string& path, const std::string& log_problem = {});
 
 }  // namespace tessera::gam

@@ -452,7 +452,7 @@ bool is_covariance_suffix(std::string_view text) {
                           rest.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos);
 }
 
-std::string save_model(const FittedModel& model, const std::string& path, int inline_limit) {
+SavedModel save_model(const FittedModel& model, const std::string& path, int inline_limit) {
   Json json = to_json(model);
   const PartedMatrix& covariance = model.covariance;
   const Matrix& centred = model.centring.covariance;
@@ -492,14 +492,26 @@ std::string save_model(const FittedModel& model, const std::string& path, int in
   // A disk that is full is found before anything has taken its place.
   if (beside) beside->flush();
   file.flush();
-  if (beside) beside->commit();
-  file.commit();
-  file.remove_beside([&](std::string_view name) {
-    if (!name.starts_with(file.name())) return false;
-    const std::string_view rest = name.substr(file.name().size());
-    return is_covariance_suffix(rest) && rest != suffix;
-  });
-  return files::checksum_of(text);
+  if (beside) {
+    // After a power failure the new model could be there without its covariance.
+    if (const std::string problem = beside->commit(); !problem.empty())
+      throw Error(ErrorCode::input, fmt::format("{}: is left as it was: {}", path, problem));
+  }
+  SavedModel saved{files::checksum_of(text), file.commit(), {}};
+  saved.strangers = file.remove_beside(
+      [&](std::string_view name) {
+        if (!name.starts_with(file.name())) return false;
+        const std::string_view rest = name.substr(file.name().size());
+        return is_covariance_suffix(rest) && rest != suffix;
+      },
+      [](std::string_view name, const base::Descriptor& other) {
+        // Of no byte the CRC-32 is 00000000, and no covariance is so small.
+        const auto status = other.status();
+        if (!status || status->st_size == 0) return false;
+        const auto crc = files::checksum_of(other);
+        return crc && name.ends_with(fmt::format("{}-{}", plain_suffix, *crc));
+      });
+  return saved;
 }
 
 FittedModel read_model(const std::string& path) {

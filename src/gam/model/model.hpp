@@ -78,21 +78,28 @@ struct FittedModel {
 /// ".cov" as programs before wrote it.
 [[nodiscard]] bool is_covariance_suffix(std::string_view text);
 
+/// What `save_model` has to say.
+struct SavedModel {
+  std::string checksum;  ///< of model.json, by which a run report names the model
+  std::string problem;   ///< why the model, which is in place, may not survive a power failure; else empty
+  std::vector<std::string> strangers;  ///< files beside it that are named as covariances, and are none
+};
+
 /// Writes model.json whole or not at all, and what was there stays if it cannot be written. A covariance of
 /// more than `inline_limit` coefficients goes to a file beside it, as raw little-endian doubles, column by
 /// column. Numbers read back to the same bits. A text that is not UTF-8, such as a host name, has U+FFFD in
-/// its place. Returns the checksum of model.json, by which a run report names the model. Throws
-/// `tessera::Error(input)` if a file cannot be written.
+/// its place. Throws `tessera::Error(input)` if a file cannot be written.
 ///
 /// The covariance's file has its CRC-32 in its name, PATH.cov-XXXXXXXX, and the model tells which it is: it
 /// is on the disk before the model takes its place, and that of the model before stays until then. Whatever
 /// fails, and whenever, either model is there with its covariance. Covariances of this path that its model
-/// does not name are removed.
+/// does not name are removed: those whose content has the CRC-32 of their name. Others were not written by a
+/// fit, or by one before 0.2, and stay.
 ///
 /// The file's version counts changes after which program and file do not understand each other; a file of
 /// another version is refused. What a reader can do without, as `FittedModel::outline`, is added in place:
 /// older programs pass over it, and this one reads files without it.
-std::string save_model(const FittedModel& model, const std::string& path, int inline_limit = 512);
+SavedModel save_model(const FittedModel& model, const std::string& path, int inline_limit = 512);
 
 /// Reads a model.json, which anyone may have written: all counts, places and shapes are checked before they
 /// are used, and every finite number may stand for a coefficient. Throws `tessera::Error(input)`, with the

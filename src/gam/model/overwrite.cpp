@@ -3,11 +3,16 @@
 
 #include "gam/model/model.hpp"
 
+#include <dirent.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <string_view>
 #include <system_error>
 #include <tessera/error.hpp>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
@@ -28,26 +33,69 @@ bool same_file(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, absent) || spelt_out(a) == spelt_out(b);
 }
 
-/// True for the name of a covariance of `model`, of any content.
-bool may_be_covariance(const std::string& path, const std::string& model) {
-  if (path.empty() || model.empty()) return false;
-  const std::string whole = spelt_out(path).string();
-  const std::string start = spelt_out(model).string();
-  return whole.starts_with(start) && is_covariance_suffix(std::string_view(whole).substr(start.size()));
+/// The name of a file itself, in its folder's one spelling: of a link, not of what it leads to.
+fs::path own_name_of(const std::string& path) {
+  const fs::path given = path;
+  return spelt_out(given.has_parent_path() ? given.parent_path().string() : ".") / given.filename();
 }
+
+/// What a checkpoint gives its other files for a name, behind its own.
+bool is_checkpoint_suffix(std::string_view text) {
+  constexpr std::string_view generation = ".generation-";
+  return text == ".previous" || (text.starts_with(generation) && text.size() > generation.size() &&
+                                 text[generation.size()] >= '0' && text[generation.size()] <= '9');
+}
+
+/// The names that files beside one may have: its own, and a suffix.
+class NamesBeside {
+ public:
+  NamesBeside(const fs::path& file, bool (*is_suffix)(std::string_view))
+      : file_(file), is_suffix_(is_suffix) {
+    // Those that are there may have other names too: hard links.
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(file_.parent_path().c_str()), &::closedir);
+    while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+      const fs::path path = file_.parent_path() / entry->d_name;
+      if (has(path)) there_.push_back(path.string());
+    }
+  }
+
+  [[nodiscard]] bool may_be(const std::string& path) const {
+    // A state and the one before may be one file with two names.
+    if (own_name_of(path) == file_) return false;
+    return has(spelt_out(path)) || has(own_name_of(path)) ||
+           std::ranges::any_of(there_, [&](const std::string& one) { return same_file(one, path); });
+  }
+
+ private:
+  [[nodiscard]] bool has(const fs::path& path) const {
+    const std::string& start = file_.native();
+    return path.native().starts_with(start) &&
+           is_suffix_(std::string_view(path.native()).substr(start.size()));
+  }
+
+  fs::path file_;
+  bool (*is_suffix_)(std::string_view);
+  std::vector<std::string> there_;
+};
 
 }  // namespace
 
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read,
-                         const std::string& model) {
-  const auto refuse_covariance = [&](const std::string& option, const std::string& path) {
-    if (may_be_covariance(path, model))
-      throw Error(ErrorCode::usage, fmt::format("{}{} has a name that the covariance of {} may have: give it "
-                                                "another name",
-                                                option, path, model));
+                         const FilesBeside& beside) {
+  const auto refuse_beside = [&](const NamesBeside& names, const std::string& whose) {
+    const auto check = [&](const std::string& option, const std::string& path) {
+      if (!path.empty() && names.may_be(path))
+        throw Error(ErrorCode::usage, fmt::format("{}{} has a name that {} may have: give it another name",
+                                                  option, path, whose));
+    };
+    for (const WrittenFile& file : written) check(file.option + ' ', file.path);
+    for (const std::string& path : read) check("", path);
   };
-  for (const WrittenFile& file : written) refuse_covariance(file.option + ' ', file.path);
-  for (const std::string& path : read) refuse_covariance("", path);
+  if (!beside.model.empty())
+    refuse_beside({spelt_out(beside.model), is_covariance_suffix}, "the covariance of " + beside.model);
+  if (!beside.checkpoint.empty())
+    refuse_beside({own_name_of(beside.checkpoint), is_checkpoint_suffix},
+                  "a file of the checkpoint " + beside.checkpoint);
   for (const auto* file = written.begin(); file != written.end(); ++file) {
     const auto refuse = [&](const std::string& other) {
       throw Error(ErrorCode::usage,
@@ -57,9 +105,7 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
       if (same_file(file->path, path)) refuse("that is read");
     }
     for (const auto* before = written.begin(); before != file; ++before) {
-      // The files of one option are its own affair: a checkpoint links its own to each other.
-      if (before->option != file->option && same_file(file->path, before->path))
-        refuse(fmt::format("of {} too", before->option));
+      if (same_file(file->path, before->path)) refuse(fmt::format("of {} too", before->option));
     }
   }
 }

@@ -12,10 +12,16 @@ struct WrittenFile {
   std::string path;  ///< empty: the option is not given
 };
 
+/// The files that have others beside them, whose names begin with theirs; empty: there is none.
+struct FilesBeside {
+  std::string model{};       ///< its covariances
+  std::string checkpoint{};  ///< what docs/fit.md lists, and is written by `Checkpoint`
+};
+
 /// Throws `Error(usage)` if a file that is written is one that is `read`, or that another option writes,
-/// under whatever name; none of them need exist. So for a name that the covariance of `model` may have, which
-/// is one of them: a fit to `model` replaces and removes those.
+/// under whatever name; none of them need exist. So for a name that a file beside the model or the checkpoint
+/// may have, whether that is there or not.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read,
-                         const std::string& model = {});
+                         const FilesBeside& beside = {});
 
 }  // namespace tessera::gam

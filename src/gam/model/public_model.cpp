@@ -60,7 +60,9 @@ double Model::edf() const noexcept {
 }
 
 std::string save_model(const Model& model, const std::string& path) {
-  return save_model(model.fitted(), path);
+  const SavedModel saved = save_model(model.fitted(), path);
+  if (!saved.problem.empty()) throw Error(ErrorCode::input, saved.problem);
+  return saved.checksum;
 }
 
 Model load_model(const std::string& path) {

@@ -32,8 +32,8 @@ Json verdict_json(const Verdict& verdict) {
 
 }  // namespace
 
-void save_run_report(const Job& job, const FitResult& result, const std::string& checksum,
-                     const std::string& path, const std::string& log_problem) {
+std::string save_run_report(const Job& job, const FitResult& result, const std::string& checksum,
+                            const std::string& path, const std::string& log_problem) {
   const Inventory& inventory = job.inventory();
   Json json{
       {"format", "tessera-fit run"}, {"version", 2}, {"tessera", tessera::version()}, {"model", checksum}};
@@ -93,7 +93,7 @@ void save_run_report(const Job& job, const FitResult& result, const std::string&
   // A host name or driver message need not be UTF-8.
   file.write(json.dump(1, ' ', false, Json::error_handler_t::replace));
   file.write("\n");
-  file.commit();
+  return file.commit();
 }
 
 }  // namespace tessera::gam

@@ -154,7 +154,8 @@ void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* 
   });
   Converter(job, conversion, to).run();
   together(job.comm(), [&] {
-    if (to != nullptr) to->commit();
+    if (to == nullptr) return;
+    if (const std::string problem = to->commit(); !problem.empty()) conversion.tell(problem);
   });
 }
 

@@ -8,12 +8,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <tessera/error.hpp>
+#include <vector>
 
 #include "files/input_file.hpp"
 #include "temporary_folder.hpp"
@@ -134,7 +136,7 @@ TEST_F(ModelFile, KeepsItsCovarianceBesideItWhereItIsWrittenThroughALink) {
   EXPECT_TRUE(covariance_of(path_).empty());
 }
 
-TEST_F(ModelFile, OfThePlainNameOfACovarianceIsReadAndReplaced) {
+TEST_F(ModelFile, WithACovarianceOfThePlainNameIsReadAndReplacedAndThatStays) {
   save_model(mean_of(1, 2), path_, inline_limit);
   const std::string suffix = covariance_of(path_).substr(path_.size());
   fs::rename(path_ + suffix, path_ + ".cov");
@@ -143,7 +145,7 @@ TEST_F(ModelFile, OfThePlainNameOfACovarianceIsReadAndReplaced) {
   EXPECT_EQ(read_model(path_).covariance(0, 0), 2);
   save_model(mean_of(1, 3), path_, inline_limit);
   EXPECT_EQ(read_model(path_).covariance(0, 0), 3);
-  EXPECT_FALSE(fs::exists(path_ + ".cov"));
+  EXPECT_TRUE(fs::exists(path_ + ".cov"));
 }
 
 TEST_F(ModelFile, NamesNoOtherFileAsItsCovariance) {
@@ -165,21 +167,29 @@ TEST_F(ModelFile, NamesNoOtherFileAsItsCovariance) {
 }
 
 TEST_F(ModelFile, RemovesCovariancesThatItDoesNotName) {
-  const std::string held = path_ + ".cov-00000001";
-  for (const std::string& name : {path_ + ".cov-00000000", held, path_ + ".cov-0000000g",
-                                  path_ + ".cov-000000000", std::string(folder_ / "other.json.cov-00000000")})
+  // The CRC-32 of "x" and of "y".
+  const std::string orphan = path_ + ".cov-8cdc1683";
+  const std::string held = path_ + ".cov-fbdb2615";
+  std::ofstream(orphan) << "x";
+  std::ofstream(held) << "y";
+  for (const std::string& name : {path_ + ".cov", path_ + ".cov-00000001", path_ + ".cov-0000000g",
+                                  path_ + ".cov-000000000", std::string(folder_ / "other.json.cov-8cdc1683")})
     std::ofstream(name) << "x";
+  std::ofstream(path_ + ".cov-00000000").close();
   fs::create_symlink(path_ + ".cov-0000000g", path_ + ".cov-00000002");
   fs::create_directory(path_ + ".cov-00000003");
   // Another process is about to write a model that names it.
   const int descriptor = ::open(held.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(descriptor, LOCK_EX), 0);
-  save_model(mean_of(1, 2), path_, inline_limit);
+  auto strangers = save_model(mean_of(1, 2), path_, inline_limit).strangers;
+  std::ranges::sort(strangers);
+  EXPECT_EQ(strangers,
+            (std::vector<std::string>{path_ + ".cov", path_ + ".cov-00000000", path_ + ".cov-00000001"}));
   EXPECT_EQ(read_model(path_).covariance(0, 0), 2);
-  EXPECT_FALSE(fs::exists(path_ + ".cov-00000000"));
-  for (const std::string& name :
-       {held, path_ + ".cov-0000000g", path_ + ".cov-000000000", path_ + ".cov-00000002",
-        path_ + ".cov-00000003", std::string(folder_ / "other.json.cov-00000000")})
+  EXPECT_FALSE(fs::exists(orphan));
+  for (const std::string& name : {held, path_ + ".cov", path_ + ".cov-00000000", path_ + ".cov-00000001",
+                                  path_ + ".cov-0000000g", path_ + ".cov-000000000", path_ + ".cov-00000002",
+                                  path_ + ".cov-00000003", std::string(folder_ / "other.json.cov-8cdc1683")})
     EXPECT_TRUE(fs::exists(name)) << name;
   ::close(descriptor);
   save_model(mean_of(1, 3), path_, inline_limit);

@@ -351,7 +351,7 @@ TEST_F(Refusals, OfAPlaceThatNoFileCanTakeComeBeforeTheWork) {
 
 TEST_F(Refusals, ToOverwriteWhatIsRead) {
   const std::string table = read("data.csv");
-  const auto refused = [&](const Words& words, const char* why) {
+  const auto refused = [&](const Words& words, const std::string& why) {
     expect_line(run(words), 2, why);
     EXPECT_EQ(read("data.csv"), table);
   };
@@ -379,6 +379,9 @@ TEST_F(Refusals, ToOverwriteWhatIsRead) {
       {"fit", path("m.json.cov-01234567"), "--formula", "y ~ x", "--device", "cpu", "--out", path("m.json")},
       "m.json.cov-01234567 has a name that the covariance of ");
   refused(with({"--checkpoint", path("state"), "--out", path("./state.previous")}), "--checkpoint");
+  refused(with({"--checkpoint", path("state"), "--out", path("./state.generation-7")}),
+          "--out " + path("./state.generation-7") + " has a name that a file of --checkpoint " +
+              path("state") + " may have: give it another name");
   refused(with({"--checkpoint", path("./data.csv"), "--out", path("m.json")}), "that is read");
   const std::string own =
       "name = \"own\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\ndeviance = \"(y - "

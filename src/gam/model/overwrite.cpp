@@ -53,7 +53,9 @@ class NamesBeside {
       : file_(file), is_suffix_(is_suffix) {
     // Those that are there may have other names too: hard links.
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(file_.parent_path().c_str()), &::closedir);
+    const std::string start = file_.filename().string();
     while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+      if (!std::string_view(entry->d_name).starts_with(start)) continue;
       const fs::path path = file_.parent_path() / entry->d_name;
       if (has(path)) there_.push_back(path.string());
     }
@@ -95,7 +97,7 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
     refuse_beside({spelt_out(beside.model), is_covariance_suffix}, "the covariance of " + beside.model);
   if (!beside.checkpoint.empty())
     refuse_beside({own_name_of(beside.checkpoint), is_checkpoint_suffix},
-                  "a file of the checkpoint " + beside.checkpoint);
+                  "a file of --checkpoint " + beside.checkpoint);
   for (const auto* file = written.begin(); file != written.end(); ++file) {
     const auto refuse = [&](const std::string& other) {
       throw Error(ErrorCode::usage,

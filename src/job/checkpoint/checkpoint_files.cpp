@@ -180,7 +180,9 @@ void CheckpointFiles::set_generation(std::int64_t generation) {
 std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(folder_.c_str()), &::closedir);
   if (!folder) fail(folder_, "cannot be listed");
-  const std::string prefix = std::filesystem::path(path_).filename().string() + ".generation-";
+  const std::string own_name = std::filesystem::path(path_).filename().string();
+  const std::string prefix = own_name + ".generation-";
+  const std::string place = path_.substr(0, path_.size() - own_name.size());
   std::vector<Entry> found;
   for (errno = 0; const dirent* one = ::readdir(folder.get()); errno = 0) {
     const std::string_view name = one->d_name;
@@ -197,7 +199,7 @@ std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
       token = behind.substr(1, behind.size() - 1 - new_suffix.size());
       if (!is_token(token)) continue;
     }
-    found.push_back({*generation, std::move(token), folder_ + '/' + std::string(name)});
+    found.push_back({*generation, std::move(token), place + std::string(name)});
   }
   if (errno != 0) fail(folder_, "cannot be listed");
   return found;

@@ -69,6 +69,10 @@ class FitRun {
   void look_at_response() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the checks of the response");
     rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
+    const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
+    if (!response.levels.empty())
+      fit_.observer.note(fmt::format("response {}: '{}' is failure, '{}' is success", response.name,
+                                     response.levels[0], response.levels[1]));
   }
   [[nodiscard]] Workers workers() const { return {fit_.job.comm(), fit_.job.host_team()}; }
 

@@ -14,7 +14,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
@@ -23,22 +26,35 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-void make_numeric_response(Frame& frame, Variable& response, const Family& family) {
+/// As glm() takes a factor: the first level is failure, 0, and the other success, 1. The levels are kept.
+void make_numeric_response(const Workers& workers, Frame& frame, int index) {
+  Variable& response = variable_of(frame, index);
   if (!response.factor) return;
-  if (response.levels.size() == 1)
+  const std::vector<std::string>& levels = response.levels;
+  if (levels.size() == 1)
     throw Error(ErrorCode::input, fmt::format("the response '{}' is '{}' in every complete row: there is "
                                               "nothing to fit",
-                                              response.name, response.levels[0]));
-  if (!family.two_levels() || response.levels.size() != 2) {
+                                              response.name, levels[0]));
+  if (levels.size() != 2)
     throw Error(
         ErrorCode::input,
-        fmt::format("response '{}' is text with {} levels: a {} response must be numeric{}", response.name,
-                    response.levels.size(), family.name(), family.two_levels() ? " or have two levels" : ""));
-  }
-  response.numbers = frame.memory.column<double>(frame.memory.place<double>(response.codes.size()));
-  std::copy(response.codes.begin(), response.codes.end(), response.numbers.writable());
+        fmt::format("the response '{}' has {} levels in the complete rows ('{}', '{}', '{}'{}): it must "
+                    "have two, failure and success",
+                    response.name, levels.size(), levels[0], levels[1], levels[2],
+                    levels.size() > 3 ? ", ..." : ""));
+  const std::span<const std::int32_t> codes = response.codes;
+  response.numbers = frame.memory.column<double>(frame.memory.place<double>(codes.size()));
+  double* const numbers = response.numbers.writable();
+  for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
+    response.codes.prepare_to_read(begin, end);
+    for (std::size_t i = begin; i < end; ++i)
+      numbers[i] = codes[i] >= 0 ? codes[i] : std::numeric_limits<double>::quiet_NaN();
+    response.numbers.release_written(begin, end);
+  });
   response.codes = {};
   response.factor = false;
+  // Both levels are there in the job, if not on this rank.
+  if (!frame.extents.empty()) frame.extents[static_cast<std::size_t>(index)] = {0, 1};
 }
 
 /// `first_fault(numbers)` is the place of the first bad one, or their number. Calls `refuse(number, row)` for
@@ -60,8 +76,9 @@ void check_response(const Workers& workers, const Frame& frame, const Variable& 
                     const Family& family) {
   const auto refuse = [&](double number, std::int64_t row) {
     throw Error(ErrorCode::input,
-                fmt::format("response '{}' is {} in data row {}: for the {} family it {}", response.name,
-                            number, row, family.name(), family.response_fault(number).value()));
+                fmt::format("response '{}' is {} in data row {}: for the {} family it {}{}", response.name,
+                            number, row, family.name(), family.response_fault(number).value(),
+                            family.two_levels() ? ", or be a factor of two levels" : ""));
   };
   check_numbers(
       workers, frame, response, [&](std::span<const double> numbers) { return family.first_fault(numbers); },
@@ -129,9 +146,8 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
       throw Error(ErrorCode::input,
                   "no complete row: every row has a missing value in a variable of the model");
     }
-    Variable& response = variable_of(frame, rows.response);
-    make_numeric_response(frame, response, rows.family);
-    check_response(workers, frame, response, rows.family);
+    make_numeric_response(workers, frame, rows.response);
+    check_response(workers, frame, variable_of(frame, rows.response), rows.family);
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
     if (rows.prior_weight >= 0) check_weights(workers, frame, variable_of(frame, rows.prior_weight));
   });

@@ -34,10 +34,11 @@ class ResponseFamily {
 /// The built-in families: "gaussian", "binomial", "poisson", "gamma".
 [[nodiscard]] std::vector<std::string> family_names();
 
-/// A built-in family, by its name or R's, with mgcv's default link (that of gamma is the logarithm);
-/// or `@FILE`: a custom family, as expressions in TOML (docs/fit.md). Throws `Error(usage)` for another name,
-/// and `Error(input)`, with the line, for a file that cannot be read or is no family. Not collective: a fit
-/// sees that all ranks have read the same file.
+/// A built-in family with mgcv's default link (that of gamma is the logarithm), as R's users write it, in
+/// letters of any case: `poisson`, `binomial()`, `Gamma(link = "log")`; or `@FILE`: a custom family, as
+/// expressions in TOML (docs/fit.md). Throws `Error(usage)` for another name or link, and `Error(input)`,
+/// with the line, for a file that cannot be read or is no family. Not collective: a fit sees that all ranks
+/// have read the same file.
 [[nodiscard]] ResponseFamily family(const std::string& text);
 
 }  // namespace tessera::gam

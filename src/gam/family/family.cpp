@@ -2,6 +2,7 @@
 #include "gam/family/family.hpp"
 
 #include "gam/family/visit.hpp"
+#include "gam/formula/syntax.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/family.hpp>
@@ -28,6 +29,29 @@ std::string in_small_letters(std::string_view name) {
   std::transform(small.begin(), small.end(), small.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return small;
+}
+
+/// A family as R's users write it: "poisson", "poisson()", "Gamma(link = log)", "binomial('logit')".
+struct WrittenFamily {
+  std::string name;
+  std::optional<std::string> link;
+};
+
+std::optional<WrittenFamily> parse_written(const std::string& text) {
+  const auto word = [](const Syntax& tree) {
+    return tree.kind == Syntax::Kind::name || tree.kind == Syntax::Kind::text;
+  };
+  try {
+    const Syntax tree = parse_syntax(text);
+    if (word(tree)) return WrittenFamily{tree.text, std::nullopt};
+    if (tree.kind != Syntax::Kind::call || tree.children.size() > 1) return std::nullopt;
+    if (tree.children.empty()) return WrittenFamily{tree.text, std::nullopt};
+    const std::string& argument = tree.argument_names[0];
+    if (!word(tree.children[0]) || !(argument.empty() || argument == "link")) return std::nullopt;
+    return WrittenFamily{tree.text, tree.children[0].text};
+  } catch (const Error&) {
+    return std::nullopt;  // what is no expression is no family
+  }
 }
 
 template <class... F>
@@ -189,7 +213,15 @@ Family chosen_family(const std::string& text) {
       throw Error(ErrorCode::input, fault.what());  // of a file, and not of the command line
     }
   }
-  if (const auto known = parse_family(text)) return *known;
+  const auto written = parse_written(text);
+  const auto known = written ? parse_family(in_small_letters(written->name)) : std::nullopt;
+  if (known && written->link && in_small_letters(*written->link) != known->link_name())
+    throw Error(ErrorCode::usage,
+                fmt::format("the family '{}': {} is there with the link {} alone: write {}, or @FILE for a "
+                            "custom family",
+                            text, in_small_letters(known->name()), known->link_name(),
+                            in_small_letters(known->name())));
+  if (known) return *known;
   throw Error(ErrorCode::usage, fmt::format("the family '{}' is not {}: write @FILE for a custom family",
                                             text, base::listed(family_names(), "or")));
 }

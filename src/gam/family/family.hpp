@@ -81,8 +81,9 @@ class Family {
 /// The built-in family of a name: R's, or that in small letters.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
-/// "poisson" as `parse_family` knows it, or "@FILE": a custom family. Throws `Error(usage)` for another name,
-/// `Error(input)` if the file cannot be read or is not as `parse_custom_family` has it.
+/// A built-in family as R's users write it, in letters of any case: "poisson", "binomial()", "Gamma(link =
+/// log)"; or "@FILE": a custom family. Throws `Error(usage)` for another name or link, `Error(input)` if the
+/// file cannot be read or is not as `parse_custom_family` has it.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace tessera::gam

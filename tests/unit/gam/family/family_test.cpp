@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <string>
+#include <tessera/error.hpp>
 #include <vector>
 
 namespace tessera::gam {
@@ -25,6 +26,31 @@ TEST(Family, NamesAsRHasThem) {
   EXPECT_EQ(name("Gamma"), "Gamma");
   EXPECT_FALSE(parse_family("Poisson").has_value());
   EXPECT_FALSE(parse_family("").has_value());
+  // As R's users write them.
+  const auto chosen = [](const char* text) { return chosen_family(text).name(); };
+  for (const char* text : {"Poisson", "POISSON", "poisson()", " poisson( ) ", "poisson(log)", "'poisson'",
+                           "poisson(link = \"log\")", "poisson(link='LOG')"})
+    EXPECT_EQ(chosen(text), "poisson") << text;
+  EXPECT_EQ(chosen("gaussian(identity)"), "gaussian");
+  EXPECT_EQ(chosen("binomial(logit)"), "binomial");
+  EXPECT_EQ(chosen("Gamma(link=log)"), "Gamma");
+  const auto refusal = [](const char* text) -> std::string {
+    try {
+      return std::string(chosen_family(text).name());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      return error.what();
+    }
+  };
+  EXPECT_EQ(
+      refusal("binomial(link = probit)"),
+      "the family 'binomial(link = probit)': binomial is there with the link logit alone: write binomial, or "
+      "@FILE for a custom family");
+  for (const char* text :
+       {"", "normal", "poisson(", "poisson(log, 2)", "poisson(links = log)", "poisson + 1"})
+    EXPECT_NE(refusal(text).find("is not gaussian, binomial, poisson or gamma: write @FILE"),
+              std::string::npos)
+        << text;
   EXPECT_EQ(Family().name(), "gaussian");
   EXPECT_EQ(family_names(), (std::vector<std::string>{"gaussian", "binomial", "poisson", "gamma"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");

@@ -57,6 +57,7 @@ Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& option
           {"weights", options.weights},
           {"knots", knots},
           {"coordinates of the numbers", "centred and scaled"},
+          {"order of levels", "of numbers by value"},
           {"missing values", fmt::format("{}", fmt::join(table.missing, ","))},
           {"factors", fmt::format("{}", fmt::join(table.factors, ","))},
           {"numeric columns", fmt::format("{}", fmt::join(table.numbers, ","))},

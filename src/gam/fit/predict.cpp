@@ -74,8 +74,7 @@ std::vector<std::string> remarks_on_unseen(std::span<const ColumnReading> column
     std::string levels;
     for (const std::string& level : column.unseen_levels)
       levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
-    const bool effect =
-        std::find(random.begin(), random.end(), column_expression(column.name).text) != random.end();
+    const bool effect = std::find(random.begin(), random.end(), column.variable) != random.end();
     remarks.push_back(
         fmt::format("{} {} of '{}' that the fit had not ({}{}): {}", base::counted(column.unseen, "row"),
                     column.unseen == 1 ? "has a level" : "have levels", column.name, levels,

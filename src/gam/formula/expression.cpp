@@ -38,6 +38,10 @@ constexpr std::array<Function, 11> functions{{{"log", 1, Op::log},
 constexpr std::array<std::pair<std::string_view, Op>, 5> operators{
     {{"+", Op::add}, {"-", Op::subtract}, {"*", Op::multiply}, {"/", Op::divide}, {"^", Op::power}}};
 
+bool is_factor_call(const Syntax& syntax) {
+  return syntax.is_call("factor") || syntax.is_call("as.factor");
+}
+
 class Compiler {
  public:
   void compile(const Syntax& syntax, std::size_t stack) {
@@ -45,6 +49,8 @@ class Compiler {
     switch (syntax.kind) {
       case Syntax::Kind::number: steps.push_back({Op::number, syntax.number, {}}); return;
       case Syntax::Kind::name: column(syntax); return;
+      case Syntax::Kind::constant:
+        formula_error(syntax.position, fmt::format("{} where a column is expected", syntax.text));
       case Syntax::Kind::group: compile(syntax.children[0], stack); return;
       case Syntax::Kind::unary:
         compile(syntax.children[0], stack);
@@ -62,10 +68,6 @@ class Compiler {
  private:
   void column(const Syntax& syntax) {
     if (syntax.text == ".") formula_error(syntax.position, "'.' is not available: name the columns");
-    for (const std::string_view constant : {"TRUE", "FALSE", "NULL", "NA", "NaN", "Inf"}) {
-      if (syntax.text == constant)
-        formula_error(syntax.position, fmt::format("{} where a column is expected", constant));
-    }
     const auto known = std::find(names_.begin(), names_.end(), syntax.text);
     const auto index = static_cast<int>(known - names_.begin());
     if (known == names_.end()) names_.push_back(syntax.text);
@@ -99,15 +101,9 @@ class Compiler {
       formula_error(syntax.position,
                     "cbind() is not available: give the proportion of successes as the response, and the "
                     "number of trials as weights");
-    if (syntax.text == "factor" || syntax.text == "as.factor") {
-      const bool of_column = syntax.children.size() == 1 && syntax.children[0].kind == Syntax::Kind::name;
-      const std::string column = of_column ? syntax.children[0].text : "COLUMN";
-      formula_error(
-          syntax.position,
-          fmt::format(
-              "{}() is not available: write {}, and name {} among the factors if its fields are numbers",
-              syntax.text, column, column));
-    }
+    if (is_factor_call(syntax))
+      formula_error(syntax.position,
+                    fmt::format("{} inside an arithmetic expression, which needs numbers", deparse(syntax)));
     if (syntax.text == "poly")
       formula_error(syntax.position, "poly() is not available: write the powers, as in x + I(x^2)");
     std::string known;
@@ -190,8 +186,16 @@ bool is_function(std::string_view name) {
 
 Expression expression_from(const Syntax& syntax) {
   Compiler compiler;
-  compiler.compile(syntax, 0);
-  return {deparse(syntax), std::move(compiler.steps)};
+  if (!is_factor_call(syntax)) {
+    compiler.compile(syntax, 0);
+    return {deparse(syntax), std::move(compiler.steps), false};
+  }
+  const bool of_column = syntax.children.size() == 1 && syntax.children[0].kind == Syntax::Kind::name &&
+                         syntax.argument_names[0].empty();
+  if (!of_column)
+    formula_error(syntax.position, fmt::format("{}() takes one column, and nothing else", syntax.text));
+  compiler.compile(syntax.children[0], 0);
+  return {deparse(syntax), std::move(compiler.steps), true};
 }
 
 Expression parse_expression(std::string_view text) {
@@ -202,7 +206,7 @@ Expression column_expression(const std::string& column) {
   Syntax name;
   name.kind = Syntax::Kind::name;
   name.text = column;
-  return {deparse(name), {{Op::column, 0, column}}};
+  return {deparse(name), {{Op::column, 0, column}}, false};
 }
 
 std::vector<std::string> Expression::columns() const {

@@ -98,7 +98,8 @@ class RightHandSide {
   Terms product(const Syntax& tree) {
     switch (tree.kind) {
       case Kind::group: return product(tree.children[0]);
-      case Kind::name: return {{number_of(tree)}};
+      case Kind::name:
+      case Kind::constant: return {{number_of(tree)}};
       case Kind::call: return {{call(tree)}};
       case Kind::binary: return binary(tree);
       case Kind::number:
@@ -164,7 +165,7 @@ class RightHandSide {
 
   int number_of(const Syntax& tree) {
     Expression expression = expression_from(tree);
-    if (expression.text == formula_.response.text)
+    if (is_response(expression))
       formula_error(tree.position,
                     fmt::format("the response {} is on the right-hand side too", expression.text));
     const auto known = std::find_if(variables_.begin(), variables_.end(),
@@ -172,6 +173,13 @@ class RightHandSide {
     const auto index = static_cast<int>(known - variables_.begin());
     if (known == variables_.end()) variables_.push_back(std::move(expression));
     return index;
+  }
+
+  /// y is the response of factor(y) ~ y and of y ~ factor(y), too.
+  [[nodiscard]] bool is_response(const Expression& variable) const {
+    const Expression& response = formula_.response;
+    return variable.text == response.text ||
+           (variable.is_column() && response.is_column() && variable.steps == response.steps);
   }
 
   void set_intercept(const Syntax& number, bool added) {
@@ -189,7 +197,7 @@ class RightHandSide {
         formula_error(tree.position, fmt::format("the smooth {} is there twice", smooth.label));
     }
     for (const MarginSpec& margin : smooth.margins) {
-      if (margin.variable.text == formula_.response.text)
+      if (is_response(margin.variable))
         formula_error(tree.position, fmt::format("a smooth of the response {}", margin.variable.text));
     }
     formula_.smooths.push_back(std::move(smooth));

@@ -44,8 +44,9 @@ struct Expression {
 
   std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name
   std::vector<Step> steps;
+  bool factor = false;  ///< factor(x): the levels of the column, which may be numbers
 
-  /// True if it is one column as it stands, which may then be a factor.
+  /// True if it is one column as it stands, which may then be a factor, or the factor of one.
   [[nodiscard]] bool is_column() const noexcept { return steps.size() == 1 && steps[0].op == Op::column; }
   /// The columns it reads, each once, in order of appearance.
   [[nodiscard]] std::vector<std::string> columns() const;
@@ -106,7 +107,7 @@ struct FormulaTerms {
 /// defaults; where mgcv would warn and put a default in the place of an unusable value, this throws.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
-/// One expression alone, e.g. "log(e)". Throws as `parse_terms` does.
+/// One variable alone, e.g. "log(e)" or "factor(x)". Throws as `parse_terms` does.
 [[nodiscard]] Expression parse_expression(std::string_view text);
 
 /// A column as it stands, whatever its name: "my col" has the text "`my col`".

@@ -12,7 +12,7 @@ namespace tessera::gam {
 /// True for log, pmax, I and the other functions of an expression.
 [[nodiscard]] bool is_function(std::string_view name);
 
-/// Arithmetic on columns. Throws `Error(usage)` at whatever is something else.
+/// Arithmetic on columns, or factor(x). Throws `Error(usage)` at whatever is something else.
 [[nodiscard]] Expression expression_from(const Syntax& syntax);
 
 /// s(…) or te(…), with mgcv's defaults and its rules for k and m. Throws `Error(usage)` at an argument

@@ -22,12 +22,12 @@ using Kind = Syntax::Kind;
 constexpr int max_k = 100000;
 
 bool is_missing(const Syntax& value) {
-  return value.is_name("NA") || value.is_name("NULL");
+  return value.is_constant("NA") || value.is_constant("NULL");
 }
 
 std::optional<bool> truth(const Syntax& value) {
-  if (value.is_name("TRUE") || value.is_name("T")) return true;
-  if (value.is_name("FALSE") || value.is_name("F")) return false;
+  if (value.is_constant("TRUE") || value.is_name("T")) return true;
+  if (value.is_constant("FALSE") || value.is_name("F")) return false;
   return std::nullopt;
 }
 
@@ -96,7 +96,7 @@ Expression variable(const Syntax& value) {
   if (value.kind == Kind::text)
     formula_error(value.position, fmt::format("expected a variable, found {}; a basis is named, bs={}",
                                               deparse(value), deparse(value)));
-  if (value.kind != Kind::name && value.kind != Kind::call)
+  if (value.kind != Kind::name && value.kind != Kind::constant && value.kind != Kind::call)
     formula_error(value.position, fmt::format("expected a variable, found {}; arithmetic is written I({})",
                                               deparse(value), deparse(value)));
   return expression_from(value);

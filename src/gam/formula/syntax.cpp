@@ -31,8 +31,14 @@ bool continues_name(char c) {
   return starts_name(c) || is_digit(c) || c == '.' || c == '_';
 }
 
+/// Words that are no names unless they are in backquotes.
+bool is_constant(std::string_view word) {
+  constexpr std::array<std::string_view, 6> constants{"TRUE", "FALSE", "NULL", "NA", "NaN", "Inf"};
+  return std::find(constants.begin(), constants.end(), word) != constants.end();
+}
+
 struct Token {
-  enum class Kind { number, name, text, op, end };
+  enum class Kind { number, name, constant, text, op, end };
   Kind kind = Kind::end;
   std::string text;
   double number = 0;
@@ -59,6 +65,7 @@ class Lexer {
     } else if (starts_name(c) || c == '.') {
       token.kind = Token::Kind::name;
       while (at_ < text_.size() && continues_name(text_[at_])) token.text += text_[at_++];
+      if (is_constant(token.text)) token.kind = Token::Kind::constant;
     } else if (c == '"' || c == '\'' || c == '`') {
       quoted(token, c);
     } else {
@@ -163,6 +170,7 @@ class Parser {
         result.number = token.number;
         return result;
       }
+      case Token::Kind::constant: return node(Syntax::Kind::constant, advance());
       case Token::Kind::text: return node(Syntax::Kind::text, advance());
       case Token::Kind::name: {
         const Token name = advance();
@@ -293,6 +301,7 @@ std::string deparse(const Syntax& syntax) {
   switch (syntax.kind) {
     case Syntax::Kind::number: return deparse_number(syntax.number);
     case Syntax::Kind::name: return deparse_name(syntax.text);
+    case Syntax::Kind::constant: return syntax.text;
     case Syntax::Kind::text: return in_quotes(syntax.text, '"');
     case Syntax::Kind::group: return "(" + deparse(syntax.children[0]) + ")";
     case Syntax::Kind::unary: return syntax.text + deparse(syntax.children[0]);

@@ -14,15 +14,18 @@ namespace tessera::gam {
 /// `log(e + 1)` is a call "log" with one argument, the binary "+" of a name and a number. Parentheses
 /// are kept as groups, since R keeps them in the names of its terms.
 struct Syntax {
-  enum class Kind { number, name, text, call, group, unary, binary };
+  enum class Kind { number, name, constant, text, call, group, unary, binary };
 
   Kind kind = Kind::number;
-  std::string text;  ///< a name, a quoted text, a function, or an operator
+  std::string text;  ///< a name, TRUE or another constant, a quoted text, a function, or an operator
   double number = 0;
   std::vector<Syntax> children;             ///< arguments or operands
   std::vector<std::string> argument_names;  ///< of a call: "" for an argument without a name
   std::size_t position = 0;                 ///< of its first character (of a binary: its operator)
   [[nodiscard]] bool is_name(std::string_view name) const { return kind == Kind::name && text == name; }
+  [[nodiscard]] bool is_constant(std::string_view name) const {
+    return kind == Kind::constant && text == name;
+  }
   [[nodiscard]] bool is_call(std::string_view name) const { return kind == Kind::call && text == name; }
   [[nodiscard]] bool is_binary(std::string_view op) const { return kind == Kind::binary && text == op; }
 };

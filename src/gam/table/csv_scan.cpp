@@ -128,11 +128,15 @@ class RowScanner {
   std::size_t take_fields(FramePart& part) {
     CsvFields fields(reader_);
     std::size_t position = 0;
+    CsvField field;
     for (const WantedField& wanted : wanted_) {
-      for (; position < wanted.position && fields.more(); ++position) fields.skip();
-      if (!fields.more()) break;
-      ++position;
-      const CsvField field = fields.field(scratch_);
+      // A column may be wanted twice, by x and by factor(x).
+      if (position <= wanted.position) {
+        for (; position < wanted.position && fields.more(); ++position) fields.skip();
+        if (!fields.more()) break;
+        ++position;
+        field = fields.field(scratch_);
+      }
       if (field.quoted)
         part.set_field(wanted.column, field.text, true, reader_.line());
       else

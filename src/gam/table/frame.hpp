@@ -27,7 +27,7 @@ struct Variable {
   bool factor = false;
   ColumnStorage<double> numbers;      ///< one a row if numeric
   ColumnStorage<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
-  std::vector<std::string> levels;    ///< the job's levels in byte order, the same on every rank
+  std::vector<std::string> levels;    ///< those of the job, sorted (levels.hpp), the same on every rank
 
   /// See `files::ScratchMemory`; rows.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
@@ -38,7 +38,8 @@ struct Variable {
 
 /// How a column of the file was read, over the whole job.
 struct ColumnReading {
-  std::string name;
+  std::string name;        ///< in messages
+  std::string variable{};  ///< the text of the variable that it is
   bool factor = false;
   std::int64_t missing = 0;
   std::int64_t blank = 0;   ///< fields of a factor that are a level of nothing but blanks, or of nothing

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/pack.hpp"
 #include "base/utf8.hpp"
+#include "gam/table/levels.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -15,6 +16,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -297,9 +299,9 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
   // By the codes of each thread.
   std::vector<std::vector<std::string>> texts;
   for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
-  const bool truths = !used.typed && std::all_of(texts.begin(), texts.end(), [](const auto& of_part) {
-    return all_truth_values(of_part);
-  });
+  const bool as_given = used.typed && !used.made_factor;
+  const bool truths = !as_given && std::all_of(texts.begin(), texts.end(),
+                                               [](const auto& of_part) { return all_truth_values(of_part); });
   if (comm.allreduce(truths ? 1 : 0, mpi::Reduction::min) != 0) {
     for (std::vector<std::string>& of_part : texts) {
       for (std::string& text : of_part) text = truth_value(text);
@@ -323,24 +325,20 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
       if (seen[part][code] != 0) mine.push_back(texts[part][code]);
     }
   }
-  const auto sort = [](std::vector<std::string>& levels) {
-    // std::string compares bytes as unsigned: byte order, the same in every locale.
-    std::sort(levels.begin(), levels.end());
-    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-  };
-  sort(mine);
+  sort_levels(mine);
   for (const std::string& packed : comm.allgather_text(pack(mine))) {
     for (std::string& level : unpack(packed)) variable.levels.push_back(std::move(level));
   }
-  sort(variable.levels);
+  sort_levels(variable.levels);
   if (variable.levels.size() > max_levels) refuse_levels(plan_, used);
+  std::unordered_map<std::string_view, std::int32_t> code_of;
+  for (const std::string& level : variable.levels)
+    code_of.emplace(level, static_cast<std::int32_t>(code_of.size()));
   for_each_part([&](std::size_t part) {
     std::vector<std::int32_t> final_code(texts[part].size(), Variable::missing);
     for (std::size_t code = 0; code < final_code.size(); ++code) {
-      const std::string& text = texts[part][code];
-      const auto found = std::lower_bound(variable.levels.begin(), variable.levels.end(), text);
-      if (found != variable.levels.end() && *found == text)
-        final_code[code] = static_cast<std::int32_t>(found - variable.levels.begin());
+      const auto found = code_of.find(texts[part][code]);
+      if (found != code_of.end()) final_code[code] = found->second;
     }
     std::int32_t* const codes = variable.codes.writable();
     for_each_code(part, [&](std::size_t i) {
@@ -371,12 +369,14 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
   const std::vector<FieldCounts> counts = sums_over(comm, this->counts());
   for (std::size_t c = 0; c < counts.size(); ++c) {
     const UsedColumn& used = plan_.columns()[c];
-    ColumnReading reading{.name = used.name,
+    const bool of_texts = used.text && !used.number_levels;
+    ColumnReading reading{.name = used.factor_call.empty() ? used.name : used.factor_call,
+                          .variable = used.variable(),
                           .factor = used.text,
-                          .missing = counts[c].missing + (used.text ? 0 : counts[c].blank),
-                          .blank = used.text ? counts[c].blank : 0};
+                          .missing = counts[c].missing + (of_texts ? 0 : counts[c].blank),
+                          .blank = of_texts ? counts[c].blank : 0};
     for (const Variable& variable : frame_.variables) {
-      if (!used.text || variable.name != column_expression(used.name).text) continue;
+      if (!used.text || variable.name != reading.variable) continue;
       reading.levels = static_cast<std::int64_t>(variable.levels.size());
       if (!variable.levels.empty()) reading.first = variable.levels.front();
     }
@@ -408,8 +408,12 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     bool changed = false;
     for (std::size_t c = 0; c < counts.size(); ++c) {
       const UsedColumn& used = plan.columns()[c];
-      if (used.typed || !used.numbers_for.empty() || used.text == counts[c].factor()) continue;
-      plan.set_text(c, counts[c].factor());
+      if (used.known_levels != nullptr || !used.numbers_for.empty()) continue;
+      const bool number_levels = used.made_factor && counts[c].texts == 0;
+      const bool text = used.typed ? used.text : counts[c].factor();
+      if (used.text == text && used.number_levels == number_levels) continue;
+      plan.set_text(c, text);
+      plan.set_number_levels(c, number_levels);
       changed = true;
     }
     return changed;

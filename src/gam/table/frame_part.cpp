@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/csv_rows.hpp"
+#include "gam/table/levels.hpp"
 
 #include <tessera/error.hpp>
 
@@ -40,7 +41,8 @@ FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number) {
 /// An entry without a code.
 Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text) {
   const std::string_view core = trimmed(text);
-  const bool number = !used.typed && begins_like_number(core) && parse_number(core).has_value();
+  const bool may_be_number = !used.typed || used.made_factor;
+  const bool number = may_be_number && begins_like_number(core) && parse_number(core).has_value();
   return {.plain = kind_of(plan, core, number), .quoted = kind_of(plan, core, false)};
 }
 
@@ -102,16 +104,6 @@ std::vector<Dictionary> known_levels_of(const ReadPlan& plan) {
     }
   }
   return known;
-}
-
-bool all_truth_values(std::span<const std::string> texts) {
-  return std::all_of(texts.begin(), texts.end(), [](const std::string& text) {
-    return text == "T" || text == "F" || text == "TRUE" || text == "FALSE";
-  });
-}
-
-std::string truth_value(std::string_view text) {
-  return text == "T" ? "TRUE" : text == "F" ? "FALSE" : std::string(text);
 }
 
 std::string excerpt(std::string_view text) {
@@ -184,6 +176,17 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
   const bool known = used.known_levels != nullptr;
   const Dictionary& dictionary = known ? known_[column] : found.dictionary;
   if (const auto hit = dictionary.entries.find(text); hit != dictionary.entries.end()) return hit->second;
+  if (used.number_levels) {
+    const std::string_view core = trimmed(text);
+    if (core.empty()) return {.plain = FieldKind::blank, .quoted = FieldKind::blank};
+    const auto number = parse_number(core);
+    if (plan_->is_missing(core) || (number && std::isnan(*number)))
+      return {.plain = FieldKind::missing, .quoted = FieldKind::missing};
+    if (number) {
+      const std::string level = number_level(core, *number);
+      if (level != text) return look_up(column, level, row_number);
+    }
+  }
   Dictionary::Entry entry = entry_of(*plan_, used, text);
   if (!known && found.dictionary.texts.size() == max_levels) {
     found.too_many_levels = true;
@@ -230,6 +233,11 @@ void FramePart::set_field(std::size_t column, std::string_view text, bool quoted
   found.counts.add(kind == FieldKind::not_a_level ? FieldKind::missing : kind);
   if (kind == FieldKind::text && !value) note_stray(column, core, row_number);
   of.to[waiting_] = value && kind != FieldKind::not_a_level ? *value : missing_number;
+}
+
+void FramePart::set_number_field(std::size_t column, double value, std::int64_t row_number) {
+  if (std::isnan(value)) return set_missing(column);
+  set_field(column, fmt::format("{}", value), false, row_number);
 }
 
 // The first text where a column holds numbers otherwise; at once an error where it cannot hold anything else.

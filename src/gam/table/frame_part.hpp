@@ -34,7 +34,9 @@
 /// | blanks around something              | count for nothing      | part of it      |
 /// | a number in quotes                   | that number            | the level as is |
 ///
-/// A factor whose texts are all of T, TRUE, F and FALSE has the levels FALSE and TRUE, as R has it.
+/// A factor whose texts are all of T, TRUE, F and FALSE has the levels FALSE and TRUE, as R has it. One that
+/// is made of numbers without quotes, by an option or factor(), has numbers as levels (levels.hpp), and what
+/// is missing among numbers is missing there.
 namespace tessera::gam {
 
 /// What a field is for the type of its column.
@@ -86,10 +88,6 @@ struct Dictionary {
 inline constexpr std::size_t max_levels = 100'000;
 /// Unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
-
-/// What R takes for a logical value; `truth_value` writes one in full.
-[[nodiscard]] bool all_truth_values(std::span<const std::string> texts);
-[[nodiscard]] std::string truth_value(std::string_view text);
 
 /// What a message shows of a text of any length.
 [[nodiscard]] std::string excerpt(std::string_view text);
@@ -152,6 +150,8 @@ class FramePart {
   /// A field as it stands in the file. Throws `Error(input)` for one that is no number where the request
   /// needs numbers; other faults depend on what the column turns out to be.
   void set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
+  /// A number as the field that it would be in a CSV file, or NaN for a missing value.
+  void set_number_field(std::size_t column, double value, std::int64_t row_number);
   void end_row(std::int64_t row_number) {
     row_numbers_[waiting_] = row_number;
     if (++waiting_ == row_numbers_.size()) flush();

@@ -462,10 +462,8 @@ std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Ran
     for (const std::size_t c : fields) {
       if (columns[c].kind() != Kind::number)
         part.set_field(c, columns[c].text(i, row_number), true, row_number);
-      else if (const double value = columns[c].numbers()[i]; std::isnan(value))
-        part.set_missing(c);
       else
-        part.set_field(c, fmt::format("{}", value), false, row_number);
+        part.set_number_field(c, columns[c].numbers()[i], row_number);
     }
     part.end_row(row_number);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/memory_table.hpp"
 
+#include "base/at.hpp"
 #include "base/hash.hpp"
 #include "gam/table/frame_builder.hpp"
 
@@ -27,6 +28,8 @@ constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
 [[noreturn]] void refuse(ErrorCode code, const std::string& what) {
   throw Error(code, fmt::format("{}: {}", memory_name, what));
 }
+
+using base::at;
 
 const Factor* factor_of(const Table::Column& column) {
   return std::get_if<Factor>(&column.values);
@@ -139,12 +142,12 @@ class MemoryTable final : public TableReader {
     if (factor && !used.numbers_for.empty())
       refuse(ErrorCode::input, fmt::format("the column '{}' has levels, but {} needs numbers", used.name,
                                            used.numbers_for == used.name ? "the model" : used.numbers_for));
-    if (!factor && used.text)
+    if (!factor && used.text && !used.made_factor)
       refuse(ErrorCode::input,
              fmt::format("the column '{}' has numbers, but the model has its levels", used.name));
     if (factor)
       plan.set_factor(c);
-    else
+    else if (!used.text)
       plan.set_in_memory(c, std::get<std::vector<double>>(column_of(used).values));
   }
 
@@ -164,14 +167,26 @@ class MemoryTable final : public TableReader {
     const std::vector<UsedColumn>& used = part.plan().columns();
     const auto first = static_cast<std::size_t>(rows.begin - first_);
     const auto count = static_cast<std::size_t>(rows.size());
+    std::vector<std::size_t> fields;  // columns of numbers whose levels are wanted
     for (std::size_t c = 0; c < used.size(); ++c) {
       const Table::Column& column = column_of(used[c]);
       if (const Factor* factor = factor_of(column))
         part.set_levels(c, std::span(factor->codes).subspan(first, count), factor->levels, rows.begin + 1);
+      else if (used[c].text)
+        fields.push_back(c);
       else
         part.set_numbers(c, std::span(std::get<std::vector<double>>(column.values)).subspan(first, count));
     }
-    part.end_rows(rows.begin + 1, count);
+    if (fields.empty()) {
+      part.end_rows(rows.begin + 1, count);
+      return rows.size();
+    }
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      for (const std::size_t c : fields)
+        part.set_number_field(c, std::get<std::vector<double>>(column_of(used[c]).values)[at(row - first_)],
+                              row + 1);
+      part.end_row(row + 1);
+    }
     return rows.size();
   }
 

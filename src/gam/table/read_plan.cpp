@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/did_you_mean.hpp"
 #include "gam/table/csv_rows.hpp"
+#include "gam/table/levels.hpp"
 
 #include <tessera/error.hpp>
 
@@ -26,8 +27,18 @@ constexpr std::size_t max_listed = 20;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
-  throw Error(ErrorCode::input, fmt::format("{}: unknown column '{}'{}; {} has: {}", path, wanted,
-                                            base::did_you_mean(names, wanted), table_word, list));
+  // What other programs write as CSV.
+  const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t") != std::string::npos;
+  throw Error(ErrorCode::input,
+              fmt::format("{}: unknown column '{}'{}; {} has: {}{}", path, wanted,
+                          base::did_you_mean(names, wanted), table_word, list,
+                          other_separator ? " (one column, since only commas separate fields)" : ""));
+}
+
+/// Its fields are taken for numbers until a text is met. Levels that are known stay as they are.
+void make_factor(UsedColumn& column) {
+  column.text = column.typed = column.made_factor = true;
+  if (column.known_levels == nullptr) column.number_levels = true;
 }
 
 }  // namespace
@@ -52,15 +63,22 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
     const bool needs_numbers =
         !expression.is_column() ||
         std::find(request.numeric.begin(), request.numeric.end(), expression.text) != request.numeric.end();
+    if (needs_numbers && expression.factor)
+      throw Error(ErrorCode::usage,
+                  fmt::format("{} has levels, where the model needs numbers", expression.text));
+    const std::string factor_call = expression.factor ? expression.text : std::string();
     for (const std::string& name : expression.columns()) {
-      auto used = std::find_if(columns_.begin(), columns_.end(),
-                               [&](const UsedColumn& column) { return column.name == name; });
+      auto used = std::find_if(columns_.begin(), columns_.end(), [&](const UsedColumn& column) {
+        return column.name == name && column.factor_call == factor_call;
+      });
       if (used == columns_.end()) {
         const auto found = std::find(file_columns.begin(), file_columns.end(), name);
         if (found == file_columns.end()) unknown_column(path_, file_columns, name, table_word);
         UsedColumn column;
         column.name = name;
+        column.factor_call = factor_call;
         column.position = static_cast<int>(found - file_columns.begin());
+        if (expression.factor) make_factor(column);
         used = columns_.insert(columns_.end(), std::move(column));
       }
       if (needs_numbers) used->numbers_for = expression.text;
@@ -71,6 +89,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
       UsedColumn& column = columns_[at(variable.columns[0])];
       column.known_levels = &levels;
       column.text = column.typed = true;
+      column.number_levels = are_number_levels(levels);
     }
     variables_.push_back(std::move(variable));
   }
@@ -79,26 +98,38 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
 
 // An option that says nothing of this table is a slip of the pen.
 void ReadPlan::apply(const TableOptions& options) {
-  const auto named = [&](const std::string& name, const char* kind) -> UsedColumn& {
-    const auto found = std::find_if(columns_.begin(), columns_.end(),
-                                    [&](const UsedColumn& column) { return column.name == name; });
-    if (found == columns_.end())
+  // What factor(x) reads is a factor in any case.
+  const auto for_each = [&](const std::string& name, const char* kind, const auto& work) {
+    bool found = false;
+    for (UsedColumn& column : columns_) {
+      if (column.name != name) continue;
+      found = true;
+      if (column.factor_call.empty()) work(column);
+    }
+    if (!found)
       throw Error(ErrorCode::usage,
                   fmt::format("{} '{}': the formula uses no column of this name", kind, name));
-    return *found;
   };
   for (const std::string& name : options.numbers) {
-    UsedColumn& column = named(name, "numeric column");
-    if (column.numbers_for.empty()) column.numbers_for = name;
+    for_each(name, "numeric column", [&](UsedColumn& column) {
+      if (column.numbers_for.empty()) column.numbers_for = name;
+    });
   }
   for (const std::string& name : options.factors) {
-    UsedColumn& column = named(name, "factor");
-    if (!column.numbers_for.empty())
-      throw Error(ErrorCode::usage, fmt::format("factor '{}': {} numbers", name,
-                                                column.numbers_for == name ? "the model needs"
-                                                                           : column.numbers_for + " needs"));
-    column.text = column.typed = true;
+    for_each(name, "factor", [&](UsedColumn& column) {
+      if (!column.numbers_for.empty())
+        throw Error(
+            ErrorCode::usage,
+            fmt::format("factor '{}': {} numbers", name,
+                        column.numbers_for == name ? "the model needs" : column.numbers_for + " needs"));
+      make_factor(column);
+    });
   }
+}
+
+void ReadPlan::set_factor(std::size_t column) {
+  columns_[column].text = columns_[column].typed = true;
+  columns_[column].made_factor = columns_[column].number_levels = false;
 }
 
 bool ReadPlan::is_factor(const PlannedVariable& variable) const {

@@ -11,15 +11,26 @@
 
 namespace tessera::gam {
 
-/// A column of the file that some variable reads.
+/// A column of the file that some variable reads. One of numbers may be read by factor(x), too: that is
+/// another used column.
 struct UsedColumn {
   std::string name;
+  std::string factor_call;  ///< the variable that has its levels, "factor(x)"; empty: the column as it stands
   int position = 0;         ///< among the columns of the file
   bool text = false;        ///< a factor: its fields are levels
   bool typed = false;       ///< what it is follows from the request, not from its fields
+  bool made_factor = false;  ///< because the request says so: its fields may be numbers
+  /// A factor whose levels are numbers, as R's factor() makes of them: 1, 1.0 and 01 are one, and blanks are
+  /// missing.
+  bool number_levels = false;
   std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
   const std::vector<std::string>* known_levels = nullptr;  ///< the only levels that are not unseen
   std::span<const double> in_memory;  ///< this rank's rows, of a table that has them there
+
+  /// The text of the variable that is this column.
+  [[nodiscard]] std::string variable() const {
+    return factor_call.empty() ? column_expression(name).text : factor_call;
+  }
 };
 
 /// The variables of a request in terms of the columns of a file. It refers to the request, which must
@@ -45,8 +56,11 @@ class ReadPlan {
   /// Where the variable is a column that is in memory: its numbers. Else empty.
   [[nodiscard]] std::span<const double> in_memory(const PlannedVariable& variable) const;
   void set_text(std::size_t column, bool text) { columns_[column].text = text; }
-  /// Whatever its fields are.
-  void set_factor(std::size_t column) { columns_[column].text = columns_[column].typed = true; }
+  void set_number_levels(std::size_t column, bool number_levels) {
+    columns_[column].number_levels = number_levels;
+  }
+  /// Whose levels are as they are.
+  void set_factor(std::size_t column);
   /// The numbers of this rank's rows, which stay as they are.
   void set_in_memory(std::size_t column, std::span<const double> numbers) {
     columns_[column].in_memory = numbers;

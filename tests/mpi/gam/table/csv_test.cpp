@@ -379,11 +379,18 @@ TEST(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
   EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\""}), "1|\n2|\n 1|\n");
   EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\""}, {.numbers = {"v"}}), "1|\n2|\n1|\n");
   EXPECT_EQ(read({"1", "2", "1"}, {.factors = {"v"}}), "1|\n2|\n1|\n");
+  // The levels of numbers are numbers, as factor() of read.csv has them; texts stay as they are.
+  EXPECT_EQ(read({"1.0", "01", " 1 ", "", "NaN", " NA ", "-0", "1e3", "2.50"}, {.factors = {"v"}}),
+            "1|\n1|\n1|\n" + none + none + none + "0|\n1000|\n2.5|\n");
+  EXPECT_EQ(read({"1.0", "01", "", "a"}, {.factors = {"v"}}), "1.0|\n01|\n|\na|\n");
+  EXPECT_EQ(read({"\"1.0\"", "\"01\"", "\"1\""}, {.factors = {"v"}}), "1.0|\n01|\n1|\n");
+  EXPECT_EQ(read({"9007199254740993", "9007199254740992"}, {.factors = {"v"}}),
+            "9007199254740993|\n9007199254740992|\n");
   // Logical values: R's names.
   EXPECT_EQ(read({"T", "FALSE", "\"F\"", "NA", "TRUE"}), "TRUE|\nFALSE|\nFALSE|\n" + none + "TRUE|\n");
   EXPECT_EQ(read({"T", "F", "true"}), "T|\nF|\ntrue|\n");
   EXPECT_EQ(read({"T", "F", ""}), "T|\nF|\n|\n");
-  EXPECT_EQ(read({"T", "F"}, {.factors = {"v"}}), "T|\nF|\n");
+  EXPECT_EQ(read({"T", "FALSE"}, {.factors = {"v"}}), "TRUE|\nFALSE|\n");
   // Words for missing values, a number among them, in place of NA.
   EXPECT_EQ(read({"1", "-999", "-999.0", " -999 ", "\"-999\""}, {.missing = {"-999"}}),
             "1|\n" + na + "-999|\n" + na + na);
@@ -459,6 +466,32 @@ TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
             "b|1|\nB|2|\n!<NA>|NA|\n10|3|\n9|4|\n\xC3\xA4|5|\n!<NA>|6|\n!<NA>|7|\nb|8|\n");
   EXPECT_EQ(to_string(frame.columns[0]), "f: factor of 5 levels, the first '10', 2 missing");
   EXPECT_EQ(to_string(frame.columns[1]), "x: numbers, 1 missing");
+}
+
+TEST(CsvTable, OrdersLevelsThatAreAllNumbersByValue) {
+  const mpi::Communicator comm = world();
+  SharedFile file(comm, "order.csv");
+  using Names = std::vector<std::string>;
+  const auto levels = [&](const Names& fields, const TableOptions& options = {}) {
+    file.write(column(fields));
+    const auto table = open_table(crew(comm), file.path());
+    FrameRequest wanted = request({"v"});
+    wanted.options = options;
+    return table->read(crew(comm), wanted, uneven_share(comm, table->rows(), 4)).at("v").levels;
+  };
+  const Names order{"-1.5", "9", "10", "100", "1e+20"};
+  EXPECT_EQ(levels({"10", "9.0", "100", "-1.5", "9", "1e+20"}, {.factors = {"v"}}), order);
+  EXPECT_EQ(levels({"\"10\"", "\"9\"", "\"100\"", "\"-1.5\"", "\"1e+20\""}), order);
+  EXPECT_EQ(levels({"\"10\"", "\"1\"", "\"01\"", "\"9\""}), (Names{"01", "1", "9", "10"}));
+  EXPECT_EQ(levels({"\"10\"", "\"9\"", "\"x\""}), (Names{"10", "9", "x"}));
+  // As a variable of its own, beside the numbers, whatever the rows look like.
+  file.write("v,w\n10,p\n9,\"a \"\"b\"\"\"\n 010 ,p\n,r\n");
+  const auto table = open_table(crew(comm), file.path());
+  const Frame frame = table->read(crew(comm), request({"v", "factor(v)", "as.factor(v)", "w"}),
+                                  uneven_share(comm, table->rows(), 4));
+  EXPECT_EQ(put_together(comm, frame), "10|10|10|p|\n9|9|9|a \"b\"|\n10|10|10|p|\n!NA|<NA>|<NA>|<NA>|\n");
+  EXPECT_EQ(frame.at("factor(v)").levels, (Names{"9", "10"}));
+  EXPECT_EQ(to_string(frame.columns[1]), "factor(v): factor of 2 levels, the first '9', 1 missing");
 }
 
 TEST(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {

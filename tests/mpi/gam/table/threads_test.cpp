@@ -200,6 +200,26 @@ TEST(Threads, HaveTheColumnsOfATableInMemory) {
   }
 }
 
+TEST(Threads, MakeLevelsOfNumbersInMemory) {
+  const mpi::Communicator comm = world();
+  MemoryColumns columns = random_columns(9);
+  // From 10 down, so that their order is neither that of the rows nor that of their bytes.
+  for (std::size_t i = 0; i < columns.x.size(); ++i)
+    if (!std::isnan(columns.x[i])) columns.x[i] = 10.5 - static_cast<double>(i % 4);
+  FrameRequest wanted = request({"factor(x)", "x", "f"});
+  EXPECT_FALSE(read_memory(comm, columns, wanted).starts_with("fault"));
+  const Table table = table_of(comm, columns);
+  HostTeam team(2);
+  const Range mine = table.plan.range_of(comm.rank());
+  const Frame frame = open_memory({comm, team}, table)->read({comm, team}, wanted, mine);
+  const Variable& factor = frame.at("factor(x)");
+  EXPECT_EQ(factor.levels, (std::vector<std::string>{"7.5", "8.5", "9.5", "10.5"}));
+  for (std::int64_t row = mine.begin; row < mine.end; ++row) {
+    const double x = columns.x[static_cast<std::size_t>(row)];
+    ASSERT_EQ(factor.codes[static_cast<std::size_t>(row - mine.begin)], std::isnan(x) ? -1 : x - 7.5) << row;
+  }
+}
+
 TEST(Threads, SayTheFirstFaultOfATableInMemory) {
   const mpi::Communicator comm = world();
   for (std::uint64_t seed = 20; seed < 26; ++seed) {

@@ -236,6 +236,24 @@ TEST(Expression, KnowsAColumnThatStandsAlone) {
   EXPECT_FALSE(parse_expression("x + 1").is_column());
   EXPECT_EQ(column_expression("my col"), parse_expression("`my col`"));
   EXPECT_EQ(column_expression("x"), parse_expression("x"));
+  // What is a constant is a column in backquotes.
+  EXPECT_EQ(column_expression("TRUE"), parse_expression("`TRUE`"));
+  EXPECT_TRUE(parse_expression("`TRUE`").is_column());
+}
+
+TEST(Expression, IsTheFactorOfAColumn) {
+  for (const char* text : {"factor(x)", "as.factor(x)", "factor(`my col`)"}) {
+    const Expression factor = parse_expression(text);
+    EXPECT_EQ(factor.text, text);
+    EXPECT_TRUE(factor.factor);
+    EXPECT_TRUE(factor.is_column());
+    EXPECT_EQ(parse_expression(factor.text), factor);
+  }
+  EXPECT_EQ(parse_expression("factor(x)").columns(), Names{"x"});
+  const FormulaTerms formula = parse_terms("factor(y) ~ factor(g):x + s(x, by=factor(g), bs='cr')");
+  EXPECT_TRUE(formula.response.factor);
+  EXPECT_EQ(formula.parametric.at(0).label, "factor(g):x");
+  EXPECT_EQ(formula.smooths.at(0).label, "s(x):factor(g)");
 }
 
 TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
@@ -260,7 +278,11 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ \"x\"", "the text \"x\""},
       {"y ~ sin(x)", "unknown function sin()"},
       {"y ~ log(x, 2)", "log() takes one argument"},
-      {"y ~ factor(g)", "write g, and name g among the factors"},
+      {"y ~ log(factor(g))", "factor(g) inside an arithmetic expression, which needs numbers"},
+      {"y ~ factor(g + h)", "factor() takes one column, and nothing else"},
+      {"y ~ as.factor(g, 2)", "as.factor() takes one column, and nothing else"},
+      {"y ~ TRUE", "character 5: TRUE where a column is expected"},
+      {"y ~ s(x, bs='cr', k=TRUE)", "found TRUE"},
       {"y ~ poly(x, 2)", "as in x + I(x^2)"},
       {"y ~ ti(x) + ti(x, z)", "ti(x) is the main effect of its variable"},
       {"y ~ s(x, k=5, \"cr\")", "a basis is named, bs=\"cr\""},
@@ -268,6 +290,8 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"1 ~ x", "reads no column"},
       {"y ~ y", "the response y is on the right-hand side"},
       {"y ~ s(y, bs='cr')", "a smooth of the response y"},
+      {"y ~ factor(y)", "the response factor(y) is on the right-hand side"},
+      {"factor(y) ~ s(y, bs='re')", "a smooth of the response y"},
       {"y ~ a:s(x, bs='cr')", "inside a product"},
       {"y ~ a*offset(e)", "offset() inside a product"},
       {"y ~ s(x)", "s(x) is a thin plate spline (bs=\"tp\"), which is not available; write bs=\"cr\""},

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person does with tessera-fit in the first week: each family with each way to give a response, and
+// each kind of column in each place of a formula. Expected values are R's:
+// tests/data/first_week/make_first_week.R.
+#include "fit/example.hpp"
+#include "info/run_program.hpp"
+#include "temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string data(const std::string& name) {
+  return TESSERA_TEST_DATA "/first_week/" + name;
+}
+
+const Json& cases() {
+  static const Json all = Json::parse(content(data("cases.json")));
+  return all;
+}
+
+/// A folder of its own for each test, and the commands in it.
+class FirstWeek : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  [[nodiscard]] ProgramResult fit(const std::string& formula, const std::string& args, const std::string& out,
+                                  const std::string& table = data("table.csv"),
+                                  const std::string& launcher = {}) const {
+    return run(launcher + " " TESSERA_FIT " fit " + table + " --formula '" + formula +
+               "' --device cpu --threads 1 --out " + path(out) + " " + args);
+  }
+
+  TemporaryFolder folder_;
+};
+
+std::vector<double> column_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);  // the header
+  std::vector<double> values;
+  while (std::getline(lines, line)) values.push_back(line == "NA" ? std::nan("") : std::stod(line));
+  return values;
+}
+
+class FirstWeekFit : public FirstWeek, public ::testing::WithParamInterface<std::size_t> {};
+
+TEST_P(FirstWeekFit, IsRs) {
+  const Json& expected = cases().at(GetParam());
+  const std::string formula = expected.at("formula");
+  const std::string args = expected.at("args");
+  // R ends the iteration of smoothing parameters sooner.
+  const bool smooth = expected.at("smooth");
+  const double tolerance = smooth ? 2e-4 : 1e-6;
+  const auto expect_near = [&](double value, double of_r, const std::string& what) {
+    EXPECT_NEAR(value, of_r, tolerance * (std::abs(of_r) + (smooth ? 1 : 0.01))) << what;
+  };
+
+  const auto fitted = fit(formula, args, "model.json");
+  ASSERT_EQ(fitted.status, 0) << formula << " " << args << "\n" << fitted.err;
+  const std::string log = expected.at("log");
+  EXPECT_NE(fitted.err.find(log), std::string::npos) << fitted.err;
+  const std::string bytes = content(path("model.json"));
+  const Json model = Json::parse(bytes);
+  EXPECT_EQ(model.at("n"), expected.at("n"));
+  expect_near(model.at("deviance"), expected.at("deviance"), "deviance");
+  expect_near(model.at("edf_total"), expected.at("edf"), "edf");
+  const Json& names = expected.at("names");
+  if (!smooth) {
+    EXPECT_EQ(model.at("coefficients").size(), names.size());
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Json& coefficient = model.at("coefficients").at(i);
+    EXPECT_EQ(coefficient.at("name"), names.at(i));
+    expect_near(coefficient.at("value"), expected.at("coefficients").at(i), names.at(i));
+  }
+
+  const auto predicted =
+      run(TESSERA_FIT " predict " + path("model.json") + " " + data("new.csv") + " --type response");
+  ASSERT_EQ(predicted.status, 0) << predicted.err;
+  const std::vector<double> predictions = column_of(predicted.out);
+  const Json& of_r = expected.at("predictions");
+  ASSERT_EQ(predictions.size(), of_r.size());
+  for (std::size_t i = 0; i < of_r.size(); ++i)
+    expect_near(predictions[i], of_r.at(i), "prediction " + std::to_string(i));
+
+  const auto summary = run(TESSERA_FIT " summary " + path("model.json"));
+  EXPECT_EQ(summary.status, 0) << summary.err;
+  EXPECT_NE(fitted.out.find(summary.out), std::string::npos) << summary.out;
+  // Where levels are told: the page, and the same bits on any number of ranks, of the same table in HDF5, and
+  // with columns in scratch files.
+  if (log.empty()) return;
+  const auto reported = run(TESSERA_FIT " report " + path("model.json") + " --out " + path("report.html"));
+  EXPECT_EQ(reported.status, 0) << reported.err;
+  std::string table = data("table.csv");
+  if (TESSERA_HAVE_HDF5) {
+    table = path("table.h5");
+    const auto converted = run(TESSERA_FIT " convert " + data("table.csv") + " " + table);
+    ASSERT_EQ(converted.status, 0) << converted.err;
+  }
+  const auto again = fit(formula, args + " --memory 0", "again.json", table, TESSERA_MPIRUN " 3");
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(content(path("again.json")), bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, FirstWeekFit, ::testing::Range(std::size_t{0}, cases().size()),
+                         [](const auto& one) {
+                           return cases().at(one.param).at("name").template get<std::string>();
+                         });
+
+TEST_F(FirstWeek, KnowsALevelHoweverItIsWritten) {
+  // The levels of year are numbers, those of code are texts.
+  ASSERT_EQ(fit("y ~ factor(year) + code + s(zip, bs=\"re\")", "", "model.json").status, 0);
+  const auto predict = [&](const std::string& rows) {
+    std::ofstream(path("new.csv")) << "year,code,zip\n" << rows;
+    auto result = run(TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv"));
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result;
+  };
+  const std::vector<double> known =
+      column_of(predict("9,01,9\n9.0,01,9\n 09 ,01,9.0\n\"9\",\"01\",\"9\"\n").out);
+  ASSERT_EQ(known.size(), 4U);
+  for (const double one : known) EXPECT_EQ(one, known[0]);
+  // One that is missing or not known has no prediction, but for a random effect, which is left out.
+  const auto others = predict("9,01,9\n,01,9\n12,01,9\n9,1,9\n9,01,11\n9,01,\n");
+  const std::vector<double> values = column_of(others.out);
+  ASSERT_EQ(values.size(), 6U);
+  EXPECT_EQ(values[0], known[0]);
+  for (const std::size_t i : {1U, 2U, 3U, 5U}) EXPECT_TRUE(std::isnan(values[i])) << i;
+  EXPECT_TRUE(std::isfinite(values[4]));
+  EXPECT_NE(others.err.find("1 row has a level of 'factor(year)' that the fit had not ('12')"),
+            std::string::npos)
+      << others.err;
+}
+
+/// What cannot be fitted ends with a status and one line.
+TEST_F(FirstWeek, SaysWhatIsWrong) {
+  const std::string binomial = "--family binomial";
+  for (const auto& [formula, args, status, words] :
+       std::vector<std::tuple<std::string, std::string, int, std::string_view>>{
+           {"size ~ x", binomial, 3, "the response 'size' has 3 levels in the complete rows ('l', 'm', 's')"},
+           {"same ~ x", binomial, 3,
+            "the response 'same' is 'yes' in every complete row: there is nothing to fit"},
+           {"coded ~ x", binomial, 3,
+            "for the binomial family it must be between 0 and 1, or be a factor of two levels"},
+           {"answer ~ x", "", 3, "the column 'answer' holds the text 'no', but the model needs numbers"},
+           {"answer ~ x", "--family poisson", 3, "the model needs numbers"},
+           {"factor(s) ~ x", "", 2, "factor(s) has levels, where the model needs numbers"},
+           {"y ~ x", "--family poisson", 3, "for the poisson family it must"},
+           {"y ~ x", "--family gamma", 3, "it must be greater than 0"},
+           {"y ~ s(g, bs=\"cr\")", "", 3, "the column 'g' holds the text 'a', but the model needs numbers"},
+           {"y ~ s(factor(year), bs=\"cr\")", "", 2, "factor(year) has levels"},
+           {"y ~ s(year, bs=\"cr\")", "--factor year", 2, "factor 'year': the model needs numbers"},
+           {"y ~ s(x)", "", 2, "write bs=\"cr\" or bs=\"ps\""},
+           {"y ~ x + offset(g)", "", 3, "but the model needs numbers"},
+           {"y ~ x", "--weights g", 3, "but the model needs numbers"},
+           {"y ~ same", "", 3, "factor 'same' has fewer than two levels"},
+           {"y ~ log(g)", "", 3, "but log(g) needs numbers"},
+           {"y ~ I(factor(year) * 2)", "", 2,
+            "factor(year) inside an arithmetic expression, which needs numbers"},
+           {"y ~ factor(x + z)", "", 2, "factor() takes one column"},
+           {"y ~ factor(year, levels = 8)", "", 2, "factor() takes one column"},
+           {"y ~ cbind(x, z)", "", 2, "cbind() is not available"},
+           {"y ~ .", "", 2, "name the columns"},
+           {"y ~ X", "", 3, "unknown column 'X'"},
+           {"s ~ factor(s)", binomial, 2, "the response factor(s) is on the right-hand side too"},
+           {"y ~ TRUE", "", 2, "TRUE where a column is expected"},
+           {"y ~ s(x, bs=\"cr\", k=TRUE)", "", 2, "found TRUE"},
+           {"y ~ x", "--weight w", 2, "--weight"},
+           {"y ~ x", "--family normal", 2, "the family 'normal' is not gaussian, binomial, poisson or gamma"},
+           {"s ~ x", "--family 'binomial(link = probit)'", 2, "binomial is there with the link logit alone"},
+           {"cost ~ x", "--family 'Gamma(inverse)'", 2, "gamma is there with the link log alone"},
+       }) {
+    const auto result = fit(formula, args, "model.json");
+    EXPECT_EQ(result.status, status) << formula << " " << args << "\n" << result.err;
+    EXPECT_NE(result.err.find(words), std::string::npos) << formula << " " << args << "\n" << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -28,8 +28,24 @@ struct Outcome {
   double p_value = 1;
 };
 
+/// Without the columns of which rounding of the largest has left nothing, whatever a diagonal says.
+Matrix without_lost(Matrix a) {
+  const int n = a.rows();
+  double largest = 0;
+  for (int i = 0; i < n; ++i) largest = std::max(largest, a(i, i));
+  bool any = false;
+  for (int i = 0; i < n; ++i) {
+    if (a(i, i) > n * machine_epsilon * largest || a(i, i) == 0) continue;
+    for (int j = 0; j < n; ++j) a(i, j) = a(j, i) = 0;
+    any = true;
+  }
+  if (!any) throw std::logic_error("term_tests: a crossproduct is not positive semidefinite");
+  return a;
+}
+
 /// The Cholesky factor L of a = L L', by scaling to a unit diagonal; a zero row and column stay zero.
-Matrix robust_cholesky(Matrix a) {
+Matrix robust_cholesky(const Matrix& given) {
+  Matrix a = given;
   const int n = a.rows();
   const std::vector<double> scale = diagonal_roots(a);
   unscale(a, scale);
@@ -43,7 +59,7 @@ Matrix robust_cholesky(Matrix a) {
       }
       return std::move(*lower);
     }
-    if (!(ridge < 1)) throw std::logic_error("term_tests: a crossproduct is not positive semidefinite");
+    if (!(ridge < 1)) return robust_cholesky(without_lost(given));
   }
 }
 

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 namespace tessera::gam {
@@ -25,6 +26,8 @@ namespace {
 constexpr int smallest_eliminated = 100;
 /// A profile decomposes a matrix of the rank of its penalty.
 constexpr int largest_profile = 1000;
+/// Noise of V that cannot end a search, which ends at a gradient of 1e-9 or, where it stalls, of 1e-5.
+constexpr double quiet = 1e-7;
 
 void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
   if (u.empty()) return;
@@ -352,6 +355,31 @@ double RemlCriterion::value_of(const Factored& at, double log_det_penalty) const
   return (at.deviance / phi + df * std::log(2 * std::numbers::pi * phi) + at.log_det - log_det_penalty) / 2;
 }
 
+std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matrix& inverse) const {
+  // An element of X'WX is rounded by a part of its columns' norms, which for a block's is the largest: its
+  // coordinates are combinations of one another. d log|A| = tr(A^-1 dA), at most that times tr(A^-1).
+  std::vector<double> noise;
+  std::vector<bool> penalised(base::at(inverse.rows()));
+  for (const BlockBasis& basis : bases_) {
+    double largest = 0;
+    double trace = 0;
+    if (&basis != eliminated_) {
+      const int begin = place_of(basis) - model.eliminated();
+      for (int i = begin; i < begin + basis.size; ++i) {
+        largest = std::max(largest, model.core(i, i));
+        trace += inverse(i, i);
+        penalised[base::at(i)] = true;
+      }
+    }
+    noise.push_back(std::numeric_limits<double>::epsilon() * largest * trace);
+  }
+  double others = 0;
+  for (int i = 0; i < inverse.rows(); ++i)
+    if (!penalised[base::at(i)]) others += model.core(i, i) * inverse(i, i);
+  noise.push_back(std::numeric_limits<double>::epsilon() * others);
+  return noise;
+}
+
 std::optional<double> RemlCriterion::value(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
   const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
@@ -397,8 +425,12 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   const Matrix half = triangular_solve(at->lower, penalised, false);
   const Matrix cross = multiply_tn(half, half);
   algebra_->go_on();
-  const PenaltyTraces traces(at->penalties, at->core_inverse(*algebra_), model.border, at->diagonal,
-                             *algebra_);
+  const Matrix inverse = at->core_inverse(*algebra_);
+  const PenaltyTraces traces(at->penalties, inverse, model.border, at->diagonal, *algebra_);
+  const std::vector<double> noise = noise_of(model, inverse);
+  out.noise = std::accumulate(noise.begin(), noise.end(), 0.0);
+  if (out.noise < quiet) out.noise = 0;
+  out.rounding = std::max(out.rounding, out.noise);
 
   for (std::size_t j = 0; j < count; ++j) {
     const int row = static_cast<int>(j);
@@ -486,7 +518,10 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 
   fit.coef = at->coef;
   algebra_->go_on();
-  fit.inverse = working_.gram.is_parted() ? parted_inverse(*at) : PartedMatrix(whole_inverse(*at));
+  const Matrix core_inverse = at->core_inverse(*algebra_);
+  fit.noise = noise_of(coordinates_of(*at), core_inverse);
+  fit.inverse = working_.gram.is_parted() ? parted_inverse(*at, core_inverse)
+                                          : PartedMatrix(whole_inverse(*at, core_inverse));
   if (eliminated_ != nullptr) {
     const auto own = fit.coef.begin() + eliminated_->size;
     std::rotate(fit.coef.begin(), own, own + eliminated_->begin);
@@ -508,8 +543,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 }
 
 /// (X'WX + S)^-1 in the order of the coefficients.
-Matrix RemlCriterion::whole_inverse(const Factored& at) const {
-  Matrix core = at.core_inverse(*algebra_);
+Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) const {
   if (eliminated_ == nullptr) return core;
   const Border& border = coordinates_of(at).border;
   const int r = eliminated_->size;
@@ -536,9 +570,9 @@ Matrix RemlCriterion::whole_inverse(const Factored& at) const {
 }
 
 /// The same without what is off the diagonal of the eliminated block, which is not formed.
-PartedMatrix RemlCriterion::parted_inverse(const Factored& at) const {
+PartedMatrix RemlCriterion::parted_inverse(const Factored& at, const Matrix& core) const {
   PartedMatrix inverse(working_.gram.size(), working_.gram.part());
-  inverse.core = at.core_inverse(*algebra_);
+  inverse.core = core;
   const Border& border = coordinates_of(at).border;
   const Matrix beside = border.after(inverse.core, *algebra_);  // V C'
   for (int i = 0; i < beside.cols(); ++i) {

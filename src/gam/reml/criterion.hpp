@@ -33,6 +33,7 @@ class RemlCriterion {
   struct Evaluation {
     double value = 0;              ///< V
     double rounding = 0;           ///< changes of V below this mean nothing
+    double noise = 0;              ///< of V and its gradient, from the rounding of X'WX; 0 where it is small
     std::vector<double> gradient;  ///< dV / d log lambda_j
     Matrix hessian;
   };
@@ -98,9 +99,12 @@ class RemlCriterion {
   [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;
   [[nodiscard]] RemlProfile profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
                                     int coordinate) const;
-  [[nodiscard]] Matrix whole_inverse(const Factored& at) const;
-  [[nodiscard]] PartedMatrix parted_inverse(const Factored& at) const;
+  [[nodiscard]] Matrix whole_inverse(const Factored& at, const Matrix& core) const;
+  [[nodiscard]] PartedMatrix parted_inverse(const Factored& at, const Matrix& core) const;
   [[nodiscard]] double scale_of(const Factored& at) const;
+  /// By how much the rounding of X'WX changes log|X'WX + S| or a trace of it with a penalty, at most, for the
+  /// coefficients of each penalised block and, at the end, for all others. `inverse` is that of the core.
+  [[nodiscard]] std::vector<double> noise_of(const Coordinates& model, const Matrix& inverse) const;
   [[nodiscard]] double value_of(const Factored& at, double log_det_penalty) const;
 
   const WorkingModel& working_;

@@ -8,6 +8,9 @@
 #include <tessera/error.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -24,6 +27,35 @@ std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<cons
     log_sp[j] = std::clamp(start[j], log_sp[j] - start_below, log_sp[j] + start_above);
   }
   return log_sp;
+}
+
+/// The most that rounding may change V, and so about the degrees of freedom: what is smaller, no test or band
+/// shows.
+constexpr double most_noise = 0.02;
+
+/// The design's index of the penalised block with this index among those.
+int block_of(const Design& design, std::ptrdiff_t penalised) {
+  for (std::size_t i = 0; i < design.blocks.size(); ++i) {
+    if (design.blocks[i].penalty && penalised-- == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+/// Whether the end of a search is a minimum of V, and which block is to blame if it is none.
+void judge(RemlFit& fit, const RemlOptimum& end, const Design& design, const std::vector<BlockBasis>& bases) {
+  const auto blocks = std::span(fit.noise).first(bases.size());
+  fit.hidden_by_rounding = std::accumulate(blocks.begin(), blocks.end(), 0.0) > most_noise;
+  fit.converged = end.converged && !fit.hidden_by_rounding;
+  if (fit.converged) return;
+  if (fit.hidden_by_rounding) {
+    fit.doubtful_block = block_of(design, std::ranges::max_element(blocks) - blocks.begin());
+    return;
+  }
+  const auto size = [](double v) { return std::abs(v); };
+  const auto steepest = std::ranges::max_element(end.at.gradient, {}, size) - end.at.gradient.begin();
+  const auto basis = std::ranges::find_if(
+      bases, [&](const BlockBasis& one) { return steepest < one.first_sp + one.penalties(); });
+  fit.doubtful_block = block_of(design, basis - bases.begin());
 }
 
 }  // namespace
@@ -46,7 +78,7 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
   }
   RemlFit fit = criterion.solution(best->log_sp);
   fit.iterations = best->iterations;
-  fit.converged = best->converged;
+  judge(fit, *best, design, bases);
   return fit;
 }
 

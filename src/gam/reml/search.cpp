@@ -24,6 +24,9 @@ constexpr double short_step = 0.5;
 constexpr double gradient_tolerance = 1e-9;
 /// A gradient this small is zero where rounding lets V fall no further.
 constexpr double stalled_tolerance = 1e-5;
+/// A gradient this small is rounding too if no step against it, however short, lets V fall. mgcv's newton
+/// ends at 5e-6 of the size of V, which is about as much.
+constexpr double blocked_tolerance = 1e-3;
 /// Of the rounding of V, which is an estimate, where the logarithms of thousands of large eigenvalues are
 /// added to V and taken from it again.
 constexpr double noise_of_value = 16;
@@ -117,7 +120,7 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
     }
     ++best.iterations;
     std::vector<double> step = proposed_step(best.at);
-    const bool stalling = largest(best.at.gradient) <= stalled_tolerance;
+    const bool stalling = largest(best.at.gradient) <= std::max(stalled_tolerance, best.at.noise);
     const int halvings = stalling ? stalled_halving_limit : halving_limit;
     bool moved = false;
     for (int halving = 0; halving < halvings && !moved; ++halving) {
@@ -133,7 +136,7 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       for (double& v : step) v /= 2;
     }
     if (!moved) {
-      best.converged = stalling;
+      best.converged = stalling || largest(best.at.gradient) <= blocked_tolerance;
       break;
     }
   }

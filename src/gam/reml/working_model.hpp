@@ -29,8 +29,12 @@ struct RemlFit {
   std::vector<double> edf;        ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;       ///< diagonal of 2F - FF, for reference degrees of freedom
   double penalised_deviance = 0;  ///< weighted residual sum of squares plus b'Sb
+  std::vector<double> noise;      ///< of V, from the rounding of X'WX: by penalised block, then of the others
   int iterations = 0;
-  bool converged = false;
+  bool converged = false;  ///< it is a minimum of V, as far as rounding lets V be known
+  /// If not: the block of the design whose smoothing parameters have no minimum, or whose noise hides it.
+  int doubtful_block = -1;
+  bool hidden_by_rounding = false;
 };
 
 }  // namespace tessera::gam

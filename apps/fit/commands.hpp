@@ -56,6 +56,7 @@ struct FitCommand {
   /// An output that cannot be written is better found before the work than after it.
   void check_outputs(const mpi::Communicator& world) const;
   /// The summary, and what a person must know beside it. On rank 0.
+  [[nodiscard]] bool is_cut_short(const Model& model) const;
   void show(const FitResult& result) const;
 };
 

@@ -148,9 +148,8 @@ int FitCommand::run(mpi::Session& session) const {
     const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
     if (!problem.empty()) progress.note(problem);
   });
-  // More iterations would not find an estimate where there is none.
-  const bool answered = result.model.converged() || !result.model.no_estimate().empty();
-  if (result.checkpoint && answered && is_safe) result.checkpoint->remove();
+  // Elsewhere more iterations would end as these did.
+  if (result.checkpoint && !is_cut_short(result.model) && is_safe) result.checkpoint->remove();
   if (session.is_root()) {
     progress.note(fmt::format("{}; {} rows, {}, {:.2f} s", result.model.verdict(), result.model.rows(),
                               counted(result.model.iterations(), "iteration"), seconds_since(start)));
@@ -199,6 +198,10 @@ void FitCommand::check_outputs(const mpi::Communicator& world) const {
   });
 }
 
+bool FitCommand::is_cut_short(const Model& model) const {
+  return !model.converged() && model.no_estimate().empty() && model.iterations() >= max_iterations;
+}
+
 void FitCommand::show(const FitResult& result) const {
   const Model& model = result.model;
   // The model is written: a full disk behind standard output does not fail the fit. Flushed at once, as
@@ -209,9 +212,9 @@ void FitCommand::show(const FitResult& result) const {
                                  model.no_estimate(), out)});
   } else if (!model.converged()) {
     files::say_line({fmt::format(
-        "tessera-fit: not converged after {}: the last state is in {}{}",
-        counted(model.iterations(), "iteration"), out,
-        result.kept && model.iterations() == max_iterations
+        "tessera-fit: not converged after {}: {}; the last state is in {}{}",
+        counted(model.iterations(), "iteration"), model.why_not_converged(), out,
+        result.kept && is_cut_short(model)
             ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
             : std::string())});
   }

@@ -445,8 +445,14 @@ TEST_F(Program, AFitThatHasNotConvergedKeepsItsState) {
   EXPECT_EQ(ended.status, 4) << ended.err;
   EXPECT_NE(ended.err.find("not converged after 3 iterations"), std::string::npos) << ended.err;
   EXPECT_TRUE(fs::exists(path("state")));
-  EXPECT_EQ(end_in_report(), nlohmann::json::parse(
-                                 R"({"converged": false, "iterations": 3, "resumed_from_iteration": null})"));
+  const std::string why = nlohmann::json::parse(read("model.json")).at("not_converged");
+  EXPECT_TRUE(why.starts_with("the last iteration still changed the deviance by ")) << why;
+  EXPECT_NE(ended.err.find("not converged after 3 iterations: " + why), std::string::npos) << ended.err;
+  EXPECT_NE(ended.out.find("(" + why + ")"), std::string::npos) << ended.out;
+  EXPECT_EQ(
+      end_in_report(),
+      nlohmann::json(
+          {{"converged", false}, {"why_not", why}, {"iterations", 3}, {"resumed_from_iteration", nullptr}}));
   const auto other = fit("data.csv", "exp(y) ~ s(x, bs=\"ps\", k=12)", keep);
   EXPECT_EQ(other.status, 3) << other.err;
   EXPECT_NE(other.err.find("formula is \"exp(y) ~ f + s("), std::string::npos) << other.err;
@@ -523,6 +529,30 @@ TEST_F(Program, ASurfaceOverAPeriodIsFittedForAnyK) {
       EXPECT_EQ(fitted.status, 0) << formula << ", shift " << shift << ": " << fitted.err;
     }
   }
+}
+
+TEST_F(Program, AVarianceThatIsNotAboveZeroIsNamedWithItsMean) {
+  const auto run = [&](const std::string& variance, const std::string& derivative) {
+    write("own.toml", "name = \"own\"\ninverse_link = \"exp(eta)\"\nderivative = \"" + derivative +
+                          "\"\nvariance = \"" + variance + "\"\ndeviance = \"(y - mu)^2\"\n");
+    return fit("data.csv", "exp(y) ~ x", "--family @" + path("own.toml"), 2);
+  };
+  const auto negative = run("mu * (0.001 - mu)", "exp(eta)");
+  EXPECT_EQ(negative.status, 4) << negative.err;
+  EXPECT_NE(
+      negative.err.find("in data row 1 the family own has no working weight: its variance, mu * (0.001 - "
+                        "mu), is -"),
+      std::string::npos)
+      << negative.err;
+  EXPECT_NE(negative.err.find(" and must be above 0\n"), std::string::npos) << negative.err;
+  const auto missing = run("sqrt(-mu)", "exp(eta)");
+  EXPECT_EQ(missing.status, 4) << missing.err;
+  EXPECT_NE(missing.err.find("its variance, sqrt(-mu), is not a number for a mean of "), std::string::npos)
+      << missing.err;
+  const auto flat = run("mu", "0 * eta");
+  EXPECT_EQ(flat.status, 3) << flat.err;
+  EXPECT_NE(flat.err.find("passes it at no predictor in the direction of its derivative"), std::string::npos)
+      << flat.err;
 }
 
 TEST_F(Program, AFitThatDivergesWritesItsLastFiniteState) {

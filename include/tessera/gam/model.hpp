@@ -25,6 +25,9 @@ class Model {
   [[nodiscard]] bool converged() const noexcept;
   /// Why there is no finite estimate, as for separated groups; empty: there is one. *Every rank.*
   [[nodiscard]] const std::string& no_estimate() const noexcept;
+  /// Why the iteration ended before the estimate that there is, and what may help; empty: it did not. *Every
+  /// rank.*
+  [[nodiscard]] const std::string& why_not_converged() const noexcept;
   [[nodiscard]] int iterations() const noexcept;              ///< *every rank*
   [[nodiscard]] const std::string& verdict() const noexcept;  ///< where it was computed; *every rank*
   [[nodiscard]] std::vector<std::string> coefficient_names()

@@ -140,6 +140,7 @@ class FitRun {
     model_.converged = end.converged;
     model_.iterations = end.iterations;
     model_.no_estimate = end.no_estimate;
+    model_.why_not_converged = end.why_not_converged;
     model_.scale = end.solution.scale * deviance_unit(rows_);
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;

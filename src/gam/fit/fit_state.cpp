@@ -77,7 +77,7 @@ std::string to_text(const FitState& state) {
                                 {"coef", state.coef},
                                 {"past", past},
                                 {"global", state.course.search == Search::global},
-                                {"returns", state.course.returns}}
+                                {"left", state.course.left}}
       .dump();
 }
 
@@ -95,7 +95,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     for (const files::JsonField& one : json.at("past").elements())
       state.course.past.push_back({one.at("coef").numbers(), one.at("step").numbers()});
     state.course.search = json.at("global").truth() ? Search::global : Search::local;
-    state.course.returns = json.at("returns").whole(0, max_iterations);
+    state.course.left = json.at("left").numbers();
     return state;
   } catch (const Error& fault) {
     throw Error(ErrorCode::input, fmt::format("{}: remove it", fault.what()));

@@ -24,7 +24,7 @@ namespace tessera::gam {
 struct Course {
   std::vector<PastStep> past;     ///< steps to be mixed with the next, the oldest first
   Search search = Search::local;  ///< of the next working model's smoothing parameters
-  int returns = 0;                ///< how often the end was left for a lower optimum of V
+  std::vector<double> left;       ///< deviances of the solutions that were left for a lower optimum of V
 
   friend bool operator==(const Course&, const Course&) = default;
 };

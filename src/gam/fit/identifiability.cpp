@@ -6,6 +6,7 @@
 #include "gam/design/determined_columns.hpp"
 #include "gam/design/side_conditions.hpp"
 #include "gam/family/gaussian.hpp"
+#include "gam/fit/crowding.hpp"
 #include "gam/fit/residual_sample.hpp"
 #include "gam/linalg/algebra.hpp"
 
@@ -139,8 +140,10 @@ std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const 
 
 /// *Collective.* Throws where a combination is not zero in the job's sample but for rounding: X'WX has half
 /// the digits of X, and what it takes for nothing may be something.
-void check_in_sample(const Workers& workers, const Frame& frame, const Design& design,
+void check_in_sample(const Job& job, const Rows& rows, const Design& design,
                      std::span<const DeterminedColumn> columns) {
+  const Workers workers{job.comm(), job.host_team()};
+  const Frame& frame = *rows.frame;
   constexpr double rounding = 1e-9;
   std::vector<double> largest(2 * columns.size());  // of the sum, and of the sum of its terms' sizes
   std::vector<double> x(at(design.coef_size));
@@ -161,10 +164,21 @@ void check_in_sample(const Workers& workers, const Frame& frame, const Design& d
   if (!largest.empty()) workers.comm.allreduce(std::span(largest), mpi::Reduction::max);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].zero || !(largest[2 * i] > rounding * largest[2 * i + 1])) continue;
+    const std::string others = determined_by(columns[i], design);
+    const std::string crowd = crowding(job, rows, design.blocks[at(columns[i].block)]);
+    const std::string what =
+        others.empty()
+            ? fmt::format(
+                  "the functions of {} that have no penalty are so nearly dependent that their "
+                  "coefficients are lost in rounding",
+                  name_of(columns[i], design))
+            : fmt::format("{} is so nearly a combination of {} that its coefficient is lost in rounding",
+                          name_of(columns[i], design), others);
     throw Error(ErrorCode::input,
-                fmt::format("{} is so nearly a combination of {} that its coefficient is lost in rounding: "
-                            "leave it out, or take its difference to the combination as the variable",
-                            name_of(columns[i], design), determined_by(columns[i], design)));
+                what + (!crowd.empty()   ? ", as " + crowd
+                        : others.empty() ? ": leave it out"
+                                         : ": leave it out, or take its difference to the combination as the "
+                                           "variable"));
   }
 }
 
@@ -177,7 +191,7 @@ Design without_determined_columns(Job& job, const Rows& rows, Design design, con
   });
   columns = told_by_root(job.comm(), design, std::move(columns));
   if (columns.empty()) return design;
-  check_in_sample({job.comm(), job.host_team()}, *rows.frame, design, columns);
+  check_in_sample(job, rows, design, columns);
   return without_determined(std::move(design), columns);
 }
 

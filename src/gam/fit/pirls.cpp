@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls.hpp"
 
+#include "gam/fit/crowding.hpp"
 #include "gam/fit/fit_checkpoint.hpp"
 #include "gam/fit/prepare_rows.hpp"
+#include "gam/fit/row_fault.hpp"
 #include "gam/fit/separation.hpp"
 #include "gam/fit/starting_point.hpp"
 #include "gam/fit/step_halving.hpp"
 #include "gam/fit/step_mixing.hpp"
 #include "gam/linalg/linalg.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -25,15 +28,11 @@ constexpr double far_base = 1e3;
 /// Residuals whose squares are less than this of the response's are its rounding, some hundred units in its
 /// last place: a response without noise is fitted, and what is left of it tells no smoothing parameters.
 constexpr double rounding_share = 1e-26;
-/// So often a lower optimum of V, found at the end, sends the iteration on.
-constexpr int max_returns = 3;
-
-Error diverged(const RawSums& sums) {
-  return {ErrorCode::not_converged,
-          fmt::format("the iteration diverged: {:.0f} rows have no finite working weight or deviance; "
-                      "look for extreme values in the response, offset or weights",
-                      sums.bad_rows)};
-}
+/// A step, in the linear predictor, that leads to another solution and is not the rest of the way to this
+/// one.
+constexpr double to_another = 1e-6;
+/// Deviances of one solution, which it is come to on two ways, differ by less than this part of them.
+constexpr double same_deviance = 1e-8;
 
 /// What a change of the deviance is small against.
 double size_of(double deviance) {
@@ -67,7 +66,7 @@ void PirlsLoop::run(RawSums first) {
   sums_ = std::move(first);
   end_.coef = first_coefficients(design_, rows_.family, mean_);
   const int done = resume();
-  if (!is_finite(sums_)) throw diverged(sums_);
+  if (!is_finite(sums_)) throw diverged(done == 0 && has_own_start(rows_.family));
   if (rows_.family.linear()) return solve_gaussian();
   deviance_ = sums_.deviance;
   int iteration = done + 1;
@@ -95,11 +94,12 @@ void PirlsLoop::solve_gaussian() {
   if (sums_.deviance > far_base * end_.solution.scale * residual_df) {
     const double level = sums_.deviance + weight_ * mean_ * mean_;
     sums_ = sums_at(end_.coef);
-    if (!is_finite(sums_)) throw diverged(sums_);
+    if (!is_finite(sums_)) throw diverged();
     if (sums_.deviance > rounding_share * level) solve(1, Search::local);
   }
   end_.converged = end_.solution.converged;
   end_.iterations = 1;
+  if (!end_.converged) end_.why_not_converged = why_no_minimum();
 }
 
 /// One iteration; false if it was the last.
@@ -109,32 +109,41 @@ bool PirlsLoop::advance(int iteration) {
   halve_step(begin, iteration == 1);
   if (iteration == 1) begin_again_if_worse_than_the_mean();
   if (!is_finite(sums_)) {
-    if (iteration == 1) throw diverged(sums_);
+    const Error why = diverged();
+    if (iteration == 1) throw why;
     end_.coef = begin;
-    end_before(iteration, diverged(sums_));
+    end_before(iteration, why);
     return false;
   }
-  const double change = std::abs(sums_.deviance - deviance_);
+  const double before = deviance_;
   deviance_ = sums_.deviance;
+  const double change = std::abs(deviance_ - before);
   end_.iterations = iteration;
   tell(iteration, change);
   const bool still = change < fit_.options.tolerance * size_of(deviance_) &&
                      end_.solution.step <= fit_.options.step_tolerance;
-  end_.converged = settle(still && end_.solution.converged);
+  end_.converged = settle(still && end_.solution.converged, before);
   last_step_ = difference(end_.solution.coef, begin);  // the whole of it
-  const bool last = end_.converged || iteration >= fit_.options.max_iterations;
-  if (is_separated(change / size_of(deviance_), last) || last) return false;
+  const bool last =
+      end_.converged || !end_.why_not_converged.empty() || iteration >= fit_.options.max_iterations;
+  if (is_separated(change / size_of(deviance_), last)) return false;
+  if (last) {
+    explain(change);
+    return false;
+  }
   keep(iteration);
   return true;
 }
 
-/// False: there is no solution, and the iteration ends with the one before it.
+/// False: there is no solution, and the iteration ends with the one before it. Columns that the first working
+/// model could tell apart are dependent in a later one only where its weights vanish.
 bool PirlsLoop::solve_or_end(int iteration) {
   try {
     solve(iteration, course_.search);
     return true;
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::not_converged || end_.solution.coef.empty()) throw;
+    const bool of_model = error.code() == ErrorCode::not_converged || error.code() == ErrorCode::input;
+    if (!of_model || end_.solution.coef.empty()) throw;
     end_before(iteration, error);
     return false;
   }
@@ -160,9 +169,11 @@ void PirlsLoop::solve(int iteration, Search search) {
 /// has the same sums and penalty, and takes the same passes.
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   sums_ = sums_at(end_.coef);
+  cut_short_ = false;
   double fraction = 1;
   for (int faults = 0, rises = 0;;) {
     if (!is_finite(sums_)) {
+      cut_short_ = true;
       if (++faults > fault_halvings) return;
     } else {
       const PenaltyOnLine& penalty = end_.solution.penalty;
@@ -200,31 +211,79 @@ bool PirlsLoop::is_separated(double change, bool ends) {
                                       design_.raw_coefficients(last_step_), ends ? almost_still : still);
   if (!reason) return false;
   end_.no_estimate = *reason;
+  end_.why_not_converged.clear();
   end_.converged = false;
   return true;
 }
 
-/// Whether the fit is at its end, if the last iteration stood `still`: then the next one looks for lower
-/// optima of V too, and has to stand still as well. Where each of two optima leads to a working model for
-/// which the other is lower, the last one stays after so many returns.
-bool PirlsLoop::settle(bool still) {
+/// Whether the fit has converged, if the last iteration stood `still`: the next one looks for lower optima of
+/// V too, and has to stand still as well, or to lead nowhere but back. Where it leads to another solution,
+/// and that back to this one, the iteration would go round for ever. `before`: the deviance where the last
+/// step began.
+bool PirlsLoop::settle(bool still, double before) {
   const bool global = course_.search == Search::global;
-  if (global && !still) ++course_.returns;
-  const bool last = course_.returns >= max_returns;
-  if (still && !global && last)
-    fit_.observer.note(
-        fmt::format("{} times a lower optimum of REML led to a working model that led back: this "
-                    "solution is one of two or more, each a local optimum",
-                    max_returns));
-  course_.search = still && !global && !last ? Search::global : Search::local;
-  return still && (global || last);
+  course_.search = still && !global ? Search::global : Search::local;
+  if (global) {
+    if (!still && end_.solution.step > to_another) course_.left.push_back(before);
+    return still;
+  }
+  if (!still) return false;
+  const auto again = std::ranges::find_if(course_.left, [&](double one) {
+    return std::abs(one - deviance_) <= same_deviance * size_of(deviance_);
+  });
+  if (again == course_.left.end()) return false;
+  if (again + 1 == course_.left.end()) return true;
+  std::vector<std::string> round;
+  for (auto one = again; one != course_.left.end(); ++one)
+    round.push_back(fmt::format("{:.6g}", *one * deviance_unit(rows_)));
+  end_.why_not_converged = fmt::format(
+      "the iteration goes round: solutions of deviance {} lead to one another, as the lower optimum of "
+      "REML; fewer terms, or smaller k, may have one solution",
+      fmt::join(round, " and "));
+  return false;
+}
+
+/// Why the iteration has ended without convergence, unless that is known.
+void PirlsLoop::explain(double change) {
+  if (end_.converged || !end_.why_not_converged.empty()) return;
+  if (cut_short_) {
+    end_.why_not_converged = "steps are cut short, as " +
+                             first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.solution.end)) +
+                             " where they lead";
+    return;
+  }
+  const bool moves = end_.solution.step > fit_.options.step_tolerance ||
+                     change >= fit_.options.tolerance * size_of(deviance_);
+  end_.why_not_converged =
+      end_.solution.converged || moves
+          ? fmt::format(
+                "the last iteration still changed the deviance by {:.2g}, and left {:.2g} of the "
+                "linear predictor to go: more iterations may settle it",
+                change * deviance_unit(rows_), end_.solution.step)
+          : why_no_minimum();
+}
+
+/// What is wrong with smoothing parameters at which V has no minimum.
+std::string PirlsLoop::why_no_minimum() const {
+  const CoefBlock& block = design_.blocks[static_cast<std::size_t>(end_.solution.doubtful_block)];
+  const std::string what =
+      end_.solution.hidden_by_rounding
+          ? fmt::format(
+                "{} has functions that are so nearly dependent in these rows that rounding hides how "
+                "smooth it is",
+                block.label)
+          : fmt::format("REML has no minimum that the search could find in the smoothing parameters of {}",
+                        block.label);
+  const std::string where = crowding(fit_.job, rows_, block);
+  return where.empty() ? what + ": give it a smaller k, or leave it out" : what + ", as " + where;
 }
 
 /// An iteration after the first came to no finite state: what counts is the one before it.
 void PirlsLoop::end_before(int iteration, const Error& why) {
   end_.converged = false;
   end_.iterations = iteration - 1;
-  fit_.observer.note(fmt::format("iteration {}: {}", iteration, why.what()));
+  end_.why_not_converged = fmt::format("iteration {}: {}", iteration, why.what());
+  fit_.observer.note(end_.why_not_converged);
   static_cast<void>(is_separated(0, true));
 }
 
@@ -238,6 +297,18 @@ void PirlsLoop::keep(int iteration) {
                          .course = course_,
                          .hardware = {},
                          .why_on_cpu = {}});
+}
+
+/// Why there are no sums at the last coefficients, or at the family's own start.
+Error PirlsLoop::diverged(bool at_own_start) const {
+  const std::string fault =
+      at_own_start ? "" : first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.coef));
+  return {ErrorCode::not_converged,
+          fmt::format("the iteration diverged: {:.0f} rows have no working weight or no finite deviance{}{}",
+                      sums_.bad_rows, fault.empty() ? "" : ": " + fault,
+                      rows_.family.custom() != nullptr && !fault.empty()
+                          ? ""
+                          : "; look for extreme values in the response, offset or weights")};
 }
 
 void PirlsLoop::remember_step() {

@@ -31,14 +31,17 @@ struct PirlsEnd {
   int iterations = 0;
   bool converged = false;
   std::string no_estimate;  ///< why there is no finite estimate; empty: there is one
+  /// Why this is not the solution although there is one; empty if it is, or if there is none.
+  std::string why_not_converged;
 };
 
 /// One run of PIRLS, from the first working model or from the state that the fit's checkpoint has of another
 /// run. All members are *collective*, but for those that return a reference.
 ///
 /// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
-/// steps that go on for ever are found out (separation.hpp), and an end is one only where no lower optimum of
-/// REML is found elsewhere.
+/// steps that go on for ever are found out (separation.hpp). It has converged where a step whose smoothing
+/// parameters are the lowest optimum of REML that is found, and a minimum of it, changes neither deviance nor
+/// linear predictor. Any other end is none, and says why.
 class PirlsLoop {
  public:
   /// `rows` are those of `pass`, and have their final design; `moments` are theirs. All outlive the loop.
@@ -60,8 +63,11 @@ class PirlsLoop {
   void halve_step(std::span<const double> begin, bool first);
   void begin_again_if_worse_than_the_mean();
   [[nodiscard]] bool is_separated(double change, bool ends);
-  [[nodiscard]] bool settle(bool still);
+  [[nodiscard]] bool settle(bool still, double before);
+  void explain(double change);
+  [[nodiscard]] std::string why_no_minimum() const;
   void end_before(int iteration, const Error& why);
+  [[nodiscard]] Error diverged(bool at_own_start = false) const;
   void keep(int iteration);
   void remember_step();
   void tell(int iteration, double change) const;
@@ -77,6 +83,7 @@ class PirlsLoop {
   RawSums sums_;                   ///< at `end_.coef`
   double deviance_ = 0;            ///< where the last step began
   std::vector<double> last_step_;  ///< of the coefficients, whole; empty before the first
+  bool cut_short_ = false;         ///< the last step led to rows without a working weight
   Course course_;                  ///< of the steps so far
   PirlsEnd end_;
 };

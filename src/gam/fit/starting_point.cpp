@@ -18,7 +18,7 @@ double predictor_of(const Family& family, double mean) {
   if (const auto found = family.predictor(mean)) return *found;
   throw Error(ErrorCode::input,
               fmt::format("the mean of the response, {:g}, is no mean of the family {}: its inverse link "
-                          "gives it for no predictor",
+                          "passes it at no predictor in the direction of its derivative",
                           mean, family.name()));
 }
 

@@ -106,19 +106,23 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   comm.broadcast(std::span(solution.end), solver_);
   solution.log_sp.resize(design_.penalty_count());
   comm.broadcast(std::span(solution.log_sp), solver_);
-  std::array<double, 7> scalars{fit_.scale,
+  std::array<double, 9> scalars{fit_.scale,
                                 std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0),
                                 fit_.converged ? 1.0 : 0.0,
                                 solution.penalty.begin,
                                 solution.penalty.across,
                                 solution.penalty.end,
-                                solution.step};
+                                solution.step,
+                                static_cast<double>(fit_.doubtful_block),
+                                fit_.hidden_by_rounding ? 1.0 : 0.0};
   comm.broadcast(std::span<double>(scalars), solver_);
   solution.scale = scalars[0];
   solution.edf_total = scalars[1];
   solution.converged = scalars[2] != 0;
   solution.penalty = {scalars[3], scalars[4], scalars[5]};
   solution.step = scalars[6];
+  solution.doubtful_block = static_cast<int>(scalars[7]);
+  solution.hidden_by_rounding = scalars[8] != 0;
   return solution;
 }
 

@@ -25,6 +25,8 @@ struct WorkingSolution {
   double scale = 1;
   double edf_total = 0;
   bool converged = false;   ///< the smoothing parameters did
+  int doubtful_block = -1;  ///< and if they did not: see `RemlFit`
+  bool hidden_by_rounding = false;
   std::vector<double> end;  ///< where the step ends: at `coef`, or mixed with steps before
   double step = 0;          ///< length of the step to `coef`, in the linear predictor and its standard errors
   PenaltyOnLine penalty;    ///< between the coefficients that the step began at and `end`

@@ -141,6 +141,7 @@ Json to_json(const FittedModel& model) {
   json["iterations"] = model.iterations;
   json["converged"] = model.converged;
   if (!model.no_estimate.empty()) json["no_estimate"] = model.no_estimate;
+  if (!model.why_not_converged.empty()) json["not_converged"] = model.why_not_converged;
   json["verdict"] = model.verdict;
   Json tests = Json::array();
   for (const CoefficientTest& test : model.coefficient_tests) {
@@ -384,6 +385,7 @@ void read_summary(const JsonField& json, FittedModel& model) {
   model.iterations = json.at("iterations").whole();
   model.converged = json.at("converged").truth();
   if (const auto reason = json.find("no_estimate")) model.no_estimate = reason->text();
+  if (const auto reason = json.find("not_converged")) model.why_not_converged = reason->text();
   model.verdict = json.at("verdict").text();
   for (const JsonField& test : json.at("parametric").elements())
     model.coefficient_tests.push_back({test.at("name").text(), test.at("estimate").number_or_nan(),

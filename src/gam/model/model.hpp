@@ -60,6 +60,7 @@ struct FittedModel {
   int iterations = 0;
   bool converged = false;
   std::string no_estimate;  ///< why there is no finite estimate (see separation.hpp); empty: there is one
+  std::string why_not_converged;  ///< empty: it has converged, or there is no finite estimate
   std::vector<CoefficientTest> coefficient_tests;
   std::vector<SmoothTest> smooth_tests;
   std::string verdict;   ///< where it was computed

@@ -23,6 +23,9 @@ bool Model::converged() const noexcept {
 const std::string& Model::no_estimate() const noexcept {
   return fitted_->no_estimate;
 }
+const std::string& Model::why_not_converged() const noexcept {
+  return fitted_->why_not_converged;
+}
 int Model::iterations() const noexcept {
   return fitted_->iterations;
 }

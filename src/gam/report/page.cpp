@@ -101,8 +101,9 @@ class Page {
       add("<p class=\"warning\">There is <strong>no finite estimate</strong>: {}.</p>\n",
           escaped(model_.no_estimate));
     } else if (!model_.converged) {
-      add("<p class=\"warning\">The iteration has <strong>not converged</strong>: do not rely on this "
-          "fit.</p>\n");
+      add("<p class=\"warning\">The iteration has <strong>not converged</strong>: do not rely on this fit. "
+          "{}</p>\n",
+          escaped(model_.why_not_converged));
     }
     add("<dl>\n");
     fact("Family", std::string(model_.family.name()));

@@ -74,7 +74,10 @@ std::string save_run_report(const Job& job, const FitResult& result, const std::
                   {"rank_ranges", std::move(ranges)},
                   {"tiles", std::move(tiles)}};
   json["verdict"] = verdict_json(job.last_verdict());
+  const std::string& why =
+      result.model.no_estimate().empty() ? result.model.why_not_converged() : result.model.no_estimate();
   json["fit"] = {{"converged", result.model.converged()},
+                 {"why_not", why.empty() ? Json() : Json(why)},
                  {"iterations", result.model.iterations()},
                  {"resumed_from_iteration", result.resumed_from ? Json(*result.resumed_from) : Json()}};
   if (result.estimate) {

@@ -143,6 +143,7 @@ std::string summary_text(const FittedModel& model) {
     fmt::format_to(to, "There is NO finite estimate: {}.\n", printable(model.no_estimate));
   } else if (!model.converged) {
     fmt::format_to(to, "The iteration has NOT converged: do not rely on this fit.\n");
+    if (!model.why_not_converged.empty()) fmt::format_to(to, "({})\n", printable(model.why_not_converged));
   }
   if (!std::isnan(model.aic)) fmt::format_to(to, "AIC = {:.8g}  ", model.aic);
   fmt::format_to(to, "iterations = {}\n", model.iterations);

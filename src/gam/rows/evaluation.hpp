@@ -89,8 +89,9 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   const double residual = shift + step.residual;
   const double square = step.weight * residual * residual;
   // A difference with itself is 0 for finite numbers alone, and the square is one only if its factors
-  // are. The predictor is asked too: an inverse link's clamp would make a number of a NaN.
-  if (!(eta - eta == 0 && square - square == 0 && step.deviance - step.deviance == 0)) {
+  // are. The predictor is asked too: an inverse link's clamp would make a number of a NaN. A custom family's
+  // variance may be negative for a mean.
+  if (!(eta - eta == 0 && square - square == 0 && step.deviance - step.deviance == 0 && step.weight >= 0)) {
     return {0, 0, {0, 0, 1, 0}};
   }
   if (kind == PassKind::deviance) {

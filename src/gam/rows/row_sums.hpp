@@ -13,7 +13,7 @@ struct RawSums {
   std::vector<double> gradient;  ///< R'W r, r the working residual
   double residual = 0;           ///< r'W r
   double deviance = 0;           ///< at the given coefficients
-  double bad_rows = 0;           ///< rows whose step is not finite
+  double bad_rows = 0;           ///< rows whose step is not finite, or of a negative weight
 };
 
 /// What is left of a model: sums at given coefficients, on the scale of the response.

@@ -89,5 +89,71 @@ TEST(Settling, GoesOnWithTheSameBitsFromAnyIteration) {
   }
 }
 
+// At the solution REML of its working model is lower for a straight line, from which the next step leads
+// back: there is one solution, that of bam(method = "fREML").
+TEST(Settling, ALowerOptimumThatLeadsBackIsNoOtherSolution) {
+  const std::vector<double> y{0.935729, 0.762691,   0.0798306, 0.249522, 5.75184,    1.47488,    0.724166,
+                              0.709146, 1.8248,     0.280287,  0.142153, 1.03158,    1.72225,    0.468642,
+                              0.769654, 1.64569,    3.37905,   1.0487,   0.00699041, 0.607153,   1.8476,
+                              0.943147, 1.86194,    1.2512,    11.9355,  0.756295,   0.00505817, 0.294526,
+                              0.775771, 0.00185182, 0.153201,  6.49279,  0.054123,   1.54261,    1.43093,
+                              0.254489, 4.77955,    0.338138,  2.13133,  0.513981};
+  const std::vector<double> x{0.197641, 0.26078,  0.749943, 1.03449,  0.213331, 2.29845,  1.22398,  1.6804,
+                              1.4435,   1.2647,   5.2709,   1.34935,  6.40434,  0.157695, 0.156442, 1.43741,
+                              0.242951, 0.584069, 0.761111, 1.77826,  0.590866, 3.76867,  0.187778, 0.0497625,
+                              2.36759,  1.37603,  0.559318, 0.920212, 1.15103,  3.97148,  0.91642,  0.109896,
+                              0.955542, 0.748637, 0.344808, 1.72663,  1.14995,  0.146267, 0.24055,  5.50955};
+  Job job = testing::cpu_job(testing::world());
+  const auto rows = static_cast<std::int64_t>(y.size());
+  const Plan plan = job.plan(rows, 8);
+  const Range mine = job.local_range(plan);
+  FitOptions options;
+  options.family = family("gamma");
+  const Table table{plan,
+                    {{"y", std::vector(y.begin() + mine.begin, y.begin() + mine.end)},
+                     {"x", std::vector(x.begin() + mine.begin, x.begin() + mine.end)}}};
+  const FittedModel model =
+      fit(job, parse_formula("y ~ s(x, bs=\"cr\", k=17)"), table, options).model.fitted();
+  EXPECT_TRUE(model.converged) << model.why_not_converged;
+  EXPECT_NEAR(model.deviance, 61.38725, 1e-4);
+  EXPECT_NEAR(model.edf_total, 4.955097, 1e-5);
+  EXPECT_LT(model.iterations, 40);
+}
+
+// Two solutions, each with a working model for which the other has the lower REML: bam ends at that of
+// deviance 117.952, as it looks for no other. Which is ours does not depend on where a fit was interrupted.
+TEST(Settling, TwoSolutionsThatLeadToOneAnotherAreNoConvergence) {
+  const mpi::Communicator world = testing::world();
+  const testing::SharedFile file(world, "settling.ckpt");
+  const auto end = [&](int max_iterations, const std::string& checkpoint) {
+    FitOptions options;
+    options.family = family("gamma");
+    options.max_iterations = max_iterations;
+    options.checkpoint = checkpoint;
+    return testing::fitted(world, "y ~ s(x0, bs=\"ps\", k=40) + s(g, bs=\"re\")",
+                           testing::in_blocks(TESSERA_TEST_DATA "/settling/two_solutions.csv", 64), options);
+  };
+  const FittedModel whole = end(200, "");
+  EXPECT_FALSE(whole.converged);
+  EXPECT_LT(whole.iterations, 100);
+  EXPECT_EQ(
+      whole.why_not_converged,
+      "the iteration goes round: solutions of deviance 133.854 and 117.952 lead to one another, as the lower "
+      "optimum of REML; fewer terms, or smaller k, may have one solution");
+  EXPECT_FALSE(end(whole.iterations - 8, file.path()).converged);
+  const FittedModel resumed = end(200, file.path());
+  EXPECT_EQ(resumed.why_not_converged, whole.why_not_converged);
+  EXPECT_EQ(resumed.iterations, whole.iterations);
+  EXPECT_EQ(resumed.coef, whole.coef);
+}
+
+// Far from an end a model says so, and what may help.
+TEST(Settling, AnEndBeforeTheSolutionSaysWhy) {
+  const FittedModel model = fitted(9, 12);
+  EXPECT_FALSE(model.converged);
+  EXPECT_TRUE(model.why_not_converged.starts_with("the last iteration still changed the deviance by "))
+      << model.why_not_converged;
+}
+
 }  // namespace
 }  // namespace tessera::gam

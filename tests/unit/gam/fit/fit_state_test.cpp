@@ -41,7 +41,7 @@ TEST(FitState, ReadsBackToTheSameBits) {
                  .log_sp = {-20.000000000000004},
                  .course = {.past = {{{1.0 / 3, 2}, {3, -0.0}}, {{4, 5}, {6, 7}}},
                             .search = Search::global,
-                            .returns = 2},
+                            .left = {1.0 / 3, 28.25}},
                  .hardware = "NVIDIA \"H200\" (9.0)\n",
                  .why_on_cpu = "tile 1 of rank 2 failed: Größe"};
   std::mt19937_64 random(1);
@@ -67,7 +67,7 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
                                     .why_on_cpu = {}});
   std::vector<std::string> bad = {"", "no JSON", "[]", "{}", good + good, R"({"iteration": 2})"};
   for (const char* key :
-       {"iteration", "deviance", "place", "fallback", "log_sp", "coef", "past", "global", "returns"}) {
+       {"iteration", "deviance", "place", "fallback", "log_sp", "coef", "past", "global", "left"}) {
     std::string other = good;
     other.replace(other.find(key), 1, "X");
     bad.push_back(other);
@@ -99,7 +99,7 @@ TEST(FitState, OfAnotherModelIsRefused) {
                       .deviance = 1,
                       .coef = {1, 2},
                       .log_sp = {3},
-                      .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .returns = 0},
+                      .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .left = {}},
                       .hardware = {},
                       .why_on_cpu = {}};
   EXPECT_NO_THROW(check_state(good, design, "fit.ckpt"));

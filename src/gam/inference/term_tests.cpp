@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -28,8 +29,8 @@ struct Outcome {
   double p_value = 1;
 };
 
-/// Without the columns of which rounding of the largest has left nothing, whatever a diagonal says.
-Matrix without_lost(Matrix a) {
+/// Without the columns of which rounding of the largest has left nothing; nothing if there is no such column.
+std::optional<Matrix> without_lost(Matrix a) {
   const int n = a.rows();
   double largest = 0;
   for (int i = 0; i < n; ++i) largest = std::max(largest, a(i, i));
@@ -39,7 +40,7 @@ Matrix without_lost(Matrix a) {
     for (int j = 0; j < n; ++j) a(i, j) = a(j, i) = 0;
     any = true;
   }
-  if (!any) throw std::logic_error("term_tests: a crossproduct is not positive semidefinite");
+  if (!any) return std::nullopt;
   return a;
 }
 
@@ -49,7 +50,8 @@ Matrix robust_cholesky(const Matrix& given) {
   const int n = a.rows();
   const std::vector<double> scale = diagonal_roots(a);
   unscale(a, scale);
-  // A column that the data do not determine needs a ridge at the level of rounding.
+  // A column that the data do not determine needs a ridge at the level of rounding, which is large where
+  // columns are nearly dependent.
   for (double ridge = 0;; ridge = ridge == 0 ? 16 * machine_epsilon : 16 * ridge) {
     Matrix shifted = a;
     for (int i = 0; i < n; ++i) shifted(i, i) += ridge;
@@ -59,7 +61,11 @@ Matrix robust_cholesky(const Matrix& given) {
       }
       return std::move(*lower);
     }
-    if (!(ridge < 1)) return robust_cholesky(without_lost(given));
+    if (!(ridge < 1)) {
+      if (const std::optional<Matrix> rest = without_lost(given)) return robust_cholesky(*rest);
+    }
+    if (!std::isfinite(ridge))
+      throw std::logic_error("term_tests: a crossproduct is not positive semidefinite");
   }
 }
 

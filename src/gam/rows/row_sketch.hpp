@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/matrix.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <tessera/job/job.hpp>
+
+#include <span>
+
+namespace tessera::gam {
+
+/// Rows that a sketch of so many columns has: enough for norms that are right to a few per cent; from 256
+/// columns on, four times as many as columns.
+[[nodiscard]] int sketch_rows(int columns) noexcept;
+
+/// *Collective.* A sketch S [R 1] of the raw columns R of all complete rows and of the constant, on rank 0;
+/// an empty matrix on the others. Each row of R is added to four of the `sketch` rows, drawn with their signs
+/// from the row's number. Norms of combinations of columns are kept but for a few per cent, whatever their
+/// size, so that columns that are nearly dependent in R are so in the sketch, to as many digits as R has; a
+/// crossproduct has half of them.
+///
+/// `norms` are those of the raw columns, or no less. Values are summed as multiples of 2^-60 sqrt(n) of them
+/// or less, which is exact: the bits are the same for any number of ranks and threads. Rows are read on the
+/// host. Cost: about that of a pass on the host; memory: 8 bytes an element for each thread.
+///
+/// Source: the sparse embedding of Nelson and Nguyen, "OSNAP: faster numerical linear algebra algorithms via
+/// sparser subspace embeddings", FOCS 2013.
+[[nodiscard]] Matrix row_sketch(Job& job, const Rows& rows, std::span<const double> norms, int sketch);
+
+}  // namespace tessera::gam

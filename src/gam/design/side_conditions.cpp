@@ -24,8 +24,11 @@ using base::at;
 
 /// Of the square of a column: less is rounding of X'X.
 constexpr double gram_tolerance = 1e-12;
+/// Norms by X'X and in the sketch that agree within this factor are both right: the sketch's always is to
+/// some ten per cent.
+constexpr double agreement = 1.5;
 /// The square root of the machine epsilon: mgcv's.
-const double sample_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
+const double explained_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
 /// Eigenvalues of a penalty below this, of the largest, are zero: mgcv's.
 const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
 
@@ -43,6 +46,11 @@ std::vector<Identity> identities(const CoefBlock& block) {
   return all;
 }
 
+/// A power of two that is in each column of a block.
+double column_unit(const CoefBlock& block) {
+  return block.by_factor * block.margin_factor;
+}
+
 bool share_a_variable(const CoefBlock& a, const CoefBlock& b) {
   const std::vector<Identity> theirs = identities(b);
   return std::ranges::any_of(identities(a), [&](const Identity& mine) {
@@ -57,27 +65,25 @@ class Remainder {
     for (int j = 0; j < rest_.cols(); ++j) squares_.push_back(rest_(j, j));
   }
 
-  /// Takes columns among [begin, end), the one with the most left first, while any has more left than
-  /// rounding. Returns them in this order.
-  std::vector<int> take(int begin, int end) {
-    std::vector<int> waiting(at(end - begin));
-    std::iota(waiting.begin(), waiting.end(), begin);
-    std::vector<int> taken;
+  /// Takes out the first columns, the one with the most left first, while any has more left than rounding.
+  void take_out_first(int count) {
+    std::vector<int> waiting(at(count));
+    std::iota(waiting.begin(), waiting.end(), 0);
     for (;;) {
-      auto next = waiting.end();
-      for (auto one = waiting.begin(); one != waiting.end(); ++one) {
-        if (!(rest_(*one, *one) > gram_tolerance * squares_[at(*one)])) continue;
-        if (next == waiting.end() || rest_(*one, *one) > rest_(*next, *next)) next = one;
-      }
-      if (next == waiting.end()) return taken;
-      project_out(*next);
-      taken.push_back(*next);
-      waiting.erase(next);
+      std::erase_if(waiting,
+                    [&](int one) { return !(rest_(one, one) > gram_tolerance * squares_[at(one)]); });
+      if (waiting.empty()) return;
+      const int next = largest_of(waiting);
+      take_out(next);
+      std::erase(waiting, next);
     }
   }
-
- private:
-  void project_out(int pivot) {
+  /// Of some columns the first that has the most left.
+  [[nodiscard]] int largest_of(std::span<const int> columns) const {
+    return *std::ranges::max_element(columns, {}, [&](int one) { return rest_(one, one); });
+  }
+  [[nodiscard]] double norm(int column) const { return std::sqrt(std::max(0.0, rest_(column, column))); }
+  void take_out(int pivot) {
     const std::vector<double> column(rest_.column(pivot).begin(), rest_.column(pivot).end());
     const double square = column[at(pivot)];
     for (int j = 0; j < rest_.cols(); ++j) {
@@ -87,6 +93,7 @@ class Remainder {
     }
   }
 
+ private:
   Matrix rest_;
   std::vector<double> squares_;
 };
@@ -101,43 +108,67 @@ Matrix centred(const ColumnSums& columns) {
   return out;
 }
 
-Matrix columns_of(const Matrix& a, std::span<const int> indices, bool with_constant) {
-  const int first = with_constant ? 1 : 0;
-  Matrix out(a.rows(), first + static_cast<int>(indices.size()));
-  if (with_constant) std::ranges::fill(out.column(0), 1.0);
-  for (std::size_t j = 0; j < indices.size(); ++j) {
-    std::ranges::copy(a.column(indices[j]), out.column(first + static_cast<int>(j)).begin());
-  }
+Matrix columns_of(const Matrix& a, std::span<const int> indices) {
+  Matrix out(a.rows(), static_cast<int>(indices.size()));
+  for (std::size_t j = 0; j < indices.size(); ++j)
+    std::ranges::copy(a.column(indices[j]), out.column(static_cast<int>(j)).begin());
   return out;
 }
 
-double largest_norm(const Matrix& a) {
-  double largest = 0;
-  for (int j = 0; j < a.cols(); ++j) largest = std::max(largest, std::sqrt(dot(a.column(j), a.column(j))));
-  return largest;
+/// QR with column pivoting of `left`, which a sketch leaves of the columns from `before` on. The next pivot
+/// is the column with the largest norm: by X'X, which has the norms of all rows, as long as that agrees with
+/// the sketch; below that X'X is rounding, and the sketch tells.
+PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
+  const int count = left.cols();
+  PivotedQr out{Matrix(count, count), {}};
+  std::vector<int> waiting(at(count));
+  std::iota(waiting.begin(), waiting.end(), 0);
+  const auto norm = [&](int column) { return std::sqrt(dot(left.column(column), left.column(column))); };
+  bool by_gram = true;
+  while (!waiting.empty()) {
+    int next = waiting.front();
+    if (by_gram) {
+      std::vector<int> shifted(waiting);
+      for (int& one : shifted) one += before;
+      next = remainder.largest_of(shifted) - before;
+      const double length = remainder.norm(before + next);
+      by_gram = length < agreement * norm(next) && norm(next) < agreement * length;
+    }
+    if (by_gram)
+      remainder.take_out(before + next);
+    else
+      next = *std::ranges::max_element(waiting, {}, norm);
+    const int row = static_cast<int>(out.pivots.size());
+    out.pivots.push_back(next);
+    const double length = norm(next);
+    if (length == 0) {
+      std::erase(waiting, next);
+      continue;
+    }
+    std::vector<double> direction(left.column(next).begin(), left.column(next).end());
+    for (double& value : direction) value /= length;
+    for (const int one : waiting) {
+      out.r(row, one) = dot(direction, left.column(one));
+      add_multiple(left.column(one), -out.r(row, one), direction);
+    }
+    std::erase(waiting, next);
+  }
+  out.r = columns_of(out.r, out.pivots);
+  return out;
 }
 
-/// Columns of the sample in the order of a pivoted QR of what those before leave of them, and how many of the
-/// last are explained.
-struct SampleOrder {
-  std::vector<int> order;
-  int explained = 0;
-};
-
-SampleOrder look_at_sample(const Matrix& before, const Matrix& own) {
-  const PivotedQr qr = pivoted_qr(unexplained(before, own));
-  const double least = sample_tolerance * largest_norm(before);
-  const int rows = qr.r.rows();
-  int independent = rows;
+/// Columns at the end of a pivoted QR that are explained but for `least`: mgcv's `fixDependence`.
+int explained_by_mean(const Matrix& r, double least) {
+  int independent = r.rows();
   double sum = 0;
   // The mean over the square that follows, the zeros below its diagonal included.
   for (; independent > 0; --independent) {
     const int row = independent - 1;
-    for (int j = row; j < rows; ++j) sum += std::abs(qr.r(row, j));
-    const auto size = static_cast<double>(rows - row);
+    for (int j = row; j < r.cols(); ++j) sum += std::abs(r(row, j));
+    const auto size = static_cast<double>(r.rows() - row);
     if (!(sum / (size * size) < least)) break;
   }
-  return {qr.pivots, own.cols() - independent};
+  return r.cols() - independent;
 }
 
 class SideConditions {
@@ -150,45 +181,32 @@ class SideConditions {
         dropped_(design.blocks.size()) {}
 
   void apply(const NestedSmooth& nested) {
+    // The largest column before, in the user's units.
+    double square = constant_ ? static_cast<double>(columns_.rows) : 0.0;
     std::vector<int> indices;
-    for (const int block : nested.before) {
-      for (int i = 0; i < block_of(block).coef_size; ++i) {
-        const auto& gone = dropped_[at(block)];
-        if (!std::binary_search(gone.begin(), gone.end(), i))
-          indices.push_back(block_of(block).coef_begin + i);
+    for (const int before : nested.before) {
+      const CoefBlock& block = block_of(before);
+      const std::vector<int>& gone = dropped_[at(before)];
+      for (int i = 0; i < block.coef_size; ++i) {
+        if (std::binary_search(gone.begin(), gone.end(), i)) continue;
+        const int index = block.coef_begin + i;
+        indices.push_back(index);
+        square = std::max(square, columns_.gram(index, index) / (column_unit(block) * column_unit(block)));
       }
     }
     const CoefBlock& own = block_of(nested.block);
     std::vector<int> own_indices(at(own.coef_size));
     std::iota(own_indices.begin(), own_indices.end(), own.coef_begin);
 
-    const int before = static_cast<int>(indices.size());
-    indices.insert(indices.end(), own_indices.begin(), own_indices.end());
-    Remainder remainder(gram_, indices);
-    (void)remainder.take(0, before);
-    std::vector<int> taken = remainder.take(before, before + own.coef_size);
-    for (int& one : taken) one -= before;
-    const int doubtful = own.coef_size - static_cast<int>(taken.size());
-    if (doubtful == 0) return;
-
-    const std::span<const int> before_indices = std::span(indices).first(at(before));
-    const SampleOrder sample = look_at_sample(columns_of(columns_.sample, before_indices, constant_),
-                                              columns_of(columns_.sample, own_indices, false));
-    const int explained = std::min(doubtful, sample.explained);
+    const PivotedQr qr = unexplained_part(indices, own_indices);
+    const int explained = explained_by_mean(qr.r, explained_tolerance * std::sqrt(square) * column_unit(own));
     if (explained == own.coef_size) {
       throw Error(ErrorCode::input, fmt::format("{} holds nothing that {} does not: leave it out", own.label,
                                                 labels(nested.before)));
     }
-    // Those that X'X cannot tell, in the order of the sample.
-    for (const int one : sample.order) {
-      if (static_cast<int>(taken.size()) == own.coef_size - explained) break;
-      if (std::find(taken.begin(), taken.end(), one) == taken.end()) taken.push_back(one);
-    }
-    std::ranges::sort(taken);
     std::vector<int>& gone = dropped_[at(nested.block)];
-    for (int i = 0; i < own.coef_size; ++i) {
-      if (!std::binary_search(taken.begin(), taken.end(), i)) gone.push_back(i);
-    }
+    gone.assign(qr.pivots.end() - explained, qr.pivots.end());
+    std::ranges::sort(gone);
   }
 
   [[nodiscard]] std::vector<std::vector<int>> dropped() && { return std::move(dropped_); }
@@ -199,6 +217,32 @@ class SideConditions {
     std::string text;
     for (const int block : blocks) text += (text.empty() ? "" : " + ") + block_of(block).label;
     return text;
+  }
+
+  /// The QR of what the constant and the columns `before` leave of the columns `own`.
+  [[nodiscard]] PivotedQr unexplained_part(std::span<const int> before, std::span<const int> own) const {
+    std::vector<int> all(before.begin(), before.end());
+    all.insert(all.end(), own.begin(), own.end());
+    const int count = static_cast<int>(before.size());
+    Remainder remainder(gram_, all);
+    remainder.take_out_first(count);
+
+    Matrix first(columns_.sketch.rows(), count + (constant_ ? 1 : 0));
+    assign(first, 0, 0, columns_of(columns_.sketch, before));
+    if (constant_) std::ranges::copy(columns_.sketched_ones, first.column(count).begin());
+    // As a triangle, which has the norms and angles of the columns.
+    const PivotedQr left = pivoted_qr(unexplained(first, columns_of(columns_.sketch, own)));
+    Matrix triangle(left.r.rows(), left.r.cols());
+    for (int j = 0; j < triangle.cols(); ++j)
+      std::ranges::copy(left.r.column(j), triangle.column(left.pivots[at(j)]).begin());
+    PivotedQr qr = pivoted_by(remainder, count, std::move(triangle));
+    // A sketch of m rows keeps m - i of m parts of the square of what i columns leave.
+    for (int i = 0; i < qr.r.rows(); ++i) {
+      const double left_rows = columns_.sketch.rows() - first.cols() - i;
+      const double longer = std::sqrt(columns_.sketch.rows() / left_rows);
+      for (int j = i; j < qr.r.cols(); ++j) qr.r(i, j) *= longer;
+    }
+    return qr;
   }
 
   const Design& design_;

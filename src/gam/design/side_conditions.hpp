@@ -40,15 +40,17 @@ struct ColumnSums {
   Matrix gram;               ///< X'X
   std::vector<double> sums;  ///< X'1
   std::int64_t rows = 0;
-  Matrix sample;  ///< X of some rows that are spread evenly: all rows, or a few thousand
+  Matrix sketch;                      ///< of X (rows/row_sketch.hpp); or X itself
+  std::vector<double> sketched_ones;  ///< of the constant, in the same sketch
 };
 
 /// The columns of each block that the smooths before it explain, ascending. Of columns that depend on one
 /// another those remain that are explained least when they are taken one by one.
 ///
-/// X'X gives the order in which columns are taken as a QR with column pivoting of all rows would: it has half
-/// the digits of X, so that what it finds to be explained is looked at again in the sample, by a QR that has
-/// them all. There a column is dependent if it is explained but for 1.5e-8 of the largest column before it.
+/// The rule is that of `fixDependence` in mgcv: in a QR with column pivoting of what the smooths before leave
+/// of a smooth's columns, the last ones are dependent while the mean size of the elements of the square that
+/// they form is below 1.5e-8 of the largest column before. The QR is that of the sketch, which has all digits
+/// of X and every row in it. Only the order of columns comes from X'X, where that has the digits to tell.
 /// With `constant` a column of ones is before every smooth that is compared with another. Pure. Throws
 /// `Error(input)` if nothing is left of a smooth.
 [[nodiscard]] std::vector<std::vector<int>> dependent_columns(const Design& design,

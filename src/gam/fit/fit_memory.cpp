@@ -4,6 +4,7 @@
 #include "gam/basis/bases.hpp"
 #include "gam/reml/search.hpp"
 #include "gam/rows/layout.hpp"
+#include "gam/rows/row_sketch.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -85,7 +86,7 @@ class Measure {
     take({1, size, size, 0, true, false}, std::move(components));
   }
 
-  void add(const SmoothSpec& spec) {
+  void add(const SmoothSpec& spec, bool nested) {
     ModelSize::Blocks block;
     block.penalties = spec.tensor ? static_cast<std::int64_t>(spec.margins.size()) : 1;
     block.sparse = std::all_of(spec.margins.begin(), spec.margins.end(),
@@ -110,6 +111,10 @@ class Measure {
       components.insert(components.begin(), std::move(by.component));
     }
     if (constrained) --block.coef;
+    if (nested) {
+      size_.nested_raw += block.count * block.raw;
+      size_.nested_coef += block.count * block.coef;
+    }
     if (block.ridge) effects_.insert(effects_.end(), block.count > 1 ? 2 : 1, {block.coef, spec.label});
     take(block, std::move(components));
   }
@@ -180,12 +185,30 @@ Totals totals_of(const ModelSize& size) {
   return all;
 }
 
+bool has_side_conditions(const SmoothSpec& smooth) {
+  return smooth.tensor || !is_random_effect(smooth.margins.front().basis);
+}
+
+/// Whether a smooth shares a variable with another one that is by the same.
+bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
+  const auto shares = [&](const SmoothSpec& other) {
+    return &other != &smooth && other.by == smooth.by && has_side_conditions(other) &&
+           std::ranges::any_of(smooth.margins, [&](const MarginSpec& mine) {
+             return std::ranges::any_of(other.margins, [&](const MarginSpec& theirs) {
+               return theirs.variable.text == mine.variable.text;
+             });
+           });
+  };
+  return has_side_conditions(smooth) && std::ranges::any_of(formula.smooths, shares);
+}
+
 struct Part {
   std::int64_t FitMemory::*bytes;
   std::string_view name;
 };
 constexpr std::array parts{Part{&FitMemory::design, "the design"},
                            Part{&FitMemory::sums, "the sums over the rows"},
+                           Part{&FitMemory::nesting, "the side conditions of nested smooths"},
                            Part{&FitMemory::mapping, "the crossproduct"},
                            Part{&FitMemory::search, "the search for smoothing parameters"},
                            Part{&FitMemory::results, "the covariance and the tests"},
@@ -202,7 +225,7 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
   Measure measure(frame);
   if (formula.intercept) measure.take({}, {});
   for (const ParametricTerm& term : formula.parametric) measure.add(term);
-  for (const SmoothSpec& spec : formula.smooths) measure.add(spec);
+  for (const SmoothSpec& spec : formula.smooths) measure.add(spec, is_nested(spec, formula));
   return measure.size(largest_whole_effect);
 }
 
@@ -225,6 +248,15 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   // A reproducible sum has 40 bytes an element, and a partial sum beside it; 36 go to the other ranks. The
   // crossproduct of the last step is there until the next one is.
   memory.sums = bytes_of(all.design + gram + width * (6.0 * sums_at_once + 5.5) + gram);
+  if (size.nested_raw > 0) {
+    // Of each thread, their sum and the matrix that it becomes; in coefficients, two copies, and as many for
+    // the QR.
+    const auto rows = static_cast<double>(sketch_rows(static_cast<int>(size.nested_coef)));
+    memory.nesting =
+        bytes_of(all.design + gram +
+                 rows * (static_cast<double>(size.nested_raw + 1) * (threads + (solves ? 2 : 1)) +
+                         (solves ? 4.0 : 0.0) * static_cast<double>(size.nested_coef)));
+  }
   if (!solves) return memory;
   // Of two blocks their part of R'WR, and what it is on the way.
   memory.mapping =

@@ -34,6 +34,10 @@ struct ModelSize {
   std::int64_t width = 0;  ///< numbers that a pass over the rows sums
   /// Coefficients of the random effect that is kept by its diagonal (`Design::parted_columns`).
   std::int64_t parted = 0;
+  /// Columns of R and coefficients of the smooths that share a variable with another: see
+  /// side_conditions.hpp.
+  std::int64_t nested_raw = 0;
+  std::int64_t nested_coef = 0;
 };
 
 /// Throws `Error(input)` as the design of the model does, for a term of too many coefficients or columns.
@@ -45,6 +49,7 @@ struct ModelSize {
 struct FitMemory {
   std::int64_t design = 0;   ///< maps, penalties and their drafts
   std::int64_t sums = 0;     ///< of a pass, for each thread and over all
+  std::int64_t nesting = 0;  ///< the sketch of nested smooths, for each thread and over all
   std::int64_t mapping = 0;  ///< of the crossproduct, from raw columns to coefficients
   std::int64_t search = 0;   ///< of smoothing parameters, where the model is solved
   std::int64_t results = 0;  ///< covariance and tests, on rank 0

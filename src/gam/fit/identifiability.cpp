@@ -9,6 +9,9 @@
 #include "gam/fit/crowding.hpp"
 #include "gam/fit/residual_sample.hpp"
 #include "gam/linalg/algebra.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+#include "gam/rows/row_sketch.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -26,25 +29,6 @@ namespace tessera::gam {
 namespace {
 
 using base::at;
-
-/// *Collective.* X of the rows of the job's sample on rank 0; nothing on the others.
-Matrix sampled_columns(const Workers& workers, const Frame& frame, const Design& design) {
-  const mpi::Communicator& comm = workers.comm;
-  const std::vector<std::int64_t> sample = local_sample(workers, frame);
-  const auto width = at(design.coef_size);
-  std::vector<double> mine(sample.size() * width);
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    coefficient_row(frame, design, at(sample[i]), std::span(mine).subspan(i * width, width));
-  }
-  std::vector<std::size_t> counts(at(comm.size()));
-  counts[0] = mine.size();
-  const std::vector<double> all = comm.alltoallv(std::span<const double>(mine), counts);
-  Matrix rows(width == 0 ? 0 : static_cast<int>(all.size() / width), design.coef_size);
-  for (int i = 0; i < rows.rows(); ++i) {
-    for (int j = 0; j < rows.cols(); ++j) rows(i, j) = all[at(i) * width + at(j)];
-  }
-  return rows;
-}
 
 /// *Collective.* Lists of whole numbers from rank 0 to all.
 std::vector<std::vector<int>> told_by_root(const mpi::Communicator& comm,
@@ -86,6 +70,51 @@ std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmo
   return indices;
 }
 
+/// The design with no other terms than those of its blocks.
+Design without_other_terms(const Design& design) {
+  Design out = design;
+  out.terms.clear();
+  out.raw_size = 0;
+  out.parted_columns = {};
+  for (const RawTerm& term : design.terms) {
+    int begin = -1;  // in `out`
+    for (std::size_t i = 0; i < design.blocks.size(); ++i) {
+      const int in_term = design.blocks[i].raw_begin - term.raw_begin;
+      if (in_term < 0 || in_term >= term.raw_size) continue;
+      if (begin < 0) begin = out.add_term(term.components);
+      out.blocks[i].raw_begin = begin + in_term;
+    }
+  }
+  return out;
+}
+
+/// *Collective.* A sketch of the raw columns of `compact`, which has the blocks of `part`, on rank 0.
+Matrix raw_sketch(Job& job, const Rows& rows, const Design& compact, const Design& part,
+                  const PartedMatrix& raw_gram) {
+  std::vector<double> norms(at(compact.raw_size));
+  for (std::size_t i = 0; i < part.blocks.size(); ++i) {
+    const CoefBlock& from = part.blocks[i];
+    for (int j = 0; j < from.raw_size; ++j) {
+      norms[at(compact.blocks[i].raw_begin + j)] =
+          std::sqrt(raw_gram(from.raw_begin + j, from.raw_begin + j));
+    }
+  }
+  Rows sketched = rows;
+  sketched.design = &compact;
+  return row_sketch(job, sketched, norms, sketch_rows(compact.coef_size));
+}
+
+/// A sketch of raw columns and the constant as one of coefficients and the constant.
+void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
+  const auto ones = raw.column(compact.raw_size);
+  columns.sketched_ones.assign(ones.begin(), ones.end());
+  columns.sketch = Matrix(raw.rows(), compact.coef_size);
+  for (const CoefBlock& block : compact.blocks) {
+    assign(columns.sketch, 0, block.coef_begin,
+           multiply(submatrix(raw, 0, raw.rows(), block.raw_begin, block.raw_size), block.map));
+  }
+}
+
 }  // namespace
 
 Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design design,
@@ -102,13 +131,15 @@ Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design
 
   const Design part = part_of(design, compared_blocks(design, nested_smooths(design)));
   ColumnSums columns;
-  columns.sample = sampled_columns({job.comm(), job.host_team()}, *rows.frame, part);
+  const Design compact = without_other_terms(part);
+  const Matrix sketch = raw_sketch(job, unweighted, compact, part, sums.gram);
   std::vector<std::vector<int>> dropped;
   together(job.comm(), [&] {
     if (job.comm().rank() != 0) return;
     columns.gram = gram_in_coefficients(sums.gram, part, HostAlgebra(job.threads())).core;
     columns.sums = to_coefficients(moments.column_sums, part);
     columns.rows = rows.frame->complete_rows;
+    set_sketch(columns, sketch, compact);
     dropped = dependent_columns(part, nested_smooths(part), columns, has_constant(design));
   });
   dropped = told_by_root(job.comm(), std::move(dropped));

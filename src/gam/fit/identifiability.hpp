@@ -15,8 +15,8 @@ namespace tessera::gam {
 
 /// *Collective.* Applies the side conditions of nested smooths (side_conditions.hpp). `design` is that of
 /// `rows`, with its constraints; `moments` are those of its raw columns. Where smooths are nested, it takes
-/// one pass over the rows, without weights, and X of a sample of a few thousand rows on rank 0. After a
-/// fallback its sums are the CPU's.
+/// one pass over the rows, without weights, and one on the host for a sketch of the nested columns
+/// (row_sketch.hpp). After a fallback its sums are the CPU's.
 [[nodiscard]] Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design design,
                                           const RawMoments& moments);
 

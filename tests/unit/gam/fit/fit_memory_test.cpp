@@ -89,6 +89,20 @@ TEST(FitMemory, CountsWhatALargeModelTakes) {
   EXPECT_EQ(memory_of_fit(size, 1, 1, false).search, 0);
 }
 
+TEST(FitMemory, HasTheSketchOfNestedSmoothsForEachThread) {
+  const Frame frame = frame_with_levels(3);
+  const auto size = [&](const char* formula) {
+    return size_of_model(parse_terms(formula), frame, whole_effect);
+  };
+  const ModelSize nested = size("y ~ s(x, bs=\"ps\") + s(w, bs=\"ps\") + te(x, z, bs=\"ps\", k=20)");
+  EXPECT_EQ(nested.nested_raw, 10 + 400);
+  EXPECT_EQ(nested.nested_coef, 9 + 399);
+  const std::int64_t one = memory_of_fit(nested, 1, 1, true).nesting;
+  EXPECT_EQ(memory_of_fit(nested, 1, 9, true).nesting - one,
+            8 * 8 * 4 * nested.nested_coef * (nested.nested_raw + 1));
+  EXPECT_EQ(size("y ~ s(x, bs=\"ps\") + te(z, w, k=5) + s(x, by=g, bs=\"ps\")").nested_raw, 0);
+}
+
 TEST(FitMemory, SaysWhatItIsFor) {
   const ModelSize size = size_of_model(parse_terms("y ~ te(x, z, k=32)"), frame_with_levels(2), whole_effect);
   const std::string text = to_string(memory_of_fit(size, 1, 1, true), size);

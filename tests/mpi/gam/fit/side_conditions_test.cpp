@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns that nested smooths of skewed, tied and outlying covariates lose, against mgcv's answers in
+// tests/data/side_conditions.
+#include "support/fit_support.hpp"
+#include "support/shared_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using nlohmann::json;
+
+const std::string folder = TESSERA_TEST_DATA "/side_conditions/";
+
+TEST(SideConditions, LeaveMgcvsColumns) {
+  std::ifstream file(folder + "cases.json");
+  for (const json& expected : json::parse(file)) {
+    const auto formula = expected["formula"].get<std::string>();
+    SCOPED_TRACE(formula);
+    const FittedModel model =
+        testing::fitted(testing::shared_world(), formula, testing::in_blocks(folder + "data.csv", 64));
+    EXPECT_TRUE(model.converged);
+    std::vector<int> columns;
+    for (const CoefBlock& block : model.design.blocks) {
+      if (block.penalty) columns.push_back(block.coef_size);
+    }
+    EXPECT_EQ(columns, expected["columns"].get<std::vector<int>>());
+    if (testing::shared_world().rank() != 0 || expected["edf"].is_null()) continue;
+    EXPECT_NEAR(model.edf_total, expected["edf"].get<double>(), 1e-4);
+    EXPECT_NEAR(model.deviance / expected["deviance"].get<double>(), 1, 1e-6);
+  }
+}
+
+TEST(SideConditions, AreTheSameOnOneRank) {
+  const std::string formula = R"(y ~ s(e, bs="ps") + s(l, bs="ps") + te(e, l, bs="ps", k=5))";
+  const TableFile table = testing::in_blocks(folder + "data.csv", 64);
+  const FittedModel together = testing::fitted(testing::shared_world(), formula, table, {}, 2);
+  const mpi::Communicator alone = testing::shared_world().split(testing::shared_world().rank());
+  EXPECT_EQ(testing::fitted(alone, formula, table).coef, together.coef);
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -17,15 +17,15 @@ namespace {
 
 using nlohmann::json;
 
-const std::string folder = TESSERA_TEST_DATA "/side_conditions/";
+const std::string side_conditions_data = TESSERA_TEST_DATA "/side_conditions/";
 
 TEST(SideConditions, LeaveMgcvsColumns) {
-  std::ifstream file(folder + "cases.json");
+  std::ifstream file(side_conditions_data + "cases.json");
   for (const json& expected : json::parse(file)) {
     const auto formula = expected["formula"].get<std::string>();
     SCOPED_TRACE(formula);
-    const FittedModel model =
-        testing::fitted(testing::shared_world(), formula, testing::in_blocks(folder + "data.csv", 64));
+    const FittedModel model = testing::fitted(testing::shared_world(), formula,
+                                              testing::in_blocks(side_conditions_data + "data.csv", 64));
     EXPECT_TRUE(model.converged);
     std::vector<int> columns;
     for (const CoefBlock& block : model.design.blocks) {
@@ -40,7 +40,7 @@ TEST(SideConditions, LeaveMgcvsColumns) {
 
 TEST(SideConditions, AreTheSameOnOneRank) {
   const std::string formula = R"(y ~ s(e, bs="ps") + s(l, bs="ps") + te(e, l, bs="ps", k=5))";
-  const TableFile table = testing::in_blocks(folder + "data.csv", 64);
+  const TableFile table = testing::in_blocks(side_conditions_data + "data.csv", 64);
   const FittedModel together = testing::fitted(testing::shared_world(), formula, table, {}, 2);
   const mpi::Communicator alone = testing::shared_world().split(testing::shared_world().rank());
   EXPECT_EQ(testing::fitted(alone, formula, table).coef, together.coef);

@@ -17,7 +17,7 @@
 namespace tessera::gam {
 namespace {
 
-constexpr std::int64_t drawn_rows = 300;
+constexpr std::int64_t wild_rows = 300;
 
 struct Point {
   double x, z, y;
@@ -25,14 +25,14 @@ struct Point {
 
 Point point(std::int64_t row) {
   const auto i = static_cast<double>(row);
-  const double x = (static_cast<double>(row * 137 % drawn_rows) + 0.5) / drawn_rows;
-  const double z = (static_cast<double>(row * 89 % drawn_rows) + 0.5) / drawn_rows;
+  const double x = (static_cast<double>(row * 137 % wild_rows) + 0.5) / wild_rows;
+  const double z = (static_cast<double>(row * 89 % wild_rows) + 0.5) / wild_rows;
   return {x, z, std::sin(6 * x) + z + 0.3 * std::sin(1.7 * i * i)};
 }
 
 FittedModel fitted(const std::string& formula, double wild) {
   Job job = testing::cpu_job(testing::world());
-  const Plan plan = job.plan(drawn_rows, 64);
+  const Plan plan = job.plan(wild_rows, 64);
   const Range mine = job.local_range(plan);
   std::vector<double> x;
   std::vector<double> z;

@@ -52,6 +52,12 @@ struct HostTeam::State {
       : progress(std::move(idle)),
         caller_works(!progress),
         threads(static_cast<std::size_t>(std::max(size, 1) - (caller_works ? 1 : 0))) {}
+  ~State() {
+    for (const Helper& helper : threads)
+      if (helper.thread) helper.thread->end();
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   /// Calls `take_blocks(thread)` on threads that are awake, up to as many as there are blocks, until one
   /// call has returned, and waits for the others.

@@ -22,6 +22,10 @@ ParkedThread::ParkedThread(std::chrono::microseconds patience, std::function<voi
 }
 
 ParkedThread::~ParkedThread() {
+  end();
+}
+
+void ParkedThread::end() noexcept {
   ending_.store(true, std::memory_order_relaxed);
   call();
 }

@@ -42,6 +42,9 @@ class ParkedThread {
   /// Has the thread call its function, once for all calls that are made before it awakes. What the calling
   /// thread has written is visible there. Thread-safe; does not wait.
   void call() noexcept;
+  /// Has the thread end, after a call in progress, without waiting for it: before several are destroyed one
+  /// by one. It must not be called again.
+  void end() noexcept;
 
  private:
   void serve(std::chrono::microseconds patience);

@@ -34,7 +34,10 @@ class WorkerThreads::Turn {
 WorkerThreads::WorkerThreads(std::size_t workers, std::chrono::microseconds patience)
     : patience_(patience), workers_(workers) {}
 
-WorkerThreads::~WorkerThreads() = default;
+WorkerThreads::~WorkerThreads() {
+  for (const auto& worker : workers_)
+    if (worker) worker->thread->end();
+}
 
 void WorkerThreads::start(int worker) {
   auto& its = workers_[static_cast<std::size_t>(worker)];

@@ -66,6 +66,16 @@ TEST(NestedSmooths, AreNoRandomEffects) {
   EXPECT_EQ(compared(design), "");
 }
 
+/// Of a matrix whose sketch is itself.
+ColumnSums column_sums_of(const Matrix& x) {
+  const std::vector<double> ones(static_cast<std::size_t>(x.rows()), 1.0);
+  return {.gram = multiply_tn(x, x),
+          .sums = multiply_t(x, ones),
+          .rows = x.rows(),
+          .sketch = x,
+          .sketched_ones = ones};
+}
+
 /// Two smooths of one variable: columns of the second are those of the first but for `apart` of noise.
 struct Pair {
   explicit Pair(double apart, int rows = 60) {
@@ -75,11 +85,7 @@ struct Pair {
       for (int j = 0; j < 4; ++j) x(i, 4 + j) = std::cos(0.9 * (i + 1) * (j + 2));
       x(i, 6) = x(i, 0) - 2 * x(i, 3) + apart * std::cos(2.3 * i);
     }
-    columns.gram = multiply_tn(x, x);
-    columns.sums = multiply_t(x, std::vector<double>(static_cast<std::size_t>(rows), 1.0));
-    columns.rows = rows;
-    columns.sketch = x;
-    columns.sketched_ones.assign(static_cast<std::size_t>(rows), 1.0);
+    columns = column_sums_of(x);
     design.blocks = {smooth("s(x)", {"x"}), smooth("te(x,z)", {"x", "z"})};
     for (CoefBlock& block : design.blocks) {
       block.coef_size = 4;
@@ -135,11 +141,7 @@ struct Polynomials {
       for (int j = 0; j < count; ++j) x(i, count + j) = std::cos((j + 1) * std::acos(2 * t - 1));
       for (int j = 0; j < others; ++j) x(i, 2 * count + j) = 0.01 * std::sin(29 * (j + 1) * u);
     }
-    columns.gram = multiply_tn(x, x);
-    columns.sums = multiply_t(x, std::vector<double>(static_cast<std::size_t>(rows), 1.0));
-    columns.rows = rows;
-    columns.sketch = x;
-    columns.sketched_ones.assign(static_cast<std::size_t>(rows), 1.0);
+    columns = column_sums_of(x);
     design.blocks = {smooth("s(x)", {"x"}), smooth("te(x,z)", {"x", "z"})};
     design.blocks[0].coef_size = count;
     design.blocks[1].coef_size = count + others;

@@ -94,6 +94,15 @@ void add_term(Design& design, std::vector<Component> components) {
   design.terms.push_back(std::move(term));
 }
 
+/// Dense columns of a term, with arbitrary weights.
+void add_dense_columns(Design& design, int place, int count) {
+  Matrix weights(design.terms[static_cast<std::size_t>(place)].raw_size, count);
+  for (int j = 0; j < weights.cols(); ++j) {
+    for (int i = 0; i < weights.rows(); ++i) weights(i, j) = std::sin(1.0 + 3.7 * i + 1.3 * j * j);
+  }
+  design.add_dense_term(place, weights);
+}
+
 enum Column { x, z, v, w, f, g, y, first_offset, second_offset, prior, columns };
 
 Frame random_frame(Random& random, const ModelOptions& options) {
@@ -285,6 +294,11 @@ Model make_model(const ModelOptions& options) {
     design.raw_size = design.terms.back().raw_begin;
     design.terms.pop_back();
   }
+  if (options.dense) {
+    add_dense_columns(design, 7, 21);
+    add_dense_columns(design, 8, 5);
+    design.terms[7].only_combined = true;
+  }
   for (int i = 0; i < design.raw_size; ++i) model.raw_coef.push_back(uniform(random, -0.3, 0.3));
   model.response = y;
   if (options.offsets) model.offsets = {first_offset, second_offset};
@@ -340,6 +354,16 @@ Frame part_of(const Frame& whole, tessera::Range range) {
 std::vector<long double> dense_row(const Model& model, std::size_t row) {
   std::vector<long double> dense;
   for (const RawTerm& term : model.design.terms) {
+    if (term.is_dense()) {
+      const RawTerm& from = model.design.terms[static_cast<std::size_t>(term.combined)];
+      for (int j = 0; j < term.raw_size; ++j) {
+        long double sum = 0;
+        for (int i = 0; i < from.raw_size; ++i)
+          sum += dense[static_cast<std::size_t>(from.raw_begin + i)] * term.combinations(i, j);
+        dense.push_back(sum);
+      }
+      continue;
+    }
     std::vector<long double> product{1};
     for (const Component& component : term.components) {
       const auto next = dense_component(model.frame, component, row);
@@ -390,6 +414,13 @@ DenseSums dense_sums(const Model& model, DenseStep kind) {
     sums.deviance += at.deviance;
     sums.sum_weight += weight;
     sums.sum_weighted_response += weight * (model.family.linear() ? response - offset : response);
+  }
+  for (const RawTerm& term : model.design.terms) {
+    if (!term.only_combined) continue;
+    for (int i = term.raw_begin; i < term.raw_begin + term.raw_size; ++i) {
+      const auto column = static_cast<std::size_t>(i);
+      for (std::size_t j = 0; j < size; ++j) sums.gram[j * size + column] = sums.gram[column * size + j] = 0;
+    }
   }
   sums.largest = std::max(
       {*std::max_element(magnitude.begin(), magnitude.end()), sums.residual, sums.deviance, sums.sum_weight});

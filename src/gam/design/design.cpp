@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
 #include "gam/table/frame.hpp"
 
 #include <tessera/error.hpp>
@@ -155,6 +156,18 @@ int Design::add_term(std::vector<Component> components) {
   }
   term.raw_size = static_cast<int>(size);
   term.components = std::move(components);
+  raw_size += term.raw_size;
+  terms.push_back(std::move(term));
+  return terms.back().raw_begin;
+}
+
+int Design::add_dense_term(int combined, const Matrix& combinations) {
+  RawTerm term;
+  term.raw_begin = raw_size;
+  term.raw_size = term.nonzeros = std::max(8, (combinations.cols() + 3) / 4 * 4);
+  term.combined = combined;
+  term.combinations = Matrix(combinations.rows(), term.raw_size);
+  assign(term.combinations, 0, 0, combinations);
   raw_size += term.raw_size;
   terms.push_back(std::move(term));
   return terms.back().raw_begin;

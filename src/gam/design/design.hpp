@@ -25,12 +25,18 @@ namespace tessera::gam {
 struct Frame;
 
 /// A run of raw columns: the Kronecker product of its components, the last one fastest. No components:
-/// the intercept, one raw column of ones.
+/// the intercept, one raw column of ones. Or dense columns, each a combination of the columns of a term
+/// before it: none of them is zero in a row, and they are evaluated on hosts alone.
 struct RawTerm {
   std::vector<Component> components;
   int raw_begin = 0;
   int raw_size = 1;
   int nonzeros = 1;
+  int combined = -1;    ///< of dense columns: the place of the term that they are combinations of
+  Matrix combinations;  ///< its raw columns x `raw_size`
+  /// Only combinations of its columns are in the model: no crossproduct of its own is wanted.
+  bool only_combined = false;
+  [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }
 };
 
 /// Penalties of one coefficient block, and the pieces of log|S|+ that do not need the rows.
@@ -59,6 +65,9 @@ struct Penalty {
   /// of `eigenvalues`, whose columns are not orthogonal. Empty where it is not known.
   Matrix eigenvectors{};
   double ridge = 0;
+  /// In coordinates in which the columns of X are orthogonal, or nearly, and the penalised ones come first; a
+  /// single penalty is diagonal, with `eigenvalues`. X'WX has all digits of each of its elements.
+  bool orthogonal_columns = false;
   [[nodiscard]] bool is_ridge() const noexcept { return ridge > 0; }
   /// Penalties, each of which has a smoothing parameter.
   [[nodiscard]] std::size_t count() const noexcept { return is_ridge() ? 1 : matrices.size(); }
@@ -148,6 +157,9 @@ struct Design {
   /// `Error(input)` if the raw columns would be more than an int counts, or the term has more than
   /// `max_components`, or more splines among them than any that can be fitted.
   int add_term(std::vector<Component> components);
+  /// Appends dense columns, combinations of those of term `combined`; returns the first. There are zeros
+  /// behind them, up to a multiple of four, and eight at least.
+  int add_dense_term(int combined, const Matrix& combinations);
   /// Gives every block its place among the coefficients; blocks that have none go.
   void count_coefficients();
 };

@@ -82,6 +82,8 @@ void RowEvaluator::evaluate_term(int term_index, RowChunk& chunk) const {
     int* starts = chunk.starts_of(p);
     std::fill(starts, starts + count, 0);
   }
+  if (const RowLayout::Combined& combined = layout_.combined(term_index); combined.term >= 0)
+    return combine(combined, term_index, chunk);
   if (term.component_begin == term.component_end) std::fill(values, values + count, 1.0);
   int nonzeros = 1;
   for (int c = term.component_begin; c < term.component_end; ++c) {
@@ -110,6 +112,24 @@ void RowEvaluator::evaluate_term(int term_index, RowChunk& chunk) const {
       const int stride = view_.strides[view_.placements[p].stride_begin + c - term.component_begin];
       int* starts = chunk.starts_of(p);
       for (int r = 0; r < count; ++r) starts[r] += stride * chunk.first[at(r)];
+    }
+  }
+}
+
+/// Dense columns from the nonzeros of the other term.
+void RowEvaluator::combine(const RowLayout::Combined& combined, int term_index, RowChunk& chunk) const {
+  const TermTable& from = view_.terms[combined.term];
+  const int columns = view_.terms[term_index].nonzeros;
+  const double* values = chunk.values_of(from);
+  const int* starts = chunk.starts_of(from.placement_begin);
+  const int* offsets = view_.offsets + view_.placements[from.placement_begin].offset_begin;
+  double* out = chunk.values_of(view_.terms[term_index]);
+  std::fill_n(out, static_cast<std::ptrdiff_t>(chunk.count) * columns, 0.0);
+  for (int r = 0; r < chunk.count; ++r, values += from.nonzeros, out += columns) {
+    for (int k = 0; k < from.nonzeros; ++k) {
+      const double* weights =
+          combined.weights.data() + static_cast<std::ptrdiff_t>(starts[r] + offsets[k]) * columns;
+      for (int c = 0; c < columns; ++c) out[c] += values[k] * weights[c];
     }
   }
 }

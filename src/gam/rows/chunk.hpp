@@ -45,12 +45,12 @@ struct RowChunk {
 class RowEvaluator {
  public:
   RowEvaluator(const Rows& rows, const RowLayout& layout)
-      : rows_(rows), view_(layout.view()), variables_(variables_read(rows)) {}
+      : rows_(rows), layout_(layout), view_(layout.view()), variables_(variables_read(rows)) {}
 
   /// Finds the complete rows among local rows [begin, end), at most `chunk_rows`, and their offsets, at which
   /// their predictors begin.
   void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
-  /// Values and starts of one term.
+  /// Values and starts of one term, which the term that it is combined from comes before.
   void evaluate_term(int term, RowChunk& chunk) const;
   /// eta += the term's values times its coefficients.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
@@ -59,7 +59,10 @@ class RowEvaluator {
   void evaluate_component(const ComponentTable& component, const RowChunk& chunk, int* starts,
                           double* values) const;
 
+  void combine(const RowLayout::Combined& combined, int term, RowChunk& chunk) const;
+
   const Rows& rows_;
+  const RowLayout& layout_;
   LayoutView view_;
   std::vector<int> variables_;  ///< that the rows have
 };

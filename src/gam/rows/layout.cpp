@@ -2,10 +2,12 @@
 #include "gam/rows/layout.hpp"
 
 #include "base/at.hpp"
+#include "gam/linalg/linalg.hpp"
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
 #include <tessera/error.hpp>
 
 namespace tessera::gam {
@@ -44,6 +46,11 @@ constexpr int nearest_above = 4;
 
 /// Where the nonzeros of a term lie, when component i has the stride `own[i]`.
 std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& own) {
+  if (term.is_dense()) {
+    std::vector<int> all(at(term.nonzeros));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
   std::vector<int> nonzero{0};
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (term.components[i].nonzeros() == 1) continue;
@@ -119,7 +126,9 @@ RowLayout::RowLayout(const Design& design)
     if (design.terms[a].components.size() > 64) {
       throw Error(ErrorCode::usage, "a term of more than 64 variables is not supported");
     }
+    if (design.terms[a].only_combined) continue;
     for (std::size_t b = a + 1; b < count; ++b) {
+      if (design.terms[b].only_combined) continue;
       const bool swap = design.terms[b].nonzeros < design.terms[a].nonzeros;
       const std::size_t row = swap ? b : a;
       const std::size_t column = swap ? a : b;
@@ -144,6 +153,8 @@ RowLayout::RowLayout(const Design& design)
     table.placement_end = static_cast<int>(placements.size());
     terms.push_back(table);
     values_per_row_ += term.nonzeros;
+    const Matrix by_row = term.is_dense() ? transpose(term.combinations) : Matrix();
+    combined_.push_back({term.combined, {by_row.values().begin(), by_row.values().end()}});
   }
   TermTable residual;
   residual.component_begin = residual.component_end = static_cast<int>(components.size());
@@ -154,7 +165,9 @@ RowLayout::RowLayout(const Design& design)
   terms.push_back(residual);
 
   for (std::size_t i = 0; i < count; ++i) add_product(static_cast<int>(count), static_cast<int>(i), 0);
-  for (std::size_t i = 0; i < count; ++i) add_square(static_cast<int>(i), design.terms[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!design.terms[i].only_combined) add_square(static_cast<int>(i), design.terms[i]);
+  }
   for (const Pair& pair : pairs) {
     add_product(static_cast<int>(pair.row), static_cast<int>(pair.column), pair.left_out);
   }
@@ -193,6 +206,7 @@ void RowLayout::add_placement(const RawTerm& term, std::uint64_t mask) {
     own[i] = placement.size;
     placement.size *= term.components[i].raw_size();
   }
+  if (term.is_dense()) placement.size = term.raw_size;
   const std::vector<int> nonzero = nonzero_offsets(term, own);
   strides.insert(strides.end(), own.begin(), own.end());
   offsets.insert(offsets.end(), nonzero.begin(), nonzero.end());
@@ -252,13 +266,15 @@ void RowLayout::add_square(int index, const RawTerm& term) {
     before += spline.before * columns;
     columns *= spline.count;
   }
+  if (term.is_dense()) columns = term.raw_size;
   const std::vector<int> band = nonzero_offsets(term, own);
   product.offset_begin = static_cast<int>(offsets.size());
   offsets.insert(offsets.end(), band.begin(), band.end());
   product.line_begin = static_cast<int>(lines.size());
   const Placement& rows = placements[at(product.row_placement)];
   for (std::size_t i = 0; i < band.size(); ++i)
-    lines.push_back(std::int64_t{offsets[at(rows.offset_begin) + i]} * columns + before - band[i]);
+    lines.push_back(std::int64_t{offsets[at(rows.offset_begin) + i]} * columns + before -
+                    (term.is_dense() ? 0 : band[i]));
   take_in(product, columns);
 }
 
@@ -366,6 +382,7 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
 
   // The column term starts where its own components say, plus what the row says of the shared ones.
   std::vector<int> own_part(at(product.columns));
+  if (combined(product.column_term).term >= 0) std::iota(own_part.begin(), own_part.end(), 0);
   for (int q = 0; q < product.columns; ++q) {
     for (int i = 0; i < count; ++i) {
       if (own[i] != 0) own_part[at(q)] += q / own[i] % size_of(column, i) * full[i];
@@ -393,6 +410,14 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
 template <class Use>
 void RowLayout::for_each_of_band(const Product& product, const Use& use) const {
   const TermTable& term = terms[at(product.row_term)];
+  if (combined(product.row_term).term >= 0) {
+    for (int p = 0; p < product.rows; ++p) {
+      for (int q = p; q < product.columns; ++q)
+        use(product.begin + static_cast<std::int64_t>(p) * product.columns + q, term.raw_begin + p,
+            term.raw_begin + q);
+    }
+    return;
+  }
   const std::vector<BandSpline> splines = band_of(term);
   for (int p = 0; p < product.rows; ++p) {
     const std::int64_t line = product.begin + static_cast<std::int64_t>(p) * product.columns;

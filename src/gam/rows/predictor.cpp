@@ -48,15 +48,30 @@ void visit_nonzeros(const Frame& frame, const RawTerm& term, std::size_t row, st
   }
 }
 
+/// The same of all terms of a design.
+template <class Use>
+void visit_nonzeros(const Frame& frame, const Design& design, std::size_t row, const Use& use) {
+  for (const RawTerm& term : design.terms) {
+    if (!term.is_dense()) {
+      visit_nonzeros(frame, term, row, 0, 0, 1.0, use);
+      continue;
+    }
+    const RawTerm& from = design.terms[at(term.combined)];
+    std::vector<double> values(at(term.raw_size));
+    visit_nonzeros(frame, from, row, 0, 0, 1.0, [&](int column, double value) {
+      for (int j = 0; j < term.raw_size; ++j)
+        values[at(j)] += value * term.combinations(column - from.raw_begin, j);
+    });
+    for (int j = 0; j < term.raw_size; ++j) use(term.raw_begin + j, values[at(j)]);
+  }
+}
+
 }  // namespace
 
 double linear_predictor(const Frame& frame, const Design& design, std::size_t row,
                         std::span<const double> raw_coef) {
   double sum = 0;
-  for (const RawTerm& term : design.terms) {
-    visit_nonzeros(frame, term, row, 0, 0, 1.0,
-                   [&](int column, double value) { sum += value * raw_coef[at(column)]; });
-  }
+  visit_nonzeros(frame, design, row, [&](int column, double value) { sum += value * raw_coef[at(column)]; });
   return sum;
 }
 
@@ -74,11 +89,7 @@ void coefficient_row(const Frame& frame, const Design& design, std::size_t row, 
     double value;
   };
   std::vector<Nonzero> nonzeros;
-  for (const RawTerm& term : design.terms) {
-    visit_nonzeros(frame, term, row, 0, 0, 1.0, [&](int column, double value) {
-      nonzeros.push_back({column, value});
-    });
-  }
+  visit_nonzeros(frame, design, row, [&](int column, double value) { nonzeros.push_back({column, value}); });
   for (const CoefBlock& block : design.blocks) {
     // Terms follow one another in raw columns, so all nonzeros are in order.
     auto next = std::lower_bound(nonzeros.begin(), nonzeros.end(), block.raw_begin,

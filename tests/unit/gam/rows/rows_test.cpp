@@ -73,6 +73,19 @@ TEST(Rows, ATermOfThreeSplinesIsTheDenseOne) {
   rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
 }
 
+TEST(Rows, DenseColumnsAreCombinationsOfThoseOfATerm) {
+  const Model model = make_model({.family = Gamma{}, .rows = 700, .dense = true});
+  rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+  for (std::size_t row = 0; row < 60; ++row) {
+    if (model.frame.complete[row] == 0) continue;
+    const auto dense = rows_test::dense_row(model, row);
+    long double eta = 0;
+    for (std::size_t i = 0; i < dense.size(); ++i) eta += dense[i] * model.raw_coef[i];
+    EXPECT_NEAR(linear_predictor(model.frame, model.design, row, model.raw_coef), static_cast<double>(eta),
+                1e-12);
+  }
+}
+
 /// Units of the response and the weights are taken in the row.
 TEST(Rows, FactorsOfTheResponseAndTheWeightsAreThoseOfTheColumns) {
   Model scaled = make_model({});

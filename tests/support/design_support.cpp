@@ -12,9 +12,13 @@
 
 namespace tessera::gam::testing {
 
-nlohmann::json fixture(const std::string& name) {
-  std::ifstream file(std::string(TESSERA_TEST_DATA) + "/basis/" + name);
+nlohmann::json test_data(const std::string& name) {
+  std::ifstream file(std::string(TESSERA_TEST_DATA) + "/" + name);
   return nlohmann::json::parse(file);
+}
+
+nlohmann::json fixture(const std::string& name) {
+  return test_data("basis/" + name);
 }
 
 Frame frame_of(const nlohmann::json& columns, int rank, int ranks, bool incomplete_rows) {

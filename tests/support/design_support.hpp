@@ -18,6 +18,8 @@ namespace tessera::gam::testing {
 
 /// A file of tests/data/basis.
 nlohmann::json fixture(const std::string& name);
+/// Any file of tests/data.
+nlohmann::json test_data(const std::string& name);
 
 /// This rank's part of a table given as {"column": [values]}: text columns are factors. With
 /// `incomplete_rows` every third row is followed by one that is not complete and holds wild values.

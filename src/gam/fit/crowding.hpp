@@ -7,6 +7,7 @@
 #include <tessera/job/job.hpp>
 
 #include <string>
+#include <vector>
 
 namespace tessera::gam {
 
@@ -15,5 +16,10 @@ namespace tessera::gam {
 /// such variable; empty if there is none. A spline then has nearly all rows in one of its cells, and a
 /// product with the variable is that of the few others. Two looks at the variable.
 [[nodiscard]] std::string crowding(const tessera::Job& job, const Rows& rows, const CoefBlock& block);
+
+/// *Collective.* The places in `Design::blocks` of the smooths that have a variable of which a sample of the
+/// rows lies in a hundredth of its range, and has unlike values close together there. The same on every rank,
+/// and for any number of them.
+[[nodiscard]] std::vector<int> crowded_blocks(const tessera::Job& job, const Rows& rows);
 
 }  // namespace tessera::gam

@@ -51,9 +51,7 @@ class TableFit {
   FitResult run(const Fingerprint& print) {
     if (const CustomFamily* custom = options_.family.definition().custom())
       require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
-    // A table in memory lies by its plan, which may be one for devices.
-    const bool may_stay_on_cpu = job_.options().policy != Policy::gpu && !source_.plan;
-    FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu, observer_);
+    FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu(), observer_);
     StopRequest* stop = job_.options().stop;
     try {
       FittedModel model = fit_until_it_stays(checkpoint);
@@ -66,14 +64,27 @@ class TableFit {
   }
 
  private:
+  /// A table in memory lies by its plan, which may be one for devices.
+  [[nodiscard]] bool may_stay_on_cpu() const { return job_.options().policy != Policy::gpu && !source_.plan; }
+
   /// Where a device fails, once more on the CPU; where a rank has lost its last one, over those that are
   /// left.
   FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
     for (;;) {
       Frame frame = read(checkpoint);
       try {
-        return fit_frame({job_, plan_, formula_, options_, observer_, phases_, &checkpoint},
+        return fit_frame({.job = job_,
+                          .plan = plan_,
+                          .formula = formula_,
+                          .options = options_,
+                          .observer = observer_,
+                          .phases = phases_,
+                          .checkpoint = &checkpoint,
+                          .may_move_to_hosts = may_stay_on_cpu()},
                          std::move(frame));
+      } catch (const NeedsHosts& needed) {
+        observer_.note(needed.why);
+        checkpoint.stay_on_cpu("computed on the CPU: " + needed.why);
       } catch (const FellBack&) {
         observer_.note(to_string(job_.last_verdict()) + "; starting over on the CPU");
         checkpoint.keep_on_cpu();

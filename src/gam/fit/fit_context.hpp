@@ -9,6 +9,7 @@
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <string>
 #include <vector>
 
 namespace tessera::gam {
@@ -16,6 +17,11 @@ namespace tessera::gam {
 /// Thrown on every rank at once when a pass that began on devices ended on the CPU: the fit starts over
 /// there, so that its model has the bits of a run that was on the CPU from the start.
 struct FellBack {};
+
+/// Thrown on every rank at once by a fit on devices that has columns which only hosts evaluate.
+struct NeedsHosts {
+  std::string why;
+};
 
 class FitCheckpoint;
 
@@ -29,6 +35,7 @@ struct FitContext {
   std::vector<PhaseTime>& phases;
   FitCheckpoint* checkpoint = nullptr;  ///< keeps the state after every iteration; null: nothing is kept
   bool began_on_host = job.on_host();
+  bool may_move_to_hosts = false;  ///< from devices, to start over
 
   void require_no_fallback() const {
     if (!began_on_host && job.on_host()) throw FellBack{};

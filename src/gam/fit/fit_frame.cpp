@@ -8,6 +8,7 @@
 #include "gam/fit/fit_memory.hpp"
 #include "gam/fit/goodness_of_fit.hpp"
 #include "gam/fit/identifiability.hpp"
+#include "gam/fit/orthogonal_smooths.hpp"
 #include "gam/fit/pirls.hpp"
 #include "gam/fit/prepare_rows.hpp"
 #include "gam/fit/residual_sample.hpp"
@@ -60,6 +61,7 @@ class FitRun {
     note_untested();
     if (centred_) return_from_centred();
     if (fit_.job.comm().rank() == 0) conclude(loop.solver());
+    if (turned_) return_from_turned();
     together(fit_.job.comm(),
              [&] { to_user_coordinates(model_, rows_, !fit_.options.family.definition().scale_is_known()); });
     return std::move(model_);
@@ -98,16 +100,50 @@ class FitRun {
   /// Leaves out the columns that others determine, as the first working model tells, which is the same for
   /// a fit that another run began; and centres smooths by numbers. Returns that model's sums.
   RawSums settle_design(double mean) {
+    const CrowdedSmooths crowded = look_for_crowded();
+    turn_smooths(crowded);
     RawSums sums = first_sums(fit_, *pass_, rows_, mean);
-    if (is_finite(sums)) leave_out_determined(sums.gram);
-    if (centre_smooths()) sums = first_sums(fit_, *pass_, rows_, mean);
-    return sums;
+    if (turned_) std::swap(model_.design, turned_->design);
+    const bool changed = is_finite(sums) && leave_out_determined(sums.gram);
+    if (centre_smooths()) {
+      turned_.reset();
+      return first_sums(fit_, *pass_, rows_, mean);
+    }
+    if (!turned_) return sums;
+    if (!changed) {
+      std::swap(model_.design, turned_->design);
+      return sums;
+    }
+    turn_smooths(crowded);
+    return first_sums(fit_, *pass_, rows_, mean);
   }
-  void leave_out_determined(const PartedMatrix& raw_gram) {
+  /// Whether there are any.
+  bool leave_out_determined(const PartedMatrix& raw_gram) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
-    model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram);
+    model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram,
+                                               turned_ ? &*turned_ : nullptr);
     const std::string list = text_of(model_.design.left_out);
     if (!list.empty()) fit_.observer.note("left out, as other terms determine it: " + list);
+    return !list.empty();
+  }
+  CrowdedSmooths look_for_crowded() {
+    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for crowded variables");
+    CrowdedSmooths crowded(fit_.job, fit_.plan, rows_);
+    fit_.require_no_fallback();
+    return crowded;
+  }
+  /// Dense columns are the hosts': a fit on devices starts over there, if it may.
+  void turn_smooths(const CrowdedSmooths& crowded) {
+    turned_ = crowded.turned(model_.design);
+    if (!turned_) return;
+    if (fit_.plan.on_devices()) {
+      turned_.reset();
+      if (fit_.may_move_to_hosts)
+        throw NeedsHosts{"a smooth has values that lie far from all others, which is fitted on the CPU"};
+      return;
+    }
+    std::swap(model_.design, turned_->design);
+    pass_.emplace(fit_.job, fit_.plan, rows_);
   }
   /// Whether the design is another one from here to the end of the iteration.
   bool centre_smooths() {
@@ -157,6 +193,11 @@ class FitRun {
         outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
   }
 
+  void return_from_turned() {
+    std::swap(model_.design, turned_->design);
+    model_.coef = turned_->coefficients_of_formula(model_.coef);
+    if (!model_.covariance.empty()) turned_->turn(model_.covariance);
+  }
   void return_from_centred() {
     std::swap(model_.design, centred_->design);
     model_.coef = centred_->coefficients_of_formula(model_.coef);
@@ -188,7 +229,9 @@ class FitRun {
   Rows rows_;
   std::optional<RowPass> pass_;
   Standards standards_;
-  std::optional<CentredBy> centred_;  ///< its `design` is the formula's while the iteration has the other
+  // The `design` of these is the formula's while the iteration has the other; one of them at most is there.
+  std::optional<CentredBy> centred_;
+  std::optional<OrthogonalSmooths> turned_;
   FittedModel model_;
 };
 

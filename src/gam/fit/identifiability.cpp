@@ -215,14 +215,19 @@ void check_in_sample(const Job& job, const Rows& rows, const Design& design,
 
 }  // namespace
 
-Design without_determined_columns(Job& job, const Rows& rows, Design design, const PartedMatrix& raw_gram) {
+Design without_determined_columns(Job& job, const Rows& rows, Design design, const PartedMatrix& raw_gram,
+                                  const OrthogonalSmooths* turned) {
+  const Design& own = turned != nullptr ? turned->design : design;
   std::vector<DeterminedColumn> columns;
   together(job.comm(), [&] {
-    if (job.comm().rank() == 0) columns = determined_columns(raw_gram, design, HostAlgebra(job.threads()));
+    if (job.comm().rank() == 0) columns = determined_columns(raw_gram, own, HostAlgebra(job.threads()));
   });
-  columns = told_by_root(job.comm(), design, std::move(columns));
+  columns = told_by_root(job.comm(), own, std::move(columns));
   if (columns.empty()) return design;
-  check_in_sample(job, rows, design, columns);
+  check_in_sample(job, rows, own, columns);
+  for (DeterminedColumn& column : columns) {
+    if (turned != nullptr) column.combination = turned->coefficients_of_formula(column.combination);
+  }
   return without_determined(std::move(design), columns);
 }
 

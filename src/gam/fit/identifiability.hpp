@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
+#include "gam/fit/orthogonal_smooths.hpp"
 #include "gam/rows/row_pass.hpp"
 
 #include <tessera/job/job.hpp>
@@ -28,7 +29,9 @@ namespace tessera::gam {
 /// `raw_gram` is R'WR of the first working model. Throws `Error(input)` on every rank where a column is
 /// determined but for a remainder that is no rounding, and yet too small for X'WX.
 /// Cost: O(M_p^3), M_p unpenalised columns, and O(p^3) where one is left out.
+/// `turned`: `design` in other coordinates, which then are those of `raw_gram`; null: it is its own.
 [[nodiscard]] Design without_determined_columns(Job& job, const Rows& rows, Design design,
-                                                const PartedMatrix& raw_gram);
+                                                const PartedMatrix& raw_gram,
+                                                const OrthogonalSmooths* turned = nullptr);
 
 }  // namespace tessera::gam

@@ -149,13 +149,31 @@ bool PirlsLoop::solve_or_end(int iteration) {
   }
 }
 
+/// What `solve` returns; where there is no solution, with what is wrong with the data.
+template <class Solve>
+auto PirlsLoop::with_crowding(const Solve& solve) const {
+  try {
+    return solve();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_converged) throw;
+    for (const CoefBlock& block : design_.blocks) {
+      if (!block.penalty) continue;
+      const std::string where = crowding(fit_.job, rows_, block);
+      if (!where.empty()) throw Error(error.code(), fmt::format("{}, as {}", error.what(), where));
+    }
+    throw;
+  }
+}
+
 /// Moves the coefficients to where the step ends that the solution of the working model is.
 void PirlsLoop::solve(int iteration, Search search) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   const bool mixed =
       iteration >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration);
-  auto solution = solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
-                                mixed ? &course_.past : nullptr, search);
+  auto solution = with_crowding([&] {
+    return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
+                         mixed ? &course_.past : nullptr, search);
+  });
   fit_.require_no_fallback();
   const std::string& why = solver_.no_device_algebra();
   if (!why.empty() && end_.solution.coef.empty()) fit_.observer.note("large products are the hosts': " + why);

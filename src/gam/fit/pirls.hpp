@@ -60,6 +60,8 @@ class PirlsLoop {
   [[nodiscard]] bool advance(int iteration);
   [[nodiscard]] bool solve_or_end(int iteration);
   void solve(int iteration, Search search);
+  template <class Solve>
+  [[nodiscard]] auto with_crowding(const Solve& solve) const;
   void halve_step(std::span<const double> begin, bool first);
   void begin_again_if_worse_than_the_mean();
   [[nodiscard]] bool is_separated(double change, bool ends);

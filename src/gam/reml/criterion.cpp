@@ -75,9 +75,12 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   double sum_penalty = 0;
   for (int i = 0; i < basis.size; ++i) {
     const double own = basis.penalty->diagonal(j, i);
-    if (own <= 1e-12 * largest) continue;
-    sum_gram += gram(basis.begin + i, basis.begin + i);
-    sum_penalty += own;
+    const double square = gram(basis.begin + i, basis.begin + i);
+    // Where columns have been made of one size, penalties are orders of magnitude apart instead.
+    const bool scaled = basis.penalty->orthogonal_columns;
+    if (scaled ? own <= 0 : own <= 1e-12 * largest) continue;
+    sum_gram += scaled ? square / own : square;
+    sum_penalty += scaled ? 1 : own;
   }
   return sum_gram / sum_penalty;
 }
@@ -365,10 +368,16 @@ std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matr
     double trace = 0;
     if (&basis != eliminated_) {
       const int begin = place_of(basis) - model.eliminated();
+      double own = 0;
       for (int i = begin; i < begin + basis.size; ++i) {
         largest = std::max(largest, model.core(i, i));
         trace += inverse(i, i);
+        own += model.core(i, i) * inverse(i, i);
         penalised[base::at(i)] = true;
+      }
+      if (basis.penalty->orthogonal_columns) {
+        noise.push_back(std::numeric_limits<double>::epsilon() * own);
+        continue;
       }
     }
     noise.push_back(std::numeric_limits<double>::epsilon() * largest * trace);
@@ -506,9 +515,9 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
   const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
   if (!at || !penalty_det) {
-    throw Error(ErrorCode::not_converged,
-                "the penalised crossproduct of the model is not positive definite: the model is too large "
-                "for its data, use fewer terms or smaller k");
+    throw Error(
+        ErrorCode::not_converged,
+        "the penalised crossproduct of the model is not positive definite: use fewer terms or smaller k");
   }
   RemlFit fit;
   fit.log_sp.assign(log_sp.begin(), log_sp.end());

@@ -107,6 +107,22 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
     return basis;
   }
 
+  const auto take_dense = [&](const Matrix& range) {
+    for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
+      basis.dense.push_back(congruence(penalty.matrices[j], range));
+      std::vector<bool> own(penalty.matrices.size());
+      own[j] = true;
+      basis.spread.push_back(spread_of(basis.dense.back(), rank_of(penalty, own)));
+    }
+  };
+  if (penalty.orthogonal_columns) {
+    // What is penalised comes first already, and columns of unlike sizes are not to be mixed.
+    if (single)
+      basis.diagonals.emplace_back(penalty.eigenvalues.values().begin(), penalty.eigenvalues.values().end());
+    else
+      take_dense(submatrix(identity(basis.size), 0, basis.size, 0, basis.rank));
+    return basis;
+  }
   Matrix sum(basis.size, basis.size);
   for (const Matrix& s : penalty.matrices) add(sum, s, single ? 1.0 : 1 / frobenius(s));
   SymmetricEigen eigen = descending_eigen(sum);
@@ -123,13 +139,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   if (single) {
     basis.diagonals.emplace_back(eigen.values.begin(), eigen.values.begin() + basis.rank);
   } else {
-    const Matrix range = submatrix(basis.rotation, 0, basis.size, 0, basis.rank);
-    for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
-      basis.dense.push_back(congruence(penalty.matrices[j], range));
-      std::vector<bool> own(penalty.matrices.size());
-      own[j] = true;
-      basis.spread.push_back(spread_of(basis.dense.back(), rank_of(penalty, own)));
-    }
+    take_dense(submatrix(basis.rotation, 0, basis.size, 0, basis.rank));
   }
   return basis;
 }
@@ -303,9 +313,10 @@ std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBas
     const std::vector<double> lambda = basis.smoothing_parameters(log_sp);
     if (basis.penalty->commutes()) {
       add_commuting(basis, lambda, total);
-    } else if (!add_graded(basis, lambda, algebra, total)) {
-      return std::nullopt;
+      continue;
     }
+    total.value += basis.penalty->log_det_constant;
+    if (!add_graded(basis, lambda, algebra, total)) return std::nullopt;
   }
   return total;
 }

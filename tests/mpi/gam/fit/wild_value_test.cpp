@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// One value of 1e6 or more among values of 0 to 1, against gam(method = "REML") of mgcv 1.8-41: what its QR
-// of X can fit, and what no crossproduct can, which says why.
+// Values of 1e4 and more among values of 0 to 1, against gam(method = "REML") of mgcv 1.8-41: what its QR of
+// X can fit, and what nothing can, which says why.
+#include "support/design_support.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
 #include <tessera/error.hpp>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,52 +52,60 @@ FittedModel fitted(const std::string& formula, double wild) {
   return fit(job, parse_formula(formula), table).model.fitted();
 }
 
-TEST(WildValue, IsFittedAsMgcvFitsIt) {
-  struct Case {
-    const char* formula;
-    double wild, edf, scale, reml;
-  };
-  constexpr const char* spline = "y ~ s(x, bs=\"ps\", k=20)";
-  constexpr const char* by_number = "y ~ s(z, bs=\"ps\", k=10, by=x)";
-  for (const Case& one : {Case{spline, 1e4, 2.997403169, 0.2882247055, 242.3217621},
-                          Case{spline, 1e6, 2.997400208, 0.2882218653, 242.3203136},
-                          Case{"y ~ s(x, bs=\"cr\", k=10)", 1e6, 8.275938991, 0.1278168829, 139.0847669},
-                          Case{by_number, 1e4, 8.990235432, 0.3745145784, 300.3866391},
-                          Case{by_number, 1e6, 8.990305372, 0.3745369946, 305.0010774}}) {
-    SCOPED_TRACE(std::string(one.formula) + " with " + std::to_string(one.wild));
-    const FittedModel model = fitted(one.formula, one.wild);
+/// The model of a case of gam's (tests/data/wild_values/make_wild_values.R).
+FittedModel fitted(const nlohmann::json& table, const nlohmann::json& one) {
+  const auto rows = static_cast<std::int64_t>(table.at("y").size());
+  Job job = testing::cpu_job(testing::world());
+  const Plan plan = job.plan(rows, 64);
+  const Range mine = job.local_range(plan);
+  std::map<std::string, std::vector<double>> columns;
+  for (const char* name : {"x", "z", "w", "y"}) columns[name] = table.at(name).get<std::vector<double>>();
+  for (const std::size_t row : one.at("rows")) columns[one.at("column")][row] = one.at("value");
+  for (auto& [name, values] : columns) values = {values.begin() + mine.begin, values.begin() + mine.end};
+  Factor f{.codes = {}, .levels = {"p", "q"}};
+  for (std::int64_t row = mine.begin; row < mine.end; ++row)
+    f.codes.push_back(table.at("f").at(static_cast<std::size_t>(row)) == "q" ? 1 : 0);
+  FitOptions options;
+  options.weights = "w";
+  const Table here{
+      plan, {{"x", columns["x"]}, {"z", columns["z"]}, {"w", columns["w"]}, {"y", columns["y"]}, {"f", f}}};
+  return fit(job, parse_formula(one.at("formula").get<std::string>()), here, options).model.fitted();
+}
+
+// No optimum is worse than that of gam, whose QR has all digits of X. Where it is the same, so is the model;
+// gam's search ends at one that is higher in nearly half of these cases.
+TEST(WildValue, IsFittedAsMgcvFitsItOrBetter) {
+  const nlohmann::json data = testing::test_data("wild_values/cases.json");
+  int same = 0;
+  for (const nlohmann::json& one : data.at("cases")) {
+    SCOPED_TRACE(one.dump());
+    const FittedModel model = fitted(data.at("table"), one);
     EXPECT_TRUE(model.converged) << model.why_not_converged;
-    EXPECT_NEAR(model.edf_total, one.edf, 1e-3);
-    EXPECT_NEAR(model.scale, one.scale, 1e-5 * one.scale);
-    if (testing::world().rank() == 0) {
-      EXPECT_NEAR(model.reml, one.reml, 1e-3);
+    double difference = model.reml - one.at("reml").get<double>();
+    testing::world().broadcast(std::span<double>(&difference, 1), 0);
+    EXPECT_LT(difference, 1e-3);
+    if (std::abs(difference) > 1e-3) continue;
+    ++same;
+    EXPECT_NEAR(model.edf_total, one.at("edf"), 5e-3);
+    EXPECT_NEAR(model.scale / one.at("scale").get<double>(), 1, 1e-4);
+  }
+  EXPECT_GT(same, 25);
+}
+
+TEST(WildValue, ThatNothingCanFitIsNamed) {
+  for (const char* basis : {"ps", "cr"}) {
+    SCOPED_TRACE(basis);
+    try {
+      static_cast<void>(fitted(fmt::format("y ~ te(x, z, bs=\"{}\", k=6)", basis), 1e12));
+      ADD_FAILURE() << "fitted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::not_converged);
+      const std::string said = error.what();
+      EXPECT_NE(
+          said.find("all but 1 of 300 rows have x from 0.00166667 to 0.998333, and the range of all is "),
+          std::string::npos)
+          << said;
     }
-  }
-}
-
-TEST(WildValue, ThatHidesTheSmoothingParametersIsNamed) {
-  for (const char* formula : {"y ~ te(x, z, bs=\"ps\", k=6)", "y ~ s(x, bs=\"ps\", k=20)"}) {
-    SCOPED_TRACE(formula);
-    const bool product = std::string(formula).find("te") != std::string::npos;
-    const FittedModel model = fitted(formula, product ? 1e6 : 1e8);
-    EXPECT_FALSE(model.converged);
-    const std::string& why = model.why_not_converged;
-    EXPECT_TRUE(why.starts_with(product ? "te(x,z) has" : "s(x) has")) << why;
-    EXPECT_NE(why.find("all but 1 of 300 rows have x from 0.00166667 to 0.998333, and the range of all is "),
-              std::string::npos)
-        << why;
-  }
-}
-
-TEST(WildValue, ThatLeavesNoColumnsIsNamed) {
-  try {
-    static_cast<void>(fitted("y ~ te(x, z, bs=\"ps\", k=6)", 1e8));
-    ADD_FAILURE() << "fitted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::input);
-    const std::string said = error.what();
-    EXPECT_NE(said.find("te(x,z)"), std::string::npos) << said;
-    EXPECT_NE(said.find("all but 1 of 300 rows have x from"), std::string::npos) << said;
   }
 }
 
@@ -107,7 +120,8 @@ TEST(WildValue, OfTheLargestSizesEndsInAModelOrAnError) {
         const FittedModel model = fitted(formula, wild);
         EXPECT_EQ(model.converged, model.why_not_converged.empty());
       } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::input) << error.what();
+        EXPECT_TRUE(error.code() == ErrorCode::input || error.code() == ErrorCode::not_converged)
+            << error.what();
       }
     }
   }

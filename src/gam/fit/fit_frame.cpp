@@ -134,16 +134,15 @@ class FitRun {
   }
   /// Dense columns are the hosts': a fit on devices starts over there, if it may.
   void turn_smooths(const CrowdedSmooths& crowded) {
+    const bool was_turned = turned_.has_value();
     turned_ = crowded.turned(model_.design);
-    if (!turned_) return;
-    if (fit_.plan.on_devices()) {
-      turned_.reset();
+    if (turned_ && fit_.plan.on_devices()) {
       if (fit_.may_move_to_hosts)
         throw NeedsHosts{"a smooth has values that lie far from all others, which is fitted on the CPU"};
-      return;
+      turned_.reset();
     }
-    std::swap(model_.design, turned_->design);
-    pass_.emplace(fit_.job, fit_.plan, rows_);
+    if (turned_) std::swap(model_.design, turned_->design);
+    if (turned_ || was_turned) pass_.emplace(fit_.job, fit_.plan, rows_);
   }
   /// Whether the design is another one from here to the end of the iteration.
   bool centre_smooths() {

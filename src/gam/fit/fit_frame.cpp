@@ -2,6 +2,7 @@
 #include "gam/fit/fit_frame.hpp"
 
 #include "gam/design/build_design.hpp"
+#include "gam/design/side_conditions.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/centred_by.hpp"
 #include "gam/fit/fit_checkpoint.hpp"
@@ -52,7 +53,7 @@ class FitRun {
         fit_.job, fit_.options.memory.device_bytes.value_or(std::numeric_limits<std::int64_t>::max()));
     require_memory(fit_, frame_);
     const RawMoments moments = prepare_design();
-    RawSums first = settle_design(moments.mean_response());
+    RawSums first = settle_design(apply_side_conditions(moments), moments.mean_response());
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
     describe();
@@ -78,7 +79,7 @@ class FitRun {
   }
   [[nodiscard]] Workers workers() const { return {fit_.job.comm(), fit_.job.host_team()}; }
 
-  /// The design with its constraints and side conditions, but for what the first working model leaves out.
+  /// The design with its constraints.
   RawMoments prepare_design() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
     fit_.observer.now("finding knots and constraints");
@@ -91,18 +92,35 @@ class FitRun {
     fit_.require_no_fallback();
     together(fit_.job.comm(),
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
-    model_.design = with_side_conditions(fit_.job, fit_.plan, rows_, std::move(model_.design), moments);
-    fit_.require_no_fallback();
     clock.add_bytes(pass_->bytes_per_pass());
     return moments;
   }
 
+  /// Leaves out the columns of nested smooths that others explain. That takes R'R, which sums of the first
+  /// working model have where it is without weights: then it returns them, as no raw column changes.
+  std::optional<RawSums> apply_side_conditions(const RawMoments& moments) {
+    if (nested_smooths(model_.design).empty()) return {};
+    std::optional<RawSums> first;
+    if (rows_.family.linear() && rows_.prior_weight < 0)
+      first = first_sums(fit_, *pass_, rows_, moments.mean_response());
+    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the side conditions of nested smooths");
+    PartedMatrix own;
+    if (!first) {
+      own = unweighted_gram(fit_.job, fit_.plan, rows_);
+      fit_.require_no_fallback();
+    }
+    model_.design =
+        with_side_conditions(fit_.job, rows_, std::move(model_.design), moments, first ? first->gram : own);
+    return first;
+  }
+
   /// Leaves out the columns that others determine, as the first working model tells, which is the same for
-  /// a fit that another run began; and centres smooths by numbers. Returns that model's sums.
-  RawSums settle_design(double mean) {
+  /// a fit that another run began; and centres smooths by numbers. Returns that model's sums, which may be
+  /// there.
+  RawSums settle_design(std::optional<RawSums> first, double mean) {
     const CrowdedSmooths crowded = look_for_crowded();
     turn_smooths(crowded);
-    RawSums sums = first_sums(fit_, *pass_, rows_, mean);
+    RawSums sums = first && !turned_ ? *std::move(first) : first_sums(fit_, *pass_, rows_, mean);
     if (turned_) std::swap(model_.design, turned_->design);
     const bool changed = is_finite(sums) && leave_out_determined(sums.gram);
     if (centre_smooths()) {

@@ -117,26 +117,26 @@ void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
 
 }  // namespace
 
-Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design design,
-                            const RawMoments& moments) {
-  if (nested_smooths(design).empty()) return design;
+PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows) {
   Rows unweighted = rows;
-  unweighted.design = &design;
   unweighted.family = Gaussian{};
   unweighted.prior_weight = -1;
   unweighted.prior_factor = 1;
   unweighted.offsets.clear();
   RowPass pass(job, plan, unweighted);
-  const RawSums sums = pass.step(std::vector<double>(at(design.raw_size)));
+  return pass.step(std::vector<double>(at(rows.design->raw_size))).gram;
+}
 
+Design with_side_conditions(Job& job, const Rows& rows, Design design, const RawMoments& moments,
+                            const PartedMatrix& raw_gram) {
   const Design part = part_of(design, compared_blocks(design, nested_smooths(design)));
   ColumnSums columns;
   const Design compact = without_other_terms(part);
-  const Matrix sketch = raw_sketch(job, unweighted, compact, part, sums.gram);
+  const Matrix sketch = raw_sketch(job, rows, compact, part, raw_gram);
   std::vector<std::vector<int>> dropped;
   together(job.comm(), [&] {
     if (job.comm().rank() != 0) return;
-    columns.gram = gram_in_coefficients(sums.gram, part, HostAlgebra(job.threads())).core;
+    columns.gram = gram_in_coefficients(raw_gram, part, HostAlgebra(job.threads())).core;
     columns.sums = to_coefficients(moments.column_sums, part);
     columns.rows = rows.frame->complete_rows;
     set_sketch(columns, sketch, compact);

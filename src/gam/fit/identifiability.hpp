@@ -14,12 +14,15 @@
 /// decided by rank 0 and told to the others, so that all ranks have one design.
 namespace tessera::gam {
 
-/// *Collective.* Applies the side conditions of nested smooths (side_conditions.hpp). `design` is that of
-/// `rows`, with its constraints; `moments` are those of its raw columns. Where smooths are nested, it takes
-/// one pass over the rows, without weights, and one on the host for a sketch of the nested columns
-/// (row_sketch.hpp). After a fallback its sums are the CPU's.
-[[nodiscard]] Design with_side_conditions(Job& job, const Plan& plan, const Rows& rows, Design design,
-                                          const RawMoments& moments);
+/// *Collective.* R'R, by a pass over the rows. After a fallback it is the CPU's.
+[[nodiscard]] PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows);
+
+/// *Collective.* Applies the side conditions of nested smooths (side_conditions.hpp), of which the design has
+/// some. `design` is that of `rows`, with its constraints; `moments` are those of its raw columns, and
+/// `raw_gram` is R'R. Takes a pass over the rows on the host for a sketch of the nested columns
+/// (row_sketch.hpp).
+[[nodiscard]] Design with_side_conditions(Job& job, const Rows& rows, Design design,
+                                          const RawMoments& moments, const PartedMatrix& raw_gram);
 
 /// *Collective.* Leaves out what other terms determine: a column of the parametric part, as of a cell that
 /// has no rows, or a function of a smooth that no penalty touches, as s(x) beside s(x, by = f). Of those that

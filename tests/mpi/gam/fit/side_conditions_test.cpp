@@ -38,6 +38,20 @@ TEST(SideConditions, LeaveMgcvsColumns) {
   }
 }
 
+TEST(SideConditions, AreThoseOfRowsWithoutWeights) {
+  // Without weights the first working model has X'X, and with weights it is summed for itself.
+  for (const std::string te : {R"(te(e, l, bs="ps", k=5))", R"(te(e, l, bs="cr", k=5))"}) {
+    const std::string formula = R"(y ~ s(e, bs="ps") + s(l, bs="ps") + offset(x) + )" + te;
+    const TableFile table = testing::in_blocks(side_conditions_data + "data.csv", 64);
+    const FittedModel without = testing::fitted(testing::shared_world(), formula, table);
+    const FittedModel with = testing::fitted(testing::shared_world(), formula, table, {.weights = "v"});
+    ASSERT_EQ(with.design.blocks.size(), without.design.blocks.size());
+    for (std::size_t i = 0; i < with.design.blocks.size(); ++i)
+      EXPECT_EQ(with.design.blocks[i].map, without.design.blocks[i].map) << with.design.blocks[i].label;
+    EXPECT_LT(without.design.blocks.back().coef_size, 24);
+  }
+}
+
 TEST(SideConditions, AreTheSameOnOneRank) {
   const std::string formula = R"(y ~ s(e, bs="ps") + s(l, bs="ps") + te(e, l, bs="ps", k=5))";
   const TableFile table = testing::in_blocks(side_conditions_data + "data.csv", 64);

@@ -89,7 +89,7 @@ Design without_other_terms(const Design& design) {
 }
 
 /// *Collective.* A sketch of the raw columns of `compact`, which has the blocks of `part`, on rank 0.
-Matrix raw_sketch(Job& job, const Rows& rows, const Design& compact, const Design& part,
+Matrix raw_sketch(Job& job, const Frame& frame, const Design& compact, const Design& part,
                   const PartedMatrix& raw_gram) {
   std::vector<double> norms(at(compact.raw_size));
   for (std::size_t i = 0; i < part.blocks.size(); ++i) {
@@ -99,9 +99,7 @@ Matrix raw_sketch(Job& job, const Rows& rows, const Design& compact, const Desig
           std::sqrt(raw_gram(from.raw_begin + j, from.raw_begin + j));
     }
   }
-  Rows sketched = rows;
-  sketched.design = &compact;
-  return row_sketch(job, sketched, norms, sketch_rows(compact.coef_size));
+  return row_sketch(job, frame, compact, norms, sketch_rows(compact.coef_size));
 }
 
 /// A sketch of raw columns and the constant as one of coefficients and the constant.
@@ -132,7 +130,7 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
   const Design part = part_of(design, compared_blocks(design, nested_smooths(design)));
   ColumnSums columns;
   const Design compact = without_other_terms(part);
-  const Matrix sketch = raw_sketch(job, rows, compact, part, raw_gram);
+  const Matrix sketch = raw_sketch(job, *rows.frame, compact, part, raw_gram);
   std::vector<std::vector<int>> dropped;
   together(job.comm(), [&] {
     if (job.comm().rank() != 0) return;

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/hash.hpp"
+#include "base/wide.hpp"
 #include "gam/rows/chunk.hpp"
 #include "gam/rows/layout.hpp"
 
@@ -28,45 +29,78 @@ constexpr int row_copies = 4;
 constexpr int place_bits = 15;
 constexpr int largest_sketch = row_copies << place_bits;
 constexpr std::int64_t sketched_block = 16'384;
+/// Of the integer that a column's norm is: values become integers in the last 51 digits of a double.
+constexpr int largest_digits = 49;
 
 /// Powers of two by which columns are multiplied to become integers. A sum of n values is at most sqrt(n)
-/// times their norm.
+/// times their norm, and no value is larger than that.
 std::vector<double> fixed_point(std::span<const double> norms, std::int64_t complete_rows) {
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(complete_rows)));
-  const int room = (bits + 1) / 2;
+  const int digits = std::min(largest_digits, 60 - (bits + 1) / 2);
   std::vector<double> scale;
   scale.reserve(norms.size());
-  for (const double norm : norms) {
-    scale.push_back(norm > 0 && std::isfinite(norm) ? std::ldexp(1.0, 61 - room - std::ilogb(norm) - 1)
-                                                    : 0.0);
-  }
+  for (const double norm : norms)
+    scale.push_back(norm > 0 && std::isfinite(norm) ? std::ldexp(1.0, digits - std::ilogb(norm)) : 0.0);
   return scale;
 }
 
-/// Four neighbouring integers in registers of any processor.
+using Four = double __attribute__((vector_size(32)));
 using FourIntegers = std::int64_t __attribute__((vector_size(32)));
 
-/// A row's nonzeros as integers: runs of four neighbouring columns, and single ones.
-struct IntegerRow {
-  template <class Value>
-  struct Entry {
-    std::size_t column;  ///< the first
-    Value value;
-  };
-
-  void add_to(std::int64_t* line, std::int64_t sign) const {
-    for (const auto& [column, values] : runs) {
-      FourIntegers sum;
-      std::memcpy(&sum, line + column, sizeof sum);
-      sum = sign > 0 ? sum + values : sum - values;
-      std::memcpy(line + column, &sum, sizeof sum);
-    }
-    for (const auto& [column, value] : singles) line[column] += sign * value;
-  }
-
-  std::vector<Entry<FourIntegers>> runs;
-  std::vector<Entry<std::int64_t>> singles;
+/// Nonzeros of a term in as many neighbouring columns, in all rows of a chunk.
+struct Run {
+  const double* values;     ///< of the first row
+  std::ptrdiff_t nonzeros;  ///< from one row to the next
+  const int* starts;        ///< one a row
+  std::ptrdiff_t column;    ///< the first, from a row's start on
 };
+
+/// Where a row goes.
+struct Places {
+  std::int64_t* lines[row_copies];  ///< rows of the sketch
+  std::int64_t signs[row_copies];   ///< 0, or -1 to change it
+};
+
+/// A double to which this is added has the nearest integer in its last digits.
+constexpr double to_integer = 0x1.8p52;
+constexpr auto digits_of_none = std::bit_cast<std::int64_t>(to_integer);
+
+TESSERA_WIDE void add_runs_of_four(std::span<const Run> runs, std::span<const Places> rows,
+                                   const double* scale) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const Places& places = rows[r];
+    for (const Run& run : runs) {
+      const std::ptrdiff_t column = run.column + run.starts[r];
+      Four values;
+      Four factors;
+      std::memcpy(&values, run.values + static_cast<std::ptrdiff_t>(r) * run.nonzeros, sizeof values);
+      std::memcpy(&factors, scale + column, sizeof factors);
+      const FourIntegers whole =
+          reinterpret_cast<FourIntegers>(values * factors + to_integer) - digits_of_none;
+      for (int copy = 0; copy < row_copies; ++copy) {
+        const FourIntegers sign = FourIntegers{} + places.signs[copy];
+        FourIntegers sum;
+        std::memcpy(&sum, places.lines[copy] + column, sizeof sum);
+        sum += (whole ^ sign) - sign;
+        std::memcpy(places.lines[copy] + column, &sum, sizeof sum);
+      }
+    }
+  }
+}
+
+void add_singles(std::span<const Run> runs, std::span<const Places> rows, const double* scale) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const Places& places = rows[r];
+    for (const Run& run : runs) {
+      const std::ptrdiff_t column = run.column + run.starts[r];
+      const double value = run.values[static_cast<std::ptrdiff_t>(r) * run.nonzeros];
+      const std::int64_t whole =
+          std::bit_cast<std::int64_t>(value * scale[column] + to_integer) - digits_of_none;
+      for (int copy = 0; copy < row_copies; ++copy)
+        places.lines[copy][column] += (whole ^ places.signs[copy]) - places.signs[copy];
+    }
+  }
+}
 
 /// What one thread adds up.
 class Adder {
@@ -78,53 +112,46 @@ class Adder {
         scale_(scale),
         quarter_(static_cast<std::uint64_t>(sketch / row_copies)),
         chunk_(view_),
-        sums_(at(sketch) * scale.size()) {}
+        places_(chunk_rows),
+        sums_(at(sketch) * scale.size()) {
+    for (int t = 0; t < view_.term_count; ++t) add_runs_of(view_.terms[t]);
+    const std::ptrdiff_t constant = static_cast<std::ptrdiff_t>(scale.size()) - 1;
+    singles_.push_back({ones_.data(), 1, zeros_.data(), constant});
+  }
+  Adder(const Adder&) = delete;
+  Adder& operator=(const Adder&) = delete;
 
   void add(std::size_t begin, std::size_t end) {
     evaluator_.gather(chunk_, begin, end);
     for (int term = 0; term < view_.term_count; ++term) evaluator_.evaluate_term(term, chunk_);
-    for (int r = 0; r < chunk_.count; ++r) {
-      read_row(r);
-      const auto number = static_cast<std::uint64_t>(rows_.frame->rows.begin) + chunk_.index[at(r)];
-      std::uint64_t drawn = base::split_mix(number);
-      for (std::uint64_t copy = 0; copy < row_copies; ++copy, drawn >>= place_bits + 1) {
-        const std::uint64_t place = (drawn & ((1U << place_bits) - 1)) * quarter_ >> place_bits;
-        row_.add_to(sums_.data() + (copy * quarter_ + place) * scale_.size(),
-                    (drawn >> place_bits & 1) == 0 ? 1 : -1);
-      }
-    }
+    const auto first = static_cast<std::uint64_t>(rows_.frame->rows.begin);
+    for (int r = 0; r < chunk_.count; ++r) draw(first + chunk_.index[at(r)], places_[at(r)]);
+    const std::span<const Places> places(places_.data(), at(chunk_.count));
+    add_runs_of_four(fours_, places, scale_.data());
+    add_singles(singles_, places, scale_.data());
   }
   [[nodiscard]] std::vector<std::int64_t>& sums() noexcept { return sums_; }
 
  private:
-  [[nodiscard]] std::int64_t integer(std::size_t column, double value) const {
-    return static_cast<std::int64_t>(value * scale_[column]);
+  void add_runs_of(const TermTable& term) {
+    const int* offsets = view_.offsets + view_.placements[term.placement_begin].offset_begin;
+    for (int k = 0; k < term.nonzeros;) {
+      // Offsets increase, so that the outer two tell of the inner ones.
+      const bool four = k + 4 <= term.nonzeros && offsets[k + 3] == offsets[k] + 3;
+      (four ? fours_ : singles_)
+          .push_back({chunk_.values_of(term) + k, term.nonzeros, chunk_.starts_of(term.placement_begin),
+                      term.raw_begin + offsets[k]});
+      k += four ? 4 : 1;
+    }
   }
 
-  /// The nonzeros of a row, and the constant behind them.
-  void read_row(int r) {
-    row_.runs.clear();
-    row_.singles.clear();
-    for (int t = 0; t < view_.term_count; ++t) {
-      const TermTable& term = view_.terms[t];
-      const double* values = chunk_.values_of(term) + static_cast<std::ptrdiff_t>(r) * term.nonzeros;
-      const int* offsets = view_.offsets + view_.placements[term.placement_begin].offset_begin;
-      const int start = term.raw_begin + chunk_.starts_of(term.placement_begin)[r];
-      for (int k = 0; k < term.nonzeros;) {
-        const std::size_t column = at(start + offsets[k]);
-        // Offsets increase, so that the outer two tell of the inner ones.
-        if (k + 4 <= term.nonzeros && offsets[k + 3] == offsets[k] + 3) {
-          const FourIntegers four{integer(column, values[k]), integer(column + 1, values[k + 1]),
-                                  integer(column + 2, values[k + 2]), integer(column + 3, values[k + 3])};
-          row_.runs.push_back({column, four});
-          k += 4;
-        } else {
-          row_.singles.push_back({column, integer(column, values[k])});
-          ++k;
-        }
-      }
+  void draw(std::uint64_t number, Places& places) {
+    std::uint64_t drawn = base::split_mix(number);
+    for (std::uint64_t copy = 0; copy < row_copies; ++copy, drawn >>= place_bits + 1) {
+      const std::uint64_t place = (drawn & ((1U << place_bits) - 1)) * quarter_ >> place_bits;
+      places.lines[copy] = sums_.data() + (copy * quarter_ + place) * scale_.size();
+      places.signs[copy] = -static_cast<std::int64_t>(drawn >> place_bits & 1);
     }
-    row_.singles.push_back({scale_.size() - 1, integer(scale_.size() - 1, 1)});
   }
 
   const Rows& rows_;
@@ -133,7 +160,11 @@ class Adder {
   std::span<const double> scale_;  ///< of each raw column, and of the constant
   std::uint64_t quarter_;
   RowChunk chunk_;
-  IntegerRow row_;
+  std::vector<double> ones_ = std::vector<double>(chunk_rows, 1.0);
+  std::vector<int> zeros_ = std::vector<int>(chunk_rows);
+  std::vector<Run> fours_;  ///< of four columns
+  std::vector<Run> singles_;
+  std::vector<Places> places_;      ///< of the chunk's rows
   std::vector<std::int64_t> sums_;  ///< row by row of the sketch
 };
 
@@ -143,8 +174,9 @@ int sketch_rows(int columns) noexcept {
   return std::clamp(columns, 256, largest_sketch / row_copies) * row_copies;
 }
 
-Matrix row_sketch(Job& job, const Rows& rows, std::span<const double> norms, int sketch) {
-  const Frame& frame = *rows.frame;
+Matrix row_sketch(Job& job, const Frame& frame, const Design& design, std::span<const double> norms,
+                  int sketch) {
+  const Rows rows{.frame = &frame, .design = &design, .family = {}, .response = -1};
   std::vector<double> scale;
   std::vector<std::int64_t> sums;
   Matrix out;
@@ -152,7 +184,7 @@ Matrix row_sketch(Job& job, const Rows& rows, std::span<const double> norms, int
     std::vector<double> all(norms.begin(), norms.end());
     all.push_back(std::sqrt(static_cast<double>(frame.complete_rows)));
     scale = fixed_point(all, frame.complete_rows);
-    const RowLayout layout(*rows.design);
+    const RowLayout layout(design);
     std::vector<std::optional<Adder>> adders(at(job.threads()));
     job.host_team().for_each_block(frame.rows, sketched_block, [&](int thread, Range block) {
       std::optional<Adder>& adder = adders[at(thread)];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/design/design.hpp"
 #include "gam/linalg/matrix.hpp"
-#include "gam/rows/row_pass.hpp"
+#include "gam/table/frame.hpp"
 
 #include <tessera/job/job.hpp>
 
@@ -20,12 +21,14 @@ namespace tessera::gam {
 /// size, so that columns that are nearly dependent in R are so in the sketch, to as many digits as R has; a
 /// crossproduct has half of them.
 ///
-/// `norms` are those of the raw columns, or no less. Values are summed as multiples of 2^-60 sqrt(n) of them
-/// or less, which is exact: the bits are the same for any number of ranks and threads. Rows are read on the
-/// host. Cost: about that of a pass on the host; memory: 8 bytes an element for each thread.
+/// `norms` are those of the raw columns, or no less. Values are rounded to multiples of 2^-49 of them, or
+/// of 2^-60 sqrt(n) if that is more, whose sums are exact: the bits are the same for any number of ranks and
+/// threads. Rows are read on the host. Cost: a third of a pass that forms X'X; memory: 8 bytes an element for
+/// each thread.
 ///
 /// Source: the sparse embedding of Nelson and Nguyen, "OSNAP: faster numerical linear algebra algorithms via
 /// sparser subspace embeddings", FOCS 2013.
-[[nodiscard]] Matrix row_sketch(Job& job, const Rows& rows, std::span<const double> norms, int sketch);
+[[nodiscard]] Matrix row_sketch(Job& job, const Frame& frame, const Design& design,
+                                std::span<const double> norms, int sketch);
 
 }  // namespace tessera::gam

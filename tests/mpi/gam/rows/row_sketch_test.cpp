@@ -37,7 +37,7 @@ Matrix sketch_by(const tessera::mpi::Communicator& comm, int threads, const Mode
   tessera::Job job(comm, options);
   const tessera::Plan plan = job.plan(row_count, 50);
   const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
-  return row_sketch(job, model.rows_of(mine), norms_of(model), sketch_rows(model.design.raw_size));
+  return row_sketch(job, mine, model.design, norms_of(model), sketch_rows(model.design.raw_size));
 }
 
 double norm(const std::vector<double>& values) {

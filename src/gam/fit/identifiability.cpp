@@ -195,7 +195,7 @@ void check_in_sample(const Job& job, const Rows& rows, const Design& design,
     if (columns[i].zero || !(largest[2 * i] > rounding * largest[2 * i + 1])) continue;
     const std::string others = determined_by(columns[i], design);
     const std::string crowd = crowding(job, rows, design.blocks[at(columns[i].block)]);
-    const std::string what =
+    std::string what =
         others.empty()
             ? fmt::format(
                   "the functions of {} that have no penalty are so nearly dependent that their "
@@ -203,11 +203,10 @@ void check_in_sample(const Job& job, const Rows& rows, const Design& design,
                   name_of(columns[i], design))
             : fmt::format("{} is so nearly a combination of {} that its coefficient is lost in rounding",
                           name_of(columns[i], design), others);
-    throw Error(ErrorCode::input,
-                what + (!crowd.empty()   ? ", as " + crowd
-                        : others.empty() ? ": leave it out"
-                                         : ": leave it out, or take its difference to the combination as the "
-                                           "variable"));
+    what += !crowd.empty()   ? ", as " + crowd
+            : others.empty() ? ": leave it out"
+                             : ": leave it out, or take its difference to the combination as the variable";
+    throw Error(ErrorCode::input, what);
   }
 }
 

@@ -57,7 +57,7 @@ Design part_of(const Design& design, std::span<const int> blocks) {
   return part;
 }
 
-/// Parametric blocks, which say whether there is a constant, and the smooths that are compared.
+/// The smooths that are compared, in the order of the blocks.
 std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmooth> nested) {
   std::vector<int> indices;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {

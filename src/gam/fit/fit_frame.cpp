@@ -4,6 +4,7 @@
 #include "gam/design/build_design.hpp"
 #include "gam/design/side_conditions.hpp"
 #include "gam/design/standardise.hpp"
+#include "gam/fit/block_sketch.hpp"
 #include "gam/fit/centred_by.hpp"
 #include "gam/fit/fit_checkpoint.hpp"
 #include "gam/fit/fit_memory.hpp"

@@ -5,13 +5,12 @@
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/design/determined_columns.hpp"
 #include "gam/design/side_conditions.hpp"
-#include "gam/family/gaussian.hpp"
+#include "gam/fit/block_sketch.hpp"
 #include "gam/fit/crowding.hpp"
 #include "gam/fit/residual_sample.hpp"
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-#include "gam/rows/row_sketch.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -48,15 +47,6 @@ std::vector<std::vector<int>> told_by_root(const mpi::Communicator& comm,
   return lists;
 }
 
-/// The design with the given blocks alone, over the same raw columns.
-Design part_of(const Design& design, std::span<const int> blocks) {
-  Design part = design;
-  part.blocks.clear();
-  for (const int block : blocks) part.blocks.push_back(design.blocks[at(block)]);
-  part.count_coefficients();
-  return part;
-}
-
 /// The smooths that are compared, in the order of the blocks.
 std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmooth> nested) {
   std::vector<int> indices;
@@ -68,38 +58,6 @@ std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmo
     if (compared) indices.push_back(index);
   }
   return indices;
-}
-
-/// The design with no other terms than those of its blocks.
-Design without_other_terms(const Design& design) {
-  Design out = design;
-  out.terms.clear();
-  out.raw_size = 0;
-  out.parted_columns = {};
-  for (const RawTerm& term : design.terms) {
-    int begin = -1;  // in `out`
-    for (std::size_t i = 0; i < design.blocks.size(); ++i) {
-      const int in_term = design.blocks[i].raw_begin - term.raw_begin;
-      if (in_term < 0 || in_term >= term.raw_size) continue;
-      if (begin < 0) begin = out.add_term(term.components);
-      out.blocks[i].raw_begin = begin + in_term;
-    }
-  }
-  return out;
-}
-
-/// *Collective.* A sketch of the raw columns of `compact`, which has the blocks of `part`, on rank 0.
-Matrix raw_sketch(Job& job, const Frame& frame, const Design& compact, const Design& part,
-                  const PartedMatrix& raw_gram) {
-  std::vector<double> norms(at(compact.raw_size));
-  for (std::size_t i = 0; i < part.blocks.size(); ++i) {
-    const CoefBlock& from = part.blocks[i];
-    for (int j = 0; j < from.raw_size; ++j) {
-      norms[at(compact.blocks[i].raw_begin + j)] =
-          std::sqrt(raw_gram(from.raw_begin + j, from.raw_begin + j));
-    }
-  }
-  return row_sketch(job, frame, compact, norms, sketch_rows(compact.coef_size));
 }
 
 /// A sketch of raw columns and the constant as one of coefficients and the constant.
@@ -115,29 +73,19 @@ void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
 
 }  // namespace
 
-PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows) {
-  Rows unweighted = rows;
-  unweighted.family = Gaussian{};
-  unweighted.prior_weight = -1;
-  unweighted.prior_factor = 1;
-  unweighted.offsets.clear();
-  RowPass pass(job, plan, unweighted);
-  return pass.step(std::vector<double>(at(rows.design->raw_size))).gram;
-}
-
 Design with_side_conditions(Job& job, const Rows& rows, Design design, const RawMoments& moments,
                             const PartedMatrix& raw_gram) {
-  const Design part = part_of(design, compared_blocks(design, nested_smooths(design)));
+  const BlockSketch sketch =
+      sketch_of_blocks(job, *rows.frame, design, compared_blocks(design, nested_smooths(design)), raw_gram);
+  const Design& part = sketch.part;
   ColumnSums columns;
-  const Design compact = without_other_terms(part);
-  const Matrix sketch = raw_sketch(job, *rows.frame, compact, part, raw_gram);
   std::vector<std::vector<int>> dropped;
   together(job.comm(), [&] {
     if (job.comm().rank() != 0) return;
     columns.gram = gram_in_coefficients(raw_gram, part, HostAlgebra(job.threads())).core;
     columns.sums = to_coefficients(moments.column_sums, part);
     columns.rows = rows.frame->complete_rows;
-    set_sketch(columns, sketch, compact);
+    set_sketch(columns, sketch.raw, sketch.compact);
     dropped = dependent_columns(part, nested_smooths(part), columns, has_constant(design));
   });
   dropped = told_by_root(job.comm(), std::move(dropped));

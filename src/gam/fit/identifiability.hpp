@@ -14,9 +14,6 @@
 /// decided by rank 0 and told to the others, so that all ranks have one design.
 namespace tessera::gam {
 
-/// *Collective.* R'R, by a pass over the rows. After a fallback it is the CPU's.
-[[nodiscard]] PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows);
-
 /// *Collective.* Applies the side conditions of nested smooths (side_conditions.hpp), of which the design has
 /// some. `design` is that of `rows`, with its constraints; `moments` are those of its raw columns, and
 /// `raw_gram` is R'R. Takes a pass over the rows on the host for a sketch of the nested columns

@@ -4,12 +4,11 @@
 #include "base/at.hpp"
 #include "gam/basis/basis.hpp"
 #include "gam/design/standardise.hpp"
-#include "gam/family/gaussian.hpp"
+#include "gam/fit/block_sketch.hpp"
 #include "gam/fit/crowding.hpp"
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-#include "gam/rows/row_sketch.hpp"
 
 #include <tessera/job/together.hpp>
 
@@ -18,7 +17,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <utility>
 
@@ -242,7 +240,6 @@ void OrthogonalSmooths::turn(PartedMatrix& covariance) const {
 
 CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : job_(job) {
   const Design& design = *rows.design;
-  Design compact;
   std::vector<int> places;
   int coefficients = 0;
   for (const int index : crowded_blocks(job, rows)) {
@@ -252,33 +249,14 @@ CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : j
     places.push_back(index);
   }
   if (places.empty()) return;
-  Rows unweighted = rows;
-  unweighted.family = Gaussian{};
-  unweighted.prior_weight = -1;
-  unweighted.prior_factor = 1;
-  unweighted.offsets.clear();
-  RowPass pass(job, plan, unweighted);
-  const RawSums sums = pass.step(std::vector<double>(at(design.raw_size)));
-
-  std::vector<double> norms;
-  std::vector<int> begins;  // in the compact design
-  for (const int index : places) {
-    const CoefBlock& block = design.blocks[at(index)];
-    const RawTerm& term = design.terms[term_of(design, block)];
-    const int begin = compact.add_term(term.components);
-    begins.push_back(begin + block.raw_begin - term.raw_begin);
-    for (int i = 0; i < term.raw_size; ++i)
-      norms.push_back(std::sqrt(sums.gram(term.raw_begin + i, term.raw_begin + i)));
-  }
-  unweighted.design = &compact;
-  const int most = std::ranges::max(
-      places | std::views::transform([&](int index) { return design.blocks[at(index)].coef_size; }));
-  const Matrix sketch = row_sketch(job, unweighted, norms, sketch_rows(most));
+  const BlockSketch sketch =
+      sketch_of_blocks(job, *rows.frame, design, places, unweighted_gram(job, plan, rows));
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const CoefBlock& block = design.blocks[at(places[i])];
-    smooths_.push_back(
-        {block.raw_begin,
-         sketch.empty() ? Matrix() : submatrix(sketch, 0, sketch.rows(), begins[i], block.raw_size)});
+    const CoefBlock& own = sketch.compact.blocks[i];
+    smooths_.push_back({sketch.part.blocks[i].raw_begin,
+                        sketch.raw.empty()
+                            ? Matrix()
+                            : submatrix(sketch.raw, 0, sketch.raw.rows(), own.raw_begin, own.raw_size)});
   }
 }
 

@@ -7,6 +7,8 @@
 #include "mpi/fork.hpp"
 #include "mpi/rank_group.hpp"
 
+#include <dlfcn.h>
+
 #include <exception>
 #include <utility>
 #include <vector>
@@ -44,10 +46,19 @@ int before_finalize(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
+/// MPI calls a function of this object: it stays where it is, also if the program closes the module that it is
+/// part of (dlclose).
+void keep_loaded() noexcept {
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<const void*>(&before_finalize), &here) != 0)
+    (void)dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 }  // namespace
 
 void watch_finalize() {
   if (std::exchange(finalisation().watched, true)) return;
+  keep_loaded();
   int key = MPI_KEYVAL_INVALID;
   check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &before_finalize, &key, nullptr),
         "MPI_Comm_create_keyval");

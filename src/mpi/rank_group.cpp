@@ -347,7 +347,8 @@ void RankGroup::notify_own_departed(const CollectiveCall& here, MPI_Comm comm) {
 void RankGroup::abort_if_missed(int rank, const CollectiveCall& its) const {
   if (!departure_ || collective_counts().known_of(its.comm) >= its.number) return;
   abort_job(name_of(rank_) + description_of(departure_->path) + ", but " + name_of(rank) +
-                " waits for it in " + its.full_name() + ": the job is ended",
+                " waits for it in " + its.full_name() +
+                ": every rank must make the same collective calls in the same order; the job is ended",
             exit_status(ErrorCode::job_fault));
 }
 

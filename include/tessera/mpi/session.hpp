@@ -55,7 +55,7 @@ class TESSERA_EXPORT StartRefused : public Error {
 /// both:
 ///
 ///     tessera: rank 1 (node7) left the program by an exception, but rank 0 (node6) waits for it in an
-///     allreduce: the job is ended
+///     allreduce: every rank must make the same collective calls in the same order; the job is ended
 ///
 /// The same happens if a rank returns from `main`, or calls `std::exit` or MPI_Finalize, too early, and if
 /// the ranks end after different numbers of collective calls of a communicator. If all ranks leave by the

@@ -101,6 +101,11 @@ typedef struct tessera_host_tile {
   int32_t threads;
 } tessera_host_tile;
 
+/// Whether the library watches how the process leaves the program: `tessera::mpi::watch_exits`
+/// (<tessera/mpi/exit_guard.hpp>). It does, unless this is called with 0, on every rank: a module of a
+/// program that decides by itself how it ends, such as R or Python, calls it before its first job.
+TESSERA_API void tessera_watch_exits(int32_t watched);
+
 /// *Collective.* Probes the hardware and assigns devices to ranks. `options` may be null.
 TESSERA_API int tessera_job_open(MPI_Comm comm, const tessera_options* options, tessera_job** job);
 /// The same for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).

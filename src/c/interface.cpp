@@ -6,6 +6,7 @@
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/memory/arena.hpp>
+#include <tessera/mpi/exit_guard.hpp>
 
 #include <array>
 #include <chrono>
@@ -101,6 +102,10 @@ const char* tessera_library_version(void) {
 }
 const char* tessera_error(void) {
   return tessera::c::last_error().c_str();
+}
+
+void tessera_watch_exits(int32_t watched) {
+  tessera::mpi::watch_exits(watched != 0);
 }
 
 int tessera_job_open(MPI_Comm comm, const tessera_options* options, tessera_job** job) {

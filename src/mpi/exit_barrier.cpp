@@ -22,13 +22,23 @@ namespace {
 
 using Count = CollectiveCounts::Count;
 
+const char* manner_of(ExitPath path) noexcept {
+  switch (path) {
+    case ExitPath::exception: return "by an exception";
+    case ExitPath::failure: return "with an error status";
+    case ExitPath::normal:
+    case ExitPath::finalize: break;
+  }
+  return nullptr;
+}
+
 /// The collectives of one exit.
 class ExitBarrier {
  public:
   ExitBarrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts)
       : group_(group), timeouts_(timeouts), purpose_("the end of the program") {
-    if (path == ExitPath::exception)
-      purpose_ += ", to which " + group.name_of(group.rank()) + " came by an exception";
+    if (const char* const manner = manner_of(path))
+      purpose_ += ", to which " + group.name_of(group.rank()) + " came " + manner;
   }
 
   void sum(std::span<std::uint64_t> values) {
@@ -110,6 +120,8 @@ WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout)
   using namespace std::chrono_literals;
   if (timeout.count() > 0) return {.timeout = timeout};
   if (path == ExitPath::exception) return {.timeout = 1min, .only_silence = true};
+  // Launchers would end the job at once.
+  if (path == ExitPath::failure) return {.timeout = 10s, .only_silence = true};
   // The others may still be computing, or writing results: that is not a failure.
   return {.timeout = 30min, .notice = 1min, .only_silence = true};
 }

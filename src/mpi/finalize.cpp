@@ -4,11 +4,13 @@
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
 #include "mpi/exit_barrier.hpp"
+#include "mpi/exit_guard.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/rank_group.hpp"
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -31,23 +33,16 @@ Finalisation& finalisation() {
 /// Run by MPI_Finalize before anything else, while every call works (MPI 3.1, section 8.7.1).
 int before_finalize(MPI_Comm, int, void*, void*) {
   if (is_forked_child()) return MPI_SUCCESS;
-  const std::vector<const AtFinalize*> works = finalisation().works;
-  for (auto work = works.rbegin(); work != works.rend(); ++work) (**work)();
-  const auto groups = std::exchange(finalisation().groups, {});
-  try {
-    for (const auto& group : groups) group->depart(ExitPath::finalize);
-    const WatchdogTimeouts timeouts = exit_timeouts(ExitPath::finalize, std::chrono::milliseconds(0));
-    for (const auto& group : groups) exit_barrier(*group, ExitPath::finalize, timeouts);
-  } catch (const std::exception& fault) {
-    say("in MPI_Finalize: ", fault.what());
-  }
   // MPI frees their communicators: MPI_Comm_free inside an attribute's delete callback may deadlock.
+  const auto groups = finalisation().groups;
+  if (exits_are_watched()) (void)pass_exit_barriers(ExitPath::finalize);
   for (const auto& group : groups) group->give_up_channel();
+  disarm_exit_guard();
   return MPI_SUCCESS;
 }
 
-/// MPI calls a function of this object: it stays where it is, also if the program closes the module that it is
-/// part of (dlclose).
+/// MPI calls a function of this object: it stays where it is, also if the program closes the module that it
+/// is part of (dlclose).
 void keep_loaded() noexcept {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&before_finalize), &here) != 0)
@@ -66,7 +61,22 @@ void watch_finalize() {
   check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
 }
 
-AtFinalize::AtFinalize(std::function<void()> work) : work_(std::move(work)) {
+bool pass_exit_barriers(ExitPath path) noexcept {
+  const std::vector<const AtFinalize*> works = finalisation().works;
+  for (auto work = works.rbegin(); work != works.rend(); ++work) (**work)(path);
+  const auto groups = std::exchange(finalisation().groups, {});
+  try {
+    for (const auto& group : groups) group->depart(path);
+    const WatchdogTimeouts timeouts = exit_timeouts(path, std::chrono::milliseconds(0));
+    for (const auto& group : groups) exit_barrier(*group, path, timeouts);
+    return std::ranges::any_of(groups, [](const auto& group) { return group->is_world(); });
+  } catch (const std::exception& fault) {
+    say("at the end of the program: ", fault.what());
+    return false;
+  }
+}
+
+AtFinalize::AtFinalize(std::function<void(ExitPath)> work) : work_(std::move(work)) {
   finalisation().works.push_back(this);
 }
 

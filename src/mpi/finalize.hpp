@@ -9,24 +9,29 @@
 namespace tessera::inline TESSERA_ABI::mpi::detail {
 
 class RankGroup;
+enum class ExitPath;
 
-/// Makes MPI_Finalize, whoever calls it, first run what `AtFinalize` and `keep_until_finalize` registered: a
-/// rank that calls it early is then noticed like one that returns from `main`.
+/// Makes MPI_Finalize, whoever calls it, first pass the exit barriers: a rank that calls it early is then
+/// noticed like one that returns from `main`.
 void watch_finalize();
 
-/// Runs `work` if MPI_Finalize is called during its lifetime, in reverse order of construction. `work` must
-/// not throw.
+/// Passes, once, the exit barriers that `AtFinalize` and `keep_until_finalize` registered. Returns whether
+/// all ranks of MPI_COMM_WORLD were among them.
+bool pass_exit_barriers(ExitPath path) noexcept;
+
+/// Runs `work` if this rank comes to MPI_Finalize, or leaves the program without it, during its lifetime, in
+/// reverse order of construction. `work` must not throw.
 class AtFinalize {
  public:
-  explicit AtFinalize(std::function<void()> work);
+  explicit AtFinalize(std::function<void(ExitPath)> work);
   ~AtFinalize();
   AtFinalize(const AtFinalize&) = delete;
   AtFinalize& operator=(const AtFinalize&) = delete;
 
-  void operator()() const { work_(); }
+  void operator()(ExitPath path) const { work_(path); }
 
  private:
-  std::function<void()> work_;
+  std::function<void(ExitPath)> work_;
 };
 
 /// The ranks of the groups pass their exit barriers there, in the order of these calls, the same on all

@@ -5,6 +5,7 @@
 #include "mpi/abort.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/exit_guard.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/lifetime.hpp"
@@ -76,6 +77,7 @@ std::chrono::milliseconds announcement_delay(int rank, ExitPath path) {
 const char* description_of(ExitPath path) {
   switch (path) {
     case ExitPath::normal: return " has come to the end of the program";
+    case ExitPath::failure: return " has come to the end of the program with an error status";
     case ExitPath::exception: return " left the program by an exception";
     case ExitPath::finalize: return " has called MPI_Finalize";
   }
@@ -168,6 +170,7 @@ RankGroup::RankGroup(MPI_Comm origin) {
   watch_for_forks();
   watch_finalize();
   make_channel(origin);
+  if (size() > 1) arm_exit_guard(MpiOwner::program);
   exchange_names();
   groups().add(this);
 }

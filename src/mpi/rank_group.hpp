@@ -53,6 +53,7 @@ enum class MessageKind : int {
 /// How a rank reaches the end of the program.
 enum class ExitPath {
   normal,     ///< by a return from `main`, or std::exit
+  failure,    ///< the same without a session that owns MPI, with an exit status other than 0
   exception,  ///< the session is destroyed by stack unwinding
   finalize,   ///< by MPI_Finalize while no session has ended
 };

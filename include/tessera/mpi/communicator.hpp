@@ -72,8 +72,9 @@ class TESSERA_EXPORT Communicator {
   /// MPI_COMM_NULL or an inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and
   /// on another thread than the main one, at whatever level MPI was initialised.
   ///
-  /// A program without a `Session` ends with MPI_Finalize, which is watched from the first call on: see
-  /// there. For that MPI keeps a small communicator for each set of ranks that has been duplicated.
+  /// The end of a program without a `Session` is watched from the first call on: see
+  /// <tessera/mpi/exit_guard.hpp>. For that MPI keeps a small communicator for each set of ranks that has
+  /// been duplicated.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
   /// A duplicate of this one, with a timeout of its own, within which it must be made. *Collective.*
   [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;

@@ -57,15 +57,16 @@ class TESSERA_EXPORT StartRefused : public Error {
 ///     tessera: rank 1 (node7) left the program by an exception, but rank 0 (node6) waits for it in an
 ///     allreduce: every rank must make the same collective calls in the same order; the job is ended
 ///
-/// The same happens if a rank returns from `main`, or calls `std::exit` or MPI_Finalize, too early, and if
-/// the ranks end after different numbers of collective calls of a communicator. If all ranks leave by the
-/// same exception, or all by `std::exit`, MPI is finalised. Ranks that are in MPI calls of the application,
-/// or compute outside of passes, do not reply: without a timeout a rank that left by an exception waits for
-/// them for a minute; one that left otherwise prints after a minute whom it waits for, and waits for another
-/// half hour; then the job ends, with their names. An uncaught exception, `std::terminate`, and `std::exit`
-/// on another thread or inside a collective end the job at once with such a line. A terminate handler that
-/// the application set before is called after the line; one that it sets during the session replaces the
-/// session's, and may call it.
+/// The same happens if a rank returns from `main`, or calls `std::exit`, `std::quick_exit` or MPI_Finalize,
+/// too early, and if the ranks end after different numbers of collective calls of a communicator; without a
+/// session, too (<tessera/mpi/exit_guard.hpp>). If all ranks leave by the same exception, or all by
+/// `std::exit`, MPI is finalised. Ranks that are in MPI calls of the application, or compute outside of
+/// passes, do not reply: without a timeout a rank that left by an exception waits for them for a minute; one
+/// that left otherwise prints after a minute whom it waits for, and waits for another half hour; then the job
+/// ends, with their names. An uncaught exception, `std::terminate`, and `std::exit` on another thread or
+/// inside a collective end the job at once with such a line. A terminate handler that the application set
+/// before is called after the line; one that it sets during the session replaces the session's, and may call
+/// it.
 ///
 /// A forked child is not part of the job: its end does not affect the ranks, even if it destroys its copy of
 /// the session or of a job, and collective calls in it throw `Error(usage)`.
@@ -84,15 +85,10 @@ class TESSERA_EXPORT Session {
   [[nodiscard]] bool is_root() const noexcept { return world_.rank() == 0; }
 
  private:
-  class ExitHandlers;
-
   Session(int& argc, char**& argv, const detail::StartTimeout& timeout);
   void refuse_together(const std::string& problem);
   void end(detail::ExitPath path) noexcept;
   void pass_exit_barrier(detail::ExitPath path) noexcept;
-  /// "rank 3 (node7)"
-  [[nodiscard]] std::string name() const;
-  [[nodiscard]] const char* host() const noexcept;
 
   std::unique_ptr<detail::TimeLimit> start_limit_;
   bool owns_mpi_ = false;
@@ -100,7 +96,6 @@ class TESSERA_EXPORT Session {
   bool passed_exit_barrier_ = false;
   Communicator world_;
   std::unique_ptr<detail::AtFinalize> at_finalize_;
-  std::unique_ptr<ExitHandlers> exit_handlers_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI::mpi

@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(PatienceAtEnd, IsTheProgramsOwn) {
-  for (const ExitPath path : {ExitPath::normal, ExitPath::exception, ExitPath::finalize}) {
+  for (const ExitPath path : {ExitPath::normal, ExitPath::failure, ExitPath::exception, ExitPath::finalize}) {
     const WatchdogTimeouts its = exit_timeouts(path, 7s);
     EXPECT_EQ(its.timeout, 7s);
     EXPECT_EQ(its.notice, 0s);
@@ -19,6 +19,7 @@ TEST(PatienceAtEnd, IsTheProgramsOwn) {
 
 TEST(PatienceAtEnd, HasALimitWhereTheProgramHasNone) {
   EXPECT_EQ(exit_timeouts(ExitPath::exception, 0s).timeout, 1min);
+  EXPECT_EQ(exit_timeouts(ExitPath::failure, 0s).timeout, 10s);
   for (const ExitPath path : {ExitPath::normal, ExitPath::finalize}) {
     const WatchdogTimeouts its = exit_timeouts(path, 0s);
     EXPECT_EQ(its.timeout, 30min);

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/exit_guard.hpp"
+
+#include "mpi/abort.hpp"
+#include "mpi/check.hpp"
+#include "mpi/finalize.hpp"
+#include "mpi/fork.hpp"
+#include "mpi/lifetime.hpp"
+#include "mpi/rank_group.hpp"
+#include "mpi/reason.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/mpi/communicator.hpp>
+#include <tessera/mpi/exit_guard.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace tessera::inline TESSERA_ABI::mpi {
+namespace detail {
+namespace {
+
+struct ExitGuard {
+  std::atomic<bool> switched_on = true;
+  std::atomic<bool> armed = false;
+  MpiOwner owner = MpiOwner::program;
+  std::array<char, MPI_MAX_PROCESSOR_NAME + 32> name{};  // "rank 3 (node7)", without an allocation
+  std::thread::id thread;                                // the main one
+  std::atomic<std::thread::id> leaving;                  // the first thread that called exit
+  bool all_have_come = false;                            // all ranks of MPI_COMM_WORLD are at the end
+  std::terminate_handler before = nullptr;               // of the application
+};
+
+/// Of this process. Never destroyed: handlers run after the destructors of static objects.
+ExitGuard& exit_guard() {
+  static auto* const all = new ExitGuard;
+  return *all;
+}
+
+bool is_active() noexcept {
+  return exit_guard().armed && exits_are_watched() && !is_forked_child() && !is_finalised();
+}
+
+[[noreturn]] void end_job(const char* how) {
+  abort_job(exit_guard().name.data() + std::string(" called exit ") + how + "; the job is ended",
+            exit_status(ErrorCode::job_fault));
+}
+
+/// Returns once on the main thread, outside of collectives, and does not return otherwise.
+void begin_to_leave() {
+  const std::thread::id here = std::this_thread::get_id();
+  // If two threads call exit, glibc lets the second one end the process while handlers of the first one run.
+  std::thread::id first;
+  if (!exit_guard().leaving.compare_exchange_strong(first, here) && first != here)
+    for (;;) pause();
+  if (here != exit_guard().thread)
+    end_job(
+        "on another thread than the main one: let a function of a pass throw, or in C return another number "
+        "than 0, and call exit on the main thread");
+  if (is_in_a_collective()) end_job("inside a collective: call it between passes");
+}
+
+void at_exit(int status, void*) {
+  if (!is_active()) return;
+  begin_to_leave();
+  const bool is_failure = status != 0 && exit_guard().owner == MpiOwner::program;
+  exit_guard().all_have_come = pass_exit_barriers(is_failure ? ExitPath::failure : ExitPath::normal);
+  // The program may do so itself, in the destructor of a static object.
+  if (exit_guard().owner == MpiOwner::session) MPI_Finalize();
+}
+
+void at_quick_exit() {
+  if (!is_active()) return;
+  begin_to_leave();
+  if (pass_exit_barriers(ExitPath::normal)) MPI_Finalize();
+}
+
+/// Runs after all that `exit` runs: the program has not finalised MPI. Launchers end the other ranks where
+/// one does not, in the midst of their output.
+[[gnu::destructor]] void after_exit() {
+  if (!is_active()) return;
+  begin_to_leave();
+  if (exit_guard().all_have_come) MPI_Finalize();
+}
+
+[[nodiscard]] bool is_of_the_language(std::terminate_handler handler) noexcept {
+#ifdef __GLIBCXX__
+  if (handler == &__gnu_cxx::__verbose_terminate_handler) return true;
+#endif
+  return handler == &std::abort;
+}
+
+/// Prints which rank ends and why, then calls the application's handler, if it is not the language's own,
+/// which only aborts; ends the job if that returns.
+[[noreturn]] void at_terminate() {
+  const std::terminate_handler theirs = std::exchange(exit_guard().before, nullptr);
+  if (!is_active()) {
+    if (theirs != nullptr) theirs();
+    std::abort();
+  }
+  exit_guard().armed = false;  // exit in the handler is not handled again
+  const std::exception_ptr thrown = std::current_exception();
+  // Without an allocation: a lack of memory may be what ended the program.
+  const std::string reason = thrown ? reason_of(thrown) : std::string();
+  std::array<char, 2048> line{};
+  std::snprintf(line.data(), line.size(), "%s ends by an exception that nothing caught: %s: the job is ended",
+                exit_guard().name.data(), thrown ? reason.c_str() : "std::terminate was called");
+  if (theirs == nullptr || is_of_the_language(theirs))
+    abort_job(line.data(), exit_status(ErrorCode::job_fault));
+  say(line.data());
+  theirs();
+  abort_ranks(exit_status(ErrorCode::job_fault));
+}
+
+void name_this_rank() {
+  int rank = 0;
+  int length = 0;
+  std::array<char, MPI_MAX_PROCESSOR_NAME> host{};
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Get_processor_name(host.data(), &length);
+  std::snprintf(exit_guard().name.data(), exit_guard().name.size(), "rank %d (%s)", rank, host.data());
+}
+
+}  // namespace
+
+void arm_exit_guard(MpiOwner owner) {
+  if (exit_guard().armed || !exits_are_watched()) return;
+  name_this_rank();
+  exit_guard().thread = std::this_thread::get_id();
+  exit_guard().owner = owner;
+  static const bool registered = on_exit(&at_exit, nullptr) == 0 && std::at_quick_exit(&at_quick_exit) == 0;
+  if (!registered) say("on_exit failed: exit on one rank is not noticed");
+  exit_guard().before = std::set_terminate(&at_terminate);
+  exit_guard().armed = true;
+}
+
+void disarm_exit_guard() noexcept {
+  if (!exit_guard().armed.exchange(false)) return;
+  if (std::get_terminate() == &at_terminate) std::set_terminate(std::exchange(exit_guard().before, nullptr));
+}
+
+bool exits_are_watched() noexcept {
+  return exit_guard().switched_on;
+}
+
+}  // namespace detail
+
+void watch_exits(bool watched) noexcept {
+  detail::exit_guard().switched_on = watched;
+}
+
+}  // namespace tessera::inline TESSERA_ABI::mpi

@@ -31,7 +31,7 @@
 
 /// The version of this header. A library takes programs that were compiled with its own version or an
 /// earlier one.
-#define TESSERA_C_VERSION 2
+#define TESSERA_C_VERSION 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,25 +70,20 @@ enum tessera_policy {
   TESSERA_POLICY_GPU = 1,   ///< GPUs, or an error
   TESSERA_POLICY_CPU = 2    ///< the CPU; no GPU is looked for
 };
-/// How a job is set up: the same on every rank.
-typedef struct tessera_options {
-  int32_t version;                    ///< TESSERA_C_VERSION
-  int32_t policy;                     ///< a `tessera_policy`
-  int32_t on_device_failure;          ///< a `tessera_device_failure`
-  int32_t allow_sharing;              ///< not 0: several ranks may drive one GPU
-  int32_t threads;                    ///< host threads of this rank; 0: chosen by the library
-  double collective_timeout_seconds;  ///< 0: none
-  double memory_fraction;             ///< of a device's memory, above 0 and up to 1 (since version 2)
-  int32_t parts_in_flight;  ///< 1 to 8: parts of a tile that are computed at a time (since version 2)
-} tessera_options;
-#define TESSERA_DEFAULT_OPTIONS \
-  { TESSERA_C_VERSION, TESSERA_POLICY_AUTO, TESSERA_ON_FAILURE_CPU, 0, 0, 1800.0, 0.5, 2 }
+/// How the relative speed of a device is estimated: a `tessera::ScoreModel`.
+enum tessera_score_model {
+  TESSERA_SCORE_SPEC = 0,        ///< by its specification, as counts of its parts
+  TESSERA_SCORE_THROUGHPUT = 1,  ///< by its specification, as rates of arithmetic and memory
+  TESSERA_SCORE_MEASURED = 2     ///< by timed runs of `tessera_options::measure`
+};
 
-typedef struct tessera_job tessera_job;      ///< a `tessera::Job`
-typedef struct tessera_plan tessera_plan;    ///< a `tessera::Plan`
-typedef struct tessera_tile tessera_tile;    ///< a `tessera::Tile`
-typedef struct tessera_sum tessera_sum;      ///< a `tessera::ReproducibleSum`
-typedef struct tessera_array tessera_array;  ///< a `tessera::Array`
+typedef struct tessera_job tessera_job;                ///< a `tessera::Job`
+typedef struct tessera_plan tessera_plan;              ///< a `tessera::Plan`
+typedef struct tessera_tile tessera_tile;              ///< a `tessera::Tile`
+typedef struct tessera_sum tessera_sum;                ///< a `tessera::ReproducibleSum`
+typedef struct tessera_array tessera_array;            ///< a `tessera::Array`
+typedef struct tessera_stop tessera_stop;              ///< a `tessera::StopRequest`
+typedef struct tessera_checkpoint tessera_checkpoint;  ///< a `tessera::Checkpoint`
 /// Units `begin` to `end - 1`.
 typedef struct tessera_range {
   int64_t begin;
@@ -99,12 +94,44 @@ typedef struct tessera_host_tile {
   tessera_range range;  ///< the units to compute now
   int32_t thread;       ///< 0 to threads - 1: no two calls with the same one run concurrently
   int32_t threads;
+  int32_t device;  ///< whose tile it is, by index among the rank's devices; -1 in a pass on hosts
 } tessera_host_tile;
 
 /// Whether the library watches how the process leaves the program: `tessera::mpi::watch_exits`
 /// (<tessera/mpi/exit_guard.hpp>). It does, unless this is called with 0, on every rank: a module of a
 /// program that decides by itself how it ends, such as R or Python, calls it before its first job.
 TESSERA_API void tessera_watch_exits(int32_t watched);
+
+/// A sample of the program's work, on the device of the tile or on the host: returns the number of units that
+/// it did, at least 1, or any other number to fail. The range of the tile is empty.
+typedef int64_t (*tessera_device_measure)(tessera_tile* tile, void* context);
+typedef int64_t (*tessera_host_measure)(const tessera_host_tile* tile, void* context);
+
+/// How a job is set up: the same on every rank. A structure of an earlier version ends before the fields that
+/// came later.
+typedef struct tessera_options {
+  int32_t version;                    ///< TESSERA_C_VERSION
+  int32_t policy;                     ///< a `tessera_policy`
+  int32_t on_device_failure;          ///< a `tessera_device_failure`
+  int32_t allow_sharing;              ///< not 0: several ranks may drive one GPU
+  int32_t threads;                    ///< host threads of this rank; 0: chosen by the library
+  double collective_timeout_seconds;  ///< 0: none
+  double memory_fraction;             ///< of a device's memory, above 0 and up to 1 (since version 2)
+  int32_t parts_in_flight;  ///< 1 to 8: parts of a tile that are computed at a time (since version 2)
+  // Since version 3:
+  int32_t may_move_units;  ///< not 0: as `tessera::JobOptions::may_move_units`
+  int32_t hosts;           ///< not 0: CPUs beside GPUs; needs TESSERA_SCORE_MEASURED and `measure_on_host`
+  int32_t score_model;     ///< a `tessera_score_model`
+  tessera_device_measure measure;        ///< for TESSERA_SCORE_MEASURED
+  tessera_host_measure measure_on_host;  ///< for simulated devices and `hosts`; on every rank or on none
+  void* measure_context;                 ///< of both, until `tessera_job_open` returns
+  tessera_stop* stop;  ///< interrupts the passes of the job, and outlives it; on every rank or on none
+} tessera_options;
+#define TESSERA_DEFAULT_OPTIONS                                                                 \
+  {                                                                                             \
+    TESSERA_C_VERSION, TESSERA_POLICY_AUTO, TESSERA_ON_FAILURE_CPU, 0, 0, 1800.0, 0.5, 2, 0, 0, \
+        TESSERA_SCORE_THROUGHPUT, 0, 0, 0, 0                                                    \
+  }
 
 /// *Collective.* Probes the hardware and assigns devices to ranks. `options` may be null.
 TESSERA_API int tessera_job_open(MPI_Comm comm, const tessera_options* options, tessera_job** job);
@@ -116,6 +143,48 @@ TESSERA_API void tessera_job_close(tessera_job* job);
 TESSERA_API int32_t tessera_job_on_host(const tessera_job* job);
 /// One line about where the last pass ran, and why: the same on every rank. Valid until the next call.
 TESSERA_API const char* tessera_job_verdict(tessera_job* job);
+
+/// What computed a pass: a `tessera::Verdict::Ran`.
+enum tessera_ran {
+  TESSERA_RAN_DEVICES = 0,   ///< every tile succeeded on its device
+  TESSERA_RAN_HOST = 1,      ///< the host function, because there was no device to use
+  TESSERA_RAN_FALLBACK = 2,  ///< the host function, because a device failed, in this pass or an earlier one
+  TESSERA_RAN_NONE = 3       ///< the pass ended with an error
+};
+/// A `tessera::Verdict::Failure`.
+typedef struct tessera_failure {
+  int32_t rank;
+  int32_t device;  ///< index among the rank's devices
+  const char* hostname;
+  const char* uuid;   ///< "" if the failure came before a device was known
+  const char* stage;  ///< "probe", "claim", "score", "bind", "allocate" or "tile"
+  const char* reason;
+} tessera_failure;
+/// A `tessera::Verdict`: the same on every rank. Later versions may append to it.
+typedef struct tessera_verdict {
+  int32_t ran;           ///< a `tessera_ran`
+  int32_t devices;       ///< GPUs that computed; 0 unless `ran` is TESSERA_RAN_DEVICES
+  int32_t hosts;         ///< hosts that computed beside them (`tessera_options::hosts`)
+  int32_t simulated;     ///< 1 if the devices were simulated, else 0
+  int32_t busiest_rank;  ///< by the units per host thread, in a pass on the CPU over a plan for devices
+  int32_t excluded_count;
+  const tessera_failure*
+      excluded;  ///< `excluded_count`: why devices were left out, in order; null if none was
+  const tessera_failure* failure;  ///< the first one; null unless `ran` is TESSERA_RAN_FALLBACK
+  double imbalance;                ///< share of `busiest_rank` by that of a plan for hosts; 1: balanced
+  const char* absence;             ///< why no device was used, if `ran` is TESSERA_RAN_HOST; else ""
+  const char* reason;              ///< how the pass ended, if `ran` is TESSERA_RAN_NONE; else ""
+} tessera_verdict;
+/// The last pass as codes and lists; before the first pass, the set-up. Valid until the next call with `job`.
+/// Null after an error.
+TESSERA_API const tessera_verdict* tessera_job_last_verdict(tessera_job* job);
+
+/// Work of the program, which returns 0, or any other number to fail.
+typedef int (*tessera_work)(void* context);
+/// Runs `work` on a host thread of the job and waits for it, replying to other ranks meanwhile: for long
+/// computations between passes. Not collective; `work` must not make collective calls. TESSERA_JOB_FAULT if
+/// it fails.
+TESSERA_API int tessera_job_run_alive(tessera_job* job, tessera_work work, void* context);
 
 /// Partitions units over the devices of the job in blocks of `block`, 1 or more. No communication. The plan
 /// outlives the job.
@@ -140,6 +209,8 @@ TESSERA_API int32_t tessera_tile_device(const tessera_tile* tile);
 TESSERA_API void* tessera_tile_stream(const tessera_tile* tile);
 /// Device memory for this call alone. Null if there is not enough: the tile has then failed, with the reason.
 TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);
+/// 1 once a stop was requested, else 0: a function that runs long returns then.
+TESSERA_API int32_t tessera_tile_stopping(const tessera_tile* tile);
 /// Fails the tile: the whole job falls back to the CPU. The first reason is kept.
 TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
 
@@ -241,6 +312,66 @@ TESSERA_API int tessera_reduce_arrays(tessera_job* job, const tessera_array_use*
 /// lowest rank that failed, with its number, node and reason in the message, or TESSERA_OK. `purpose`, "the
 /// reading of the input", is the same on every rank.
 TESSERA_API int tessera_together(const tessera_job* job, const char* purpose, int status, const char* reason);
+
+/// *Collective.* Catches `count` signals, 0 or more, as requests to stop; `signals` null: SIGUSR1 and
+/// SIGTERM. A stop is requested, too, `time_limit_seconds` after this call; 0: no limit. What
+/// `tessera_options::stop` then does, and what holds of handlers of the program, is said at
+/// `tessera::StopRequest`
+/// (<tessera/job/stop_request.hpp>). Only one that catches signals can be open at a time.
+TESSERA_API int tessera_stop_open(MPI_Comm comm, const int32_t* signals, int32_t count,
+                                  double time_limit_seconds, tessera_stop** stop);
+/// The same for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
+TESSERA_API int tessera_stop_open_fortran(MPI_Fint comm, const int32_t* signals, int32_t count,
+                                          double time_limit_seconds, tessera_stop** stop);
+/// *Collective.* After the jobs that have it. Null: does nothing.
+TESSERA_API void tessera_stop_close(tessera_stop* stop);
+/// Requests a stop on this rank, as a signal does. On any thread. `cause` is for messages.
+TESSERA_API int tessera_stop_request(tessera_stop* stop, const char* cause);
+/// 1 once a stop was requested on this rank, or heard of from another one; else 0. On any thread.
+TESSERA_API int32_t tessera_stop_requested(const tessera_stop* stop);
+/// Notifies other ranks of a request, and hears of theirs: long work on the thread that calls MPI calls it
+/// about ten times a second.
+TESSERA_API int tessera_stop_poll(tessera_stop* stop);
+/// *Collective.* `agreed` becomes 1 on every rank if a stop was requested on any, else 0.
+TESSERA_API int tessera_stop_agree(tessera_stop* stop, int32_t* agreed);
+/// The cause on which the ranks have agreed, the same on every rank: "SIGUSR1 on rank 3"; "" before. Valid as
+/// long as `stop`.
+TESSERA_API const char* tessera_stop_cause(const tessera_stop* stop);
+
+/// What identifies the job that a state belongs to: all that changes the answer, as names and values.
+typedef struct tessera_fingerprint_entry {
+  const char* name;
+  const char* value;
+} tessera_fingerprint_entry;
+/// *Collective.* Finds the state that a job of the same fingerprint, `count` names and values, has saved at
+/// `path`, or TESSERA_INPUT where another job's is. See `tessera::Checkpoint` (<tessera/job/checkpoint.hpp>).
+/// The checkpoint outlives the job.
+TESSERA_API int tessera_checkpoint_open(const tessera_job* job, const char* path,
+                                        const tessera_fingerprint_entry* fingerprint, int32_t count,
+                                        tessera_checkpoint** checkpoint);
+/// Null: does nothing. The saved state stays.
+TESSERA_API void tessera_checkpoint_close(tessera_checkpoint* checkpoint);
+/// The state that was found, `bytes` long, the same on every rank; null if there was none, and the job starts
+/// from the beginning. Valid as long as `checkpoint`.
+TESSERA_API const void* tessera_checkpoint_state(const tessera_checkpoint* checkpoint, size_t* bytes);
+/// One line about each file that was not used, and why: `index` from 0. Null from the last one on.
+TESSERA_API const char* tessera_checkpoint_remark(const tessera_checkpoint* checkpoint, int32_t index);
+/// The number of this start of the job, from 1.
+TESSERA_API int64_t tessera_checkpoint_generation(const tessera_checkpoint* checkpoint);
+/// *Collective.* Replaces the saved state by rank 0's. TESSERA_INPUT, on every rank, if it could not be
+/// saved, to a full disk, say: the previous state is then intact, and another may be tried. TESSERA_JOB_FAULT
+/// if a later start of the job has taken over: this one should end.
+TESSERA_API int tessera_checkpoint_save(tessera_checkpoint* checkpoint, const void* state, size_t bytes);
+/// 1 if the last `tessera_checkpoint_save` has replaced the state, else 0. It may have with TESSERA_INPUT:
+/// the state may then be lost in a power failure.
+TESSERA_API int32_t tessera_checkpoint_is_saved(const tessera_checkpoint* checkpoint);
+/// *Collective.* Removes all files of the checkpoint, unless a later start has taken over: for when the
+/// answer is known.
+TESSERA_API void tessera_checkpoint_remove(tessera_checkpoint* checkpoint);
+
+/// Copies a text to the `length` characters of `copy`, cut, or filled with blanks: for `character` variables
+/// of Fortran. Null is "".
+TESSERA_API void tessera_copy_text(const char* text, char* copy, size_t length);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ void call_on_device(Tile& tile, Function&& function) {
 
 template <class Function>
 void call_on_host(const HostTile& tile, Function&& function) {
-  const tessera_host_tile given{range_of(tile.range), tile.thread, tile.threads};
+  const tessera_host_tile given = handle_of(tile);
   const int returned = function(&given);
   if (returned != 0)
     throw Error(ErrorCode::job_fault, "the host function returned " + std::to_string(returned) +

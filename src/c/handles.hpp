@@ -3,15 +3,21 @@
 
 #include <tessera/tessera.h>
 #include <tessera/job/array.hpp>
+#include <tessera/job/checkpoint.hpp>
 #include <tessera/job/job.hpp>
+#include <tessera/job/stop_request.hpp>
 
+#include <chrono>
 #include <string>
+#include <vector>
 
 /// What the opaque types of the C interface are; a tile and a sum are the library's own.
 struct tessera_job {
   tessera::mpi::Communicator comm;
   tessera::Job job;
   std::string verdict;
+  tessera_verdict last_verdict{};
+  std::vector<tessera_failure> failures{};  ///< those of `last_verdict`
 };
 
 struct tessera_plan {
@@ -22,6 +28,15 @@ struct tessera_plan {
 struct tessera_array {
   const tessera::Job& job;
   tessera::Array<std::byte> units;
+};
+
+struct tessera_stop {
+  tessera::StopRequest request;
+};
+
+struct tessera_checkpoint {
+  tessera::mpi::Communicator comm;
+  tessera::Checkpoint checkpoint;
 };
 
 namespace tessera::c {
@@ -45,6 +60,10 @@ namespace tessera::c {
   return {range.begin, range.end};
 }
 
+[[nodiscard]] inline tessera_host_tile handle_of(const HostTile& tile) noexcept {
+  return {range_of(tile.range), tile.thread, tile.threads, tile.device};
+}
+
 /// Keeps the message of the exception that is being handled for `tessera_error`, and returns its status.
 [[nodiscard]] int keep_error() noexcept;
 
@@ -60,6 +79,14 @@ template <class Work>
 }
 
 [[noreturn]] void refuse_null(const char* function, const char* name);
+
+/// The options of C, or the defaults if there are none. Throws `Error(usage)` for values that have no
+/// meaning.
+[[nodiscard]] JobOptions options_of(const tessera_options* given);
+
+/// Seconds of C as `what`, rounded up. Throws `Error(usage)` unless they are 0 or more, and below a hundred
+/// years.
+[[nodiscard]] std::chrono::milliseconds milliseconds_of(double seconds, const char* what);
 
 /// Throws `Error(usage)` if an argument that must not be null is.
 template <class Argument>

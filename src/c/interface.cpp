@@ -8,9 +8,10 @@
 #include <tessera/memory/arena.hpp>
 #include <tessera/mpi/exit_guard.hpp>
 
+#include <algorithm>
 #include <array>
-#include <chrono>
 #include <exception>
+#include <string_view>
 
 namespace tessera::c {
 namespace {
@@ -18,39 +19,6 @@ namespace {
 std::string& last_error() noexcept {
   thread_local std::string error;
   return error;
-}
-
-/// The value of an enumeration of C, which may be any number.
-template <class Value, std::size_t count>
-Value chosen(const std::array<Value, count>& values, std::int32_t number, const char* what) {
-  if (number < 0 || number >= static_cast<std::int32_t>(count))
-    throw Error(ErrorCode::usage, "tessera_options has the " + std::string(what) + ' ' +
-                                      std::to_string(number) + ": give a value of its enumeration");
-  return values[static_cast<std::size_t>(number)];
-}
-
-JobOptions options_of(const tessera_options* given) {
-  if (given == nullptr) return {};
-  if (given->version < 1 || given->version > TESSERA_C_VERSION)
-    throw Error(ErrorCode::usage, "tessera_options has version " + std::to_string(given->version) +
-                                      ", and this library takes 1 to " + std::to_string(TESSERA_C_VERSION) +
-                                      ": begin with TESSERA_DEFAULT_OPTIONS, and link with a newer library");
-  // Up to a hundred years, beyond which milliseconds do not fit.
-  if (!(given->collective_timeout_seconds >= 0 && given->collective_timeout_seconds < 3.2e9))
-    throw Error(ErrorCode::usage, "tessera_options has no valid collective timeout: give seconds, or 0");
-  constexpr std::array policies = {Policy::automatic, Policy::gpu, Policy::cpu};
-  constexpr std::array actions = {OnDeviceFailure::cpu, OnDeviceFailure::error, OnDeviceFailure::exclude};
-  JobOptions options;
-  options.policy = chosen(policies, given->policy, "policy");
-  options.on_device_failure = chosen(actions, given->on_device_failure, "action on a device's failure");
-  options.allow_sharing = given->allow_sharing != 0;
-  options.threads = given->threads;
-  options.collective_timeout = std::chrono::ceil<std::chrono::milliseconds>(
-      std::chrono::duration<double>(given->collective_timeout_seconds));
-  if (given->version < 2) return options;  // the structure ends here
-  options.memory_fraction = given->memory_fraction;
-  options.parts_in_flight = given->parts_in_flight;
-  return options;
 }
 
 /// The exit status of programs, but for what a program in C can mend.
@@ -103,6 +71,10 @@ const char* tessera_library_version(void) {
 const char* tessera_error(void) {
   return tessera::c::last_error().c_str();
 }
+void tessera_copy_text(const char* text, char* copy, size_t length) {
+  const std::string_view whole(text != nullptr ? text : "");
+  std::ranges::fill(std::ranges::copy(whole.substr(0, length), copy).out, copy + length, ' ');
+}
 
 void tessera_watch_exits(int32_t watched) {
   tessera::mpi::watch_exits(watched != 0);
@@ -125,12 +97,19 @@ int tessera_job_open_fortran(MPI_Fint comm, const tessera_options* options, tess
 void tessera_job_close(tessera_job* job) {
   delete job;
 }
+int tessera_job_run_alive(tessera_job* job, tessera_work work, void* context) {
+  return status_of([&] {
+    require(job, "tessera_job_run_alive", "job");
+    require(work, "tessera_job_run_alive", "work");
+    job->job.run_alive([&] {
+      if (const int returned = work(context); returned != 0)
+        throw tessera::Error(tessera::ErrorCode::job_fault,
+                             "the function of tessera_job_run_alive returned " + std::to_string(returned));
+    });
+  });
+}
 int32_t tessera_job_on_host(const tessera_job* job) {
   return job->job.on_host() ? 1 : 0;
-}
-const char* tessera_job_verdict(tessera_job* job) {
-  (void)status_of([&] { job->verdict = to_string(job->job.last_verdict()); });
-  return job->verdict.c_str();
 }
 
 int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tessera_plan** plan) {
@@ -181,6 +160,9 @@ void* tessera_tile_memory(tessera_tile* tile, size_t bytes) {
   if (status_of([&] { memory = tessera::c::tile_of(tile).arena().take_bytes(bytes); }) != TESSERA_OK)
     tessera_tile_fail(tile, tessera_error());
   return memory;
+}
+int32_t tessera_tile_stopping(const tessera_tile* tile) {
+  return tessera::c::tile_of(tile).stopping() ? 1 : 0;
 }
 void tessera_tile_fail(tessera_tile* tile, const char* reason) {
   tessera::c::tile_of(tile).fail(reason != nullptr ? reason : "the device function gave no reason");

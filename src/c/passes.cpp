@@ -20,6 +20,12 @@ struct LocalUnits {
   [[nodiscard]] Byte* at(std::int64_t unit) const {
     return data + static_cast<std::size_t>(unit - first) * unit_bytes;
   }
+  /// The same units by another plan.
+  [[nodiscard]] std::vector<std::byte> moved(const Job& job, std::int64_t count, const Plan& from,
+                                             const Plan& to) const {
+    return Access::moved_in_pass(job, {data, static_cast<std::size_t>(count) * unit_bytes}, unit_bytes, from,
+                                 to);
+  }
 };
 
 std::size_t bytes_of(std::int64_t count, std::size_t unit_bytes) {
@@ -68,11 +74,16 @@ int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, i
     const c::Access::Call call = c::Access::call_of("map", unit_bytes, result_bytes);
     c::LocalUnits<const std::byte> in{static_cast<const std::byte*>(units), unit_bytes};
     c::LocalUnits<std::byte> out{nullptr, result_bytes};
+    std::vector<std::byte> brought;
     std::vector<std::byte> computed;
-    const auto begin = [&] {
-      computed.assign(c::bytes_of(count, result_bytes), std::byte{});
+    const auto begin = [&](const tessera::Plan& used, const std::byte* input) {
+      const tessera::Range mine = used.range_of(plan->rank);
+      in.data = input;
+      in.first = out.first = mine.begin;
+      computed.assign(c::bytes_of(mine.size(), result_bytes), std::byte{});
       out.data = computed.data();
     };
+    const auto begin_here = [&] { begin(plan->plan, static_cast<const std::byte*>(units)); };
     c::Access::run(job->job, plan->plan,
                    {.call = &call,
                     .has_functions = on_host != nullptr,
@@ -83,8 +94,7 @@ int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, i
                         [&] {
                           if (count > 0) require(units, "tessera_map", "units");
                           if (count > 0) require(results, "tessera_map", "results");
-                          in.first = out.first = plan->plan.range_of(plan->rank).begin;
-                          begin();
+                          begin_here();
                         },
                     .on_device =
                         [&](Tile& tile) {
@@ -100,7 +110,19 @@ int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, i
                             return on_host(given, in.at(first), out.at(first), context);
                           });
                         },
-                    .restore = begin});
+                    .restore = begin_here,
+                    .can_move = true,
+                    .bring =
+                        [&](const tessera::Plan& other) {
+                          in.data = static_cast<const std::byte*>(units);
+                          brought = in.moved(job->job, count, plan->plan, other);
+                          begin(other, brought.data());
+                        },
+                    .take_back =
+                        [&](const tessera::Plan& other) {
+                          computed =
+                              out.moved(job->job, other.range_of(plan->rank).size(), other, plan->plan);
+                        }});
     std::copy_n(computed.data(), computed.size(), static_cast<std::byte*>(results));
   });
 }
@@ -115,6 +137,11 @@ int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int
     c::LocalUnits<std::byte> mine{static_cast<std::byte*>(units), unit_bytes};
     const auto bytes = [&] { return c::bytes_of(count, unit_bytes); };
     std::unique_ptr<std::byte[]> untouched;
+    std::vector<std::byte> brought;
+    const auto begin = [&](const tessera::Plan& used, void* input) {
+      mine.data = static_cast<std::byte*>(input);
+      mine.first = used.range_of(plan->rank).begin;
+    };
     c::Access::run(job->job, plan->plan,
                    {.call = &call,
                     .has_functions = on_host != nullptr,
@@ -124,7 +151,7 @@ int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int
                     .prepare =
                         [&] {
                           if (count > 0) require(units, "tessera_scatter", "units");
-                          mine.first = plan->plan.range_of(plan->rank).begin;
+                          begin(plan->plan, units);
                           if (on_device == nullptr || !c::Access::runs_on_devices(job->job, plan->plan))
                             return;
                           untouched = std::make_unique_for_overwrite<std::byte[]>(bytes());
@@ -142,7 +169,24 @@ int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int
                             return on_host(given, mine.at(tile.range.begin), context);
                           });
                         },
-                    .restore = [&] { std::copy_n(untouched.get(), bytes(), mine.data); }});
+                    .restore =
+                        [&] {
+                          begin(plan->plan, units);
+                          std::copy_n(untouched.get(), bytes(), mine.data);
+                        },
+                    .can_move = true,
+                    .bring =
+                        [&](const tessera::Plan& other) {
+                          begin(plan->plan, units);
+                          brought = mine.moved(job->job, count, plan->plan, other);
+                          begin(other, brought.data());
+                        },
+                    .take_back =
+                        [&](const tessera::Plan& other) {
+                          const std::vector<std::byte> back =
+                              mine.moved(job->job, other.range_of(plan->rank).size(), other, plan->plan);
+                          std::copy_n(back.data(), back.size(), static_cast<std::byte*>(units));
+                        }});
   });
 }
 

@@ -37,6 +37,14 @@ struct JobAccess {
   [[nodiscard]] static std::vector<std::byte> moved(const Job& job, const std::byte* units,
                                                     std::int64_t count, std::size_t unit_bytes,
                                                     const Plan& from, const Plan& to);
+  /// Bytes of units of a pass, from one of its plans to another: `Job::moved`.
+  [[nodiscard]] static std::vector<std::byte> moved_in_pass(const Job& job, std::span<const std::byte> units,
+                                                            std::size_t unit_bytes, const Plan& from,
+                                                            const Plan& to) {
+    std::vector<std::size_t> bytes = job.counts_for_ranks(from, to);
+    for (std::size_t& of_rank : bytes) of_rank *= unit_bytes;
+    return job.comm().alltoallv(units, bytes);
+  }
   static void download(Job& job, std::span<ArrayBase* const> arrays) { job.download_together(arrays); }
 };
 

@@ -71,7 +71,10 @@ function(tessera_install_pc name kind link)
   install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 if("shared" IN_LIST kinds)
-  tessera_install_pc(tessera shared "Libs: -L\${libdir} -ltessera")
+  # With a run path, so that a program starts from any prefix.
+  tessera_install_pc(tessera shared "Libs: -L\${libdir} -ltessera -Wl,-rpath,\${libdir}")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/trim_run_path.cmake.in ${PROJECT_BINARY_DIR}/cmake/trim_run_path.cmake @ONLY)
+  install(SCRIPT ${PROJECT_BINARY_DIR}/cmake/trim_run_path.cmake)
 endif()
 if("static" IN_LIST kinds)
   tessera_install_pc(tessera-static static

@@ -55,8 +55,7 @@ set(ENV{MPICH_CXX} ${CXX})
 execute_process(COMMAND sh -ec "
   compile=\"${MPICXX} -std=c++20 ${flags} $(pkg-config --cflags ${package})\"
   $compile -c ${ROOT}/tests/install/consumer/main.cpp -o ${WORK}/main.o
-  $compile ${WORK}/main.o $(pkg-config --libs ${package}) -o ${WORK}/consumer \\
-    -Wl,-rpath,$(pkg-config --variable=libdir ${package})"
+  $compile ${WORK}/main.o $(pkg-config --libs ${package}) -o ${WORK}/consumer"
   COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 check(${WORK}/consumer)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cpack` makes a package whose control file has what Debian asks for and the libraries that the programs are
-# linked with, and that has no file outside /usr and none that names ROOT or BUILD in a text.
+# linked with, and that has no file outside /usr and none that names ROOT or BUILD in a text. Programs that are built
+# against it get no run path.
 cmake_minimum_required(VERSION 3.25)
 find_program(shlibdeps dpkg-shlibdeps NO_CACHE)
 find_program(file file NO_CACHE)
@@ -34,6 +35,11 @@ foreach(place IN ITEMS ${BUILD} ${ROOT})
     message(FATAL_ERROR "These files of the package name ${place}:\n${files}")
   endif()
 endforeach()
+# Its words for pkg-config have no run path to where the loader searches anyway.
+file(READ ${WORK}/root/usr/${LIBDIR}/pkgconfig/tessera.pc words)
+if(words MATCHES "rpath")
+  message(FATAL_ERROR "tessera.pc of the package has a run path:\n${words}")
+endif()
 # Its list of parts is that of the files that it has, which were stripped on the way.
 execute_process(COMMAND ${CMAKE_COMMAND} -D PREFIX=${WORK}/root/usr -D VERSION=${VERSION} "-DPROGRAMS=${PROGRAMS}"
   -P ${CMAKE_CURRENT_LIST_DIR}/sbom.cmake COMMAND_ERROR_IS_FATAL ANY)

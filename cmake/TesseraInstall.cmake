@@ -41,6 +41,7 @@ install(FILES ${PROJECT_BINARY_DIR}/include/tessera/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
 install(FILES ${PROJECT_BINARY_DIR}/include/tessera/mpi/abi.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/mpi)
+include(TesseraFortran)
 
 # For find_package(tessera).
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in
@@ -57,6 +58,7 @@ string(REGEX REPLACE "/$" "" PC_PREFIX ${PC_PREFIX})
 get_target_property(definitions tessera INTERFACE_COMPILE_DEFINITIONS)
 list(TRANSFORM definitions PREPEND -D)
 list(JOIN definitions " " PC_CFLAGS)
+set(PC_WRAPPER "mpicxx -std=c++20")
 set(static_libraries ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
 if(TESSERA_CUDA)
   list(PREPEND static_libraries ${CUDA_cudart_static_LIBRARY} rt)
@@ -65,20 +67,25 @@ list(TRANSFORM static_libraries REPLACE "^([a-z]+)$" "-l\\1")
 list(JOIN static_libraries " " static_libraries)
 function(tessera_install_pc name kind link)
   set(PC_NAME ${name})
-  set(PC_KIND ", ${kind} library")
+  set(PC_KIND ", ${kind}")
   set(PC_LINK "${link}")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/tessera.pc.in ${PROJECT_BINARY_DIR}/cmake/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 if("shared" IN_LIST kinds)
   # With a run path, so that a program starts from any prefix.
-  tessera_install_pc(tessera shared "Libs: -L\${libdir} -ltessera -Wl,-rpath,\${libdir}")
+  tessera_install_pc(tessera "shared library" "Libs: -L\${libdir} -ltessera -Wl,-rpath,\${libdir}")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/trim_run_path.cmake.in ${PROJECT_BINARY_DIR}/cmake/trim_run_path.cmake @ONLY)
   install(SCRIPT ${PROJECT_BINARY_DIR}/cmake/trim_run_path.cmake)
 endif()
 if("static" IN_LIST kinds)
-  tessera_install_pc(tessera-static static
+  tessera_install_pc(tessera-static "static library"
     "Requires: hwloc >= 2.5\nLibs: \${libdir}/${CMAKE_STATIC_LIBRARY_PREFIX}tessera${CMAKE_STATIC_LIBRARY_SUFFIX} ${static_libraries}")
+endif()
+if(TESSERA_FORTRAN)
+  set(PC_WRAPPER mpifort)
+  set(PC_CFLAGS -I\${includedir}/tessera/fortran)
+  tessera_install_pc(tessera-fortran "Fortran module" "Requires: tessera")
 endif()
 
 # The programs, and what they say of themselves.

@@ -32,6 +32,6 @@ if(TESSERA_OPEN_MPI)
 endif()
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "${mpirun}, openssh-client")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, ${mpi_headers}, libhwloc-dev, pkg-config")
-string(CONCAT CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, cmake, lmod, man-db, "
+string(CONCAT CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, cmake, gfortran, lmod, man-db, "
   "libdeflate-dev, libfmt-dev, libhdf5-dev, liblapacke-dev, libopenblas-dev, libtomlplusplus-dev, zlib1g-dev")
 include(CPack)

@@ -12,18 +12,8 @@ module standardisation
     real(c_double) :: mean, deviation
   end type
 
-  interface
-    function moments_on_device(tile, sum, context) bind(c) result(failed)
-      import
-      type(c_ptr), value :: tile, sum, context
-      integer(c_int) :: failed
-    end function
-    function standardise_on_device(tile, units, context) bind(c) result(failed)
-      import
-      type(c_ptr), value :: tile, units, context
-      integer(c_int) :: failed
-    end function
-  end interface
+  procedure(tessera_device_reduction), bind(c) :: moments_on_device
+  procedure(tessera_device_function), bind(c) :: standardise_on_device
 
 contains
 
@@ -68,15 +58,19 @@ program main
   integer(c_int64_t), parameter :: units = 1000000, block = 4096
   type(c_ptr) :: job, plan
   integer(c_int) :: status
+  character(1000) :: text
   integer :: level, rank, error
 
   call MPI_Init_thread(MPI_THREAD_FUNNELED, level, error)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
   plan = c_null_ptr
-  status = tessera_job_open(MPI_COMM_WORLD, c_null_ptr, job)
+  status = tessera_job_open(MPI_COMM_WORLD, job=job)
   if (status == tessera_ok) status = tessera_plan_open(job, units, block, plan)
   if (status == tessera_ok) call standardise()
-  if (status /= tessera_ok .and. rank == 0) write (error_unit, '(2a)') 'standardise: ', tessera_error()
+  if (status /= tessera_ok .and. rank == 0) then
+    call tessera_copy_text(tessera_error(), text, len(text, kind=c_size_t))
+    write (error_unit, '(2a)') 'standardise: ', trim(text)
+  end if
   call tessera_plan_close(plan)
   call tessera_job_close(job)
   call MPI_Finalize(error)
@@ -110,9 +104,11 @@ contains
     status = tessera_scatter(job, plan, c_loc(values), size(values, kind=c_int64_t), c_sizeof(0.0_c_double), &
                              c_sizeof(0.0_c_double), c_funloc(standardise_on_device), &
                              c_funloc(standardise_on_host), c_loc(of))
-    if (status == tessera_ok .and. mine%begin == 0) &
+    if (status == tessera_ok .and. mine%begin == 0) then
+      call tessera_copy_text(tessera_job_verdict(job), text, len(text, kind=c_size_t))
       print '(a, f14.12, a, f15.12, 2a)', 'deviation ', of%deviation, ', the first value is now ', values(1), ', ', &
-      tessera_job_verdict(job)
+        trim(text)
+    end if
   end subroutine
 
 end program

@@ -122,7 +122,7 @@ typedef struct tessera_options {
   int32_t may_move_units;  ///< not 0: as `tessera::JobOptions::may_move_units`
   int32_t hosts;           ///< not 0: CPUs beside GPUs; needs TESSERA_SCORE_MEASURED and `measure_on_host`
   int32_t score_model;     ///< a `tessera_score_model`
-  tessera_device_measure measure;        ///< for TESSERA_SCORE_MEASURED
+  tessera_device_measure measure;        ///< needed by TESSERA_SCORE_MEASURED
   tessera_host_measure measure_on_host;  ///< for simulated devices and `hosts`; on every rank or on none
   void* measure_context;                 ///< of both, until `tessera_job_open` returns
   tessera_stop* stop;  ///< interrupts the passes of the job, and outlives it; on every rank or on none

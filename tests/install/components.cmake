@@ -3,8 +3,9 @@
 # "components | part of the installed package that is taken away | the message".
 cmake_minimum_required(VERSION 3.25)
 foreach(case IN ITEMS
-    "colour||tessera has no component colour: there are tessera, static, shared, gam and apps"
+    "colour||tessera has no component colour: there are tessera, static, shared, fortran, gam and apps"
     "apps|apps|installed without its programs: build it with TESSERA_ENABLE_APPS=ON"
+    "fortran||built without a Fortran compiler: compile include/tessera/fortran/tessera.f90 with the program"
     "gam|gam|installed without tessera::gam: build it with TESSERA_ENABLE_APPS=ON"
     "static|static|installed without the static library"
     "shared|shared|installed without the shared library"

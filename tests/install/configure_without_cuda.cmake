@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures ROOT with TESSERA_ENABLE_CUDA=AUTO and no nvcc on the PATH.
+# Configures ROOT with TESSERA_ENABLE_CUDA=AUTO and no nvcc on the PATH, and without a Fortran compiler.
 set(path $ENV{PATH})
 string(REPLACE ":" ";" path "${path}")
 foreach(folder IN LISTS path)
@@ -20,8 +20,11 @@ endif()
 file(REMOVE_RECURSE ${WORK})
 execute_process(
   COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT} -B ${WORK} -D TESSERA_ENABLE_CUDA=AUTO
-    -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX}
+    -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_Fortran_COMPILER=NOTFOUND
   OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE COMMAND_ERROR_IS_FATAL ANY)
 if(NOT output MATCHES "Tessera: CUDA OFF")
   message(FATAL_ERROR "AUTO found a CUDA compiler where there is none to be found")
+endif()
+if(EXISTS ${WORK}/cmake/tessera-fortran.pc)
+  message(FATAL_ERROR "Without a Fortran compiler there is no module to be found by pkg-config")
 endif()

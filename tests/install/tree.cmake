@@ -14,7 +14,7 @@ foreach(place IN ITEMS ${BUILD} ${ROOT} ${WORK}/before)
   endif()
 endforeach()
 
-set(parts include/tessera/tessera.hpp include/tessera/version.hpp include/tessera/mpi/abi.h
+set(parts include/tessera/tessera.hpp include/tessera/fortran/tessera.f90 include/tessera/version.hpp include/tessera/mpi/abi.h
   ${LIBDIR}/cmake/tessera/tesseraConfig.cmake ${LIBDIR}/pkgconfig/tessera.pc share/tessera/jobscripts/fit-cpu.sbatch
   share/tessera/examples/diamonds/diamonds.csv.gz share/tessera/modulefiles/tessera/${VERSION}.lua)
 if(PROGRAMS)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Builds tests/install/fortran of ROOT in WORK with MPI's wrapper against PREFIX, by the words of pkg-config and, as
+# with another compiler than PREFIX was built with, by the installed source of the module; and runs both, which find
+# the library by their run path.
+cmake_minimum_required(VERSION 3.25)
+if(NOT EXISTS ${PREFIX}/include/tessera/fortran/tessera.f90)
+  message(FATAL_ERROR "tessera.f90 was not installed")
+endif()
+find_program(mpifort ${MPIFORT} NO_CACHE)
+if(NOT FORTRAN OR NOT mpifort)
+  message("SKIPPED: there is no Fortran compiler, or no wrapper of MPI for it")
+  return()
+endif()
+set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH})
+set(flags "")
+if(SANITIZE)
+  set(flags -fsanitize=${SANITIZE})
+endif()
+set(program ${ROOT}/tests/install/fortran/verbs.f90)
+foreach(way IN ITEMS module source)
+  file(REMOVE_RECURSE ${WORK}/${way})
+  file(MAKE_DIRECTORY ${WORK}/${way})
+  set(compile "$(pkg-config --cflags tessera-fortran) ${program}")
+  set(package tessera-fortran)
+  if(way STREQUAL "source")
+    set(compile "${PREFIX}/include/tessera/fortran/tessera.f90 ${program}")
+    set(package tessera)
+  endif()
+  execute_process(COMMAND sh -ec "${mpifort} ${flags} -Wall ${compile} $(pkg-config --libs ${package}) -o verbs"
+    WORKING_DIRECTORY ${WORK}/${way} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+  set(ENV{TESSERA_SIMULATE} "*:2xH200")
+  set(ENV{TESSERA_FAULT} "throw@rank0.device1")
+  execute_process(COMMAND ${LAUNCH} 2 ./verbs WORKING_DIRECTORY ${WORK}/${way} OUTPUT_VARIABLE output
+    ECHO_OUTPUT_VARIABLE COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT output MATCHES "tessera ${VERSION} from Fortran: ${LEFT_OUT} left out")
+    message(FATAL_ERROR "With the ${way} the program should say so at its end")
+  endif()
+endforeach()

@@ -96,6 +96,7 @@ TEST(CInterface, ScattersUnitsOfAnySize) {
   Calls calls;
   EXPECT_EQ(scatter_points(job, plan, points, calls), TESSERA_OK) << tessera_error();
   expect_norms(plan, points);
+  EXPECT_EQ(calls.on_devices, 0) << "a simulation never calls the device function";
   EXPECT_EQ(tessera_job_on_host(job.get()), 0);
   EXPECT_EQ(std::string(tessera_job_verdict(job.get())),
             "computed on " + std::to_string(2 * size_of_world()) + " simulated devices");

@@ -109,8 +109,8 @@ bool PirlsLoop::advance(int iteration) {
   halve_step(begin, iteration == 1);
   if (iteration == 1) begin_again_if_worse_than_the_mean();
   if (!is_finite(sums_)) {
+    if (iteration == 1) throw diverged();
     const Error why = diverged();
-    if (iteration == 1) throw why;
     end_.coef = begin;
     end_before(iteration, why);
     return false;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 #include <tessera/error.hpp>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -49,8 +50,8 @@ bool is_checkpoint_suffix(std::string_view text) {
 /// The names that files beside one may have: its own, and a suffix.
 class NamesBeside {
  public:
-  NamesBeside(const fs::path& file, bool (*is_suffix)(std::string_view))
-      : file_(file), is_suffix_(is_suffix) {
+  NamesBeside(fs::path file, bool (*is_suffix)(std::string_view))
+      : file_(std::move(file)), is_suffix_(is_suffix) {
     // Those that are there may have other names too: hard links.
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(file_.parent_path().c_str()), &::closedir);
     const std::string start = file_.filename().string();

@@ -220,6 +220,10 @@ module tessera
       import
       type(c_ptr) :: text
     end function
+    subroutine tessera_watch_exits(watched) bind(c)
+      import
+      integer(c_int32_t), value :: watched
+    end subroutine
     function tessera_job_open(comm, options, job) bind(c, name="tessera_job_open_fortran") result(status)
       import
       integer(c_int), value :: comm

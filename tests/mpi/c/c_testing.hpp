@@ -26,6 +26,12 @@ using OwnedJob = std::unique_ptr<tessera_job, CloseJob>;
 using OwnedPlan = std::unique_ptr<tessera_plan, ClosePlan>;
 using OwnedArray = std::unique_ptr<tessera_array, CloseArray>;
 
+/// For passes whose devices are simulated.
+inline int no_device(tessera_tile* tile, void*, void*) {
+  tessera_tile_fail(tile, "the test has no function for real devices");
+  return 0;
+}
+
 inline int rank_of_world() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

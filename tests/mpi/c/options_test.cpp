@@ -20,10 +20,6 @@ Units numbered(const OwnedPlan& plan) {
   return units;
 }
 
-int no_device(tessera_tile* tile, void*, void*) {
-  tessera_tile_fail(tile, "the test has no function for real devices");
-  return 0;
-}
 int no_device_map(tessera_tile* tile, const void*, void*, void*) {
   tessera_tile_fail(tile, "the test has no function for real devices");
   return 0;

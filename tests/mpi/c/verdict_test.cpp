@@ -6,10 +6,6 @@
 namespace tessera::testing {
 namespace {
 
-int no_device(tessera_tile* tile, void*, void*) {
-  tessera_tile_fail(tile, "the test has no function for real devices");
-  return 0;
-}
 int nothing_on_host(const tessera_host_tile*, void*, void*) {
   return 0;
 }

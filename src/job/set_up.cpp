@@ -73,6 +73,13 @@ Absence record_failure(Attempt& attempt, const char* stage, int device, std::str
   return absence;
 }
 
+/// The number that TESSERA_SIMULATE knows a process by: the devices of it are the same in every communicator.
+int rank_in_world() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
 /// Probes the hardware as the options demand.
 Probe probe_rank(const mpi::Communicator& comm, const JobOptions& options, const fault::Faults& faults,
                  Attempt& attempt) {
@@ -86,7 +93,7 @@ Probe probe_rank(const mpi::Communicator& comm, const JobOptions& options, const
       here.absence = {Absence::Reason::excluded, "the policy is cpu"};
       return here;
     }
-    here = probe(comm.rank());
+    here = probe(rank_in_world());
     for (ProbedDevice& seen : here.devices) seen.info.memory_fraction = options.memory_fraction;
     do faults.throw_if_hit(fault::Stage::probe, device, 0);
     while (++device < static_cast<int>(here.devices.size()));

@@ -158,6 +158,12 @@ TEST(JobDevices, JobsOfHalvesHaveTheDevicesOfTheirRanks) {
   const auto comm = world();
   const Job job(comm.split(comm.rank() % 2));
   EXPECT_EQ(job.inventory().devices().size(), 2 * job.inventory().ranks().size()) << job.last_verdict();
+  std::vector<Uuid> mine;
+  for (const auto& device : job.inventory().devices_of(job.comm().rank())) mine.push_back(device.uuid);
+  auto all = comm.allgatherv(std::span<const Uuid>(mine));
+  std::ranges::sort(all);
+  EXPECT_EQ(std::ssize(all), 2 * comm.size());
+  EXPECT_EQ(std::ranges::adjacent_find(all), all.end()) << "a device of two ranks";
   comm.barrier();  // the other half's job has been made before this one ends
 }
 

@@ -200,7 +200,7 @@ std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock&
 }
 
 /// The place of the term that has the block's raw columns.
-std::size_t term_of(const Design& design, const CoefBlock& block) {
+std::size_t place_of_term(const Design& design, const CoefBlock& block) {
   const auto term = std::ranges::find_if(design.terms, [&](const RawTerm& one) {
     return one.raw_begin <= block.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;
   });
@@ -209,7 +209,7 @@ std::size_t term_of(const Design& design, const CoefBlock& block) {
 
 /// Gives a block of the design these coordinates, and dense columns of its own.
 void turn_block(Design& design, CoefBlock& block, const Turn& turn) {
-  const std::size_t place = term_of(design, block);
+  const std::size_t place = place_of_term(design, block);
   const RawTerm& term = design.terms[place];
   Matrix in_rows = turn.to_formula;
   const int rank = block.penalty->rank();
@@ -280,7 +280,7 @@ std::optional<OrthogonalSmooths> CrowdedSmooths::turned(const Design& design) co
   for (std::size_t i = 0; i < design.terms.size(); ++i) {
     RawTerm& term = out.design.terms[i];
     term.only_combined = std::ranges::none_of(
-        out.design.blocks, [&](const CoefBlock& block) { return term_of(out.design, block) == i; });
+        out.design.blocks, [&](const CoefBlock& block) { return place_of_term(out.design, block) == i; });
   }
   return out;
 }

@@ -8,6 +8,8 @@
 #include <tessera/job/stop_request.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -87,6 +89,9 @@ template <class Work>
 /// Seconds of C as `what`, rounded up. Throws `Error(usage)` unless they are 0 or more, and below a hundred
 /// years.
 [[nodiscard]] std::chrono::milliseconds milliseconds_of(double seconds, const char* what);
+
+/// Throws `Error(usage)` unless `bytes` is the size of a unit of which `count` can be in memory.
+void require_bytes(std::size_t bytes, std::int64_t count, const char* function, const char* name);
 
 /// Throws `Error(usage)` if an argument that must not be null is.
 template <class Argument>

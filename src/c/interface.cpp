@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <limits>
 #include <string_view>
 
 namespace tessera::c {
@@ -55,6 +56,15 @@ int keep_error() noexcept {
 
 void refuse_null(const char* function, const char* name) {
   throw Error(ErrorCode::usage, std::string(function) + ": " + name + " is null");
+}
+
+void require_bytes(std::size_t bytes, std::int64_t count, const char* function, const char* name) {
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  const auto units = static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
+  if (bytes >= 1 && bytes <= most / units) return;
+  throw Error(ErrorCode::usage, std::string(function) + ": " + name + " is " + std::to_string(bytes) +
+                                    (bytes == 0 ? ": a unit has at least 1 byte"
+                                                : ", too large for " + std::to_string(units) + " units"));
 }
 
 }  // namespace tessera::c

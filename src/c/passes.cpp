@@ -63,6 +63,7 @@ using tessera::HostTile;
 using tessera::ReproducibleSum;
 using tessera::Tile;
 using tessera::c::require;
+using tessera::c::require_bytes;
 using tessera::c::status_of;
 
 int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, int64_t count,
@@ -70,7 +71,11 @@ int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, i
                 tessera_device_map on_device, tessera_host_map on_host, void* context) {
   return status_of([&] {
     require(job, "tessera_map", "job");
-    c::check_arguments(job->job, [&] { require(plan, "tessera_map", "plan"); });
+    c::check_arguments(job->job, [&] {
+      require(plan, "tessera_map", "plan");
+      require_bytes(unit_bytes, count, "tessera_map", "unit_bytes");
+      require_bytes(result_bytes, count, "tessera_map", "result_bytes");
+    });
     const c::Access::Call call = c::Access::call_of("map", unit_bytes, result_bytes);
     c::LocalUnits<const std::byte> in{static_cast<const std::byte*>(units), unit_bytes};
     c::LocalUnits<std::byte> out{nullptr, result_bytes};
@@ -132,7 +137,10 @@ int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int
                     tessera_host_function on_host, void* context) {
   return status_of([&] {
     require(job, "tessera_scatter", "job");
-    c::check_arguments(job->job, [&] { require(plan, "tessera_scatter", "plan"); });
+    c::check_arguments(job->job, [&] {
+      require(plan, "tessera_scatter", "plan");
+      require_bytes(unit_bytes, count, "tessera_scatter", "unit_bytes");
+    });
     const c::Access::Call call = c::Access::call_of("scatter", unit_bytes);
     c::LocalUnits<std::byte> mine{static_cast<std::byte*>(units), unit_bytes};
     const auto bytes = [&] { return c::bytes_of(count, unit_bytes); };
@@ -233,6 +241,8 @@ int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera
     tessera::together(job->job.comm(), [&] {
       require(from, "tessera_move", "from");
       require(to, "tessera_move", "to");
+      require_bytes(unit_bytes, std::max(count, to->plan.range_of(to->rank).size()), "tessera_move",
+                    "unit_bytes");
       if (count > 0) require(units, "tessera_move", "units");
       if (!to->plan.range_of(to->rank).empty()) require(moved, "tessera_move", "moved");
     });

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -75,7 +76,22 @@ ArrayBase::ArrayBase(Job& job, const Plan& plan, std::int64_t width, std::size_t
            std::to_string(its.comm.size()) + ": make it with this job's plan()");
   if (width < 1 || static_cast<std::uint64_t>(width) > std::numeric_limits<std::uint32_t>::max())
     refuse("an array of " + std::to_string(width) + " elements a unit: give 1 to 2^32 - 1");
-  state_ = std::make_unique<detail::ArrayState>(its, plan, static_cast<std::size_t>(width) * element_bytes);
+  const auto elements = static_cast<std::size_t>(width);
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  const auto units = static_cast<std::size_t>(std::max<std::int64_t>(plan.units(), 1));
+  if (elements > most / element_bytes / units)
+    refuse("an array of " + std::to_string(plan.units()) + " units of " + std::to_string(width) +
+           " elements has more bytes than 64 bits count: give fewer units or elements");
+  try {
+    state_ = std::make_unique<detail::ArrayState>(its, plan, elements * element_bytes);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::job_fault,
+                "no memory for the host's part of an array, " +
+                    std::to_string(elements * element_bytes *
+                                   static_cast<std::size_t>(plan.range_of(its.comm.rank()).size())) +
+                    " bytes on rank " + std::to_string(its.comm.rank()) +
+                    ": use more nodes, or a smaller array");
+  }
 }
 ArrayBase::~ArrayBase() = default;
 ArrayBase::ArrayBase(ArrayBase&& other) noexcept = default;

@@ -16,6 +16,10 @@ bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
          (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
 }
 
+bool is_of_same_device(const Verdict::Failure& one, const Verdict::Failure& other) {
+  return one.rank == other.rank && one.device == other.device && one.uuid == other.uuid;
+}
+
 }  // namespace
 
 bool Job::State::exclude(const Attempt& attempt) {
@@ -30,7 +34,12 @@ bool Job::State::exclude(const Attempt& attempt) {
   if (std::ranges::none_of(devices, is_left)) return false;
   inventory = Inventory({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
   remaining = detail::remaining_devices(inventory);
-  excluded.insert(excluded.end(), failures.begin(), failures.end());
+  // A device may have failed at several stages of the pass.
+  for (const Verdict::Failure& failure : failures) {
+    const bool known = std::ranges::any_of(
+        excluded, [&](const Verdict::Failure& other) { return is_of_same_device(failure, other); });
+    if (!known) excluded.push_back(failure);
+  }
   if (collectives) collectives->exclude();
   leave_out_of_pool();
   for (detail::ArrayState* array : arrays) array->forget_devices();  // tiles are cut anew

@@ -110,6 +110,14 @@ INSTANTIATE_TEST_SUITE_P(Stages, ExcludeInAPass,
                                            std::tuple("throw", "tile"), std::tuple("fail", "tile")),
                          [](const auto& point) { return std::string(std::get<0>(point.param)); });
 
+TEST_F(Exclude, ADeviceIsCountedOnceHoweverOftenItFails) {
+  const ScopedVariable variable("TESSERA_FAULT", "fail@rank0.device1:pass1, throw@rank0.device1:pass1");
+  Job job(comm_, excluding());
+  const Plan plan = job.plan(1000, 16);
+  EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
+  expect_without(job, 1, "rank 0", "tile");
+}
+
 TEST_F(Exclude, DevicesThatFailTogetherAreLeftOutTogether) {
   const ScopedVariable variable("TESSERA_FAULT", "throw@rank*.device0:pass1");
   Job job(comm_, excluding());

@@ -452,6 +452,29 @@ TEST(CInterface, RefusesWhatIsNull) {
   tessera_plan_close(nullptr);
 }
 
+TEST(CInterface, RefusesUnitsOfNoBytesOrOfTooMany) {
+  const OwnedJob job = opened();
+  const OwnedPlan plan = planned(job, 10 * size_of_world());
+  const std::int64_t count = 10;
+  std::vector<double> units(10);
+  std::vector<double> results(10);
+  Calls calls;
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 60}) {
+    EXPECT_EQ(tessera_scatter(job.get(), plan.get(), units.data(), count, bytes, 0, norm_on_device,
+                              norm_on_host, &calls),
+              TESSERA_USAGE);
+    expect_error_with("tessera_scatter: unit_bytes is");
+    EXPECT_EQ(tessera_map(
+                  job.get(), plan.get(), units.data(), count, 8, results.data(), bytes, 0, nullptr,
+                  [](const tessera_host_tile*, const void*, void*, void*) { return 0; }, nullptr),
+              TESSERA_USAGE);
+    expect_error_with("tessera_map: result_bytes is");
+    EXPECT_EQ(tessera_move(job.get(), plan.get(), plan.get(), units.data(), count, bytes, results.data()),
+              TESSERA_USAGE);
+    expect_error_with("tessera_move: unit_bytes is");
+  }
+}
+
 TEST(CInterface, TakesACommunicatorOfFortran) {
   tessera_job* job = nullptr;
   ASSERT_EQ(tessera_job_open_fortran(MPI_Comm_c2f(MPI_COMM_WORLD), nullptr, &job), TESSERA_OK)

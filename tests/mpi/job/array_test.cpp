@@ -150,6 +150,8 @@ TEST_P(ArrayPasses, WrongArraysAreRefused) {
   EXPECT_TRUE(refused(arrays(solver.state.read(), solver.state.modify())));
   EXPECT_TRUE(refused(arrays(solver.state.modify(), solver.state.modify())));
   EXPECT_THROW(Array<double>(job_, job_.plan(5), 0), Error);
+  EXPECT_THROW(Array<double>(job_, job_.plan(std::int64_t{1} << 40), std::int64_t{1} << 30), Error)
+      << "2^73 bytes";
   EXPECT_THROW(Array<double>(job_, Plan::over_hosts(5, job_.comm().size() + 1)), Error);
 }
 

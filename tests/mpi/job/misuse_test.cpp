@@ -3,6 +3,7 @@
 #include "unit/job/no_new_threads.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/array.hpp>
 
 #include <atomic>
 #include <cstdlib>
@@ -317,6 +318,17 @@ TEST(JobEnvironment, AnUnreadableSimulationOfOneRankEndsAll) {
   const auto ending = ending_of([&] { const Job job(comm); });
   EXPECT_EQ(ending.code, last ? ErrorCode::usage : ErrorCode::job_fault);
   EXPECT_NE(ending.message.find("TESSERA_SIMULATE"), std::string::npos) << ending.message;
+}
+
+TEST(JobMisuse, AnArrayWithoutMemoryIsAnError) {
+  Job job(world());
+  const Plan plan = job.plan_for_hosts(std::int64_t{1} << 20);
+  memory_is_short = true;
+  const Ending ending = ending_of([&] { const Array<double> array(job, plan); });
+  memory_is_short = false;
+  EXPECT_EQ(ending.code, ErrorCode::job_fault);
+  EXPECT_NE(ending.message.find("no memory for the host's part of an array"), std::string::npos)
+      << ending.message;
 }
 
 }  // namespace

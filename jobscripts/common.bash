@@ -99,26 +99,28 @@ is_missing() {
 }
 
 # A signal to this shell is passed on as SIGUSR1, which srun and mpirun give to every rank; at SIGTERM mpirun would
-# kill them.
+# kill them. The trap passes it on, so that one which comes before `wait` begins is not lost.
 run_once() {
-  local pid copy status=0
+  local copy status=0
   exec {copy}> >(exec tee "$messages" >&2)
   local tee=$!
   "${launcher[@]}" "$@" 2>&"$copy" {copy}>&- &
   pid=$!
   exec {copy}>&-
+  [[ -z $signal ]] || ask_to_stop
   while :; do
     caught=''
-    [[ -z $signal ]] || kill -USR1 "$pid" 2>/dev/null || true
     wait "$pid" && status=0 || status=$?
     [[ -n $caught ]] || break
   done
+  pid=''
   wait "$tee" || true
   return "$status"
 }
-signal='' caught=''
-trap 'signal=USR1 caught=yes; say "SIGUSR1: asking the ranks to stop"' USR1
-trap 'signal=TERM caught=yes; say "SIGTERM: asking the ranks to stop"' TERM
+ask_to_stop() { [[ -z $pid ]] || kill -USR1 "$pid" 2>/dev/null || true; }
+signal='' caught='' pid=''
+trap 'signal=USR1 caught=yes; say "SIGUSR1: asking the ranks to stop"; ask_to_stop' USR1
+trap 'signal=TERM caught=yes; say "SIGTERM: asking the ranks to stop"; ask_to_stop' TERM
 messages=$(mktemp)
 trap 'rm -f "$messages"' EXIT
 

@@ -21,8 +21,8 @@ submit --job-name=mine --nodes=2 --ntasks-per-node=2 --gpus-per-node=2 --cpus-pe
 jobs+=("$job")
 PATH=${PATH#"$cluster/tessera/bin:"} submit --job-name=lost --output=lost.log mine.sbatch
 lost=$job
-# In another batch system, which tells a job to end.
-echo 'kill -TERM $PPID; exit 75' >told
+# In another batch system, which tells a job to end. As every launcher does, this one survives what is passed on to it.
+echo 'trap "" USR1; kill -TERM $PPID; exit 75' >told
 PBS_JOBID=7.server TESSERA_LAUNCHER='bash told' bash -c "source '$scripts/common.bash'; fit" 2>told.log || (($? == 75))
 grep 'job 7.server: told to end; with TESSERA_RESUME=7.server the same script goes on from model.7.server.c' told.log
 # A job that begins with an empty environment gives its ranks the one that its script makes; and one that says nothing

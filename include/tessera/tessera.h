@@ -274,7 +274,7 @@ TESSERA_API int tessera_array_open(tessera_job* job, const tessera_plan* plan, s
 /// Null: does nothing.
 TESSERA_API void tessera_array_close(tessera_array* array);
 /// This rank's units on the host, to be written as the next version: `tessera::Array::overwrite`. Every rank
-/// calls it, also one without units, which gets null.
+/// calls it, also one without units, which gets null. Null too in a function of a pass, which fails then.
 TESSERA_API void* tessera_array_overwrite(tessera_array* array);
 /// This rank's units, of the version that the host has. Valid until the next call that changes the array.
 TESSERA_API const void* tessera_array_host(const tessera_array* array);

@@ -81,7 +81,9 @@ void tessera_array_close(tessera_array* array) {
   delete array;
 }
 void* tessera_array_overwrite(tessera_array* array) {
-  return array->units.overwrite().data();
+  void* units = nullptr;
+  (void)status_of([&] { units = array->units.overwrite().data(); });
+  return units;
 }
 const void* tessera_array_host(const tessera_array* array) {
   return array->units.host().data();

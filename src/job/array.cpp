@@ -113,6 +113,7 @@ std::span<std::byte> ArrayBase::host_bytes() const {
   return state_->host;
 }
 std::span<std::byte> ArrayBase::overwritten_bytes() {
+  state_->job.require_thread();
   state_->host_version = ++state_->version;
   return state_->host;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/context_access.hpp"
+#include "job/checked_call.hpp"
 #include "job/host_pass.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
@@ -180,10 +181,12 @@ Job::State::PartOutcome Job::State::compute_part(Tile& tile, const DeviceContext
                                                  const Pass& work) const {
   const int device = tile.device_index();
   try {
-    if (context.info().simulated)
-      work.on_host(pass_threads.on_simulated(device, tile.lane(), lanes_of(work), tile.range()));
-    else
-      work.on_device(tile);
+    checked_call([&] {
+      if (context.info().simulated)
+        work.on_host(pass_threads.on_simulated(device, tile.lane(), lanes_of(work), tile.range()));
+      else
+        work.on_device(tile);
+    });
     faults.throw_if_hit(fault::Stage::throwing, device, pass);
     faults.throw_if_hit(fault::Stage::lost, device, pass);
   } catch (...) {

@@ -6,6 +6,7 @@
 #include <tessera/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
@@ -31,8 +32,13 @@ bool Job::State::exclude(const Attempt& attempt) {
                         return is_hit_by(device, failure);
                       });
   const auto is_left = [](const InventoryDevice& device) { return !device.host && !device.excluded; };
-  if (std::ranges::none_of(devices, is_left)) return false;
-  inventory = Inventory({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
+  const bool any_left = std::ranges::any_of(devices, is_left);
+  Inventory marked({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
+  std::swap(inventory, marked);
+  if (!any_left) {
+    planned = std::move(marked);
+    return false;
+  }
   remaining = detail::remaining_devices(inventory);
   // A device may have failed at several stages of the pass.
   for (const Verdict::Failure& failure : failures) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/host_pass.hpp"
 
+#include "job/checked_call.hpp"
+
 #include <algorithm>
 
 namespace tessera::inline TESSERA_ABI {
@@ -36,7 +38,10 @@ bool compute_on_host(Range range, std::int64_t block, HostTeam& team, FunctionRe
   const std::int64_t step = step_of(range.size(), block, threads, stop != nullptr);
   return team.for_each_block(
       range, step,
-      [&](int thread, Range part) { work({.range = part, .thread = thread, .threads = threads}); }, stop);
+      [&](int thread, Range part) {
+        checked_call([&] { work({.range = part, .thread = thread, .threads = threads}); });
+      },
+      stop);
 }
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/measure.hpp"
 
+#include "job/checked_call.hpp"
 #include "job/state.hpp"
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
@@ -65,7 +66,7 @@ class TimedRun {
 
   std::int64_t run() {
     if (claimed_.info.host) return run_on_host_threads();
-    return checked(claimed_.info.simulated ? options_.measure_on_host(threads_.on_simulated(index_, 0, 1, {}))
+    return checked(claimed_.info.simulated ? run_on_host(threads_.on_simulated(index_, 0, 1, {}))
                                            : run_on_device());
   }
 
@@ -80,8 +81,14 @@ class TimedRun {
   std::int64_t run_on_host_threads() {
     std::atomic<std::int64_t> units = 0;
     (void)team_->for_each_block({0, threads_.host}, 1, [&](int thread, Range) {
-      units += checked(options_.measure_on_host(threads_.on_host(thread, 1, {})));
+      units += checked(run_on_host(threads_.on_host(thread, 1, {})));
     });
+    return units;
+  }
+
+  [[nodiscard]] std::int64_t run_on_host(const HostTile& tile) const {
+    std::int64_t units = 0;
+    checked_call([&] { units = options_.measure_on_host(tile); });
     return units;
   }
 
@@ -91,7 +98,7 @@ class TimedRun {
                                       claimed_.memory_budget_bytes(), nullptr);
     std::int64_t units = 0;
     try {
-      units = options_.measure(tile);
+      checked_call([&] { units = options_.measure(tile); });
     } catch (...) {
       drain(context, tile.stream());
       throw;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/huge_pages.hpp"
 #include "job/array_state.hpp"
+#include "job/checked_call.hpp"
 #include "job/host_pass.hpp"
 #include "job/state.hpp"
 #include "mpi/check.hpp"
@@ -285,7 +286,7 @@ void Job::run_alive(FunctionRef<void()> work) {
   if (!work) refuse("Job::run_alive was given no function");
   // `work` may end before the first progress callback: see a request that exists already.
   if (its.options.stop != nullptr) its.options.stop->poll();
-  its.team().for_each_block({0, 1}, 1, [&](int, Range) { work(); });
+  its.team().for_each_block({0, 1}, 1, [&](int, Range) { checked_call(work); });
 }
 
 void Job::prefer_huge_pages(void* memory, std::size_t bytes) noexcept {

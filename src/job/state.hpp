@@ -111,6 +111,7 @@ struct Job::State {
   std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
+  std::optional<Inventory> planned;  ///< after the loss of all devices: with those that plans were last over
   std::optional<detail::CudaVisibility> visibility;
   std::shared_ptr<const void> device_locks;  ///< `Claim::locks`; outlives the contexts of the devices
   DevicePool pool;

@@ -11,6 +11,9 @@ class WrongThread : public Error {
   WrongThread();
 };
 
+/// How often one was thrown on the calling thread.
+[[nodiscard]] int& wrong_calls() noexcept;
+
 /// A call in a process that is no rank.
 class ForkedChild : public Error {
  public:

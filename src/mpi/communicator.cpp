@@ -122,7 +122,14 @@ WrongThread::WrongThread()
     : Error(ErrorCode::usage,
             "a collective call, such as a verb of a job, on another thread than the main one, which has "
             "initialised MPI: the library makes its calls there alone, and the functions of a pass run on "
-            "others; make the call on the main thread, between passes") {}
+            "others; make the call on the main thread, between passes") {
+  ++wrong_calls();
+}
+
+int& wrong_calls() noexcept {
+  thread_local int count = 0;
+  return count;
+}
 
 ForkedChild::ForkedChild()
     : Error(

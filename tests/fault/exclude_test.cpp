@@ -7,6 +7,7 @@
 #include <tessera/job/balancer.hpp>
 #include <tessera/job/device_collectives.hpp>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <tuple>
@@ -216,7 +217,10 @@ TEST_F(Exclude, WithoutAnyDeviceTheJobFallsBack) {
   Job job(comm_, excluding());
   const Plan plan = job.plan(1000, 16);
   EXPECT_EQ(bits(scatter_units(job, plan)), bits(expected_map(job, plan)));
+  const Plan of_those_left = job.plan(1000, 16);
   EXPECT_EQ(bits(scatter_units(job, plan)), bits(expected_map(job, plan)));
+  EXPECT_TRUE(std::ranges::all_of(job.inventory().devices(), &InventoryDevice::excluded));
+  EXPECT_EQ(job.plan(1000, 16).fingerprint(), of_those_left.fingerprint()) << "data was loaded by it";
   EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
   EXPECT_EQ(job.last_verdict().failure.device, 1);
   expect_same_on_all_ranks(comm_, to_string(job.last_verdict()));

@@ -137,7 +137,8 @@ class Array : public ArrayBase {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   /// The same to be written, as the next version: every rank makes this call, and writes before the next
-  /// pass. Elements that are not written stay as in `host()`; what only devices have is dropped.
+  /// pass. Elements that are not written stay as in `host()`; what only devices have is dropped. Throws
+  /// `Error(usage)` in a function of a pass.
   [[nodiscard]] std::span<T> overwrite() {
     const auto bytes = overwritten_bytes();
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -175,6 +175,50 @@ TEST(CInterface, AHostFunctionThatFailsFailsEverywhere) {
       << tessera_error();
 }
 
+/// What the host function of one rank calls, ignoring what comes back.
+struct CallsWithin {
+  tessera_job* job = nullptr;
+  tessera_plan* plan = nullptr;
+  tessera_array* array = nullptr;
+  int returned = 0;
+};
+int scatter_within(const tessera_host_tile*, void*, void* context) {
+  const CallsWithin& given = *static_cast<const CallsWithin*>(context);
+  if (rank_of_world() == size_of_world() - 1)
+    (void)tessera_scatter(given.job, given.plan, nullptr, 0, 1, 0, nullptr, scatter_within, context);
+  return given.returned;
+}
+int overwrite_within(const tessera_host_tile*, void*, void* context) {
+  const CallsWithin& given = *static_cast<const CallsWithin*>(context);
+  if (rank_of_world() == size_of_world() - 1) {
+    EXPECT_EQ(tessera_array_overwrite(given.array), nullptr);
+  }
+  return given.returned;
+}
+
+TEST(CInterface, ACallWithinAFunctionOfAPassEndsThePassThoughItsStatusIsIgnored) {
+  const ScopedVariable no_fault("TESSERA_FAULT", std::nullopt);
+  for (const char* devices : {"rank9999:T4", "*:2xT4"}) {
+    const ScopedVariable simulate("TESSERA_SIMULATE", devices);
+    const OwnedJob job = opened();
+    const OwnedPlan plan = planned(job, 100);
+    const OwnedArray array = array_over(job, plan, 8);
+    for (const tessera_host_function within : {scatter_within, overwrite_within}) {
+      for (const int returned : {0, 7}) {
+        CallsWithin context{job.get(), plan.get(), array.get(), returned};
+        const auto mine = tessera_plan_local_range(plan.get());
+        std::vector<char> units(static_cast<std::size_t>(mine.end - mine.begin));
+        EXPECT_EQ(tessera_scatter(job.get(), plan.get(), units.data(), std::ssize(units), 1, 0, no_device,
+                                  within, &context),
+                  TESSERA_USAGE)
+            << devices << ", " << returned;
+        expect_error_with("make the call on the main thread, between passes");
+        EXPECT_EQ(tessera_array_version(array.get()), 0);
+      }
+    }
+  }
+}
+
 int sum_on_host(const tessera_host_tile* tile, double* partial, void*) {
   for (std::int64_t i = tile->range.begin; i < tile->range.end; ++i) {
     partial[0] += std::sin(static_cast<double>(i));

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <numeric>
 #include <stdexcept>
@@ -107,6 +108,28 @@ TEST_P(Misuse, AnExceptionOfTheHostFunctionReachesItsRankAndTheOthersAreTold) {
   });
   expect_told(ending, {std::nullopt, "the log of a negative unit"});
   expect_usable();
+}
+
+TEST_P(Misuse, ACallWithinAFunctionEndsThePassThoughTheFunctionCatchesItsError) {
+  const Plan plan = job_.plan(300, 10);
+  Array<double> array(job_, plan);
+  const std::vector<std::function<void()>> calls = {
+      [&] { job_.download(array); }, [&] { (void)array.overwrite(); }, [&] { job_.comm().barrier(); },
+      [&] { (void)Job(job_.comm()); }};
+  for (const auto& call : calls) {
+    const auto ending = ending_of([&] {
+      (void)job_.reduce(
+          plan, 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+          [&](const HostTile&, std::span<double>) {
+            if (!on_last()) return;
+            EXPECT_EQ(ending_of(call).code, ErrorCode::usage);
+          });
+    });
+    EXPECT_EQ(ending.code, ErrorCode::usage) << ending.message;
+    EXPECT_NE(ending.message.find("between passes"), std::string::npos) << ending.message;
+    EXPECT_EQ(array.version(), 0);
+    expect_usable();
+  }
 }
 
 TEST_P(Misuse, ARankWithoutMemoryForTheSumDoesNotLetTheOthersWait) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "mpi/check.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// Calls a function of the application. A collective call that it has made, and that was refused, ends it as
+/// if the function had let the error pass, also where it has not: C programs may ignore a status.
+template <class Function>
+void checked_call(Function&& function) {
+  const int before = mpi::detail::wrong_calls();
+  const auto throw_if_wrong = [&] {
+    if (mpi::detail::wrong_calls() != before) throw mpi::detail::WrongThread();
+  };
+  try {
+    std::forward<Function>(function)();
+  } catch (...) {
+    if (std::current_exception()) throw_if_wrong();  // there is none if the thread is being cancelled
+    throw;
+  }
+  throw_if_wrong();
+}
+
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/state.hpp"
 
+#include <tessera/error.hpp>
+
 #include <algorithm>
+#include <new>
 #include <string>
 
 namespace tessera::inline TESSERA_ABI {
+namespace {
+
+template <class Work>
+void tell_no_memory(std::size_t width, Work&& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::job_fault,
+                "no memory for sums of " + std::to_string(width) + " numbers: use fewer threads or numbers");
+  }
+}
+
+}  // namespace
 
 const Job::Call& Job::plain_call() {
   static const Call call{.verb = "reduce", .types = "", .signature = 1};
@@ -35,10 +51,13 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   const auto begin = [&](int workers) {
     // At least one: the sum over ranks needs it on a rank without a tile too. Each is made in its place: of a
     // large width another one, to copy, would take longer than the pass.
-    sums.clear();
-    sums.reserve(static_cast<std::size_t>(std::max(workers, 1)));
-    for (int i = 0; i < std::max(workers, 1); ++i) sums.emplace_back(width);
-    partials.resize(sums.size());
+    const auto count = static_cast<std::size_t>(std::max(workers, 1));
+    tell_no_memory(width, [&] {
+      sums.clear();
+      sums.reserve(count);
+      while (sums.size() < count) sums.emplace_back(width);
+    });
+    partials.resize(count);
   };
   const auto sum_of = [&](const Tile& tile) -> ReproducibleSum& {
     return sums[static_cast<std::size_t>(state().pass_threads.of_gpu(tile.device_index(), tile.lane()))];
@@ -68,7 +87,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
              .finish =
                  [&] {
                    for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
-                   if (comm().size() > 1) sums.front().prepare_allreduce();
+                   if (comm().size() > 1) tell_no_memory(width, [&] { sums.front().prepare_allreduce(); });
                  },
              .can_move = !arrays.empty(),
              .arrays = arrays});

@@ -38,6 +38,7 @@ class TESSERA_EXPORT ReproducibleSum {
   static constexpr int bin_bits = sum_bin_bits;
   static constexpr std::int64_t max_summands = std::int64_t{1} << 30;
 
+  /// Throws `Error(usage)` for more elements than an address space holds.
   explicit ReproducibleSum(std::size_t width);
 
   [[nodiscard]] std::size_t width() const noexcept { return elements_.size(); }

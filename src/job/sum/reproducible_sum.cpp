@@ -27,7 +27,12 @@ void add_on_host(SumElement& sum, double x) {
 
 }  // namespace
 
-ReproducibleSum::ReproducibleSum(std::size_t width) : elements_(width) {}
+ReproducibleSum::ReproducibleSum(std::size_t width) {
+  if (width > elements_.max_size())
+    throw Error(ErrorCode::usage,
+                "a reproducible sum of " + std::to_string(width) + " numbers: no memory holds so many");
+  elements_.resize(width);
+}
 
 /// Beyond 2^30 summands a bin could overflow.
 void ReproducibleSum::count_in(std::int64_t more) {

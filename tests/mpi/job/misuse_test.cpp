@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <stdexcept>
@@ -141,7 +142,21 @@ TEST_P(Misuse, ARankWithoutMemoryForTheSumDoesNotLetTheOthersWait) {
         [&](const HostTile&, std::span<double>) { memory_is_short = on_last(); });
   });
   memory_is_short = false;
-  expect_told(ending, {std::nullopt, std::bad_alloc().what()});
+  expect_told(ending, {ErrorCode::job_fault, "no memory for sums of " + std::to_string(width) +
+                                                 " numbers: use fewer threads or numbers"});
+  expect_usable();
+}
+
+TEST_P(Misuse, ASumOfMoreNumbersThanMemoryHoldsIsRefused) {
+  for (const std::size_t width : {std::size_t{1} << 60, std::numeric_limits<std::size_t>::max()}) {
+    const auto ending = ending_of([&] {
+      (void)job_.reduce(
+          job_.plan(100), width, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+          [](const HostTile&, std::span<double>) {});
+    });
+    EXPECT_EQ(ending.code, ErrorCode::usage) << ending.message;
+    EXPECT_NE(ending.message.find("no memory holds so many"), std::string::npos) << ending.message;
+  }
   expect_usable();
 }
 

@@ -60,7 +60,7 @@ std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now, std
   std::vector<double> move = foreseen_move(gram, now, past);
   // Against the step is what steps lead away from: no end of this iteration. They are followed.
   const std::vector<double> weighted = multiply(gram, now.step);
-  if (dot(move, weighted) <= 0) {
+  if (!past.empty() && dot(move, weighted) <= 0) {
     const double part = dot(past.back().step, weighted) > 0 ? 1 : damping;
     for (std::size_t i = 0; i < move.size(); ++i) move[i] = part * now.step[i];
   }

@@ -86,6 +86,14 @@ TEST(StepMixing, GoesHalfWayWithoutAPast) {
   EXPECT_EQ(mixed_end(identity(2), now, {}), (std::vector<double>{3, 1}));
 }
 
+TEST(StepMixing, GoesHalfWayWithoutAPastWhereRoundingHasLeftNoLength) {
+  Matrix gram = weights(2);
+  gram(1, 1) = -1e-9;  // of a crossproduct that has lost its digits
+  EXPECT_EQ(mixed_end(gram, {{1, 1}, {0, 2}}, {}), (std::vector<double>{1, 2}));
+  const std::vector<PastStep> short_one = {{{0, 0}, {0, 1e-3}}};
+  EXPECT_EQ(mixed_end(gram, {{1, 1}, {1, 2}}, short_one), (std::vector<double>{1.5, 2}));
+}
+
 TEST(StepMixing, LeavesOutAPastThatForesawSomethingElse) {
   const PastStep now{{1, 2}, {40, -20}};
   const std::vector<PastStep> past{{{0, 0}, {1, 1}}};

@@ -80,7 +80,7 @@ class FunctionRef<Result(Args...)> {
   Result (*call_)(Target, Args...) = nullptr;
 };
 
-/// A callable that is kept; its copies share it. Calls are not synchronised.
+/// A callable that is kept; its copies share it, and a move is a copy. Calls are not synchronised.
 template <class Result, class... Args>
 class SharedFunction<Result(Args...)> {
  public:
@@ -96,6 +96,9 @@ class SharedFunction<Result(Args...)> {
     owned_ = held;
   }
   // NOLINTEND(google-explicit-constructor, bugprone-forwarding-reference-overload)
+  SharedFunction(const SharedFunction&) = default;
+  SharedFunction& operator=(const SharedFunction&) = default;
+  ~SharedFunction() = default;
 
   explicit operator bool() const noexcept { return static_cast<bool>(call_); }
   Result operator()(Args... args) const { return call_(std::forward<Args>(args)...); }

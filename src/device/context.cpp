@@ -110,13 +110,13 @@ DeviceContext& DeviceContext::operator=(DeviceContext&& other) noexcept {
   return *this;
 }
 
-const DeviceInfo& DeviceContext::info() const noexcept {
+const DeviceInfo& DeviceContext::info() const {
   return state_->info;
 }
-Ordinal DeviceContext::ordinal() const noexcept {
+Ordinal DeviceContext::ordinal() const {
   return state_->ordinal;
 }
-StreamView DeviceContext::stream() const noexcept {
+StreamView DeviceContext::stream() const {
   return state_->streams->first();
 }
 StreamView detail::ContextAccess::stream(const DeviceContext& context, int lane) {
@@ -125,15 +125,16 @@ StreamView detail::ContextAccess::stream(const DeviceContext& context, int lane)
 std::shared_ptr<const void> detail::ContextAccess::keep_streams(const DeviceContext& context) noexcept {
   return context.state_->streams;
 }
-ModuleCache& DeviceContext::modules() const noexcept {
+ModuleCache& DeviceContext::modules() const {
   return *state_->modules;
 }
 
 void DeviceContext::bind() const {
+  const std::shared_ptr<State>& state = state_.handle();
   State::bound.reset();
-  if (!state_->info.has_host_memory())
-    on_device(state_->info, "cannot be made current", [&] { cuda::bind(state_->ordinal); });
-  State::bound = state_;
+  if (!state->info.has_host_memory())
+    on_device(state->info, "cannot be made current", [&] { cuda::bind(state->ordinal); });
+  State::bound = state;
 }
 
 const DeviceContext* DeviceContext::bound_to_this_thread() noexcept {
@@ -147,11 +148,11 @@ std::shared_ptr<void> detail::ContextAccess::keep_bound() {
 }
 
 void detail::ContextAccess::set_tile(const DeviceContext& context, OfTile tile) noexcept {
-  DeviceContext::State::last_tile = {context.state_, tile};
+  DeviceContext::State::last_tile = {context.state_.handle(), tile};
 }
 detail::ContextAccess::OfTile detail::ContextAccess::tile(const DeviceContext& context) noexcept {
   const auto& last = DeviceContext::State::last_tile;
-  return last.device.lock() == context.state_ ? last.tile : OfTile{context.stream(), nullptr};
+  return last.device.lock() == context.state_.handle() ? last.tile : OfTile{context.stream(), nullptr};
 }
 
 detail::BackendOutcomes& detail::ContextAccess::backends(const DeviceContext& context) noexcept {

@@ -33,11 +33,12 @@ Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 
 KernelView Module::kernel(const std::string& name) const {
+  const State& state = *state_;
   try {
-    return cuda::kernel_of(state_->library, name.c_str());
+    return cuda::kernel_of(state.library, name.c_str());
   } catch (const Error& error) {
     throw Error(ErrorCode::job_fault,
-                "module \"" + state_->name + "\" has no kernel \"" + name + "\": " + error.what());
+                "module \"" + state.name + "\" has no kernel \"" + name + "\": " + error.what());
   }
 }
 

@@ -73,7 +73,7 @@ DevicePool::DevicePool(DevicePool&&) noexcept = default;
 DevicePool& DevicePool::operator=(DevicePool&&) noexcept = default;
 
 std::size_t DevicePool::size() const noexcept {
-  return state_->entries.size();
+  return state_ ? state_->entries.size() : 0;
 }
 
 std::vector<Ordinal> DevicePool::ordinals() const {
@@ -84,7 +84,7 @@ std::vector<Ordinal> DevicePool::ordinals() const {
 }
 
 std::span<const DevicePool::Entry> DevicePool::entries() const noexcept {
-  return state_->entries;
+  return state_ ? std::span<const Entry>(state_->entries) : std::span<const Entry>();
 }
 
 const DeviceInfo& DevicePool::device_at(std::size_t index) const {

@@ -5,60 +5,66 @@
 
 #include <tessera/device/context.hpp>
 
+#include <utility>
+
 namespace tessera::inline TESSERA_ABI {
 
 Stream::Stream(const DeviceContext& context) {
-  if (context.info().has_host_memory()) return;
+  if (context.info().has_host_memory()) {
+    own_ = std::optional(Own{});
+    return;
+  }
   context.bind();
-  view_ = cuda::create_stream();
-  ordinal_ = context.ordinal();
+  own_ = std::optional(Own{cuda::create_stream(), context.ordinal()});
 }
 
 Stream::~Stream() {
-  if (native() != nullptr) cuda::destroy_stream(view_, ordinal_);
+  if (own_ && native() != nullptr) cuda::destroy_stream(view(), own_->ordinal);
 }
 
 Stream& Stream::operator=(Stream&& other) noexcept {
-  std::swap(view_, other.view_);
-  std::swap(ordinal_, other.ordinal_);
+  Stream old(std::move(other));
+  std::swap(own_, old.own_);
   return *this;
 }
 
 void Stream::synchronize() const {
-  if (native() != nullptr) cuda::synchronize(view_);
+  if (native() != nullptr) cuda::synchronize(view());
 }
 
 Event::Event(const DeviceContext& context) {
-  if (context.info().has_host_memory()) return;
+  if (context.info().has_host_memory()) {
+    own_ = std::optional(Own{});
+    return;
+  }
   context.bind();
-  view_ = cuda::create_event();
-  ordinal_ = context.ordinal();
+  own_ = std::optional(Own{cuda::create_event(), context.ordinal()});
 }
 
 Event::~Event() {
-  if (view_.native() != nullptr) cuda::destroy_event(view_, ordinal_);
+  if (own_ && view().native() != nullptr) cuda::destroy_event(view(), own_->ordinal);
 }
 
 Event& Event::operator=(Event&& other) noexcept {
-  std::swap(view_, other.view_);
-  std::swap(ordinal_, other.ordinal_);
+  Event old(std::move(other));
+  std::swap(own_, old.own_);
   return *this;
 }
 
 void Event::record(StreamView stream) {
-  if (view_.native() != nullptr) cuda::record(view_, stream);
+  if (view().native() != nullptr) cuda::record(view(), stream);
 }
 
 bool Event::ready() const {
-  return view_.native() == nullptr || cuda::ready(view_);
+  return view().native() == nullptr || cuda::ready(view());
 }
 
 void Event::make_wait(StreamView stream) const {
-  if (view_.native() != nullptr) cuda::make_wait(stream, view_);
+  if (view().native() != nullptr) cuda::make_wait(stream, view());
 }
 
 void Event::synchronize() const {
-  if (view_.native() != nullptr) cuda::synchronize(view_);
+  if (view().native() != nullptr) cuda::synchronize(view());
 }
 
 }  // namespace tessera::inline TESSERA_ABI

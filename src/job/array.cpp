@@ -119,7 +119,7 @@ std::span<std::byte> ArrayBase::overwritten_bytes() {
 }
 
 void ArrayBase::move_to(const Plan& plan) {
-  detail::ArrayState* const self = state_.get();
+  detail::ArrayState* const self = &state();
   self->job.bring_home_or_throw({&self, 1});
   self->job.move_arrays({&self, 1}, plan);
 }
@@ -130,7 +130,7 @@ const Plan& Job::plan_of(std::span<const detail::ArrayAccess> arrays) const {
 
 void Job::download_together(std::span<ArrayBase* const> arrays) {
   std::vector<detail::ArrayState*> states;
-  for (const ArrayBase* array : arrays) states.push_back(array->state_.get());
+  for (const ArrayBase* array : arrays) states.push_back(&array->state());
   state().bring_home_or_throw(states);
 }
 

@@ -27,8 +27,8 @@ void DeviceStaging::prepare() {
   for (Ring& ring : rings_) {
     ring.pieces.resize((least_pieces - 1) / rings_.size() + 1);
     for (Piece& piece : ring.pieces) {
-      piece.memory = PinnedMemory(piece_bytes, context_);
-      piece.copied.emplace(context_);
+      piece.memory = PinnedMemory(piece_bytes, *context_);
+      piece.copied.emplace(*context_);
     }
   }
 }
@@ -38,7 +38,7 @@ void DeviceStaging::for_each_piece(
   prepare();
   const auto count = static_cast<std::int64_t>((bytes - 1) / piece_bytes + 1);
   team_->for_each_block({0, count}, 1, [&](int thread, Range one) {
-    context_.bind();
+    context_->bind();
     Ring& ring = rings_[static_cast<std::size_t>(thread)];
     Piece& piece = ring.pieces[ring.next++ % ring.pieces.size()];
     const std::size_t begin = static_cast<std::size_t>(one.begin) * piece_bytes;
@@ -47,8 +47,9 @@ void DeviceStaging::for_each_piece(
 }
 
 void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, StreamView stream) {
+  const DeviceContext& context = *context_;
   if (bytes == 0) return;
-  if (context_.info().has_host_memory()) {
+  if (context.info().has_host_memory()) {
     std::memcpy(device, host, bytes);
     return;
   }
@@ -66,8 +67,9 @@ void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, St
 }
 
 void DeviceStaging::download(void* host, const void* device, std::size_t bytes, StreamView stream) {
+  const DeviceContext& context = *context_;
   if (bytes == 0) return;
-  if (context_.info().has_host_memory()) {
+  if (context.info().has_host_memory()) {
     std::memcpy(host, device, bytes);
     return;
   }

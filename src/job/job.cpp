@@ -59,12 +59,11 @@ Job::Job(const mpi::Communicator& comm, JobOptions options) {
   state_->number = next_number(state_->comm);
 }
 Job::State& Job::state() const {
-  if (!state_) throw Error(ErrorCode::usage, "the job was moved from: use the object that it was moved to");
   return *state_;
 }
 Job::~Job() {
   // In a forked child the job's threads do not exist, and closing its resources would affect the parent.
-  if (mpi::detail::is_forked_child()) (void)state_.release();
+  if (mpi::detail::is_forked_child()) (void)state_.take().release();
 }
 Job::Job(Job&&) noexcept = default;
 Job& Job::operator=(Job&& other) noexcept {

@@ -25,6 +25,7 @@ void* Arena::take_bytes(std::size_t bytes, std::size_t alignment) {
   if (!std::has_single_bit(alignment))
     throw Error(ErrorCode::usage, "arena: an alignment of " + std::to_string(alignment) +
                                       " was asked for, but it must be a power of two");
+  BufferPool& pool = *pool_;
   if (bytes == 0) return nullptr;
   const auto start = [&] { return static_cast<std::byte*>(slabs_.back().data()); };
   const auto skipped = [&] { return padding(reinterpret_cast<std::uintptr_t>(start()) + used_, alignment); };
@@ -37,7 +38,7 @@ void* Arena::take_bytes(std::size_t bytes, std::size_t alignment) {
     const std::size_t extra = alignment > default_alignment ? alignment - default_alignment : 0;
     const std::size_t needed = bytes + std::min(extra, std::numeric_limits<std::size_t>::max() - bytes);
     slabs_.reserve(slabs_.size() + 1);
-    slabs_.push_back(take_slab(needed));
+    slabs_.push_back(take_slab(pool, needed));
     used_before_ += used_;
     used_ = 0;
     // Doubling keeps the number of slabs small; the limit bounds unused memory.
@@ -49,15 +50,15 @@ void* Arena::take_bytes(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
-MemoryLease Arena::take_slab(std::size_t needed) {
+MemoryLease Arena::take_slab(BufferPool& pool, std::size_t needed) const {
   if (next_bytes_ > needed) {
     try {
-      return pool_->take_bytes(next_bytes_, stream_);
+      return pool.take_bytes(next_bytes_, stream_);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::job_fault) throw;
     }
   }
-  return pool_->take_bytes(needed, stream_);
+  return pool.take_bytes(needed, stream_);
 }
 
 void Arena::reset() noexcept {

@@ -16,7 +16,7 @@ BufferPool::BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptio
   if (!(options.slack >= 0))
     throw Error(ErrorCode::usage, "buffer pool: the slack is " + std::to_string(options.slack) +
                                       ", but it must not be negative");
-  cache_.reset(new BlockCache(
+  cache_ = std::unique_ptr<BlockCache, Closer>(new BlockCache(
       std::move(upstream), memory::fine_classes, "buffer pool",
       {.slack = options.slack, .floor_bytes = options.floor_bytes, .reserved_bytes = options.limit_bytes}));
 }
@@ -30,10 +30,11 @@ void BufferPool::Closer::operator()(BlockCache* cache) const noexcept {
 }
 
 MemoryLease BufferPool::take_bytes(std::size_t bytes, StreamView stream, Fill fill) {
+  BlockCache& cache = *cache_;
   if (bytes == 0) return {};
-  if (bytes > memory::largest_class_bytes) cache_->refuse(bytes);
-  MemoryLease lease = cache_->take(bytes, memory::fine_class(bytes), stream);
-  if (fill == Fill::zero) cache_->fill_zero(lease);
+  if (bytes > memory::largest_class_bytes) cache.refuse(bytes);
+  MemoryLease lease = cache.take(bytes, memory::fine_class(bytes), stream);
+  if (fill == Fill::zero) cache.fill_zero(lease);
   return lease;
 }
 
@@ -42,7 +43,7 @@ void BufferPool::release_stream(StreamView stream) {
 }
 
 void BufferPool::empty_cache() noexcept {
-  cache_->empty();
+  if (cache_) cache_->empty();
 }
 
 PoolStatistics BufferPool::statistics() const {
@@ -50,7 +51,7 @@ PoolStatistics BufferPool::statistics() const {
 }
 
 void BufferPool::reset_statistics() noexcept {
-  cache_->reset_statistics();
+  if (cache_) cache_->reset_statistics();
 }
 
 MemoryUpstream::MemoryInfo BufferPool::memory_info() const {

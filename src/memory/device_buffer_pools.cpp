@@ -25,7 +25,7 @@ DeviceBufferPools::DeviceBufferPools(DeviceBufferPools&&) noexcept = default;
 DeviceBufferPools& DeviceBufferPools::operator=(DeviceBufferPools&&) noexcept = default;
 
 std::size_t DeviceBufferPools::size() const noexcept {
-  return state_->devices->size();
+  return state_ ? state_->devices->size() : 0;
 }
 
 BufferPool& DeviceBufferPools::pool_at(std::size_t index) {

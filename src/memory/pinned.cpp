@@ -55,6 +55,7 @@ bool is_on_node(void* memory, std::size_t bytes, int node) {
 }  // namespace
 
 PinnedMemory::PinnedMemory(std::size_t bytes, const DeviceContext& context) {
+  const DeviceInfo& device = context.info();
   if (bytes == 0) return;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
@@ -62,7 +63,6 @@ PinnedMemory::PinnedMemory(std::size_t bytes, const DeviceContext& context) {
                                           " bytes: " + std::strerror(errno));
   data_ = memory;
   size_bytes_ = bytes;
-  const DeviceInfo& device = context.info();
   if (device.numa_node >= 0) prefer_node(memory, bytes, device.numa_node);
   std::memset(memory, 0, bytes);  // allocates the pages on the preferred node
   near_device_ = device.numa_node >= 0 && is_on_node(memory, bytes, device.numa_node);

@@ -21,8 +21,8 @@ memory::CacheLimits limits_of(const WorkspacePoolOptions& options) {
 }  // namespace
 
 WorkspacePool::WorkspacePool(std::unique_ptr<MemoryUpstream> upstream, WorkspacePoolOptions options)
-    : cache_(
-          new BlockCache(std::move(upstream), memory::power_classes, "workspace pool", limits_of(options))) {}
+    : cache_(std::unique_ptr<BlockCache, Closer>(new BlockCache(std::move(upstream), memory::power_classes,
+                                                                "workspace pool", limits_of(options)))) {}
 
 WorkspacePool::~WorkspacePool() = default;
 WorkspacePool::WorkspacePool(WorkspacePool&&) noexcept = default;
@@ -33,9 +33,10 @@ void WorkspacePool::Closer::operator()(BlockCache* cache) const noexcept {
 }
 
 MemoryLease WorkspacePool::take(std::size_t bytes, StreamView stream) {
+  BlockCache& cache = *cache_;
   if (bytes == 0) return {};
-  if (bytes > memory::largest_class_bytes) cache_->refuse(bytes);
-  return cache_->take(bytes, memory::power_class(bytes), stream);
+  if (bytes > memory::largest_class_bytes) cache.refuse(bytes);
+  return cache.take(bytes, memory::power_class(bytes), stream);
 }
 
 void WorkspacePool::set_options(WorkspacePoolOptions options) {
@@ -43,7 +44,7 @@ void WorkspacePool::set_options(WorkspacePoolOptions options) {
 }
 
 void WorkspacePool::evict_to(std::size_t bytes) noexcept {
-  cache_->evict_to(bytes);
+  if (cache_) cache_->evict_to(bytes);
 }
 
 void WorkspacePool::release_stream(StreamView stream) {
@@ -51,7 +52,7 @@ void WorkspacePool::release_stream(StreamView stream) {
 }
 
 void WorkspacePool::empty_cache() noexcept {
-  cache_->empty();
+  if (cache_) cache_->empty();
 }
 
 std::size_t WorkspacePool::pooled_bytes() const {
@@ -67,7 +68,7 @@ PoolStatistics WorkspacePool::statistics() const {
 }
 
 void WorkspacePool::reset_statistics() noexcept {
-  cache_->reset_statistics();
+  if (cache_) cache_->reset_statistics();
 }
 
 }  // namespace tessera::inline TESSERA_ABI

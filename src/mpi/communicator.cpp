@@ -373,6 +373,7 @@ void Communicator::barrier() const {
 
 void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
                         std::chrono::milliseconds timeout) const {
+  if (self_.waits == nullptr) (void)usable();  // throws: an empty communicator counts nothing
   wait_at(++*self_.waits, request, kind, bytes, timeout);
 }
 

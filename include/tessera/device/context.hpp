@@ -3,6 +3,7 @@
 
 #include <tessera/device/module_cache.hpp>
 #include <tessera/device/stream.hpp>
+#include <tessera/held.hpp>
 #include <tessera/topology/device_info.hpp>
 #include <tessera/version.hpp>
 
@@ -30,9 +31,9 @@ class TESSERA_EXPORT DeviceContext {
   DeviceContext& operator=(DeviceContext&&) noexcept;
 
   /// Complete: with L2, shared memory per block and threads per multiprocessor.
-  [[nodiscard]] const DeviceInfo& info() const noexcept;
+  [[nodiscard]] const DeviceInfo& info() const;
   /// The device's CUDA index in this process; -1 for a simulated device, and for the host.
-  [[nodiscard]] Ordinal ordinal() const noexcept;
+  [[nodiscard]] Ordinal ordinal() const;
   /// Makes the context current on the calling thread, and checks that it is. Throws `Error(job_fault)`.
   /// Cost: 0.05 us.
   void bind() const;
@@ -40,12 +41,12 @@ class TESSERA_EXPORT DeviceContext {
   /// closed since.
   [[nodiscard]] static const DeviceContext* bound_to_this_thread() noexcept;
   /// The non-blocking stream of this context.
-  [[nodiscard]] StreamView stream() const noexcept;
+  [[nodiscard]] StreamView stream() const;
   /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed, or if an earlier launch on the
   /// calling thread failed unchecked. Blocks.
   void synchronize() const;
   /// Kernels compiled for this device.
-  [[nodiscard]] ModuleCache& modules() const noexcept;
+  [[nodiscard]] ModuleCache& modules() const;
   /// Free device memory now, in bytes; for a simulated device, as specified. The calling thread's current
   /// context does not change. Throws `Error(job_fault)`.
   [[nodiscard]] std::int64_t free_memory_bytes() const;
@@ -53,7 +54,7 @@ class TESSERA_EXPORT DeviceContext {
  private:
   friend struct detail::ContextAccess;
   struct State;
-  std::shared_ptr<State> state_;
+  detail::Held<std::shared_ptr<State>, "DeviceContext"> state_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -22,12 +22,17 @@ namespace tessera::inline TESSERA_ABI {
 ///
 /// Searched by its versioned names, that of the CUDA version Tessera was built with first: in the system's
 /// library path, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Stays open until the process
-/// ends, because such libraries have threads and handlers of their own. Makes no CUDA call. Not collective.
-/// Thread-safe as long as no thread changes the environment. Blocks. Cost: milliseconds the first time.
+/// ends, because such libraries have threads and handlers of their own. A move is a copy. Makes no CUDA call.
+/// Not collective. Thread-safe as long as no thread changes the environment. Blocks. Cost: milliseconds the
+/// first time.
 class TESSERA_EXPORT CudaLibrary {
  public:
   /// `name` without "lib" and ".so". Does not throw if there is no such library: see `found`.
   explicit CudaLibrary(std::string_view name);
+
+  CudaLibrary(const CudaLibrary&) = default;
+  CudaLibrary& operator=(const CudaLibrary&) = default;
+  ~CudaLibrary() = default;
 
   [[nodiscard]] bool found() const noexcept;
   /// The reason, in one line, if it was not found.

@@ -3,6 +3,7 @@
 
 #include <tessera/device/kernel_compiler.hpp>
 #include <tessera/device/stream.hpp>
+#include <tessera/held.hpp>
 #include <tessera/version.hpp>
 
 #include <cstddef>
@@ -40,7 +41,7 @@ class TESSERA_EXPORT Module {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "Module"> state_;
 };
 
 /// Blocks of a grid, or threads of a block.

@@ -3,6 +3,7 @@
 
 #include <tessera/device/kernel_compiler.hpp>
 #include <tessera/device/module.hpp>
+#include <tessera/held.hpp>
 #include <tessera/version.hpp>
 
 #include <cstdint>
@@ -86,7 +87,7 @@ class TESSERA_EXPORT ModuleCache {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "ModuleCache"> state_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI

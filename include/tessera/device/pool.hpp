@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/device/context.hpp>
+#include <tessera/held.hpp>
 #include <tessera/version.hpp>
 
 #include <cstddef>
@@ -67,7 +68,7 @@ class TESSERA_EXPORT DevicePool {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "DevicePool"> state_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI

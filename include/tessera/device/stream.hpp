@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/held.hpp>
 #include <tessera/topology/device_info.hpp>
 #include <tessera/version.hpp>
 
-#include <utility>
+#include <optional>
 
 namespace tessera::inline TESSERA_ABI {
 
@@ -53,19 +54,22 @@ class TESSERA_EXPORT Stream {
   /// device is null.
   explicit Stream(const DeviceContext& context);
   ~Stream();
-  Stream(Stream&& other) noexcept : view_(std::exchange(other.view_, {})), ordinal_(other.ordinal_) {}
+  Stream(Stream&& other) noexcept = default;
   Stream& operator=(Stream&& other) noexcept;
 
-  [[nodiscard]] StreamView view() const noexcept { return view_; }
-  [[nodiscard]] void* native() const noexcept { return view_.native(); }
+  [[nodiscard]] StreamView view() const { return own_->view; }
+  [[nodiscard]] void* native() const { return view().native(); }
   // NOLINTNEXTLINE(google-explicit-constructor): an owner converts to its view
-  operator StreamView() const noexcept { return view_; }
+  operator StreamView() const { return view(); }
   /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed. Blocks.
   void synchronize() const;
 
  private:
-  StreamView view_;
-  Ordinal ordinal_{-1};
+  struct Own {
+    StreamView view;
+    Ordinal ordinal{-1};
+  };
+  detail::Held<std::optional<Own>, "Stream"> own_;
 };
 
 /// A point in the work of a stream, without timing. Move-only. An event that was never recorded is ready. On
@@ -75,10 +79,10 @@ class TESSERA_EXPORT Event {
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`.
   explicit Event(const DeviceContext& context);
   ~Event();
-  Event(Event&& other) noexcept : view_(std::exchange(other.view_, {})), ordinal_(other.ordinal_) {}
+  Event(Event&& other) noexcept = default;
   Event& operator=(Event&& other) noexcept;
 
-  [[nodiscard]] EventView view() const noexcept { return view_; }
+  [[nodiscard]] EventView view() const { return own_->view; }
   /// Records all work that was submitted to `stream`, which must be of the same device, so far. Throws
   /// `Error(job_fault)`. Cost: about a microsecond.
   void record(StreamView stream);
@@ -91,8 +95,11 @@ class TESSERA_EXPORT Event {
   void synchronize() const;
 
  private:
-  EventView view_;
-  Ordinal ordinal_{-1};
+  struct Own {
+    EventView view;
+    Ordinal ordinal{-1};
+  };
+  detail::Held<std::optional<Own>, "Event"> own_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI

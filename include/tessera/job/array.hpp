@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/held.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/tile.hpp>
 #include <tessera/partition/plan.hpp>
@@ -49,7 +50,11 @@ class TESSERA_EXPORT ArrayBase {
   [[nodiscard]] std::span<std::byte> overwritten_bytes();
 
   friend class Job;
-  std::unique_ptr<detail::ArrayState> state_;
+  /// Of an array that was not moved from.
+  [[nodiscard]] detail::ArrayState& state() const { return *state_; }
+
+ private:
+  detail::Held<std::unique_ptr<detail::ArrayState>, "Array"> state_;
 };
 
 namespace detail {
@@ -145,11 +150,11 @@ class Array : public ArrayBase {
   }
 
   /// How a pass uses the array; `read` and `write` in one pass have the last version and the next.
-  [[nodiscard]] detail::TypedAccess<const T> read() const { return {{state_.get(), detail::ArrayUse::read}}; }
+  [[nodiscard]] detail::TypedAccess<const T> read() const { return {{&state(), detail::ArrayUse::read}}; }
   /// The content is undefined until it is written: write all of it.
-  [[nodiscard]] detail::TypedAccess<T> write() { return {{state_.get(), detail::ArrayUse::write}}; }
+  [[nodiscard]] detail::TypedAccess<T> write() { return {{&state(), detail::ArrayUse::write}}; }
   /// Costs a copy on the device, unless the pass streams it.
-  [[nodiscard]] detail::TypedAccess<T> modify() { return {{state_.get(), detail::ArrayUse::modify}}; }
+  [[nodiscard]] detail::TypedAccess<T> modify() { return {{&state(), detail::ArrayUse::modify}}; }
 };
 
 /// The arrays of a pass.

@@ -4,6 +4,7 @@
 #include <tessera/device/context.hpp>
 #include <tessera/device/stream.hpp>
 #include <tessera/function.hpp>
+#include <tessera/held.hpp>
 #include <tessera/job/host_team.hpp>
 #include <tessera/memory/pinned.hpp>
 #include <tessera/version.hpp>
@@ -22,7 +23,7 @@ namespace tessera::inline TESSERA_ABI {
 class TESSERA_EXPORT DeviceStaging {
  public:
   /// Pins some pieces and starts `threads` host threads when it is first used.
-  DeviceStaging(const DeviceContext& context, int threads) : context_(context), threads_(threads) {}
+  DeviceStaging(const DeviceContext& context, int threads) : context_(&context), threads_(threads) {}
 
   /// In stream order. The host's memory may change when it returns, while the last pieces are on their way.
   /// Throws `Error(job_fault)` naming the CUDA call that failed.
@@ -45,7 +46,7 @@ class TESSERA_EXPORT DeviceStaging {
   void for_each_piece(std::size_t bytes,
                       FunctionRef<void(Piece& piece, std::size_t begin, std::size_t size)> work);
 
-  const DeviceContext& context_;
+  detail::Held<const DeviceContext*, "DeviceStaging"> context_;
   int threads_;
   std::optional<HostTeam> team_;
   std::vector<Ring> rings_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/function.hpp>
+#include <tessera/held.hpp>
 #include <tessera/partition/plan.hpp>
 #include <tessera/version.hpp>
 
@@ -47,7 +48,7 @@ class TESSERA_EXPORT HostTeam {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "HostTeam"> state_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -3,6 +3,7 @@
 
 #include <tessera/device/pool.hpp>
 #include <tessera/function.hpp>
+#include <tessera/held.hpp>
 #include <tessera/job/host_team.hpp>
 #include <tessera/job/host_threads.hpp>
 #include <tessera/job/reproducible_sum.hpp>
@@ -189,7 +190,7 @@ struct JobModule {
 /// MPI: only the calling thread does. During a pass that thread waits and replies to other ranks, so a rank
 /// counts as alive however long a function takes. If the system grants fewer threads, the job uses those; if
 /// it grants none, passes fail. On a simulated device the host function does the tile's work. A job is not
-/// thread-safe. Every member of a moved-from job throws `Error(usage)`.
+/// thread-safe.
 ///
 /// Errors:
 /// - A device function throws or calls `tile.fail`; a device cannot be opened, bound or allocated on; a
@@ -546,7 +547,7 @@ class TESSERA_EXPORT Job {
   /// Throws `Error(usage)` if the job was moved from.
   [[nodiscard]] State& state() const;
 
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "Job"> state_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI

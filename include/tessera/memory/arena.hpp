@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/held.hpp>
 #include <tessera/memory/buffer_pool.hpp>
 #include <tessera/version.hpp>
 
@@ -51,16 +52,16 @@ class TESSERA_EXPORT Arena {
 
   [[nodiscard]] StreamView stream() const noexcept { return stream_; }
   /// Bytes allocated since the reset, padding included.
-  [[nodiscard]] std::size_t used_bytes() const noexcept { return used_before_ + used_; }
+  [[nodiscard]] std::size_t used_bytes() const noexcept { return pool_ ? used_before_ + used_ : 0; }
   /// Bytes leased from the pool.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept;
   [[nodiscard]] std::size_t slabs() const noexcept { return slabs_.size(); }
 
  private:
   /// A slab of `next_bytes_` or of `needed`, whichever is more; of `needed` if the pool cannot provide that.
-  [[nodiscard]] MemoryLease take_slab(std::size_t needed);
+  [[nodiscard]] MemoryLease take_slab(BufferPool& pool, std::size_t needed) const;
 
-  BufferPool* pool_;
+  detail::Held<BufferPool*, "Arena"> pool_;
   StreamView stream_;
   std::size_t next_bytes_;  ///< least size of the next slab
   std::vector<MemoryLease> slabs_;

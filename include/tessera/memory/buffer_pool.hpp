@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/held.hpp>
 #include <tessera/memory/lease.hpp>
 #include <tessera/memory/upstream.hpp>
 #include <tessera/version.hpp>
@@ -108,7 +109,7 @@ class TESSERA_EXPORT BufferPool {
   struct Closer {
     void operator()(memory::BlockCache* cache) const noexcept;
   };
-  std::unique_ptr<memory::BlockCache, Closer> cache_;
+  detail::Held<std::unique_ptr<memory::BlockCache, Closer>, "BufferPool"> cache_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/device/pool.hpp>
+#include <tessera/held.hpp>
 #include <tessera/memory/buffer_pool.hpp>
 #include <tessera/version.hpp>
 
@@ -39,7 +40,7 @@ class TESSERA_EXPORT DeviceBufferPools {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "DeviceBufferPools"> state_;
 };
 
 }  // namespace tessera::inline TESSERA_ABI

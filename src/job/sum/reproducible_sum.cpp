@@ -73,7 +73,7 @@ void ReproducibleSum::prepare_allreduce() {
 }
 
 void ReproducibleSum::allreduce(const mpi::Communicator& comm) {
-  if (comm.size() == 1) return;
+  if (comm.size() == 1 && comm.native() != MPI_COMM_NULL) return;
   prepare_allreduce();
   const std::int64_t others = comm.allreduce(count_, mpi::Reduction::sum) - count_;
   count_in(others);

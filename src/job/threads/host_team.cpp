@@ -143,18 +143,19 @@ HostTeam::HostTeam(HostTeam&&) noexcept = default;
 HostTeam& HostTeam::operator=(HostTeam&&) noexcept = default;
 
 int HostTeam::size() const noexcept {
-  return static_cast<int>(state_->threads.size()) + (state_->caller_works ? 1 : 0);
+  return state_ ? static_cast<int>(state_->threads.size()) + (state_->caller_works ? 1 : 0) : 0;
 }
 
 bool HostTeam::for_each_block(Range range, std::int64_t block,
                               FunctionRef<void(int thread, Range block)> work, const StopRequest* stop) {
+  State& state = *state_;
   if (range.empty()) return true;
   const std::int64_t blocks = (range.size() - 1) / block + 1;
   std::atomic<std::int64_t> next = 0;
   std::atomic<std::int64_t> ended = 0;
   EarliestFailure failure;
 
-  state_->run(blocks, [&](int thread) {
+  state.run(blocks, [&](int thread) {
     // Blocks are started in order, and each that is started runs, so the earliest block that fails always
     // does.
     while (!failure.any() && !(stop != nullptr && stop->requested())) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels compiled here and launched on every real device.
+#include "support/moved_from.hpp"
+
 #include <tessera/device/module_cache.hpp>
 #include <tessera/device/pool.hpp>
 #include <tessera/error.hpp>
@@ -77,6 +79,40 @@ TEST_F(Modules, PtxRunsToo) {
   ASSERT_TRUE(std::holds_alternative<CompiledModule>(outcome));
   const Module module("scale", std::get<CompiledModule>(outcome));
   EXPECT_NE(module.kernel("scale").native(), nullptr);
+}
+
+TEST_F(Modules, ThatWereMovedFromAreRefused) {
+  const DeviceContext& context = devices_.context_at(0);
+  context.bind();
+  const auto& compiled = std::get<CompiledModule>(cache_.compile(scale_, context.info().capability));
+  Module gone("scale", compiled);
+  Module kept = testing::moved_out_of(gone);
+  testing::expect_moved_from("Module", {[&] { (void)gone.kernel("scale"); }});
+  testing::expect_moves(std::move(kept), Module("scale", compiled),
+                        [](const Module& module) { EXPECT_NE(module.kernel("scale").native(), nullptr); });
+}
+
+/// On a device, where null would be CUDA's default stream.
+TEST_F(Modules, HaveNoStreamThatWasMovedFrom) {
+  const DeviceContext& context = devices_.context_at(0);
+  Stream gone(context);
+  Stream kept = testing::moved_out_of(gone);
+  const KernelView none;
+  testing::expect_moved_from("Stream",
+                             {[&] { gone.synchronize(); }, [&] { launch(none, {1}, {1}, 0, gone); }});
+  const auto alive = [](const Stream& stream) {
+    EXPECT_NE(stream.native(), nullptr);
+    stream.synchronize();
+  };
+  testing::expect_moves(std::move(kept), Stream(context), alive);
+  Event over(context);
+  Event event = testing::moved_out_of(over);
+  testing::expect_moved_from("Event", {[&] { over.record(context.stream()); }, [&] { over.synchronize(); }});
+  testing::expect_moves(std::move(event), Event(context), [&](Event& its) {
+    its.record(context.stream());
+    its.synchronize();
+    EXPECT_TRUE(its.ready());
+  });
 }
 
 TEST_F(Modules, RefusalsSayWhatIsWrong) {

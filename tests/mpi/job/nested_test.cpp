@@ -216,39 +216,5 @@ TEST_P(Nested, AnotherVerbOrTypeOnOneRankIsToldToAll) {
   EXPECT_NE(said.find("a pass for hosts alone"), std::string::npos) << said;
 }
 
-TEST(MovedFrom, EveryMemberOfAJobIsRefused) {
-  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
-  Job job(world());
-  const Plan plan = job.plan(10);
-  const Job kept = std::move(job);
-  Job& gone = job;  // NOLINT(bugprone-use-after-move): this is what is tested
-  std::vector<double> units(10);
-  const std::vector<std::function<void()>> calls = {
-      [&] { (void)gone.comm(); },
-      [&] { (void)gone.inventory(); },
-      [&] { (void)gone.devices(); },
-      [&] { (void)gone.collectives(); },
-      [&] { (void)gone.buffers(); },
-      [&] { (void)gone.threads(); },
-      [&] { (void)gone.host_threads(); },
-      [&] { (void)gone.modules(); },
-      [&] { (void)gone.compile({}); },
-      [&] { (void)gone.plan(10); },
-      [&] { (void)gone.local_range(plan); },
-      [&] { (void)gone.on_host(); },
-      [&] { (void)gone.last_verdict(); },
-      [&] { gone.run_alive([] {}); },
-      [&] { (void)map_units(gone, plan); },
-      [&] { (void)reduce_units(gone, plan); },
-      [&] {
-        gone.scatter(
-            plan, std::span(units), [](Tile&, std::span<double>) {},
-            [](const HostTile&, std::span<double>) {});
-      },
-  };
-  for (const auto& call : calls)
-    EXPECT_EQ(misuse_of(call), "the job was moved from: use the object that it was moved to");
-}
-
 }  // namespace
 }  // namespace tessera::testing

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What the tests of moved-from objects share.
+namespace tessera::testing {
+
+/// Moves `from` into the result; where the move stands out of sight, no compiler warns of what follows.
+template <class T>
+[[nodiscard]] T moved_out_of(T& from) {
+  return std::move(from);
+}
+
+/// Each call throws `Error(usage)` with this message.
+inline void expect_refused(const std::string& message, const std::vector<std::function<void()>>& calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    try {
+      calls[i]();
+      ADD_FAILURE() << "call " << i << " did not throw: " << message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
+      EXPECT_EQ(error.what(), message) << "call " << i;
+    }
+  }
+}
+/// The same of members of a moved-from object of `type`.
+inline void expect_moved_from(const std::string& type, const std::vector<std::function<void()>>& calls) {
+  expect_refused("this " + type + " was moved from: use the object that it was moved to", calls);
+}
+
+/// An object is what it was after a move to itself, after an exchange with a moved-from one, and after it has
+/// taken the place of a live or a moved-from one: `expect_alive` uses it.
+template <class T, class Use>
+void expect_moves(T one, T other, Use expect_alive) {
+  T& same = one;
+  one = std::move(same);
+  expect_alive(one);
+  T kept = moved_out_of(one);
+  expect_alive(kept);
+  std::swap(one, kept);
+  expect_alive(one);
+  one = std::move(other);
+  expect_alive(one);
+  other = std::move(one);
+  expect_alive(other);
+}
+
+}  // namespace tessera::testing

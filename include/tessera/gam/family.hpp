@@ -11,11 +11,15 @@ namespace tessera::gam {
 class Family;
 
 /// The distribution of a response with its link: gaussian with the identity, unless another was asked for. A
-/// value that does not change and is cheap to copy; any thread may read it.
+/// value that does not change and is cheap to copy; a move is a copy. Any thread may read it.
 class ResponseFamily {
  public:
   /// gaussian
   ResponseFamily();
+
+  ResponseFamily(const ResponseFamily&) = default;
+  ResponseFamily& operator=(const ResponseFamily&) = default;
+  ~ResponseFamily() = default;
 
   [[nodiscard]] std::string_view name() const;
 

@@ -11,9 +11,14 @@ namespace tessera::gam {
 
 struct FormulaTerms;
 
-/// A model formula, parsed. A value that does not change and is cheap to copy; any thread may read it.
+/// A model formula, parsed. A value that does not change and is cheap to copy; a move is a copy. Any thread
+/// may read it.
 class Formula {
  public:
+  Formula(const Formula&) = default;
+  Formula& operator=(const Formula&) = default;
+  ~Formula() = default;
+
   /// As it was written, blanks normalised.
   [[nodiscard]] const std::string& text() const noexcept;
   /// The columns of a table that it reads, each once, in order of appearance: the response's first.

@@ -13,12 +13,16 @@ namespace tessera::gam {
 struct FittedModel;
 
 /// A fitted model: all that predicting, summarising and plotting need, and no row of the data. A value that
-/// does not change and is cheap to copy; any thread may read it.
+/// does not change and is cheap to copy; a move is a copy. Any thread may read it.
 ///
 /// After a fit rank 0 has all of it. The other ranks have what is marked *every rank*, with the same bits;
 /// for the rest they have what an empty model has. A model that was read from a file is whole.
 class Model {
  public:
+  Model(const Model&) = default;
+  Model& operator=(const Model&) = default;
+  ~Model() = default;
+
   [[nodiscard]] const std::string& formula() const noexcept;  ///< its text; *every rank*
   [[nodiscard]] std::int64_t rows() const noexcept;           ///< complete ones: n; *every rank*
   /// False if the iteration ended without an answer, of which this is the last state. *Every rank.*

@@ -11,7 +11,11 @@ namespace tessera::inline TESSERA_ABI::memory {
 
 BlockCache::BlockCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,
                        CacheLimits limits)
-    : limits_(limits), kept_(classes), upstream_(std::move(upstream)), pool_(pool) {}
+    : limits_(limits), kept_(classes), upstream_(std::move(upstream)), pool_(pool) {
+  if (!upstream_)
+    throw Error(ErrorCode::usage,
+                std::string(pool) + ": the upstream is null: give each pool one of its own");
+}
 
 BlockCache::~BlockCache() {
   for (const auto& queue : queues_) {

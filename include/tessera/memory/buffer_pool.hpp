@@ -74,6 +74,7 @@ enum class Fill {
 /// they are destroyed. A hit makes no call of CUDA. Cost: a fraction of 0.1 us for a hit.
 class TESSERA_EXPORT BufferPool {
  public:
+  /// Throws `Error(usage)` for a null upstream, such as one that another pool has taken, or a negative slack.
   explicit BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options = {});
   /// Returns cached memory to the upstream; leases that are still out do so when they end.
   ~BufferPool();

@@ -363,6 +363,15 @@ TEST_F(MovedFrom, DeviceStaging) {
   });
 }
 
+TEST_F(MovedFrom, MemoryUpstream) {
+  auto gone = make_host_upstream(1 << 20);
+  const BufferPool pool(moved_out_of(gone));
+  const char* const problem = ": the upstream is null: give each pool one of its own";
+  expect_refused(std::string("buffer pool") + problem, {[&] { const BufferPool other(moved_out_of(gone)); }});
+  expect_refused(std::string("workspace pool") + problem,
+                 {[&] { const WorkspacePool other(moved_out_of(gone)); }});
+}
+
 /// Leases say themselves whether there is memory.
 TEST_F(MovedFrom, MemoryIsNone) {
   BufferPool pool(make_host_upstream(1 << 20));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of the engine: fits and predictions of tables in memory, and of the same tables in files.
 #include "support/fit_support.hpp"
+#include "support/moved_from.hpp"
 #include "support/table_support.hpp"
 
 #include <fmt/core.h>
@@ -22,6 +23,8 @@
 namespace tessera::gam {
 namespace {
 
+using tessera::testing::expect_moved_from;
+using tessera::testing::moved_out_of;
 using testing::SharedFile;
 using testing::text_of;
 
@@ -234,6 +237,8 @@ TEST(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
   });
   says(ErrorCode::usage, "y ~ x", ": its plan is over ",
        [&](Table& table) { table.plan = Plan::over_hosts(rows, comm.size() + 1); });
+  says(ErrorCode::usage, "y ~ x", ": its plan is over ",
+       [](Table& table) { static_cast<void>(moved_out_of(table)); });
   if (comm.size() == 1) return;
   says(ErrorCode::usage, "y ~ f", ": the column 'f' has other levels on rank ", [&](Table& table) {
     if (last) std::swap(f_of(table).levels[0], f_of(table).levels[1]);
@@ -241,6 +246,26 @@ TEST(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
   says(ErrorCode::usage, "y ~ x", ": column 1 is 'x' on rank ", [&](Table& table) {
     if (last) std::swap(table.columns[0], table.columns[1]);
   });
+}
+
+TEST(Fit, RefusesAJobThatWasMovedFrom) {
+  const auto comm = testing::world();
+  const SharedFile file(comm, "data.csv", csv());
+  const TableFile in_file = testing::in_blocks(file.path(), block);
+  const Formula parsed = parse_formula("y ~ x");
+  Job gone = testing::cpu_job(comm);
+  Job job = moved_out_of(gone);
+  const Table table = in_memory(job);
+  const FitResult result = fit(job, parsed, table);
+  expect_moved_from(
+      "Job",
+      {[&] { static_cast<void>(fit(gone, parsed, table)); },
+       [&] { static_cast<void>(fit(gone, parsed, in_file)); },
+       [&] { static_cast<void>(predict(gone, result.model, table)); },
+       [&] { static_cast<void>(predict(gone, result.model, in_file)); },
+       [&] { static_cast<void>(predict_in_parts(gone, result.model, in_file, [](const Predictions&) {})); },
+       [&] { static_cast<void>(read_table(gone, in_file, parsed)); },
+       [&] { save_run_report(gone, result, "", "report.json"); }});
 }
 
 TEST(Fit, GoesOnWithTheSameValuesAlone) {

@@ -65,7 +65,8 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
   command
       ->add_option("--family", family,
-                   fmt::format("{}, or @FILE: a custom family in TOML", fmt::join(family_names(), ", ")))
+                   fmt::format("{}, also as R has them: \"nb(theta=3)\"; or @FILE: a custom family in TOML",
+                               fmt::join(family_names(), ", ")))
       ->type_name("FAMILY")
       ->capture_default_str();
   command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeat for another)")

@@ -185,7 +185,8 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ TRUE", "", 2, "TRUE where a column is expected"},
            {"y ~ s(x, bs=\"cr\", k=TRUE)", "", 2, "found TRUE"},
            {"y ~ x", "--weight w", 2, "--weight"},
-           {"y ~ x", "--family normal", 2, "the family 'normal' is not gaussian, binomial, poisson or gamma"},
+           {"y ~ x", "--family normal", 2,
+            "the family 'normal' is not gaussian, binomial, poisson, gamma or nb"},
            {"s ~ x", "--family 'binomial(link = probit)'", 2, "binomial is there with the link logit alone"},
            {"cost ~ x", "--family 'Gamma(inverse)'", 2, "gamma is there with the link log alone"},
        }) {

@@ -135,7 +135,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
   fill(y, [&] {
     const std::string_view family = options.family.name();
     if (family == "binomial") return static_cast<double>(random() % 3) / 2;
-    if (family == "poisson") return static_cast<double>(random() % 4);
+    if (family == "poisson" || family == "nb") return static_cast<double>(random() % 4);
     return family == "Gamma" ? uniform(random, 0.1, 3) : uniform(random, -2, 2);
   });
   fill(first_offset, [&] { return uniform(random, -0.5, 0.5); });
@@ -223,6 +223,12 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
     const long double mu = start ? y : std::exp(eta);
     return {prior, (y - mu) / mu + (start ? std::log(mu) - offset : 0),
             2 * prior * ((y - mu) / mu - std::log(y / mu))};
+  }
+  if (family.name() == "nb") {
+    const long double theta = family.parameters()[0];
+    const long double mu = start ? (y > 0 ? y : 1 / 6.0L) : std::exp(eta);
+    return {prior * mu * theta / (mu + theta), (y - mu) / mu + (start ? std::log(mu) - offset : 0),
+            2 * prior * (log_or_zero(y, mu) - (y + theta) * std::log((y + theta) / (mu + theta)))};
   }
   throw std::invalid_argument("rows_model.cpp has no dense rows of the family");
 }

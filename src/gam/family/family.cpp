@@ -8,12 +8,14 @@
 #include <tessera/gam/family.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include "base/listed.hpp"
 #include "files/input_file.hpp"
@@ -31,11 +33,20 @@ std::string in_small_letters(std::string_view name) {
   return small;
 }
 
-/// A family as R's users write it: "poisson", "poisson()", "Gamma(link = log)", "binomial('logit')".
+/// A family as R's users write it: "poisson", "poisson()", "Gamma(link = log)", "binomial('logit')",
+/// "nb(theta = 3)".
 struct WrittenFamily {
   std::string name;
-  std::optional<std::string> link;
+  std::optional<std::string> link{};
+  std::optional<double> theta{};
 };
+
+std::optional<double> number_of(const Syntax& tree) {
+  if (tree.kind == Syntax::Kind::number) return tree.number;
+  if (tree.kind != Syntax::Kind::unary || tree.text != "-") return std::nullopt;
+  const auto positive = number_of(tree.children[0]);
+  return positive ? std::optional(-*positive) : std::nullopt;
+}
 
 std::optional<WrittenFamily> parse_written(const std::string& text) {
   const auto word = [](const Syntax& tree) {
@@ -43,12 +54,23 @@ std::optional<WrittenFamily> parse_written(const std::string& text) {
   };
   try {
     const Syntax tree = parse_syntax(text);
-    if (word(tree)) return WrittenFamily{tree.text, std::nullopt};
-    if (tree.kind != Syntax::Kind::call || tree.children.size() > 1) return std::nullopt;
-    if (tree.children.empty()) return WrittenFamily{tree.text, std::nullopt};
-    const std::string& argument = tree.argument_names[0];
-    if (!word(tree.children[0]) || !(argument.empty() || argument == "link")) return std::nullopt;
-    return WrittenFamily{tree.text, tree.children[0].text};
+    if (word(tree)) return WrittenFamily{tree.text};
+    if (tree.kind != Syntax::Kind::call) return std::nullopt;
+    WrittenFamily written{tree.text};
+    for (std::size_t i = 0; i < tree.children.size(); ++i) {
+      const Syntax& argument = tree.children[i];
+      const auto may_be = [&](const char* name) {
+        return tree.argument_names[i].empty() || tree.argument_names[i] == name;
+      };
+      if (word(argument) && may_be("link") && !written.link) {
+        written.link = argument.text;
+      } else if (number_of(argument) && may_be("theta") && !written.theta) {
+        written.theta = number_of(argument);
+      } else {
+        return std::nullopt;
+      }
+    }
+    return written;
   } catch (const Error&) {
     return std::nullopt;  // what is no expression is no family
   }
@@ -59,15 +81,100 @@ std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
   return {F::name...};
 }
 
+template <class F>
+Family to_be_estimated() {
+  std::vector<double> parameters;
+  if constexpr (parameter_count_of<F>() > 0) {
+    for (int i = 0; i < F::parameter_count; ++i) parameters.push_back(F::first_parameter(i));
+  }
+  const Family family(family_of<F>(parameters.data()));
+  return parameters.empty() ? family : family.estimated(true);
+}
+
 template <class... F>
 std::vector<Family> all_of(FamilyList<F...> /*list*/) {
-  return {Family(F{})...};
+  return {to_be_estimated<F>()...};
+}
+
+/// What `use` makes of each parameter of a family, by the family's type and the parameter's place.
+template <class T, class Use>
+std::vector<T> of_each_parameter(const Family& family, const Use& use) {
+  return visit(family, [&](const auto& one) {
+    using F = std::decay_t<decltype(one)>;
+    std::vector<T> all;
+    if constexpr (ParametricFamily<F>) {
+      for (int i = 0; i < F::parameter_count; ++i) all.push_back(use(one, i));
+    }
+    return all;
+  });
 }
 
 }  // namespace
 
 std::string_view Family::name() const {
   return visit(*this, [](const auto& family) -> std::string_view { return family.name; });
+}
+
+Family Family::at(std::vector<double> parameters) const {
+  if (parameters.size() != parameters_.size())
+    throw std::invalid_argument(fmt::format("{} has {} parameters", name(), parameters_.size()));
+  Family family = *this;
+  family.parameters_ = std::move(parameters);
+  return family;
+}
+
+Family Family::estimated(bool estimated) const {
+  if (parameters_.empty()) throw std::invalid_argument(std::string(name()) + " has no parameter");
+  Family family = *this;
+  family.estimated_ = estimated;
+  return family;
+}
+
+std::vector<std::string_view> Family::parameter_names() const {
+  return of_each_parameter<std::string_view>(
+      *this, [](const auto& family, int i) { return family.parameter_name(i); });
+}
+
+std::vector<double> Family::working_parameters() const {
+  return of_each_parameter<double>(
+      *this, [](const auto& family, int i) { return family.working(i, family.parameter(i)); });
+}
+
+Family Family::at_working(std::span<const double> working) const {
+  return at(of_each_parameter<double>(*this, [&](const auto& family, int i) {
+    return family.parameter_at(i, working[static_cast<std::size_t>(i)]);
+  }));
+}
+
+std::string_view Family::at_limit() const {
+  return visit(*this, [](const auto& family) -> std::string_view {
+    if constexpr (ParametricFamily<std::decay_t<decltype(family)>>) {
+      return family.at_limit;
+    } else {
+      return {};
+    }
+  });
+}
+
+std::string Family::text() const {
+  std::string arguments;
+  for (const double value : parameters_)
+    arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", estimated_ ? -value : value);
+  return arguments.empty() ? std::string(name()) : fmt::format("{}(theta={})", name(), arguments);
+}
+
+std::string Family::title() const {
+  return visit(*this, [&](const auto& family) -> std::string {
+    if constexpr (ParametricFamily<std::decay_t<decltype(family)>>) {
+      std::vector<std::string> values;
+      // As R's paste() of round(theta, 3).
+      for (const double value : parameters_)
+        values.push_back(fmt::format("{:.15g}", value < 1e12 ? std::round(value * 1000) / 1000 : value));
+      return fmt::format("{}({})", family.title, fmt::join(values, ","));
+    } else {
+      return std::string(family.name);
+    }
+  });
 }
 
 std::string_view Family::link_name() const {
@@ -173,8 +280,11 @@ double Family::aic_scale(double deviance, double rows, double scale) const {
 
 std::string Family::device_source() const {
   if (const CustomFamily* family = custom())
-    return family_device_source(*family) + "constexpr OwnFamily family{};\n";
-  return fmt::format("constexpr auto family = family_at<{}>(BuiltInFamilies{{}});\n", index_);
+    return family_device_source(*family) + "constexpr OwnFamily family_of(const double*) { return {}; }\n";
+  return fmt::format(
+      "constexpr auto family_of(const double* parameters) {{\n"
+      "  return family_at<{}>(BuiltInFamilies{{}}, parameters);\n}}\n",
+      index_);
 }
 
 int Family::index_of(std::string_view name) {
@@ -221,7 +331,14 @@ Family chosen_family(const std::string& text) {
                             "custom family",
                             text, in_small_letters(known->name()), known->link_name(),
                             in_small_letters(known->name())));
-  if (known) return *known;
+  if (known && !written->theta) return *known;
+  if (known && known->parameters().size() == 1) {
+    if (*written->theta == 0) return *known;
+    const Family there = known->at({std::abs(*written->theta)}).estimated(*written->theta < 0);
+    if (std::isfinite(there.working_parameters()[0])) return there;
+    throw Error(ErrorCode::usage, fmt::format("the family '{}': {} cannot be {:g}", text,
+                                              known->parameter_names()[0], *written->theta));
+  }
   throw Error(ErrorCode::usage, fmt::format("the family '{}' is not {}: write @FILE for a custom family",
                                             text, base::listed(family_names(), "or")));
 }

@@ -15,13 +15,19 @@
 
 namespace tessera::gam {
 
-/// The family of a fit: one of the list, each with mgcv's default link (the Gamma with log), or a custom one.
-/// parts.hpp says what each part is; visit.hpp gives it as its own type.
+/// The family of a fit: one of the list, each with mgcv's default link (the Gamma with log), or a custom one,
+/// and the values of its parameters. parts.hpp says what each part is; visit.hpp gives it as its own type.
 class Family {
  public:
   Family() = default;  ///< the first of the list
+  /// Parameters that are as in `family`, and fixed there.
   template <BuiltInFamily F>
-  Family(F /*family*/) : index_(index_of(F::name)) {}  // NOLINT(google-explicit-constructor): it is one
+  Family([[maybe_unused]] F family)
+      : index_(index_of(F::name)) {  // NOLINT(google-explicit-constructor): it is one
+    if constexpr (parameter_count_of<F>() > 0) {
+      for (int i = 0; i < F::parameter_count; ++i) parameters_.push_back(family.parameter(i));
+    }
+  }
   explicit Family(CustomFamily family) : custom_(std::make_shared<const CustomFamily>(std::move(family))) {}
 
   /// Null for a built-in family.
@@ -29,7 +35,26 @@ class Family {
   /// In the list, where the family is built in.
   [[nodiscard]] int index() const { return index_; }
 
+  /// Empty if it has none.
+  [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
+  /// True: the parameters are where an estimate stands or begins; false: they are given, or there are none.
+  [[nodiscard]] bool estimates_parameters() const { return estimated_; }
+  /// The same family at other parameters, as many as it has.
+  [[nodiscard]] Family at(std::vector<double> parameters) const;
+  /// The same with parameters that are to be estimated from here, or not. Of a family that has any.
+  [[nodiscard]] Family estimated(bool estimated) const;
+  [[nodiscard]] std::vector<std::string_view> parameter_names() const;
+  /// The parameters on their working scales; not finite for what is no parameter.
+  [[nodiscard]] std::vector<double> working_parameters() const;
+  [[nodiscard]] Family at_working(std::span<const double> working) const;
+  /// Of a family with parameters: what it means if the likelihood rises towards a limit of one.
+  [[nodiscard]] std::string_view at_limit() const;
+
   [[nodiscard]] std::string_view name() const;
+  /// As `chosen_family` reads it: "poisson", "nb(theta=3)".
+  [[nodiscard]] std::string text() const;
+  /// As mgcv prints it: the name, or "Negative Binomial(2.345)".
+  [[nodiscard]] std::string title() const;
   [[nodiscard]] std::string_view link_name() const;
   [[nodiscard]] std::string_view residuals() const;
   [[nodiscard]] bool scale_is_known() const;
@@ -66,7 +91,8 @@ class Family {
                                      std::span<const double> weights, double scale,
                                      const std::function<double(std::size_t)>& predictor) const;
 
-  /// CUDA C++ that defines `family`, an object with the parts of a `RowFamily`. It includes list.hpp.
+  /// CUDA C++ that defines `family_of(parameters)`, an object with the parts of a `RowFamily`: the same for
+  /// all values of the parameters. It includes list.hpp.
   [[nodiscard]] std::string device_source() const;
 
  private:
@@ -74,16 +100,19 @@ class Family {
 
   int index_ = 0;
   std::shared_ptr<const CustomFamily> custom_;
+  std::vector<double> parameters_;
+  bool estimated_ = false;
 };
 
-/// The list.
+/// The list. Parameters are to be estimated.
 [[nodiscard]] std::vector<Family> built_in_families();
-/// The built-in family of a name: R's, or that in small letters.
+/// The built-in family of a name: R's, or that in small letters. Parameters are to be estimated.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
 /// A built-in family as R's users write it, in letters of any case: "poisson", "binomial()", "Gamma(link =
-/// log)"; or "@FILE": a custom family. Throws `Error(usage)` for another name or link, `Error(input)` if the
-/// file cannot be read or is not as `parse_custom_family` has it.
+/// log)", "nb(theta = 3)"; or "@FILE": a custom family. As in mgcv a theta above 0 is fixed, and one below 0
+/// is where the estimate begins, but for its sign. Throws `Error(usage)` for another name, link or parameter,
+/// `Error(input)` if the file cannot be read or is not as `parse_custom_family` has it.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace tessera::gam

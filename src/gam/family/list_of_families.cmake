@@ -4,4 +4,5 @@ tessera_type_list(BuiltInFamilies FamilyList
   gaussian
   binomial
   poisson
-  gamma)
+  gamma
+  nb)

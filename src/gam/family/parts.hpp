@@ -6,7 +6,9 @@
 
 /// What a family is made of. A family is one type in a file of its own, such as gaussian.hpp, whose functions
 /// are the same source on the host and in a kernel: of the library they may use what `standard_headers()`
-/// and the functions here have. One that lacks a part does not compile (`BuiltInFamily`).
+/// and the functions here have. One that lacks a part does not compile (`BuiltInFamily`). A family with
+/// parameters, such as nb.hpp, holds them as members, and is made of an array of them where it is used: in a
+/// kernel that is an argument.
 namespace tessera::gam {
 
 /// The means that a fit's first step starts from.
@@ -41,9 +43,43 @@ concept RowFamily = requires(const F family, double x) {
   {+family.deviance(x, x, x)};  // of one row's response, mean and prior weight
 };
 
+/// Parameters that a family has beside the mean.
+template <class F>
+constexpr int parameter_count_of() {
+  if constexpr (requires { F::parameter_count; }) {
+    return F::parameter_count;
+  } else {
+    return 0;
+  }
+}
+
+/// Numbers that `likelihood_terms` gives for so many parameters.
+constexpr int likelihood_term_count(int parameters) {
+  return 1 + parameters + parameters * (parameters + 1) / 2;
+}
+
+/// What a family with parameters has beside the other parts. They are estimated on working scales, where
+/// every number is a value.
+template <class F>
+concept ParametricFamily = RowFamily<F> && requires(const F family, double x, const double* in, double* out) {
+  {+F::parameter_count};
+  F(in);                      // of so many parameters
+  {+family.parameter(0)};     // the first of them
+  {F::parameter_name(0)[0]};  // as R has it
+  {+F::first_parameter(0)};   // where estimation begins
+  {+F::working(0, x)};        // of a value of the first; not finite for what is none
+  {+F::parameter_at(0, x)};   // and back
+  {F::title[0]};              // for reports, where the parameters follow in brackets
+  {F::at_limit[0]};           // what it means if the likelihood rises towards a limit of a parameter
+  {family.likelihood_terms(x, x, out)};  // of y and mu, for a prior weight of 1: minus the log likelihood but
+                                         // for what no parameter changes; its derivatives by the working
+                                         // parameters; the second ones, upper triangle row by row
+};
+
 /// And the rest of a family of this program.
 template <class F>
-concept BuiltInFamily = RowFamily<F> && requires(const F family, double x) {
+concept BuiltInFamily = RowFamily<F> &&
+    (parameter_count_of<F>() == 0 || ParametricFamily<F>)&&requires(const F family, double x) {
   {family.name[0]};              // as R has it; `--family` takes it in small letters, too
   {family.link_name[0]};         // for reports
   {+family.scale_is_known};      // bool: phi is 1 by definition
@@ -62,13 +98,23 @@ concept BuiltInFamily = RowFamily<F> && requires(const F family, double x) {
 template <BuiltInFamily... F>
 struct FamilyList {};
 
+/// A family of its parameters, which are not read where it has none.
+template <class F>
+constexpr F family_of([[maybe_unused]] const double* parameters) {
+  if constexpr (parameter_count_of<F>() > 0) {
+    return F(parameters);
+  } else {
+    return F{};
+  }
+}
+
 /// The family at a place of the list.
 template <int index, class First, class... Rest>
-constexpr auto family_at(FamilyList<First, Rest...> /*list*/) {
+constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* parameters) {
   if constexpr (index == 0) {
-    return First{};
+    return family_of<First>(parameters);
   } else {
-    return family_at<index - 1>(FamilyList<Rest...>{});
+    return family_at<index - 1>(FamilyList<Rest...>{}, parameters);
   }
 }
 

@@ -7,11 +7,12 @@
 namespace tessera::gam {
 
 template <class Use, class First, class... Rest>
-decltype(auto) visit_index(int index, FamilyList<First, Rest...> /*list*/, Use& use) {
+decltype(auto) visit_index(int index, FamilyList<First, Rest...> /*list*/, const double* parameters,
+                           Use& use) {
   if constexpr (sizeof...(Rest) > 0) {
-    if (index > 0) return visit_index(index - 1, FamilyList<Rest...>{}, use);
+    if (index > 0) return visit_index(index - 1, FamilyList<Rest...>{}, parameters, use);
   }
-  return use(First{});
+  return use(family_of<First>(parameters));
 }
 
 /// Calls `use` with the family as an object of its own type, so that the compiler makes a loop for each. What
@@ -19,7 +20,7 @@ decltype(auto) visit_index(int index, FamilyList<First, Rest...> /*list*/, Use& 
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {
   if (const CustomFamily* custom = family.custom()) return use(*custom);
-  return visit_index(family.index(), BuiltInFamilies{}, use);
+  return visit_index(family.index(), BuiltInFamilies{}, family.parameters().data(), use);
 }
 
 }  // namespace tessera::gam

@@ -59,6 +59,11 @@ class FitRun {
     loop.run(std::move(first));
     describe();
     take(loop.end());
+    if (!loop.end().parameters_determined) {
+      fit_.observer.note(fmt::format("{} has no finite estimate, and {:.3g} stands for one: {}",
+                                     rows_.family.parameter_names()[0], rows_.family.parameters()[0],
+                                     rows_.family.at_limit()));
+    }
     loop.solver().bring_to_root(model_.coef);
     note_untested();
     if (centred_) return_from_centred();
@@ -182,7 +187,7 @@ class FitRun {
 
   void describe() {
     model_.formula = fit_.formula.text;
-    model_.family = fit_.options.family.definition();
+    model_.family = rows_.family;
     model_.weights = fit_.options.weights;
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;

@@ -53,7 +53,7 @@ Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& option
   const Family& family = options.family.definition();
   return {{"program", fmt::format("tessera-fit {}", tessera::version())},
           {"formula", formula.text},
-          {"family", family.custom() ? to_toml(*family.custom()) : std::string(family.name())},
+          {"family", family.custom() ? to_toml(*family.custom()) : family.text()},
           {"weights", options.weights},
           {"knots", knots},
           {"coordinates of the numbers", "centred and scaled"},
@@ -74,6 +74,7 @@ std::string to_text(const FitState& state) {
                                 {"place", state.hardware},
                                 {"fallback", state.why_on_cpu},
                                 {"log_sp", state.log_sp},
+                                {"parameters", state.parameters},
                                 {"coef", state.coef},
                                 {"past", past},
                                 {"global", state.course.search == Search::global},
@@ -91,6 +92,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     state.hardware = json.at("place").text();
     state.why_on_cpu = json.at("fallback").text();
     state.log_sp = json.at("log_sp").numbers();
+    state.parameters = json.at("parameters").numbers();
     state.coef = json.at("coef").numbers();
     for (const files::JsonField& one : json.at("past").elements())
       state.course.past.push_back({one.at("coef").numbers(), one.at("step").numbers()});
@@ -102,7 +104,8 @@ FitState state_from(std::string_view text, const std::string& path) {
   }
 }
 
-void check_state(const FitState& state, const Design& design, const std::string& path) {
+void check_state(const FitState& state, const Design& design, std::size_t parameters,
+                 const std::string& path) {
   const auto coefficients = static_cast<std::size_t>(design.coef_size);
   const auto check = [&](std::size_t found, std::size_t expected, const char* what) {
     if (found == expected) return;
@@ -111,6 +114,7 @@ void check_state(const FitState& state, const Design& design, const std::string&
   };
   check(state.coef.size(), coefficients, "coefficients");
   check(state.log_sp.size(), design.penalty_count(), "smoothing parameters");
+  check(state.parameters.size(), parameters, "parameters of the family");
   for (const PastStep& one : state.course.past) {
     check(one.coef.size(), coefficients, "coefficients of a step");
     check(one.step.size(), coefficients, "coefficients of a step");

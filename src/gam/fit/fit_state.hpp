@@ -31,10 +31,11 @@ struct Course {
 
 /// Where a fit stands after an outer iteration: all that the next one needs beside the data.
 struct FitState {
-  int iteration = 0;           ///< the last that is done; 0: the fit is to begin, on `hardware`
-  double deviance = 0;         ///< at `coef`
-  std::vector<double> coef;    ///< empty if `iteration` is 0
-  std::vector<double> log_sp;  ///< where the next search for smoothing parameters begins
+  int iteration = 0;                 ///< the last that is done; 0: the fit is to begin, on `hardware`
+  double deviance = 0;               ///< at `coef`
+  std::vector<double> coef;          ///< empty if `iteration` is 0
+  std::vector<double> log_sp;        ///< where the next search for smoothing parameters begins
+  std::vector<double> parameters{};  ///< of the family, at which `deviance` is
   Course course;
   std::string hardware;    ///< the kind of hardware whose bits these are: `hardware_of`
   std::string why_on_cpu;  ///< the verdict, if the fit stays on the CPU of a job with devices; else empty
@@ -47,8 +48,9 @@ struct FitState {
 /// Of what `to_text` gave. Throws `Error(input)` for anything else, which names the field of `path`.
 [[nodiscard]] FitState state_from(std::string_view text, const std::string& path);
 /// Throws `Error(input)` for a state of another number of coefficients or smoothing parameters than the
-/// design's.
-void check_state(const FitState& state, const Design& design, const std::string& path);
+/// design's, or of other than so many parameters of the family.
+void check_state(const FitState& state, const Design& design, std::size_t parameters,
+                 const std::string& path);
 
 /// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
 [[nodiscard]] std::string hardware_of(const tessera::Job& job);

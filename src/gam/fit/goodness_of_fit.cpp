@@ -8,7 +8,9 @@
 
 #include <tessera/job/reproducible_sum.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,17 +19,43 @@
 namespace tessera::gam {
 namespace {
 
-/// The deviance of a constant mean without offset.
-RawDeviance null_deviance(const FitContext& fit, Rows rows) {
+/// Of an intercept alone.
+Design constant_design() {
   Design constant;
   constant.terms.resize(1);
   constant.raw_size = 1;
+  return constant;
+}
+
+/// The deviance of a constant mean without offset.
+RawDeviance null_deviance(const FitContext& fit, Rows rows) {
+  const Design constant = constant_design();
   rows.design = &constant;
   rows.offsets.clear();
   RowPass pass(fit.job, fit.plan, rows);
   const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
   const double predictor = predictor_of(rows.family, moments.mean_response());
   return fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); });
+}
+
+/// The least deviance of an intercept beside the offset, as mgcv's find.null.dev has it for families with
+/// parameters. It is convex in the intercept where the likelihood is.
+double null_deviance_with_offset(const FitContext& fit, Rows rows) {
+  constexpr int max_steps = 100;
+  constexpr double longest_step = 2;
+  constexpr double last_step = 1e-8;
+  const Design constant = constant_design();
+  rows.design = &constant;
+  RowPass pass(fit.job, fit.plan, rows);
+  const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
+  double intercept = predictor_of(rows.family, moments.mean_response());
+  for (int i = 0; i < max_steps; ++i) {
+    const RawSums sums = fit.sums_of(pass, [&] { return pass.step(std::array{intercept}); });
+    const double step = std::clamp(sums.gradient[0] / sums.gram(0, 0), -longest_step, longest_step);
+    if (!(std::abs(step) > last_step)) break;
+    intercept += step;
+  }
+  return fit.sums_of(pass, [&] { return pass.deviance(std::array{intercept}); }).deviance;
 }
 
 }  // namespace
@@ -37,7 +65,9 @@ void measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, Fi
       fit.sums_of(pass, [&] { return pass.deviance(model.design.raw_coefficients(model.coef)); });
   const RawDeviance whole = null_deviance(fit, rows);
   model.deviance = left.deviance * deviance_unit(rows);
-  model.null_deviance = whole.deviance * deviance_unit(rows);
+  const bool with_offset = !rows.family.parameters().empty() && !rows.offsets.empty();
+  model.null_deviance =
+      (with_offset ? null_deviance_with_offset(fit, rows) : whole.deviance) * deviance_unit(rows);
   const auto n = static_cast<double>(model.rows);
   const auto sum_of_squares = [n](const RawDeviance& sums) {
     return sums.residual_square - sums.residual_sum * sums.residual_sum / n;

@@ -3,6 +3,7 @@
 
 #include "gam/fit/crowding.hpp"
 #include "gam/fit/fit_checkpoint.hpp"
+#include "gam/fit/parameter_step.hpp"
 #include "gam/fit/prepare_rows.hpp"
 #include "gam/fit/row_fault.hpp"
 #include "gam/fit/separation.hpp"
@@ -52,7 +53,7 @@ RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, doubl
   });
 }
 
-PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, const Rows& rows, const RawMoments& moments)
+PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments)
     : fit_(fit),
       pass_(pass),
       rows_(rows),
@@ -78,7 +79,8 @@ int PirlsLoop::resume() {
   if (fit_.checkpoint == nullptr) return 0;
   const std::optional<FitState>& state = fit_.checkpoint->resumed();
   if (!state || state->iteration == 0) return 0;
-  check_state(*state, design_, fit_.checkpoint->path());
+  check_state(*state, design_, rows_.family.parameters().size(), fit_.checkpoint->path());
+  set_parameters(state->parameters);
   end_.coef = state->coef;
   end_.solution.log_sp = state->log_sp;
   course_ = state->course;
@@ -115,6 +117,7 @@ bool PirlsLoop::advance(int iteration) {
     end_before(iteration, why);
     return false;
   }
+  move_parameters();
   const double before = deviance_;
   deviance_ = sums_.deviance;
   const double change = std::abs(deviance_ - before);
@@ -186,7 +189,7 @@ void PirlsLoop::solve(int iteration, Search search) {
 /// while the penalised deviance has risen above that at its beginning, but for the `first` step. Every rank
 /// has the same sums and penalty, and takes the same passes.
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
-  sums_ = sums_at(end_.coef);
+  look_at_end();
   cut_short_ = false;
   double fraction = 1;
   for (int faults = 0, rises = 0;;) {
@@ -200,8 +203,35 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
     }
     fraction /= 2;
     for (std::size_t i = 0; i < begin.size(); ++i) end_.coef[i] = (end_.coef[i] + begin[i]) / 2;
-    sums_ = sums_at(end_.coef);
+    look_at_end();
   }
+}
+
+/// Takes the sums; of a family whose parameters are moved next, what tells whether the step is one.
+void PirlsLoop::look_at_end() {
+  if (!rows_.family.estimates_parameters()) {
+    sums_ = sums_at(end_.coef);
+    return;
+  }
+  const RawDeviance at_end =
+      fit_.sums_of(pass_, [&] { return pass_.deviance(design_.raw_coefficients(end_.coef)); });
+  sums_.deviance = at_end.deviance;
+  sums_.bad_rows = at_end.bad_rows;
+}
+
+/// Moves the parameters of the family to the likeliest at the means of `end_.coef`, and takes the sums there.
+void PirlsLoop::move_parameters() {
+  if (!rows_.family.estimates_parameters()) return;
+  LikeliestParameters found =
+      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(end_.coef));
+  end_.parameters_determined = found.determined;
+  set_parameters(std::move(found.values));
+  sums_ = sums_at(end_.coef);
+}
+
+void PirlsLoop::set_parameters(std::vector<double> parameters) {
+  rows_.family = rows_.family.at(parameters);
+  pass_.set_parameters(std::move(parameters));
 }
 
 /// A solution that begins at the responses as means can end further off than their common mean: of
@@ -312,6 +342,7 @@ void PirlsLoop::keep(int iteration) {
                          .deviance = deviance_,
                          .coef = end_.coef,
                          .log_sp = end_.solution.log_sp,
+                         .parameters = {rows_.family.parameters().begin(), rows_.family.parameters().end()},
                          .course = course_,
                          .hardware = {},
                          .why_on_cpu = {}});
@@ -336,9 +367,15 @@ void PirlsLoop::remember_step() {
 
 void PirlsLoop::tell(int iteration, double change) const {
   const double unit = deviance_unit(rows_);
-  fit_.observer.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, step {:.2g}, edf {:.2f}",
+  std::string parameters;
+  if (rows_.family.estimates_parameters()) {
+    const auto names = rows_.family.parameter_names();
+    for (std::size_t i = 0; i < names.size(); ++i)
+      parameters += fmt::format(", {} {:.6g}", names[i], rows_.family.parameters()[i]);
+  }
+  fit_.observer.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, step {:.2g}, edf {:.2f}{}",
                                 iteration, deviance_ * unit, change * unit, end_.solution.step,
-                                end_.solution.edf_total));
+                                end_.solution.edf_total, parameters));
 }
 
 RawSums PirlsLoop::sums_at(std::span<const double> coef) {

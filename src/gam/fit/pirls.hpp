@@ -30,7 +30,8 @@ struct PirlsEnd {
   WorkingSolution solution;  ///< of the last working model
   int iterations = 0;
   bool converged = false;
-  std::string no_estimate;  ///< why there is no finite estimate; empty: there is one
+  bool parameters_determined = true;  ///< false: a parameter of the family has no finite estimate
+  std::string no_estimate;            ///< why there is no finite estimate; empty: there is one
   /// Why this is not the solution although there is one; empty if it is, or if there is none.
   std::string why_not_converged;
 };
@@ -39,13 +40,15 @@ struct PirlsEnd {
 /// run. All members are *collective*, but for those that return a reference.
 ///
 /// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
-/// steps that go on for ever are found out (separation.hpp). It has converged where a step whose smoothing
-/// parameters are the lowest optimum of REML that is found, and a minimum of it, changes neither deviance nor
-/// linear predictor. Any other end is none, and says why.
+/// steps that go on for ever are found out (separation.hpp). Where the family has parameters to estimate,
+/// they are the likeliest at the means that each step ends with (parameter_step.hpp). It has converged where
+/// a step whose smoothing parameters are the lowest optimum of REML that is found, and a minimum of it,
+/// changes neither deviance nor linear predictor. Any other end is none, and says why.
 class PirlsLoop {
  public:
-  /// `rows` are those of `pass`, and have their final design; `moments` are theirs. All outlive the loop.
-  PirlsLoop(const FitContext& fit, RowPass& pass, const Rows& rows, const RawMoments& moments);
+  /// `rows` are those of `pass`, and have their final design; `moments` are theirs. All outlive the loop,
+  /// which moves the parameters of the family in both.
+  PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
 
   /// `first`: of `first_sums`. Throws `FellBack`; `Error(not_converged)` where there is not even a first
   /// solution; what `WorkingSolver` throws.
@@ -63,6 +66,9 @@ class PirlsLoop {
   template <class Solve>
   [[nodiscard]] auto with_crowding(const Solve& solve) const;
   void halve_step(std::span<const double> begin, bool first);
+  void look_at_end();
+  void move_parameters();
+  void set_parameters(std::vector<double> parameters);
   void begin_again_if_worse_than_the_mean();
   [[nodiscard]] bool is_separated(double change, bool ends);
   [[nodiscard]] bool settle(bool still, double before);
@@ -77,12 +83,12 @@ class PirlsLoop {
 
   const FitContext& fit_;
   RowPass& pass_;
-  const Rows& rows_;
+  Rows& rows_;
   const Design& design_;
   double weight_;  ///< of all rows
   double mean_;
   WorkingSolver solver_;
-  RawSums sums_;                   ///< at `end_.coef`
+  RawSums sums_;                   ///< at `end_.coef`, but that products wait for the family's parameters
   double deviance_ = 0;            ///< where the last step began
   std::vector<double> last_step_;  ///< of the coefficients, whole; empty before the first
   bool cut_short_ = false;         ///< the last step led to rows without a working weight

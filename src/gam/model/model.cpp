@@ -119,6 +119,16 @@ constexpr std::pair<const char*, double FittedModel::*> summary_numbers[]{
     {"edf_total", &FittedModel::edf_total},
     {"aic", &FittedModel::aic}};
 
+Json parameters_json(const Family& family) {
+  Json parameters = Json::array();
+  const auto names = family.parameter_names();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    parameters.push_back({{"name", names[i]},
+                          {"value", family.parameters()[i]},
+                          {"estimated", family.estimates_parameters()}});
+  return parameters;
+}
+
 Json to_json(const FittedModel& model) {
   Json json{{"format", format_name},
             {"version", oldest_version},
@@ -130,6 +140,7 @@ Json to_json(const FittedModel& model) {
             {"weights", model.weights.empty() ? Json() : Json(model.weights)},
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
+  if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
   // In the order of the design: two may have one name, as factor q at level 1 and a column q1.
   Json coefficients = Json::array();
   const auto names = model.design.coef_names();
@@ -344,7 +355,19 @@ Family family_from(const JsonField& json, const std::string& path) {
   }
   const auto family = parse_family(json.at("family").text());
   if (!family) refuse(path, "names a family that this version does not know");
-  return *family;
+  if (family->parameters().empty()) return *family;
+  const JsonField field = json.at("family_parameters");
+  std::vector<double> values;
+  bool estimated = false;
+  for (const JsonField& one : field.elements(family->parameters().size())) {
+    values.push_back(one.at("value").number());
+    estimated = one.at("estimated").truth();
+  }
+  Family at_values = family->at(std::move(values)).estimated(estimated);
+  const std::vector<double> working = at_values.working_parameters();
+  if (!std::all_of(working.begin(), working.end(), [](double value) { return std::isfinite(value); }))
+    field.refuse("has a value that is none of the family");
+  return at_values;
 }
 
 /// The design's variables are those that a prediction reads for the formula; an offset is a number.

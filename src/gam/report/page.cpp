@@ -106,7 +106,7 @@ class Page {
           escaped(model_.why_not_converged));
     }
     add("<dl>\n");
-    fact("Family", std::string(model_.family.name()));
+    fact("Family", model_.family.title());
     fact("Link function", std::string(model_.family.link_name()));
     fact("Rows", count_text(model_.rows));
     if (model_.rows_dropped > 0) fact("Left out, with missing values", count_text(model_.rows_dropped));

@@ -115,7 +115,7 @@ TextTable smooth_table(const FittedModel& model) {
 std::string summary_text(const FittedModel& model) {
   std::string out;
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", printable(model.family.name()),
+  fmt::format_to(to, "\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", printable(model.family.title()),
                  printable(model.family.link_name()), printable(model.formula));
 
   bool any_stars = false;

@@ -64,14 +64,15 @@ Division::Division(PassKind kind, const RowLayout& layout, const CrossShare* cro
 struct Kernels {
   Kernels(const Module& module, bool with_crossproduct)
       : evaluate{module.kernel("evaluate_moments"), module.kernel("evaluate_start"),
-                 module.kernel("evaluate_step"), module.kernel("evaluate_deviance")},
+                 module.kernel("evaluate_step"), module.kernel("evaluate_deviance"),
+                 module.kernel("evaluate_parameters")},
         form_partials(module.kernel("form_partials")),
         form_scalars(module.kernel("form_scalars")),
         accumulate(module.kernel("accumulate")) {
     if (with_crossproduct) form_crossproduct = module.kernel("form_crossproduct");
   }
 
-  KernelView evaluate[4];        ///< by kind of pass
+  KernelView evaluate[5];        ///< by kind of pass
   KernelView form_crossproduct;  ///< on a device that has matrix units for it
   KernelView form_partials;
   KernelView form_scalars;
@@ -127,7 +128,7 @@ class DevicePass {
   DevicePass(PassKind kind, Division division, const Tile& tile)
       : kind_(kind), division_(std::move(division)), tile_(tile) {}
 
-  void load(std::span<const double> coef);
+  void load(std::span<const double> coef, std::span<const double> parameters);
   /// Has the matrix units form their share.
   void load(const CrossShape& shape, std::size_t groups, const CrossView& view) {
     cross_ = Crossproduct{static_cast<unsigned>(shape.warps) * threads_per_warp, cross_shared_bytes(shape),
@@ -139,6 +140,7 @@ class DevicePass {
   void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
 
   [[nodiscard]] const double* coefficients() const noexcept { return coef_; }
+  [[nodiscard]] const double* parameters() const noexcept { return parameters_; }
 
  private:
   PassKind kind_;
@@ -152,6 +154,7 @@ class DevicePass {
   };
   std::optional<Crossproduct> cross_;
   double* coef_ = nullptr;
+  double* parameters_ = nullptr;  ///< of the family
   Task* tasks_ = nullptr;
   unsigned task_count_ = 0;
   std::size_t task_shared_bytes_ = 0;
@@ -159,9 +162,11 @@ class DevicePass {
   std::int64_t* bins_ = nullptr;
 };
 
-void DevicePass::load(std::span<const double> coef) {
+void DevicePass::load(std::span<const double> coef, std::span<const double> parameters) {
   coef_ = scratch<double>(std::ssize(coef), tile_);
   upload(coef_, coef.data(), coef.size(), tile_);
+  parameters_ = scratch<double>(std::ssize(parameters), tile_);
+  upload(parameters_, parameters.data(), parameters.size(), tile_);
   const std::vector<Task>& list = division_.tasks;
   tasks_ = scratch<Task>(std::ssize(list), tile_);
   upload(tasks_, list.data(), list.size(), tile_);
@@ -177,7 +182,7 @@ std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t most
   constexpr std::int64_t number = sizeof(double);
   constexpr std::int64_t start_bytes = sizeof(int);
   const std::int64_t roots = cross_ ? 1 : 0;
-  const std::int64_t numbers_per_row = division_.values_per_row + 1 + roots + RowLayout::scalar_count;
+  const std::int64_t numbers_per_row = division_.values_per_row + 1 + roots + wave.scalar_count;
   const std::int64_t row_bytes = number * numbers_per_row + start_bytes * placements;
   const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
   const std::int64_t scratch_bytes = std::min(largest_scratch_bytes, budget_bytes / scratch_share);
@@ -188,7 +193,7 @@ std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t most
   wave.starts = scratch<int>(wave.capacity * placements, tile_);
   wave.weights = scratch<double>(wave.capacity, tile_);
   if (cross_) wave.roots = scratch<double>(wave.capacity, tile_);
-  wave.scalars = scratch<double>(wave.capacity * RowLayout::scalar_count, tile_);
+  wave.scalars = scratch<double>(wave.capacity * wave.scalar_count, tile_);
   wave.partials = scratch<double>(slices * wave.width, tile_);
 
   tops_ = scratch<std::int32_t>(wave.width, tile_);
@@ -255,7 +260,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
                      ReproducibleSum& sum) {
   if (tile.range().empty()) return;
   const auto backend = probe_rows(source_, cross_);
-  const bool on_matrix_units = kind != PassKind::deviance && cross_.runs_on(backend.context.capability);
+  const bool on_matrix_units = !layout_.products(kind).empty() && cross_.runs_on(backend.context.capability);
   const CrossShare& share = kind == PassKind::moments ? cross_.moments : cross_.sums;
   OnDevice& on = on_device(tile.device_index());
   on.layout.load(layout_, tile);
@@ -266,7 +271,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
   DevicePass pass(kind, Division(kind, layout_, on_matrix_units ? &share : nullptr), tile);
-  pass.load(raw_coef);
+  pass.load(raw_coef, rows_.family.parameters());
   if (on_matrix_units) {
     ShareOnDevice& loaded = kind == PassKind::moments ? on.moments : on.sums;
     pass.load(cross_.shape, share.groups.size(), loaded.load(share, tile));
@@ -277,12 +282,14 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   wave.components = on.layout.components();
   wave.products = on.layout.products();
   wave.raw_coef = pass.coefficients();
+  wave.parameters = pass.parameters();
   wave.response_factor = rows_.response_factor;
   wave.prior_factor = rows_.prior_factor;
   wave.block_rows = block_rows;
   wave.slice_rows = static_cast<int>(std::min(block_rows, largest_slice));
   wave.slices_per_block = static_cast<int>((block_rows - 1) / wave.slice_rows + 1);
   wave.width = static_cast<std::int64_t>(layout_.width(kind));
+  wave.scalar_count = layout_.scalars(kind);
   const auto slices_of = [&](std::int64_t some_rows) {
     return ((some_rows - 1) / block_rows + 1) * wave.slices_per_block;
   };

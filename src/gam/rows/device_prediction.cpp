@@ -70,6 +70,7 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
   view.numbers = layout.numbers();
   view.components = layout.components();
   view.raw_coef = in_arena(raw_coef_);
+  view.parameters = in_arena(rows_.family.parameters());
   view.columns = on.resident.view();
   view.response_factor = rows_.response_factor;
   if (!form_.empty()) {

@@ -101,4 +101,28 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   return {step.weight, residual, {square, step.deviance, 0, 0}};
 }
 
+/// Scalars that a pass for so many parameters of a family sums: see `likelihood_outcome`.
+constexpr int parameter_scalar_count(int parameters) {
+  return likelihood_term_count(parameters) + 1;
+}
+
+/// What one row gives to the derivatives of the likelihood in the family's parameters: its `likelihood_terms`
+/// with the prior weight, then 1 if the row is bad. A row without finite numbers is bad, and gives nothing
+/// else.
+template <ParametricFamily F>
+inline void likelihood_outcome(const F& family, double y, double eta, double prior, double* scalars) {
+  constexpr int terms = likelihood_term_count(F::parameter_count);
+  family.likelihood_terms(y, family.mean(eta), scalars);
+  double sum = eta;
+  for (int k = 0; k < terms; ++k) {
+    scalars[k] *= prior;
+    sum += scalars[k];
+  }
+  const bool bad = !(sum - sum == 0);
+  if (bad) {
+    for (int k = 0; k < terms; ++k) scalars[k] = 0;
+  }
+  scalars[terms] = bad ? 1 : 0;
+}
+
 }  // namespace tessera::gam

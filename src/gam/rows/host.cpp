@@ -139,7 +139,10 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
       evaluator_.evaluate_term(term, chunk);
       if (kind != PassKind::moments) evaluator_.add_predictor(term, raw_coef, chunk);
     }
-    visit(rows_.family, [&](const auto& family) { finish_rows(kind, family, chunk, sums.data()); });
+    visit(rows_.family, [&](const auto& family) {
+      if (kind == PassKind::parameters) return add_likelihood(family, chunk, sums.data());
+      finish_rows(kind, family, chunk, sums.data());
+    });
     for (const Product& product : products) add_product(product, chunk, sums.data());
   }
   if (chunk.uses_aligned) chunk.aligned.fold(products, sums.data());
@@ -183,6 +186,21 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
     for (int r = 0; r < chunk.count; ++r) {
       const double weight = chunk.weight[at(r)];
       for (int k = 0; k < nonzeros; ++k, ++values, ++weighted) *weighted = weight * *values;
+    }
+  }
+}
+
+/// Nothing for a family without parameters.
+template <RowFamily F>
+void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] const Chunk& chunk,
+                              [[maybe_unused]] double* sums) const {
+  if constexpr (ParametricFamily<F>) {
+    constexpr int count = parameter_scalar_count(F::parameter_count);
+    double scalars[count];
+    for (int r = 0; r < chunk.count; ++r) {
+      const auto i = at(r);
+      likelihood_outcome(family, chunk.response[i], chunk.eta[i], chunk.prior[i], scalars);
+      for (int k = 0; k < count; ++k) sums[k] += scalars[k];
     }
   }
 }

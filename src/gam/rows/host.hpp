@@ -40,6 +40,8 @@ class HostRows {
   void gather_response(Chunk& chunk) const;
   template <RowFamily F>
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
+  template <RowFamily F>
+  void add_likelihood(const F& family, const Chunk& chunk, double* sums) const;
   void clear_row(int r, Chunk& chunk) const;
   void add_product(const Product& product, Chunk& chunk, double* sums) const;
 

@@ -12,9 +12,9 @@
 namespace tessera::gam {
 
 /// The kernels of the device pass (sum_kernels.cuh) for one model: its family, the kinds, sizes and places
-/// of its terms and the variables they read are constants in them. What depends on the data alone, knots
-/// and coefficients, is not, so that a model of another table has the same source. The same on every rank.
-/// The name tells one such source from another. `cross` is the layout's.
+/// of its terms and the variables they read are constants in them. What depends on the data alone, knots,
+/// coefficients and the family's parameters, is not, so that a model of another table has the same source.
+/// The same on every rank. The name tells one such source from another. `cross` is the layout's.
 [[nodiscard]] ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross);
 
 /// As `kernel_source`, the kernel that predicts rows (prediction_kernels.cuh): with standard errors or

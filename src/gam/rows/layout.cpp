@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/rows/evaluation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -110,8 +111,10 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
 
 }  // namespace
 
-RowLayout::RowLayout(const Design& design)
-    : raw_size_(design.raw_size), parted_columns_(design.parted_columns) {
+RowLayout::RowLayout(const Design& design, std::size_t parameters)
+    : parameters_(static_cast<int>(parameters)),
+      raw_size_(design.raw_size),
+      parted_columns_(design.parted_columns) {
   const std::size_t count = design.terms.size();
 
   // Every pair of two terms, with what its column term leaves out. The term with fewer nonzeros is the row
@@ -306,8 +309,13 @@ LayoutView RowLayout::view() const noexcept {
           values_per_row_};
 }
 
+int RowLayout::scalars(PassKind kind) const noexcept {
+  return kind == PassKind::parameters ? parameter_scalar_count(parameters_) : scalar_count;
+}
+
 std::size_t RowLayout::width(PassKind kind) const noexcept {
   switch (kind) {
+    case PassKind::parameters: return at(scalars(kind));
     case PassKind::deviance: return scalar_count;
     case PassKind::moments: return at(scalar_count) + at(raw_size_);
     default: return at(width_);
@@ -316,6 +324,7 @@ std::size_t RowLayout::width(PassKind kind) const noexcept {
 
 std::span<const Product> RowLayout::products(PassKind kind) const noexcept {
   switch (kind) {
+    case PassKind::parameters:
     case PassKind::deviance: return {};
     case PassKind::moments: return std::span(all_products).first(terms.size() - 1);
     default: return all_products;
@@ -336,6 +345,17 @@ RawMoments RowLayout::moments(std::span<const double> reduced) const {
 
 RawDeviance RowLayout::deviance(std::span<const double> reduced) {
   return {reduced[1], reduced[2], reduced[3], reduced[0]};
+}
+
+RawLikelihood RowLayout::likelihood(std::span<const double> reduced) const {
+  RawLikelihood out{reduced[0], {}, Matrix(parameters_, parameters_), reduced.back()};
+  const auto gradient = reduced.subspan(1, at(parameters_));
+  out.gradient.assign(gradient.begin(), gradient.end());
+  std::size_t next = 1 + gradient.size();
+  for (int i = 0; i < parameters_; ++i) {
+    for (int j = i; j < parameters_; ++j) out.hessian(i, j) = out.hessian(j, i) = reduced[next++];
+  }
+  return out;
 }
 
 RawSums RowLayout::sums(std::span<const double> reduced) const {

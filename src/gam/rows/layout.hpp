@@ -28,14 +28,18 @@
 namespace tessera::gam {
 
 /// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), then
-/// comes the gradient, then the products of every pair of terms: each kind of pass reduces a prefix.
+/// comes the gradient, then the products of every pair of terms: each kind of pass reduces a prefix. A pass
+/// for the parameters of the family reduces scalars of its own alone.
 class RowLayout {
  public:
   static constexpr int scalar_count = row_scalar_count;
 
-  explicit RowLayout(const Design& design);
+  /// `parameters`: of the family, how many.
+  explicit RowLayout(const Design& design, std::size_t parameters = 0);
 
   [[nodiscard]] LayoutView view() const noexcept;
+  /// Scalars that a pass of this kind sums.
+  [[nodiscard]] int scalars(PassKind kind) const noexcept;
   /// Length of the vector that a pass of this kind reduces.
   [[nodiscard]] std::size_t width(PassKind kind) const noexcept;
   /// Products that a pass of this kind forms.
@@ -47,6 +51,7 @@ class RowLayout {
   [[nodiscard]] RawSums sums(std::span<const double> reduced) const;
   [[nodiscard]] RawMoments moments(std::span<const double> reduced) const;
   [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
+  [[nodiscard]] RawLikelihood likelihood(std::span<const double> reduced) const;
   /// A symmetric form over raw columns as it is applied to a row: the row's products, each times the number
   /// where a step adds it, sum up to r' form r. Where nothing is summed it is zero.
   [[nodiscard]] std::vector<double> packed(const PartedMatrix& form) const;
@@ -99,6 +104,7 @@ class RowLayout {
   /// For each placement, which components it leaves out (bit i: the i-th of its term).
   std::vector<std::uint64_t> left_out_;
   std::vector<int> component_sizes_;
+  int parameters_;
   int raw_size_ = 0;
   Part parted_columns_;  ///< the design's
   int values_per_row_ = 0;

@@ -70,8 +70,9 @@ extern "C" __global__ void __launch_bounds__(threads_per_block) predict(Predicti
       se = sqrt(not_negative(variance));
     }
     if constexpr (fixed::predicts_mean) {
-      if constexpr (fixed::standard_errors) se *= fabs(fixed::family.derivative(fit));
-      fit = fixed::family.mean(fit);
+      const auto family = fixed::family_of(view.parameters);
+      if constexpr (fixed::standard_errors) se *= fabs(family.derivative(fit));
+      fit = family.mean(fit);
     }
   }
   view.out[2 * at] = fit;

@@ -23,7 +23,7 @@ struct RowPass::State {
       : job(the_job),
         plan(std::move(the_plan)),
         rows(std::move(the_rows)),
-        layout(*rows.design),
+        layout(*rows.design, rows.family.parameters().size()),
         host(rows, layout),
         device(rows, layout, plan.block(), rows.on_devices ? rows.on_devices : make_device_table(job)) {}
 
@@ -75,6 +75,14 @@ RawSums RowPass::step(std::span<const double> raw_coef) {
 
 RawDeviance RowPass::deviance(std::span<const double> raw_coef) {
   return RowLayout::deviance(state_->reduce(PassKind::deviance, raw_coef));
+}
+
+RawLikelihood RowPass::likelihood(std::span<const double> raw_coef) {
+  return state_->layout.likelihood(state_->reduce(PassKind::parameters, raw_coef));
+}
+
+void RowPass::set_parameters(std::vector<double> parameters) {
+  state_->rows.family = state_->rows.family.at(std::move(parameters));
 }
 
 std::int64_t RowPass::bytes_per_pass() const {

@@ -53,6 +53,11 @@ class RowPass {
   /// Only what a report needs at `raw_coef`: no gram, no gradient.
   [[nodiscard]] RawDeviance deviance(std::span<const double> raw_coef);
 
+  /// The likelihood at `raw_coef` as a function of the family's parameters, which it has.
+  [[nodiscard]] RawLikelihood likelihood(std::span<const double> raw_coef);
+  /// Takes the family at other parameters, in all passes to come. Nothing is compiled anew. Not collective.
+  void set_parameters(std::vector<double> parameters);
+
   /// Bytes that one full pass reads from columns, over all ranks: for the run report.
   [[nodiscard]] std::int64_t bytes_per_pass() const;
 

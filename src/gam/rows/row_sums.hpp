@@ -24,6 +24,14 @@ struct RawDeviance {
   double residual_square = 0;  ///< sum of prior (y - mu)^2
 };
 
+/// The likelihood as a function of a family's parameters, at given means.
+struct RawLikelihood {
+  double minus_log = 0;          ///< minus its logarithm, but for what no parameter changes
+  std::vector<double> gradient;  ///< of that, by the working parameters
+  Matrix hessian;
+  double bad_rows = 0;  ///< rows whose part is not finite
+};
+
 /// Sums that need one pass and no coefficients.
 struct RawMoments {
   std::vector<double> column_sums;   ///< R'1 over complete rows

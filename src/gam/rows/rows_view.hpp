@@ -22,7 +22,8 @@ struct RowsView {
   const ComponentTable* components;  ///< for what the data say of the margins
   const double* raw_coef;            ///< not read for moments
   ColumnsView columns;
-  double response_factor;  ///< of the response and the offsets
+  double response_factor;    ///< of the response and the offsets
+  const double* parameters;  ///< of the family
 };
 
 }  // namespace tessera::gam

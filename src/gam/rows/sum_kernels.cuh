@@ -51,13 +51,19 @@ constexpr std::int64_t value_begin(int term) {
   return kind == PassKind::moments ? fixed::moment_value_begins[term] : fixed::sum_value_begins[term];
 }
 
+using Family = decltype(fixed::family_of(nullptr));
+
+constexpr bool has_products(PassKind kind) {
+  return kind != PassKind::deviance && kind != PassKind::parameters;
+}
+
 /// What term t adds to the predictor of row `row`; its values and starts are kept at index `at` of the wave
 /// where products need them.
 template <PassKind kind, int t>
 double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
   const EvaluatedTerm<t> here = evaluate<t>(wave, row);
-  if constexpr (kind != PassKind::deviance && value_begin<kind>(t) >= 0) {
+  if constexpr (has_products(kind) && value_begin<kind>(t) >= 0) {
     double* kept = wave.values + value_begin<kind>(t) * wave.capacity + at * term.nonzeros;
 #pragma unroll
     for (int k = 0; k < term.nonzeros; ++k) kept[k] = here.values[k];
@@ -87,9 +93,30 @@ void clear_row(const WaveView& wave, std::int64_t at) {
   for (int p = 0; p < fixed::placement_count; ++p) wave.starts[p * wave.capacity + at] = 0;
 }
 
+/// Keeps what the row at place `at` of the wave gives to the sums.
+template <PassKind kind, RowFamily F>
+void keep_outcome(const WaveView& wave, const F& family, double y, double eta, double offset, double prior,
+                  std::int64_t at) {
+  if constexpr (kind == PassKind::parameters) {
+    constexpr int count = parameter_scalar_count(F::parameter_count);
+    double scalars[count];
+    likelihood_outcome(family, y, eta, prior, scalars);
+    for (int k = 0; k < count; ++k) wave.scalars[k * wave.capacity + at] = scalars[k];
+  } else {
+    const RowOutcome outcome = row_outcome(kind, family, y, eta, offset, prior);
+    for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = outcome.scalars[k];
+    if constexpr (has_products(kind)) {
+      constexpr TermTable residual = fixed::terms[fixed::term_count];
+      wave.values[value_begin<kind>(fixed::term_count) * wave.capacity + at] = outcome.residual;
+      wave.starts[residual.placement_begin * wave.capacity + at] = 0;
+      keep_weight(wave, at, outcome.weight);
+      if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(wave, at);
+    }
+  }
+}
+
 template <PassKind kind>
 void evaluate_row(const WaveView& wave) {
-  constexpr bool has_products = kind != PassKind::deviance;
   const int in_wave = static_cast<int>(blockIdx.y);
   const Slice slice = slice_of(wave, in_wave);
   const int r = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -97,8 +124,8 @@ void evaluate_row(const WaveView& wave) {
   const std::int64_t row = slice.begin + r;
   const std::int64_t at = static_cast<std::int64_t>(in_wave) * wave.slice_rows + r;
   if (wave.columns.complete[row] == 0) {
-    if constexpr (has_products) clear_row<kind>(wave, at);
-    for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = 0;
+    if constexpr (has_products(kind)) clear_row<kind>(wave, at);
+    for (int k = 0; k < wave.scalar_count; ++k) wave.scalars[k * wave.capacity + at] = 0;
     return;
   }
   const double offset = offset_of(wave, row);
@@ -108,15 +135,7 @@ void evaluate_row(const WaveView& wave) {
   if constexpr (fixed::prior_weight >= 0)
     prior = wave.prior_factor * wave.columns.numbers[fixed::prior_weight][row];
   const double response = wave.response_factor * wave.columns.numbers[fixed::response][row];
-  const RowOutcome outcome = row_outcome(kind, fixed::family, response, eta, offset, prior);
-  for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = outcome.scalars[k];
-  if constexpr (has_products) {
-    constexpr TermTable residual = fixed::terms[fixed::term_count];
-    wave.values[value_begin<kind>(fixed::term_count) * wave.capacity + at] = outcome.residual;
-    wave.starts[residual.placement_begin * wave.capacity + at] = 0;
-    keep_weight(wave, at, outcome.weight);
-    if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(wave, at);
-  }
+  keep_outcome<kind>(wave, fixed::family_of(wave.parameters), response, eta, offset, prior, at);
 }
 
 /// What one task sums over a slice, in `sums`, for a product of so many nonzeros. Worker i of n takes rows i,
@@ -176,6 +195,14 @@ extern "C" __global__ void evaluate_step(WaveView wave) {
 extern "C" __global__ void evaluate_deviance(WaveView wave) {
   evaluate_row<PassKind::deviance>(wave);
 }
+/// Nothing for a family without parameters, for which it is not launched.
+template <class F>
+void evaluate_likelihood([[maybe_unused]] const WaveView& wave) {
+  if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(wave);
+}
+extern "C" __global__ void evaluate_parameters(WaveView wave) {
+  evaluate_likelihood<Family>(wave);
+}
 
 /// Grid: tasks by slices. The workers' sums are added in their order.
 extern "C" __global__ void __launch_bounds__(threads_per_block)
@@ -207,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(threads_per_block) form_scalars(Wav
   const int in_wave = static_cast<int>(blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x);
   const int rows = slice_of(wave, in_wave).rows;
-  for (int k = 0; k < row_scalar_count; ++k) {
+  for (int k = 0; k < wave.scalar_count; ++k) {
     const double* scalars =
         wave.scalars + k * wave.capacity + static_cast<std::int64_t>(in_wave) * wave.slice_rows;
     double sum = 0;

@@ -89,9 +89,9 @@ struct LayoutView {
 };
 
 /// What a pass sums.
-enum class PassKind { moments, start, step, deviance };
+enum class PassKind { moments, start, step, deviance, parameters };
 
-/// Scalars that every pass sums: see `RowOutcome`.
+/// Scalars that every pass sums but that for a family's parameters: see `RowOutcome`.
 inline constexpr int row_scalar_count = 4;
 
 }  // namespace tessera::gam

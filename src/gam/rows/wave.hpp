@@ -44,6 +44,7 @@ struct WaveView : RowsView {
   std::int64_t first_slice;
   std::int64_t capacity;
   std::int64_t width;
+  int scalar_count;
   double* values;    ///< by term, then by row, then by nonzero
   int* starts;       ///< by placement, then by row
   double* weights;   ///< by row

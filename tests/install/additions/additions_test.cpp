@@ -5,6 +5,7 @@
 #include "gam/basis/cr.hpp"
 #include "gam/family/family.hpp"
 #include "gam/family/gamma.hpp"
+#include "gam/family/nb.hpp"
 #include "gam/model/model.hpp"
 #include "gam/table/csv_format.hpp"
 #include "gam/table/table_reader.hpp"
@@ -31,6 +32,9 @@ struct WithoutWeight : Gamma {
 struct WithoutLikelihood : Gamma {
   static double minus_two_log_likelihood(double, double, double, double) = delete;
 };
+struct WithoutTerms : Nb {
+  void likelihood_terms(double, double, double*) const = delete;
+};
 struct WithoutSize : Cr {
   static BasisSize size(int) = delete;
 };
@@ -39,6 +43,7 @@ struct WithoutReader : CsvFormat {
                                            const OpenOptions&) = delete;
 };
 static_assert(BuiltInFamily<Gamma> && !BuiltInFamily<WithoutWeight> && !BuiltInFamily<WithoutLikelihood>);
+static_assert(BuiltInFamily<Nb> && !BuiltInFamily<WithoutTerms>);
 static_assert(BasisType<Cr> && !BasisType<WithoutSize>);
 static_assert(TableFormat<CsvFormat> && !TableFormat<WithoutReader>);
 

@@ -28,6 +28,7 @@ std::vector<std::uint64_t> bits_of(const FittedModel& model) {
   numbers.insert(numbers.end(), {model.reml, model.edf_total, model.scale, model.deviance,
                                  model.null_deviance, model.aic, model.r_squared_adjusted});
   numbers.insert(numbers.end(), model.log_sp.begin(), model.log_sp.end());
+  numbers.insert(numbers.end(), model.family.parameters().begin(), model.family.parameters().end());
   numbers.insert(numbers.end(), model.covariance.core.values().begin(), model.covariance.core.values().end());
   for (const auto* sample : {&model.outline.linear_predictor, &model.outline.deviance_residual}) {
     numbers.insert(numbers.end(), sample->begin(), sample->end());
@@ -81,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, Bits,
     ::testing::Values(Case{"c06_gs4_by_factor", nullptr}, Case{"c04_gs1_binary", nullptr},
                       Case{"c08b_gs2_te_default", nullptr}, Case{"c06_gs4_by_factor", "*:2xH200"},
-                      Case{"c03_gs1_poisson", "rank0:H200; rank1:2xA100; *:T4"}),
+                      Case{"c03_gs1_poisson", "rank0:H200; rank1:2xA100; *:T4"},
+                      Case{"n02_nb_offset_weights", nullptr}, Case{"n02_nb_offset_weights", "*:2xH200"}),
     [](const auto& tested) {
       return std::string(tested.param.folder) + (tested.param.simulate != nullptr ? "_simulated" : "");
     });

@@ -40,6 +40,15 @@ TEST_P(Reference, AgreesWithMgcv) {
   if (bam.contains("r_squared_adjusted")) {
     EXPECT_NEAR(model.r_squared_adjusted, bam.at("r_squared_adjusted").get<double>(), 1e-6);
   }
+  if (bam.contains("theta")) {
+    EXPECT_NEAR(model.family.parameters()[0] / bam.at("theta").get<double>(), 1, 1e-5);
+    EXPECT_EQ(model.family.title(), bam.at("title"));
+    // All rows are sampled; the model has six digits.
+    const auto residuals = bam.at("residuals50").get<std::vector<double>>();
+    ASSERT_EQ(model.outline.deviance_residual.size(), reference.fitted.size());
+    for (std::size_t i = 0; i < residuals.size(); ++i)
+      EXPECT_NEAR(model.outline.deviance_residual[i], residuals[i], 1e-5) << "row " << i;
+  }
   if (bam.contains("aic") && bam.at("aic").is_number()) {
     EXPECT_NEAR(model.aic / bam.at("aic").get<double>(), 1, 1e-6);
   }
@@ -53,7 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "m02_weights_re", "m03_poisson_offset_cp", "m04_te_raw_margins", "m05_te_cr_cc",
                       "m06_binomial_trials_by", "m07_gamma_weights", "m08_numeric_by",
                       "m10_binary_no_intercept_te", "m12_te_by_factor", "m13_poisson_te_re",
-                      "m14_cr_supplied_knots", "m15_probit", "m16_inverse_gaussian"),
+                      "m14_cr_supplied_knots", "m15_probit", "m16_inverse_gaussian", "n01_nb",
+                      "n02_nb_offset_weights", "n03_nb_fixed", "n04_nb_fixed_offset_weights"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr std::int64_t block_rows = 50;  // the last block is short
 
 /// The reduced vector of a pass, by one thread without a job.
 std::vector<double> alone(const Model& model, PassKind kind) {
-  const RowLayout layout(model.design);
+  const RowLayout layout(model.design, model.family.parameters().size());
   const Rows rows = model.rows_of(model.frame);
   HostRows host(rows, layout);
   tessera::ReproducibleSum sum(layout.width(kind));
@@ -43,7 +43,7 @@ std::vector<double> alone(const Model& model, PassKind kind) {
 }
 
 void expect_passes_of_one_thread(tessera::Job& job, const Model& model) {
-  const RowLayout layout(model.design);
+  const RowLayout layout(model.design, model.family.parameters().size());
   const tessera::Plan plan = job.plan(row_count, block_rows);
   const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
   RowPass pass(job, plan, model.rows_of(mine));
@@ -60,6 +60,19 @@ void expect_passes_of_one_thread(tessera::Job& job, const Model& model) {
   EXPECT_EQ(moments.column_sums, expected.column_sums);
   EXPECT_EQ(moments.sum_weight, expected.sum_weight);
   EXPECT_EQ(moments.sum_weighted_response, expected.sum_weighted_response);
+  if (model.family.parameters().empty()) return;
+  Model moved = model;
+  moved.family = model.family.at({0.75});
+  for (const Model* at : {&model, static_cast<const Model*>(&moved)}) {
+    pass.set_parameters({at->family.parameters().begin(), at->family.parameters().end()});
+    const RawLikelihood likelihood = pass.likelihood(model.raw_coef);
+    const RawLikelihood expected_likelihood = layout.likelihood(alone(*at, PassKind::parameters));
+    EXPECT_EQ(likelihood.minus_log, expected_likelihood.minus_log);
+    EXPECT_EQ(likelihood.gradient, expected_likelihood.gradient);
+    EXPECT_EQ(likelihood.hessian(0, 0), expected_likelihood.hessian(0, 0));
+    EXPECT_EQ(likelihood.bad_rows, 0);
+    expect_same_bits(pass.step(model.raw_coef), layout.sums(alone(*at, PassKind::step)));
+  }
 }
 
 /// The predictions of a rank's rows are those of one thread, too.

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tessera/error.hpp>
 #include <vector>
 
@@ -46,17 +48,140 @@ TEST(Family, NamesAsRHasThem) {
       refusal("binomial(link = probit)"),
       "the family 'binomial(link = probit)': binomial is there with the link logit alone: write binomial, or "
       "@FILE for a custom family");
-  for (const char* text :
-       {"", "normal", "poisson(", "poisson(log, 2)", "poisson(links = log)", "poisson + 1"})
-    EXPECT_NE(refusal(text).find("is not gaussian, binomial, poisson or gamma: write @FILE"),
+  for (const char* text : {"", "normal", "poisson(", "poisson(log, 2)", "poisson(links = log)", "poisson + 1",
+                           "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
+    EXPECT_NE(refusal(text).find("is not gaussian, binomial, poisson, gamma or nb: write @FILE"),
               std::string::npos)
         << text;
   EXPECT_EQ(Family().name(), "gaussian");
-  EXPECT_EQ(family_names(), (std::vector<std::string>{"gaussian", "binomial", "poisson", "gamma"}));
+  EXPECT_EQ(family_names(), (std::vector<std::string>{"gaussian", "binomial", "poisson", "gamma", "nb"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");
   EXPECT_EQ(Family(Gamma{}).link_name(), "log");
+}
+
+// As mgcv's nb() has it: above 0 fixed, below 0 where the estimate begins, 0 or nothing: to be estimated.
+TEST(Family, ParametersAsRHasThem) {
+  struct Written {
+    const char* text;
+    double theta;
+    bool estimated;
+  };
+  for (const Written& one :
+       {Written{"nb", 1, true}, Written{"NB()", 1, true}, Written{"nb(link = log)", 1, true},
+        Written{"nb(theta = 0)", 1, true}, Written{"nb(theta = 3)", 3, false},
+        Written{"nb(2.5, log)", 2.5, false}, Written{"nb(link = \"log\", theta = 1e-3)", 1e-3, false},
+        Written{"nb(theta = -7)", 7, true}}) {
+    const Family family = chosen_family(one.text);
+    EXPECT_EQ(family.name(), "nb") << one.text;
+    ASSERT_EQ(family.parameters().size(), 1) << one.text;
+    EXPECT_EQ(family.parameters()[0], one.theta) << one.text;
+    EXPECT_EQ(family.estimates_parameters(), one.estimated) << one.text;
+    EXPECT_EQ(chosen_family(family.text()).text(), family.text());
+  }
+  EXPECT_EQ(chosen_family("nb(theta=3)").text(), "nb(theta=3)");
+  EXPECT_EQ(chosen_family("nb(theta=3)").title(), "Negative Binomial(3)");
+  EXPECT_EQ(chosen_family("nb").at({2.34449}).title(), "Negative Binomial(2.344)");
+  EXPECT_EQ(chosen_family("nb").at({6398498.9031}).title(), "Negative Binomial(6398498.903)");
+  EXPECT_EQ(Family(Poisson{}).title(), "poisson");
+  EXPECT_TRUE(Family(Poisson{}).parameters().empty());
+  EXPECT_FALSE(Family(Poisson{}).estimates_parameters());
+  EXPECT_EQ(chosen_family("nb").parameter_names(), (std::vector<std::string_view>{"theta"}));
+  EXPECT_THROW((void)chosen_family("nb(link = sqrt)"), Error);
+  EXPECT_THROW((void)chosen_family("nb(theta = 1e999)"), Error);
+  EXPECT_THROW((void)chosen_family("nb").at({1, 2}), std::invalid_argument);
+}
+
+TEST(Family, WorkingParametersAreThereAndBack) {
+  const Family family = chosen_family("nb(theta=2.5)");
+  const std::vector<double> working = family.working_parameters();
+  EXPECT_NEAR(family.at_working(working).parameters()[0], 2.5, 1e-15);
+  EXPECT_FALSE(family.at_working(working).estimates_parameters());
+  EXPECT_FALSE(std::isfinite(family.at({0}).working_parameters()[0]));
+  EXPECT_FALSE(std::isfinite(family.at({-1}).working_parameters()[0]));
+}
+
+// theta (theta + 1) … (theta + y - 1), by the definition.
+TEST(Family, RisingFactorialsOfCounts) {
+  for (const double theta : {1e-8, 0.3, 1.0, 2.3, 9.75, 10.0, 47.5, 1e6, 1e12}) {
+    for (const int y : {0, 1, 2, 7, 30, 1000}) {
+      long double log = 0;
+      long double first = 0;
+      long double second = 0;
+      for (int j = 0; j < y; ++j) {
+        log += std::log1p(j / static_cast<long double>(theta));
+        first += 1 / (static_cast<long double>(theta) + j);
+        second -= 1 / ((static_cast<long double>(theta) + j) * (static_cast<long double>(theta) + j));
+      }
+      const RisingFactorialSlope slope = rising_factorial_slope(theta, y);
+      EXPECT_NEAR(log_rising_factorial(theta, y), static_cast<double>(log),
+                  2e-15 * (y + static_cast<double>(log)))
+          << theta << ' ' << y;
+      EXPECT_NEAR(slope.first, static_cast<double>(first), 4e-15 * static_cast<double>(first))
+          << theta << ' ' << y;
+      EXPECT_NEAR(slope.second, static_cast<double>(second), -1e-14 * static_cast<double>(second))
+          << theta << ' ' << y;
+    }
+  }
+}
+
+/// Of three counts and a number between, with prior weights.
+struct WeightedRows {
+  std::vector<double> y{0, 3, 17, 2.5};
+  std::vector<double> mu{0.4, 2.5, 8, 3};
+  std::vector<double> weight{1, 2, 0.5, 1.5};
+
+  [[nodiscard]] std::vector<double> terms(double theta) const {
+    std::vector<double> sums(3);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      std::vector<double> terms(3);
+      Nb(&theta).likelihood_terms(y[i], mu[i], terms.data());
+      for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += weight[i] * terms[k];
+    }
+    return sums;
+  }
+};
+
+// What mgcv's nb(theta = 2.3) has: aic, dev.resids, -2 ls; Dth / 2 - lsth1 and Dth2 / 2 - lsth2.
+TEST(Family, NegativeBinomialIsMgcvs) {
+  const WeightedRows rows;
+  const Family family = chosen_family("nb(theta = 2.3)");
+  double likelihood = 0;
+  double deviance = 0;
+  for (std::size_t i = 0; i < rows.y.size(); ++i) {
+    likelihood += family.minus_two_log_likelihood(rows.y[i], rows.mu[i], rows.weight[i], 1);
+    deviance += family.deviance(rows.y[i], rows.mu[i], rows.weight[i]);
+  }
+  EXPECT_NEAR(likelihood, 18.13927595640921, 1e-13);
+  EXPECT_NEAR(deviance, 1.578674525303993, 1e-13);
+  EXPECT_NEAR(family.add_saturated(0, rows.y, rows.weight, 1, {}), 16.56060143110522, 1e-13);
+  EXPECT_NEAR(rows.terms(2.3)[1], -0.9424990034411537, 1e-13);
+  EXPECT_NEAR(rows.terms(2.3)[2], 0.758349810424326, 1e-13);
+}
+
+TEST(Family, DerivativesInThetaAreThoseOfTheLikelihood) {
+  const WeightedRows rows;
+  const double step = 1e-4;
+  for (const double theta : {0.02, 1.0, 9.9, 300.0}) {
+    const auto at = [&](double steps) { return rows.terms(theta * std::exp(steps * step)); };
+    EXPECT_NEAR(at(0)[1], (at(1)[0] - at(-1)[0]) / (2 * step), 1e-7 * std::abs(at(0)[1]) + 1e-9) << theta;
+    EXPECT_NEAR(at(0)[2], (at(1)[1] - at(-1)[1]) / (2 * step), 1e-7 * std::abs(at(0)[2]) + 1e-9) << theta;
+  }
+}
+
+TEST(Family, NegativeBinomialOfAnInfiniteThetaIsPoisson) {
+  const WeightedRows rows;
+  const Family poisson = Poisson{};
+  const Family family = chosen_family("nb(theta = 1e14)");
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(family.minus_two_log_likelihood(rows.y[i], rows.mu[i], 1, 1),
+                poisson.minus_two_log_likelihood(rows.y[i], rows.mu[i], 1, 1), 1e-11);
+    EXPECT_NEAR(family.deviance(rows.y[i], rows.mu[i], 1), poisson.deviance(rows.y[i], rows.mu[i], 1), 1e-12);
+  }
+  // Where nearly all cancels the rest is 1 / theta of a number.
+  EXPECT_NEAR(rows.terms(1e8)[1] / rows.terms(1e6)[1], 0.01, 1e-4);
+  EXPECT_NEAR(rows.terms(1e8)[2] / rows.terms(1e8)[1], -1, 1e-4);
 }
 
 TEST(Family, ScaleIsKnownWherePhiIsOne) {
@@ -78,6 +203,8 @@ TEST(Family, ResponsesOutsideTheRange) {
   EXPECT_EQ(Family(Poisson{}).response_fault(-1), "must not be negative");
   EXPECT_FALSE(Family(Gamma{}).response_fault(1e-300));
   EXPECT_EQ(Family(Gamma{}).response_fault(0), "must be greater than 0");
+  EXPECT_EQ(chosen_family("nb").response_fault(-1), "must not be negative");
+  EXPECT_FALSE(chosen_family("nb").response_fault(2.5));
 }
 
 TEST(Family, LinkUndoesItsInverse) {

@@ -39,6 +39,7 @@ TEST(FitState, ReadsBackToTheSameBits) {
                  .coef = {0.0, -0.0, 0.1, std::numeric_limits<double>::denorm_min(),
                           std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()},
                  .log_sp = {-20.000000000000004},
+                 .parameters = {1.0 / 3, 2.5e-300},
                  .course = {.past = {{{1.0 / 3, 2}, {3, -0.0}}, {{4, 5}, {6, 7}}},
                             .search = Search::global,
                             .left = {1.0 / 3, 28.25}},
@@ -66,8 +67,8 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
                                     .hardware = {},
                                     .why_on_cpu = {}});
   std::vector<std::string> bad = {"", "no JSON", "[]", "{}", good + good, R"({"iteration": 2})"};
-  for (const char* key :
-       {"iteration", "deviance", "place", "fallback", "log_sp", "coef", "past", "global", "left"}) {
+  for (const char* key : {"iteration", "deviance", "place", "fallback", "log_sp", "parameters", "coef",
+                          "past", "global", "left"}) {
     std::string other = good;
     other.replace(other.find(key), 1, "X");
     bad.push_back(other);
@@ -102,12 +103,12 @@ TEST(FitState, OfAnotherModelIsRefused) {
                       .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .left = {}},
                       .hardware = {},
                       .why_on_cpu = {}};
-  EXPECT_NO_THROW(check_state(good, design, "fit.ckpt"));
+  EXPECT_NO_THROW(check_state(good, design, 0, "fit.ckpt"));
   const auto says = [&](const std::function<void(FitState&)>& change, const char* expected) {
     FitState bad = good;
     change(bad);
     try {
-      check_state(bad, design, "fit.ckpt");
+      check_state(bad, design, 0, "fit.ckpt");
       ADD_FAILURE() << "taken, instead of " << expected;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::input);
@@ -117,6 +118,8 @@ TEST(FitState, OfAnotherModelIsRefused) {
   says([](FitState& s) { s.coef.pop_back(); }, "fit.ckpt has 1 coefficients, and the model 2: remove it");
   says([](FitState& s) { s.log_sp.clear(); },
        "fit.ckpt has 0 smoothing parameters, and the model 1: remove it");
+  says([](FitState& s) { s.parameters = {1}; },
+       "fit.ckpt has 1 parameters of the family, and the model 0: remove it");
   says([](FitState& s) { s.course.past[0].coef.push_back(1); },
        "fit.ckpt has 3 coefficients of a step, and the model 2: remove it");
   says([](FitState& s) { s.course.past[0].step.clear(); },
@@ -162,6 +165,11 @@ TEST_F(FingerprintOfAFit, HasAllThatChangesTheModelAndNothingElse) {
     return names;
   };
   EXPECT_EQ(with([](FitOptions& all) { all.family = family("gamma"); }), "family");
+  options_.family = family("nb");
+  const Fingerprint estimated = print();
+  options_.family = family("nb(theta=3)");
+  EXPECT_EQ(changed(estimated), "family");
+  options_.family = family("poisson");
   EXPECT_EQ(with([](FitOptions& all) { all.weights = "w"; }), "weights");
   EXPECT_EQ(with([](FitOptions& all) { all.knots["x"] = {0, 1}; }), "knots");
   EXPECT_EQ(with([](FitOptions& all) { all.max_iterations = 5; }), "");

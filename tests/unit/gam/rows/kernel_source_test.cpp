@@ -43,6 +43,21 @@ TEST(RowsSource, DoesNotDependOnTheData) {
   EXPECT_EQ(source_of(first).name, source_of(second).name);
 }
 
+/// Nothing is compiled anew when theta changes, nor for a prediction at another theta.
+TEST(RowsSource, DoesNotDependOnParametersOfTheFamily) {
+  const Model first = make_model({.family = chosen_family("nb(theta=3)")});
+  const Model second = make_model({.family = chosen_family("nb").at({0.1})});
+  const RowLayout layout(first.design);
+  const auto same = [](const ModuleSource& a, const ModuleSource& b) {
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.text, b.text);
+    EXPECT_EQ(constants_of(a), constants_of(b));
+  };
+  same(source_of(first), source_of(second));
+  same(prediction_source(first.rows_of(first.frame), layout, true, true),
+       prediction_source(second.rows_of(second.frame), layout, true, true));
+}
+
 TEST(RowsSource, TellsModelsApart) {
   const ModuleSource all = source_of(make_model({}));
   EXPECT_NE(source_of(make_model({.family = Gamma{}})).name, all.name);
@@ -91,7 +106,7 @@ void expect_kernels(const ModuleSource& source, const char* target, const std::v
 TEST_P(RowsKernels, Compile) {
   expect_kernels(source_of(make_model(GetParam().options)), GetParam().target,
                  {"evaluate_moments", "evaluate_start", "evaluate_step", "evaluate_deviance", "form_partials",
-                  "form_scalars", "accumulate"});
+                  "evaluate_parameters", "form_scalars", "accumulate"});
 }
 
 TEST(RowsSource, FormsProductsOfSplinesWhereThereAreMatrixUnits) {
@@ -119,7 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"intercept_binomial_90",
                            {.family = Binomial{}, .offsets = false, .weights = false, .terms = 1},
                            "sm_90"},
-                      Case{"some_terms_poisson_80", {.family = Poisson{}, .terms = 5}, "sm_80"}),
+                      Case{"some_terms_poisson_80", {.family = Poisson{}, .terms = 5}, "sm_80"},
+                      Case{"some_terms_nb_90", {.family = chosen_family("nb"), .terms = 5}, "sm_90"}),
     [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

@@ -171,6 +171,44 @@ TEST_P(RowsOfFamily, BadRowIsCountedAndGivesNothingElse) {
   }
 }
 
+/// By the definition: of the rows of a model with an intercept alone, whose predictor is known.
+TEST(Rows, LikelihoodIsThatOfTheRows) {
+  Model model = make_model({.family = chosen_family("nb(theta=2.5)"), .rows = 900, .seed = 8, .terms = 1});
+  const RowLayout layout(model.design, 1);
+  const Rows rows = model.rows_of(model.frame);
+  const auto reduced = [&](const Rows& of) {
+    HostRows host(of, layout);
+    std::vector<double> sums(layout.width(PassKind::parameters));
+    host.add(PassKind::parameters, model.raw_coef, 0, model.frame.complete.size(), sums);
+    return layout.likelihood(sums);
+  };
+  const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
+    return model.frame.variables[static_cast<std::size_t>(variable)].numbers;
+  };
+  std::array<double, 3> expected{};
+  const double theta = 2.5;
+  for (std::size_t row = 0; row < model.frame.complete.size(); ++row) {
+    if (model.frame.complete[row] == 0) continue;
+    double eta = model.raw_coef[0];
+    for (const int offset : model.offsets) eta += numbers(offset)[row];
+    std::array<double, 3> terms{};
+    Nb(&theta).likelihood_terms(numbers(model.response)[row], std::exp(eta), terms.data());
+    for (std::size_t k = 0; k < 3; ++k) expected[k] += numbers(model.prior_weight)[row] * terms[k];
+  }
+  const RawLikelihood likelihood = reduced(rows);
+  EXPECT_NEAR(likelihood.minus_log, expected[0], 1e-13 * expected[0]);
+  ASSERT_EQ(likelihood.gradient.size(), 1);
+  EXPECT_NEAR(likelihood.gradient[0], expected[1], 1e-13 * expected[0]);
+  EXPECT_NEAR(likelihood.hessian(0, 0), expected[2], 1e-13 * expected[0]);
+  EXPECT_EQ(likelihood.bad_rows, 0);
+
+  std::fill_n(model.frame.complete.own().begin(), 3, std::uint8_t{1});
+  model.frame.variables[static_cast<std::size_t>(model.response)].numbers.own()[1] =
+      std::numeric_limits<double>::infinity();
+  EXPECT_GE(reduced(rows).bad_rows, 1);
+  EXPECT_TRUE(std::isfinite(reduced(rows).minus_log));
+}
+
 INSTANTIATE_TEST_SUITE_P(AllFamilies, RowsOfFamily, ::testing::ValuesIn(tessera::gam::built_in_families()),
                          [](const auto& param) { return std::string(param.param.name()); });
 

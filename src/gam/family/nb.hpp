@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/parts.hpp"
+#include "gam/family/rising_factorial.hpp"
+
+namespace tessera::gam {
+
+/// Negative binomial counts, more spread than Poisson ones: V(mu) = mu + mu^2 / theta, with the log link.
+/// theta is stepped as log(theta).
+struct Nb {
+  static constexpr char name[] = "nb";
+  static constexpr char link_name[] = "log";
+  static constexpr bool scale_is_known = true;
+  static constexpr bool linear = false;
+  static constexpr Start start = Start::adjusted;
+  static constexpr Limits limits{.lower = 0};
+  static constexpr bool two_levels = false;
+  static constexpr char residuals[] = " They are close to normal only where means and theta are large.";
+
+  static constexpr int parameter_count = 1;
+  static constexpr char title[] = "Negative Binomial";
+  static constexpr char at_limit[] = "the response varies no more than a Poisson one";
+  static const char* parameter_name(int) { return "theta"; }
+  static double first_parameter(int) { return 1; }
+  static double working(int, double value) { return log(value); }
+  static double parameter_at(int, double working) { return exp(working); }
+
+  constexpr explicit Nb(const double* parameters) : theta(parameters[0]) {}
+  double parameter(int) const { return theta; }
+
+  static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
+  static double link(double mu) { return log(mu); }
+  static double mean(double eta) { return exp_at_least(eta, std::numeric_limits<double>::epsilon()); }
+  static double derivative(double eta) { return mean(eta); }
+  double weight(double prior, double mu, double slope) const {
+    return prior * slope * slope / (mu * (1 + mu / theta));
+  }
+  double deviance(double y, double mu, double prior) const {
+    return 2 * prior * (y_log_y(y, mu) - (y + theta) * log1p((y - mu) / (mu + theta)));
+  }
+  static double first_mean(double y, double) { return y == 0 ? 1.0 / 6 : y; }
+  static double aic_scale(double, double, double) { return 1; }
+  /// Of a response that is not whole too, as in mgcv.
+  double minus_two_log_likelihood(double y, double mu, double weight, double) const {
+    return 2 * weight *
+           ((y + theta) * log1p(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -
+            log_rising_factorial(theta, y));
+  }
+  static bool likelihood_rounds(double, double) { return false; }
+
+  void likelihood_terms(double y, double mu, double* terms) const {
+    const RisingFactorialSlope slope = rising_factorial_slope(theta, y);
+    const double spread = (y - mu) / (mu + theta);
+    const double first = theta * (log1p(mu / theta) + spread - slope.first);
+    const double second = -mu / (mu + theta) - theta * spread / (mu + theta) - theta * slope.second;
+    terms[0] = (y + theta) * log1p(mu / theta) - log_rising_factorial(theta, y);
+    terms[1] = first;
+    terms[2] = theta * second + first;
+  }
+
+  double theta;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits that estimate a parameter of their family: theta of the negative binomial.
+#include "support/fit_support.hpp"
+#include "support/reference_case.hpp"
+#include "support/table_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+constexpr std::int64_t count_rows = 600;
+constexpr const char* count_formula = "y ~ s(x, bs=\"cr\", k=8)";
+
+/// What was noted.
+struct Notes : FitObserver {
+  void note(std::string_view what) override { said += std::string(what) + '\n'; }
+  void now(std::string_view what) override { last = what; }
+  std::string said;
+  std::string last;
+};
+
+/// Counts that `draw` makes of a mean, the same for all ranks.
+template <class Draw>
+Table counts(const Plan& plan, Range mine, const Draw& draw) {
+  std::mt19937_64 random(5);
+  std::vector<double> xs;
+  std::vector<double> ys;
+  for (std::int64_t row = 0; row < count_rows; ++row) {
+    const double x = std::fmod(static_cast<double>(row) * 0.6180339887498949, 1.0);
+    const double y = draw(std::exp(1 + std::sin(6 * x)), random);
+    if (row < mine.begin || row >= mine.end) continue;
+    xs.push_back(x);
+    ys.push_back(y);
+  }
+  return {plan, {{"y", ys}, {"x", xs}}};
+}
+
+/// By the product of uniform numbers: the standard library's draws differ from one to the next.
+double poisson(double mean, std::mt19937_64& random) {
+  const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
+  double count = 0;
+  for (double product = uniform(); product > std::exp(-mean); ++count) product *= uniform();
+  return count;
+}
+
+template <class Draw>
+FittedModel fit_of(const Draw& draw, const std::string& family_text, FitObserver* observer = nullptr) {
+  Job job = testing::cpu_job(testing::world());
+  const Plan plan = job.plan(count_rows, 32);
+  FitOptions options;
+  options.family = family(family_text);
+  return fit(job, parse_formula(count_formula), counts(plan, job.local_range(plan), draw), options, observer)
+      .model.fitted();
+}
+
+// Minus the log likelihood at the fitted means, by another way than the derivatives.
+TEST(Parameters, AreTheLikeliestAtTheFittedMeans) {
+  const testing::ReferenceCase reference = testing::load_reference_case("n02_nb_offset_weights");
+  Job job = testing::cpu_job(testing::world());
+  const FittedModel model = fit(job, parse_formula(reference.formula),
+                                testing::in_blocks(reference.data_path, 64), testing::options_of(reference))
+                                .model.fitted();
+  ASSERT_TRUE(model.converged);
+  const auto predictions = testing::predicted_from_file(job, model, reference.data_path);
+  const double theta = model.family.parameters()[0];
+  const auto likelihood = [&](double at) {
+    const Family family = model.family.at({at});
+    double sum = 0;
+    for (std::size_t i = 0; i < predictions.fit.size(); ++i)
+      sum += family.minus_two_log_likelihood(reference.numbers.at("m")[i], family.mean(predictions.fit[i]),
+                                             reference.numbers.at("wt")[i], 1) /
+             2;
+    return sum;
+  };
+  const double step = 1e-3;
+  const double below = likelihood(theta * std::exp(-step));
+  const double here = likelihood(theta);
+  const double above = likelihood(theta * std::exp(step));
+  const double slope = (above - below) / (2 * step);
+  const double curvature = (above - 2 * here + below) / (step * step);
+  EXPECT_GT(curvature, 1);
+  EXPECT_LT(std::abs(slope / curvature), 1e-6);
+  // AIC counts no parameter, as bam's.
+  EXPECT_NEAR(model.aic, 2 * here + 2 * model.edf_total, 1e-9 * model.aic);
+}
+
+TEST(Parameters, GoOnWithTheSameBitsFromAnyIteration) {
+  const mpi::Communicator world = testing::world();
+  const testing::SharedFile file(world, "theta.ckpt");
+  const testing::ReferenceCase reference = testing::load_reference_case("n01_nb");
+  const auto fitted = [&](int max_iterations, const std::string& checkpoint) {
+    Job job = testing::cpu_job(world);
+    FitOptions options = testing::options_of(reference);
+    options.max_iterations = max_iterations;
+    options.checkpoint = checkpoint;
+    const FitResult result =
+        fit(job, parse_formula(reference.formula), testing::in_blocks(reference.data_path, 64), options);
+    if (result.checkpoint && result.model.converged()) result.checkpoint->remove();
+    return result.model.fitted();
+  };
+  const FittedModel whole = fitted(100, "");
+  ASSERT_TRUE(whole.converged);
+  for (const int iteration : {2, 4, 9}) {
+    EXPECT_FALSE(fitted(iteration, file.path()).converged);
+    const FittedModel resumed = fitted(100, file.path());
+    EXPECT_EQ(resumed.iterations, whole.iterations) << "stopped at " << iteration;
+    EXPECT_EQ(resumed.family.parameters()[0], whole.family.parameters()[0]) << "stopped at " << iteration;
+    EXPECT_EQ(resumed.coef, whole.coef) << "stopped at " << iteration;
+    EXPECT_EQ(resumed.log_sp, whole.log_sp) << "stopped at " << iteration;
+    EXPECT_EQ(resumed.aic, whole.aic) << "stopped at " << iteration;
+  }
+}
+
+TEST(Parameters, DoNotDependOnWhereTheyBegin) {
+  const auto spread = [](double mean, std::mt19937_64& random) {
+    const double wide = poisson(3, random);  // of mean 3: a mixture of Poisson counts
+    return poisson(mean * wide / 3, random);
+  };
+  Notes log;
+  const FittedModel model = fit_of(spread, "nb", &log);
+  EXPECT_TRUE(model.converged);
+  const double theta = model.family.parameters()[0];
+  EXPECT_GT(theta, 1);
+  EXPECT_LT(theta, 10);
+  EXPECT_NE(log.last.find(", theta "), std::string::npos) << log.last;
+  EXPECT_EQ(log.said.find("no finite estimate"), std::string::npos) << log.said;
+  for (const char* from : {"nb(theta=-1e-3)", "nb(theta=-500)"}) {
+    const FittedModel other = fit_of(spread, from);
+    EXPECT_TRUE(other.converged) << from;
+    EXPECT_NEAR(other.family.parameters()[0] / theta, 1, 1e-8) << from;
+  }
+  const FittedModel fixed = fit_of(spread, "nb(theta=3)");
+  EXPECT_TRUE(fixed.converged);
+  EXPECT_EQ(fixed.family.parameters()[0], 3);
+}
+
+// mgcv ends at a theta of some millions, where rounding stops it, with a warning.
+TEST(Parameters, WithoutAFiniteEstimateLeaveAPoissonModel) {
+  const auto few = [](double mean, std::mt19937_64& random) {
+    return std::nearbyint(mean + 0.3 * (poisson(1, random) - 1));
+  };
+  for (const bool no_spread : {false, true}) {
+    Notes log;
+    const auto draw = [&](double mean, std::mt19937_64& random) {
+      return no_spread ? std::nearbyint(mean) : few(mean, random);
+    };
+    const FittedModel model = fit_of(draw, "nb", &log);
+    EXPECT_TRUE(model.converged) << model.why_not_converged;
+    EXPECT_LT(model.iterations, 40);
+    EXPECT_GT(model.family.parameters()[0], 1e6);
+    EXPECT_NE(log.said.find("theta has no finite estimate, and "), std::string::npos) << log.said;
+    const FittedModel limit = fit_of(draw, "poisson");
+    for (std::size_t i = 0; i < limit.coef.size(); ++i) EXPECT_NEAR(model.coef[i], limit.coef[i], 1e-6);
+    EXPECT_NEAR(model.aic, limit.aic, 1e-6 * limit.aic);
+  }
+}
+
+// Nine counts of ten are 0, and the others are hundreds: a theta far below 1.
+TEST(Parameters, OfCountsThatAreMostlyZeros) {
+  const FittedModel model =
+      fit_of([](double mean,
+                std::mt19937_64& random) { return random() % 10 == 0 ? 100 * poisson(mean, random) : 0; },
+             "nb");
+  EXPECT_TRUE(model.converged) << model.why_not_converged;
+  EXPECT_GT(model.family.parameters()[0], 0.001);
+  EXPECT_LT(model.family.parameters()[0], 0.2);
+}
+
+TEST(Parameters, AreReadBackWithTheModel) {
+  const mpi::Communicator world = testing::world();
+  const testing::SharedFile file(world, "model.json");
+  FittedModel model = fit_of(poisson, "nb(theta=0.7)");
+  if (world.rank() != 0) return;
+  for (const bool estimated : {false, true}) {
+    model.family = model.family.at({1.0 / 3}).estimated(estimated);
+    save_model(model, file.path());
+    const Family read = read_model(file.path()).family;
+    EXPECT_EQ(read.parameters()[0], 1.0 / 3);
+    EXPECT_EQ(read.estimates_parameters(), estimated);
+    EXPECT_EQ(read.title(), "Negative Binomial(0.333)");
+  }
+  model.family = model.family.at({-1});
+  save_model(model, file.path());
+  EXPECT_THROW((void)read_model(file.path()), Error);
+}
+
+}  // namespace
+}  // namespace tessera::gam

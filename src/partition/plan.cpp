@@ -89,7 +89,8 @@ Plan Plan::over_devices(std::int64_t units, std::span<const std::uint64_t> score
 }
 
 Plan Plan::over_devices(std::int64_t units, std::int64_t block, std::span<const std::uint64_t> scores,
-                        std::span<const std::int64_t> rank_offsets, const detail::BlockWeights& weights) {
+                        std::span<const std::int64_t> rank_offsets, const detail::BlockWeights& weights,
+                        std::span<const std::uint64_t> order) {
   if (scores.empty()) return over_hosts(units, block, std::vector<int>(rank_offsets.size() - 1, 1), weights);
   const detail::Blocks blocks(units, block);
   detail::Cutter cutter_of_job(weights);
@@ -100,10 +101,12 @@ Plan Plan::over_devices(std::int64_t units, std::int64_t block, std::span<const 
   plan.weighted_ = blocks.count() > 0 && weights.run_at(0).blocks < blocks.count();
   plan.tiles_.reserve(scores.size());
   detail::TileLayer layer(blocks, weights);
+  if (order.empty()) order = scores;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const auto first = static_cast<std::size_t>(rank_offsets[r]);
-    layer.lay(static_cast<std::int32_t>(r), ranks[r],
-              scores.subspan(first, static_cast<std::size_t>(rank_offsets[r + 1]) - first), plan.tiles_);
+    const auto count = static_cast<std::size_t>(rank_offsets[r + 1]) - first;
+    layer.lay(static_cast<std::int32_t>(r), ranks[r], scores.subspan(first, count),
+              order.subspan(first, count), plan.tiles_);
   }
   plan.take_fingerprint();
   return plan;

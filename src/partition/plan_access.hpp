@@ -12,7 +12,7 @@ namespace tessera::inline TESSERA_ABI::detail {
 
 struct RemainingDevices;
 
-/// Plans by weights that the library has as runs, and by other plans.
+/// Plans by weights that the library has as runs, by speeds that differ from the scores, and by other plans.
 struct PlanAccess {
   template <class... With>
   [[nodiscard]] static Plan over_devices(With&&... with) {

@@ -89,10 +89,9 @@ Plan PlanAccess::recut(const Plan& plan, const RemainingDevices& devices) {
     const auto first = static_cast<std::size_t>(devices.rank_offsets[static_cast<std::size_t>(rank)]);
     const auto end = static_cast<std::size_t>(devices.rank_offsets[static_cast<std::size_t>(rank) + 1]);
     const auto scores = std::span(devices.scores).subspan(first, end - first);
-    layer.lay(rank, share,
-              remaining_scores(scores, {devices.excluded.begin() + static_cast<std::ptrdiff_t>(first),
-                                        devices.excluded.begin() + static_cast<std::ptrdiff_t>(end)}),
-              other.tiles_);
+    const auto left = remaining_scores(scores, {devices.excluded.begin() + static_cast<std::ptrdiff_t>(first),
+                                                devices.excluded.begin() + static_cast<std::ptrdiff_t>(end)});
+    layer.lay(rank, share, left, left, other.tiles_);
   }
   other.take_fingerprint();
   return other;

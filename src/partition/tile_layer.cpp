@@ -6,7 +6,7 @@
 namespace tessera::inline TESSERA_ABI::detail {
 
 void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::uint64_t> scores,
-                    std::vector<PlannedTile>& tiles) {
+                    std::span<const std::uint64_t> order_by, std::vector<PlannedTile>& tiles) {
   const auto append = [&](std::int32_t device, Range blocks) {
     if (!blocks.empty()) tiles.push_back({rank, device, blocks_.units_of(blocks)});
   };
@@ -14,10 +14,12 @@ void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::
     append(0, share.blocks);
     return;
   }
-  const auto order = order_.by_score(scores);
+  const auto order = order_.by_score(order_by);
   // Apportioned in this order, so that memory is walked in order too: ties go the same way.
   ordered_scores_.resize(scores.size());
-  std::ranges::transform(order, ordered_scores_.begin(), &ScoredDevice::score);
+  std::ranges::transform(order, ordered_scores_.begin(), [scores](const ScoredDevice& device) {
+    return scores[static_cast<std::size_t>(device.index)];
+  });
   const auto parts = cutter_.cut(share, ordered_scores_);
   for (std::size_t i = 0; i < order.size(); ++i) append(order[i].index, parts[i].blocks);
 }

@@ -21,9 +21,9 @@ class TileLayer {
  public:
   TileLayer(const Blocks& blocks, const BlockWeights& weights) : blocks_(blocks), cutter_(weights) {}
 
-  /// Appends to `tiles` those of the devices of `rank`, which have `scores`.
+  /// Appends to `tiles` those of the devices of `rank`, which have `scores`, in descending `order`.
   void lay(std::int32_t rank, const Share& share, std::span<const std::uint64_t> scores,
-           std::vector<PlannedTile>& tiles);
+           std::span<const std::uint64_t> order, std::vector<PlannedTile>& tiles);
 
  private:
   Blocks blocks_;

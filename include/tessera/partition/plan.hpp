@@ -183,7 +183,8 @@ class TESSERA_EXPORT Plan {
   [[nodiscard]] static Plan over_devices(std::int64_t units, std::int64_t block,
                                          std::span<const std::uint64_t> scores,
                                          std::span<const std::int64_t> rank_offsets,
-                                         const detail::BlockWeights& weights);
+                                         const detail::BlockWeights& weights,
+                                         std::span<const std::uint64_t> order = {});
   [[nodiscard]] static Plan over_hosts(std::int64_t units, std::int64_t block, std::span<const int> threads,
                                        const detail::BlockWeights& weights);
   void take_fingerprint() noexcept;

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/balancer.hpp>
 
+#include "job/balance/judgement_schedule.hpp"
 #include "job/balance/work_estimate.hpp"
 #include "job/state.hpp"
+#include "mpi/abort.hpp"
 #include "topology/remaining_devices.hpp"
 
 #include <tessera/error.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tessera::inline TESSERA_ABI {
 namespace {
@@ -21,17 +26,35 @@ Speeds speeds_of(const Inventory& inventory, bool on_devices, const std::vector<
           .threads = threads};
 }
 
+/// Tells that the times differ, and cannot be made equal.
+void say_coarse(const CoarsePart& part, const Speeds& speeds, std::int64_t block) {
+  std::string who = "rank " + std::to_string(part.device);
+  if (speeds.on_devices) {
+    const auto next = std::ranges::upper_bound(speeds.rank_offsets, static_cast<std::int64_t>(part.device));
+    const auto rank = next - speeds.rank_offsets.begin() - 1;
+    who = "device " + std::to_string(static_cast<std::int64_t>(part.device) - *(next - 1)) + " of rank " +
+          std::to_string(rank);
+  }
+  const auto percent = std::lround(100 * (part.imbalance - 1));
+  mpi::detail::say("a balancer has too few blocks to learn the speeds of devices: " + who + " has " +
+                   std::to_string(part.blocks) + " of " + std::to_string(block) +
+                   (block == 1 ? " unit" : " units") + ", and the slowest takes " + std::to_string(percent) +
+                   " % longer than the mean; " + std::to_string(WorkEstimate::enough_blocks) +
+                   " blocks or more on each are enough");
+}
+
 }  // namespace
 
 struct Balancer::State {
   Job::State& job;
   Plan plan;
   BalancerOptions options;
+  JudgementSchedule schedule{options.iterations, options.gain};
   std::shared_ptr<PassTimes> times{};
   WorkEstimate work{};
-  std::vector<double> shortest{};  ///< of this rank's parts, over the iterations since the last judgement
-  int iterations = 0;
-  bool on_devices = false;  ///< where they were computed
+  std::vector<double> shortest{};  ///< of this rank's parts, over the iterations that the schedule counts
+  bool on_devices = false;         ///< where they were computed
+  bool said = false;               ///< that blocks are too few
 
   void watch() {
     times = std::make_shared<PassTimes>();
@@ -42,22 +65,24 @@ struct Balancer::State {
   /// Returns the plan that was left.
   Plan leave_for(Plan other) {
     std::swap(plan, other);
-    iterations = 0;
+    schedule.begin_next();
     watch();
     return other;
   }
 
-  /// Takes the times of an iteration. False if it had no pass.
+  [[nodiscard]] Speeds speeds() const { return speeds_of(job.inventory, on_devices, job.threads_of_ranks); }
+
+  /// Takes the times of an iteration. False if it had no pass, or the plan is not to be judged by now.
   bool take_iteration() {
     if (std::exchange(times->passes, 0) == 0) return false;
     if (std::exchange(on_devices, times->on_devices) != times->on_devices) {
-      iterations = 0;
+      schedule = {options.iterations, options.gain};
       work = {};
     }
     const std::vector<double>& seconds = times->seconds;
-    if (iterations++ == 0) shortest = seconds;
+    if (schedule.measured() == 0) shortest = seconds;
     for (std::size_t i = 0; i < seconds.size(); ++i) shortest[i] = std::min(shortest[i], seconds[i]);
-    return true;
+    return schedule.take_iteration();
   }
 };
 
@@ -79,17 +104,28 @@ const Plan& Balancer::plan() const noexcept {
 std::optional<Plan> Balancer::rebalance() {
   State& its = *state_;
   its.job.require_thread();
-  if (its.job.is_outdated(its.plan)) return its.leave_for(replanned(its.plan, its.job.remaining));
-  if (!its.take_iteration() || its.iterations < its.options.iterations) return std::nullopt;
-  its.iterations = 0;
-  if (its.on_devices != its.job.runs_on_devices(its.plan)) return std::nullopt;  // a fallback since then
+  if (its.job.is_outdated(its.plan)) {
+    std::optional<Plan> other = its.on_devices ? its.work.plan_over(its.speeds(), its.plan) : std::nullopt;
+    return its.leave_for(other ? std::move(*other) : replanned(its.plan, its.job.remaining));
+  }
+  if (!its.take_iteration()) return std::nullopt;
+  if (its.on_devices != its.job.runs_on_devices(its.plan)) {  // a fallback since then
+    its.schedule = {its.options.iterations, its.options.gain};
+    return std::nullopt;
+  }
   const mpi::Purpose purpose(its.job.comm, "the balancing of a plan");
   const auto seconds = its.job.comm.allgatherv(std::span<const double>(its.shortest));
-  BalancedPlan better = its.work.balance(
-      its.plan, speeds_of(its.job.inventory, its.on_devices, its.job.threads_of_ranks), seconds);
-  if (better.gain < its.options.gain || better.plan.fingerprint() == its.plan.fingerprint())
-    return std::nullopt;
-  return its.leave_for(std::move(better.plan));
+  const Speeds speeds = its.speeds();
+  BalancedPlan better = its.work.balance(its.plan, speeds, seconds);
+  if (its.schedule.leaves(better) && better.plan.fingerprint() != its.plan.fingerprint())
+    return its.leave_for(std::move(better.plan));
+  if (its.schedule.measured() == 0 && !its.said && its.job.comm.rank() == 0) {
+    const auto coarse =
+        WorkEstimate::coarse_part(its.plan, speeds, seconds, its.options.gain * its.options.gain);
+    if (coarse) say_coarse(*coarse, speeds, its.plan.block());
+    its.said = coarse.has_value();
+  }
+  return std::nullopt;
 }
 
 }  // namespace tessera::inline TESSERA_ABI

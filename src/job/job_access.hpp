@@ -11,7 +11,8 @@
 
 namespace tessera::inline TESSERA_ABI::detail {
 
-/// What the C interface does with a job: passes over units whose size is known only at run time.
+/// What the C interface does with a job, passes over units whose size is known only at run time, and what
+/// tests do.
 struct JobAccess {
   using Call = Job::Call;
   using Pass = Job::Pass;
@@ -45,6 +46,7 @@ struct JobAccess {
     for (std::size_t& of_rank : bytes) of_rank *= unit_bytes;
     return job.comm().alltoallv(units, bytes);
   }
+  [[nodiscard]] static auto& state(const Job& job) { return job.state(); }
   static void download(Job& job, std::span<ArrayBase* const> arrays) { job.download_together(arrays); }
 };
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/balancer.hpp>
 
+#include "job/job_access.hpp"
+#include "job/state.hpp"
 #include "mpi/job/job_testing.hpp"
 
 #include <tessera/error.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -72,6 +76,60 @@ TEST(Balancer, GoesOnWithTheHostsAfterAFallback) {
   Balancer balancer(job, job.plan(2000), {.iterations = 1, .gain = 1});
   (void)iterate(job, balancer, 8);
   EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
+}
+
+/// Iterates over units of one work on devices of one speed, whatever is declared: times are those of a model.
+/// Returns the longest time of a device by the mean in each pass.
+std::vector<double> iterate_by_model(Job& job, Balancer& balancer, int iterations) {
+  std::vector<double> ratios;
+  const auto units_on_each = [&] {
+    std::vector<double> seconds;
+    for (const PlannedTile& tile : balancer.plan().tiles())
+      seconds.push_back(1e-3 * static_cast<double>(tile.units.size()));
+    return seconds;
+  };
+  for (int step = 1; step <= iterations; ++step) {
+    (void)reduce_units(job, balancer.plan());
+    const auto all = units_on_each();
+    ratios.push_back(*std::ranges::max_element(all) * static_cast<double>(job.inventory().devices().size()) /
+                     std::reduce(all.begin(), all.end()));
+    for (const auto& watcher : detail::JobAccess::state(job).watched) {
+      const auto times = watcher.lock();
+      if (!times || times->plan != balancer.plan().fingerprint()) continue;
+      times->seconds.clear();
+      for (const PlannedTile& tile : balancer.plan().tiles_of(job.comm().rank()))
+        times->seconds.push_back(1e-3 * static_cast<double>(tile.units.size()));
+    }
+    (void)balancer.rebalance();
+    expect_same_on_all_ranks(job.comm(), std::to_string(balancer.plan().fingerprint()));
+  }
+  return ratios;
+}
+
+TEST(Balancer, LearnsThatDevicesAreNotAsFastAsDeclared) {
+  for (const char* declared : {"*:H200+T4", "*:A100+T4", "*:H200+L40S", "*:H200+V100", "*:T4+H200+A100"}) {
+    SCOPED_TRACE(declared);
+    const ScopedVariable simulate("TESSERA_SIMULATE", declared);
+    Job job(world(), with_threads(1));
+    const auto devices = std::ssize(job.inventory().devices());
+    Balancer balancer(job, job.plan(4 * 200 * devices, 4));
+    const std::vector<double> ratios = iterate_by_model(job, balancer, 12);
+    EXPECT_GT(ratios[0], 1.2);
+    for (std::size_t pass = 4; pass < ratios.size(); ++pass) EXPECT_LE(ratios[pass], 1.05);
+  }
+}
+
+TEST(Balancer, SaysOnceThatBlocksAreTooFew) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200+T4");
+  Job job(world(), with_threads(1));
+  const auto devices = std::ssize(job.inventory().devices());
+  Balancer balancer(job, job.plan(1000 * devices - 500, 1000));  // fewer blocks than would be even
+  ::testing::internal::CaptureStderr();
+  (void)iterate_by_model(job, balancer, 12);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  const auto lines = std::ranges::count(said, '\n');
+  EXPECT_EQ(lines, job.comm().rank() == 0 ? 1 : 0) << said;
+  if (job.comm().rank() == 0) EXPECT_NE(said.find("too few blocks"), std::string::npos) << said;
 }
 
 TEST(Balancer, JudgesOnlyWhatItWasAskedToMeasure) {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "job/balance/work_estimate.hpp"
+
+#include <tessera/version.hpp>
+
+#include <algorithm>
+
+namespace tessera::inline TESSERA_ABI {
+
+/// When a plan is judged, and what another one must gain to replace it. The same on every rank.
+///
+/// A plan is judged once all iterations of the options are measured, and a plan that has not passed such a
+/// judgement also before: as long as speeds are not known, gains are large, and waiting costs more than
+/// noise.
+class JudgementSchedule {
+ public:
+  /// Those of `BalancerOptions`.
+  JudgementSchedule(int iterations, double gain) : iterations_(iterations), gain_(gain) {}
+
+  /// Another plan begins.
+  void begin_next() {
+    measured_ = 0;
+    settled_ = false;
+    first_ = false;
+  }
+  /// An iteration was measured. True if the plan is to be judged now.
+  [[nodiscard]] bool take_iteration() {
+    ++measured_;
+    // The first iteration of all has the start of the devices.
+    return is_full() || (!settled_ && measured_ >= (first_ ? 2 : 1));
+  }
+  /// The iterations that count; 0 if the measurements begin again.
+  [[nodiscard]] int measured() const { return measured_; }
+
+  /// After a judgement: whether to leave the plan.
+  [[nodiscard]] bool leaves(const BalancedPlan& better) {
+    // One iteration may be far off, and a plan is left for a small gain only if it cannot get worse.
+    const double weight = measured_ < std::min(iterations_, 2) ? 3 : better.certain ? 1 : 1.5;
+    const bool leaves = better.gain >= 1 + weight * (gain_ - 1);
+    if (is_full()) {
+      settled_ = !leaves;
+      measured_ = 0;
+    }
+    return leaves;
+  }
+
+ private:
+  [[nodiscard]] bool is_full() const { return measured_ >= iterations_; }
+
+  int iterations_;
+  double gain_;
+  int measured_ = 0;  ///< iterations since the plan began, or since its last judgement by all of them
+  bool settled_ = false;
+  bool first_ = true;
+};
+
+}  // namespace tessera::inline TESSERA_ABI

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/balance/work_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace tessera::inline TESSERA_ABI {
+namespace {
+
+// Standard deviations, of natural logarithms. By simulation: `work_estimate_test.cpp` has the cases.
+constexpr double noise = 0.02;        ///< of a time
+constexpr double spread = 2;          ///< of the factors of devices: one of ten is 1.15 of these
+constexpr double step_of_work = 0.1;  ///< of the work of units that are a mean tile apart: the Cauchy scale
+
+constexpr int most_steps = 30;
+constexpr double largest_step = 2;  ///< of any logarithm in one Gauss-Newton step
+constexpr double least_step = 1e-4;
+constexpr int most_multiplications = 200;  ///< in each
+constexpr double residual_left = 1e-5;     ///< by conjugate gradients, of the norm of the gradient
+
+/// The natural logarithm of a positive number to 1e-9. That of the C library has other last bits on other
+/// CPUs of one job.
+double log_of(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);  // 0.5 up to 1
+  const double z = (fraction - std::numbers::sqrt2 / 2) / (fraction + std::numbers::sqrt2 / 2);
+  const double square = z * z;
+  const double series =
+      1 + square * (1.0 / 3 + square * (1.0 / 5 + square * (1.0 / 7 + square * (1.0 / 9 + square / 11))));
+  return (exponent - 0.5) * std::numbers::ln2 + 2 * z * series;
+}
+
+/// The exponential function of a step, nearly: a Padé approximant.
+double exp_of(double x) {
+  const double even = 1 + x * x / 12;
+  return (even + x / 2) / (even - x / 2);
+}
+
+/// First units of runs and the end of all: where a plan cuts, and in between, in lengths that double with the
+/// distance from a short run. A cut that moves on finds units like those that it has passed.
+std::vector<std::int64_t> knots_of(std::span<const MeasuredPlan> plans, std::int64_t block) {
+  std::vector<std::int64_t> cuts{0};
+  for (const MeasuredPlan& plan : plans)
+    for (const MeasuredPart& part : plan) cuts.push_back(part.units.end);
+  std::ranges::sort(cuts);
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  if (plans.size() == 1) return cuts;
+  const auto length = [&](std::size_t run) { return cuts[run + 1] - cuts[run]; };
+  std::vector<std::int64_t> knots;
+  std::vector<std::int64_t> from_end;
+  const std::size_t runs = cuts.size() - 1;
+  for (std::size_t run = 0; run < runs; ++run) {
+    Range left{cuts[run], cuts[run + 1]};
+    std::int64_t first = run > 0 ? 2 * length(run - 1) : left.size();
+    std::int64_t last = run + 1 < runs ? 2 * length(run + 1) : left.size();
+    knots.push_back(left.begin);
+    while (std::min(first, last) < left.size() / 2) {
+      const std::int64_t shorter = std::max<std::int64_t>(1, std::min(first, last) / block) * block;
+      if (first <= last) {
+        knots.push_back(left.begin += shorter);
+        first = 2 * shorter;
+      } else {
+        // Knots are whole blocks from the first unit: the last block of all may be short.
+        from_end.push_back(left.end = (left.end - shorter) / block * block);
+        last = 2 * shorter;
+      }
+    }
+    knots.insert(knots.end(), from_end.rbegin(), from_end.rend());
+    from_end.clear();
+  }
+  knots.push_back(cuts.back());
+  return knots;
+}
+
+class Fit {
+ public:
+  Fit(std::span<const MeasuredPlan> plans, std::size_t devices, std::int64_t block)
+      : knots_(knots_of(plans, block)), runs_(knots_.size() - 1), factors_(devices, 1.0) {
+    double work = 0;
+    for (const MeasuredPlan& plan : plans) {
+      std::size_t run = 0;
+      for (const MeasuredPart& part : plan) {
+        const std::size_t first = run;
+        while (run < runs_ && knots_[run] < part.units.end) ++run;
+        rows_.push_back({first, run, part.device, part.work});
+        work += part.work;
+      }
+    }
+    each_.assign(runs_, work / static_cast<double>(plans.size()) / static_cast<double>(knots_.back()));
+    const double tile = static_cast<double>(knots_.back()) / static_cast<double>(plans.back().size());
+    for (std::size_t run = 0; run + 1 < runs_; ++run)
+      variances_.push_back(step_of_work * step_of_work * static_cast<double>(knots_[run + 2] - knots_[run]) /
+                           2 / tile);
+    stiffness_.resize(variances_.size());
+    work_.resize(runs_);
+    sums_.resize(runs_ + 1);
+  }
+
+  WorkModel model() {
+    int steps = 0;
+    do linearise();
+    while (take(solution()) > least_step && ++steps < most_steps);
+    WorkModel model{{}, factors_};
+    model.runs.reserve(runs_);
+    for (std::size_t run = 0; run < runs_; ++run)
+      model.runs.push_back({{knots_[run], knots_[run + 1]}, each_[run]});
+    return model;
+  }
+
+ private:
+  /// A part of a plan: the runs [first, end), a row of the Jacobian.
+  struct Row {
+    std::size_t first;
+    std::size_t end;
+    std::size_t device;
+    double work;
+    double sum = 0;  ///< of the work of its units by the model
+  };
+
+  /// The logarithms of the factors, then those of `each_`, or steps of these.
+  using Vector = std::vector<double>;
+
+  [[nodiscard]] std::size_t size() const { return factors_.size() + runs_; }
+
+  /// `sums_[run]` becomes the sum of `values` before it.
+  template <class Values>
+  void sum_up(const Values& value_of) {
+    for (std::size_t run = 0; run < runs_; ++run) sums_[run + 1] = sums_[run] + value_of(run);
+  }
+
+  /// The right side of the normal equations, the stiffness of the prior, and their preconditioner: the
+  /// diagonal of the factors, and the tridiagonal part of the runs.
+  void linearise() {
+    const std::size_t devices = factors_.size();
+    for (std::size_t run = 0; run < runs_; ++run)
+      work_[run] = each_[run] * static_cast<double>(knots_[run + 1] - knots_[run]);
+    right_.assign(size(), 0.0);
+    diagonal_.assign(size(), 1e-9);
+    for (std::size_t device = 0; device < devices; ++device) {
+      right_[device] = -log_of(factors_[device]) / (spread * spread);
+      diagonal_[device] += 1 / (spread * spread);
+    }
+    for (Row& row : rows_) {
+      row.sum = 0;
+      for (std::size_t run = row.first; run < row.end; ++run) row.sum += work_[run];
+      const double residual = log_of(row.work * factors_[row.device] / row.sum) / (noise * noise);
+      right_[row.device] -= residual;
+      diagonal_[row.device] += 1 / (noise * noise);
+      for (std::size_t run = row.first; run < row.end; ++run) {
+        const double share = work_[run] / row.sum;
+        right_[devices + run] += residual * share;
+        diagonal_[devices + run] += share * share / (noise * noise);
+      }
+    }
+    for (std::size_t run = 0; run + 1 < runs_; ++run) {
+      const double step = log_of(each_[run] / each_[run + 1]);
+      stiffness_[run] = 1 / (variances_[run] + step * step);
+      right_[devices + run] -= stiffness_[run] * step;
+      right_[devices + run + 1] += stiffness_[run] * step;
+      diagonal_[devices + run] += stiffness_[run];
+      diagonal_[devices + run + 1] += stiffness_[run];
+    }
+    for (std::size_t run = 1; run < runs_; ++run)  // the Cholesky factor's squares
+      diagonal_[devices + run] -= stiffness_[run - 1] * stiffness_[run - 1] / diagonal_[devices + run - 1];
+  }
+
+  /// The normal equations by `x`. Sums over runs are differences of `sums_`.
+  void multiply(const Vector& x, Vector& product) {
+    const std::size_t devices = factors_.size();
+    for (std::size_t device = 0; device < devices; ++device) product[device] = x[device] / (spread * spread);
+    sum_up([&](std::size_t run) { return work_[run] * x[devices + run]; });
+    Vector& changes = changes_;
+    changes.assign(runs_ + 1, 0.0);
+    for (const Row& row : rows_) {
+      const double value = (x[row.device] - (sums_[row.end] - sums_[row.first]) / row.sum) / (noise * noise);
+      product[row.device] += value;
+      changes[row.first] -= value / row.sum;
+      changes[row.end] += value / row.sum;
+    }
+    double change = 0;
+    double tension = 0;  // of the step before the run
+    for (std::size_t run = 0; run < runs_; ++run) {
+      change += changes[run];
+      const double next = run + 1 < runs_ ? stiffness_[run] * (x[devices + run] - x[devices + run + 1]) : 0.0;
+      product[devices + run] = work_[run] * change + next - tension + 1e-9 * x[devices + run];
+      tension = next;
+    }
+  }
+
+  void precondition(const Vector& residual, Vector& x) const {
+    const std::size_t devices = factors_.size();
+    for (std::size_t device = 0; device < devices; ++device) x[device] = residual[device] / diagonal_[device];
+    double before = 0;
+    for (std::size_t run = 0; run < runs_; ++run) {
+      before = residual[devices + run] + (run > 0 ? stiffness_[run - 1] * before : 0.0);
+      before /= diagonal_[devices + run];
+      x[devices + run] = before;
+    }
+    for (std::size_t run = runs_ - 1; run-- > 0;)
+      x[devices + run] += stiffness_[run] / diagonal_[devices + run] * x[devices + run + 1];
+  }
+
+  [[nodiscard]] static double product_of(const Vector& a, const Vector& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+  }
+
+  Vector solution() {
+    Vector x(size(), 0.0);
+    Vector residual = right_;
+    Vector z(size());
+    precondition(residual, z);
+    Vector direction = z;
+    Vector product(size());
+    double norm = product_of(residual, z);
+    const double least = residual_left * residual_left * norm;
+    for (int i = 0; i < most_multiplications && norm > least; ++i) {
+      multiply(direction, product);
+      const double length = norm / product_of(direction, product);
+      for (std::size_t k = 0; k < size(); ++k) {
+        x[k] += length * direction[k];
+        residual[k] -= length * product[k];
+      }
+      precondition(residual, z);
+      const double next = product_of(residual, z);
+      for (std::size_t k = 0; k < size(); ++k) direction[k] = z[k] + next / norm * direction[k];
+      norm = next;
+    }
+    return x;
+  }
+
+  /// Takes a step, or the part of it that is not too long. Returns its largest component.
+  double take(const Vector& step) {
+    double largest = 0;
+    for (const double component : step) largest = std::max(largest, std::abs(component));
+    const double part = largest > largest_step ? largest_step / largest : 1;
+    for (std::size_t device = 0; device < factors_.size(); ++device)
+      factors_[device] *= exp_of(part * step[device]);
+    for (std::size_t run = 0; run < runs_; ++run) each_[run] *= exp_of(part * step[factors_.size() + run]);
+    return largest;
+  }
+
+  std::vector<std::int64_t> knots_;
+  std::size_t runs_;
+  Vector factors_;
+  Vector each_;
+  std::vector<Row> rows_;
+  Vector variances_;  ///< of the step after each run
+  Vector stiffness_;  ///< its weight
+  Vector work_;       ///< of each run
+  Vector right_;
+  Vector diagonal_;
+  Vector sums_;
+  Vector changes_;
+};
+
+}  // namespace
+
+WorkModel fit_work(std::span<const MeasuredPlan> plans, std::size_t devices, std::int64_t block) {
+  return Fit(plans, devices, block).model();
+}
+
+}  // namespace tessera::inline TESSERA_ABI

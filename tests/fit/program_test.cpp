@@ -374,6 +374,50 @@ TEST_F(Program, AGpuThatFailsEndsTheJobIfItIsToldSo) {
   expect_refusal(result, 6, "a GPU is required, but rank 1 (");
 }
 
+std::string number_text(double number, int digits) {
+  std::ostringstream text;
+  text.precision(digits);
+  text << number;
+  return text.str();
+}
+
+TEST_F(Program, TellsTheThetaThatItEstimates) {
+  const auto fitted = fit("data.csv", "I(few^3) ~ f + s(x, bs=\"ps\", k=12)",
+                          "--family 'nb()' --run-report " + path("run.json"), 2);
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  EXPECT_NE(fitted.err.find(", theta "), std::string::npos) << fitted.err;
+  const auto model = nlohmann::json::parse(read("model.json"));
+  EXPECT_EQ(model.at("family"), "nb");
+  const auto& parameters = model.at("family_parameters");
+  ASSERT_EQ(parameters.size(), 1U);
+  EXPECT_EQ(parameters[0].at("name"), "theta");
+  EXPECT_EQ(parameters[0].at("estimated"), true);
+  const double theta = parameters[0].at("value");
+  const std::string title =
+      "Family: Negative Binomial(" + number_text(std::round(1000 * theta) / 1000, 15) + ")\n";
+  EXPECT_NE(fitted.out.find(title), std::string::npos) << fitted.out;
+  // And of the model that is read: nothing of it is lost.
+  const auto summary = run(TESSERA_FIT " summary " + path("model.json"));
+  EXPECT_EQ(summary.status, 0) << summary.err;
+  EXPECT_NE(summary.out.find(title), std::string::npos) << summary.out;
+  EXPECT_EQ(run(TESSERA_FIT " report " + path("model.json") + " --run-report " + path("run.json") +
+                " --out " + path("report.html"))
+                .status,
+            0);
+  EXPECT_NE(read("report.html").find("Negative Binomial("), std::string::npos);
+  const auto predicted = run(TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv") +
+                             " --type response --out " + path("pred.csv"));
+  EXPECT_EQ(predicted.status, 0) << predicted.err;
+  // Given that theta, the fit is the same.
+  const auto fixed = fit("data.csv", "I(few^3) ~ f + s(x, bs=\"ps\", k=12)",
+                         "--family 'nb(theta = " + number_text(theta, 17) + ")'");
+  ASSERT_EQ(fixed.status, 0) << fixed.err;
+  const auto again = nlohmann::json::parse(read("model.json"));
+  EXPECT_EQ(again.at("family_parameters")[0].at("estimated"), false);
+  const double deviance = model.at("deviance");
+  EXPECT_NEAR(again.at("deviance"), deviance, 1e-8 * deviance);
+}
+
 /// A command that has a state to keep, and the model that it gives when nothing stops it.
 struct Stopped {
   const char* name;
@@ -382,6 +426,7 @@ struct Stopped {
   const char* devices;  ///< simulated ones
   const char* fault;    ///< of the fit that is stopped and of the one that is not
   bool keeps = true;    ///< it has more than one iteration
+  int stop_at = 5;      ///< pass
 };
 
 class StoppedFit : public Program, public ::testing::WithParamInterface<Stopped> {
@@ -402,7 +447,7 @@ TEST_P(StoppedFit, GoesOnWithTheSameBits) {
   ASSERT_EQ(go("whole.json", fault, 2, "").status, 0);
   const std::string keep = "--checkpoint " + path("state");
   const auto stopped =
-      go("model.json", faults + (fault.empty() ? "signal@rank1:pass5" : "signal@rank1:pass8"), 2, keep);
+      go("model.json", faults + "signal@rank1:pass" + std::to_string(GetParam().stop_at), 2, keep);
   EXPECT_EQ(stopped.status, 75) << stopped.err;
   EXPECT_NE(stopped.err.find("stopped by SIGUSR1 on rank 1"), std::string::npos) << stopped.err;
   EXPECT_EQ(fs::exists(path("state")), GetParam().keeps);
@@ -426,14 +471,19 @@ TEST_P(StoppedFit, GoesOnWithTheSameBits) {
 
 constexpr const char* no_device = "rank9:T4";
 constexpr const char* two_smooths = "exp(y) ~ f + s(x, bs=\"ps\", k=12) + s(z, bs=\"cr\", k=8)";
+constexpr const char* many_zeros = "I(few^3) ~ f + s(x, bs=\"ps\", k=12)";
 INSTANTIATE_TEST_SUITE_P(
     Families, StoppedFit,
-    ::testing::Values(Stopped{"Gamma", "gamma", two_smooths, no_device, ""},
-                      Stopped{"Poisson", "poisson", "few ~ s(x, bs=\"ps\", k=12)", no_device, ""},
-                      Stopped{"Binomial", "binomial", "I(few/3) ~ s(z, bs=\"cr\", k=8)", no_device, ""},
-                      Stopped{"GammaOnDevices", "gamma", two_smooths, "*:H200", ""},
-                      Stopped{"GammaThatFallsBack", "gamma", two_smooths, "*:H200", "throw@rank1:pass3"},
-                      Stopped{"Gaussian", "gaussian", "y ~ s(x, bs=\"ps\", k=12)", no_device, "", false}),
+    ::testing::Values(
+        Stopped{"Gamma", "gamma", two_smooths, no_device, ""},
+        Stopped{"Poisson", "poisson", "few ~ s(x, bs=\"ps\", k=12)", no_device, ""},
+        Stopped{"Binomial", "binomial", "I(few/3) ~ s(z, bs=\"cr\", k=8)", no_device, ""},
+        Stopped{"GammaOnDevices", "gamma", two_smooths, "*:H200", ""},
+        Stopped{"GammaThatFallsBack", "gamma", two_smooths, "*:H200", "throw@rank1:pass3", true, 8},
+        Stopped{"NegativeBinomial", "nb", many_zeros, no_device, "", true, 16},
+        Stopped{"NegativeBinomialOnDevices", "nb", many_zeros, "*:H200", "", true, 16},
+        Stopped{"NegativeBinomialThatFallsBack", "nb", many_zeros, "*:H200", "throw@rank1:pass6", true, 24},
+        Stopped{"Gaussian", "gaussian", "y ~ s(x, bs=\"ps\", k=12)", no_device, "", false}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST_F(Program, AFitThatHasNotConvergedKeepsItsState) {
@@ -688,6 +738,8 @@ INSTANTIATE_TEST_SUITE_P(
         Separated{"LevelWithoutEvents", "b ~ f + s(z, bs=\"ps\", k=8)", "binomial",
                   "the response is 0 in all rows of f 'b' (100 rows)"},
         Separated{"LevelWithoutCounts", "n ~ f + s(z, bs=\"cr\", k=8)", "poisson",
+                  "the response is 0 in all rows of f 'b' (100 rows)"},
+        Separated{"LevelWithoutSpreadCounts", "I(n^3) ~ f + s(z, bs=\"cr\", k=8)", "nb",
                   "the response is 0 in all rows of f 'b' (100 rows)"},
         Separated{"CellsWithoutEvents", "b ~ f*h + z", "binomial",
                   "f 'b' (100 rows); f 'b', h 'u' (50 rows); f 'b', h 'v' (50 rows)"},

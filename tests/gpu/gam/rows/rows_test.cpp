@@ -137,6 +137,18 @@ TEST_P(GpuRows, PassesAreTheHostsToRounding) {
   expect_close(step, host.step(model.raw_coef));
   expect_close(device.start(), host.start());
   expect_close(device.deviance(model.raw_coef), host.deviance(model.raw_coef));
+  if (!GetParam().parameters().empty()) {
+    device.set_parameters({0.75});
+    host.set_parameters({0.75});
+    const RawLikelihood likelihood = device.likelihood(model.raw_coef);
+    const RawLikelihood host_likelihood = host.likelihood(model.raw_coef);
+    const double allowed = tolerance * std::abs(host_likelihood.minus_log);
+    EXPECT_NEAR(likelihood.minus_log, host_likelihood.minus_log, allowed);
+    EXPECT_NEAR(likelihood.gradient[0], host_likelihood.gradient[0], allowed);
+    EXPECT_NEAR(likelihood.hessian(0, 0), host_likelihood.hessian(0, 0), allowed);
+    expect_close(device.step(model.raw_coef), host.step(model.raw_coef));
+    device.set_parameters({GetParam().parameters()[0]});
+  }
   const RawMoments moments = device.moments();
   const RawMoments host_moments = host.moments();
   EXPECT_LE(relative_difference(moments.column_sums, host_moments.column_sums), tolerance);

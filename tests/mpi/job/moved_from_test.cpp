@@ -119,7 +119,7 @@ TEST_F(MovedFrom, Array) {
 }
 
 /// A pass has what it was given, wherever that is moved to meanwhile.
-TEST_F(MovedFrom, InTheMiddleOfAPass) {
+TEST_F(MovedFrom, ArrayInTheMiddleOfAPass) {
   Job job(comm_);
   const Plan plan = job.plan(10);
   Array<int> array(job, plan);
@@ -133,8 +133,12 @@ TEST_F(MovedFrom, InTheMiddleOfAPass) {
   expect_moved_from("Array", {[&] { (void)array.host(); }});
   job.download(*kept);
   for (const int value : kept->host()) EXPECT_EQ(value, 7);
+}
 
-  // Of the job itself the rest of the pass has need.
+/// The rest of the pass has need of its job.
+TEST_F(MovedFrom, JobInTheMiddleOfAPass) {
+  Job job(comm_);
+  const Plan plan = job.plan(10);
   std::optional<Job> elsewhere;
   std::once_flag once;
   expect_moved_from("Job", {[&] {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 /// How a margin is evaluated (see `Margin`), by the same source on the host and in a kernel. `evaluate` has
-/// it for a margin itself, and rows/evaluation.hpp for one among the tables of a pass, where widths are
+/// it for a margin itself, and terms/evaluation.hpp for one among the tables of a pass, where widths are
 /// inverted and the continuations are cells of their own.
 namespace tessera::gam {
 

@@ -2,15 +2,18 @@
 #include "gam/fit/centred_by.hpp"
 
 #include "base/at.hpp"
-#include "gam/basis/basis.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/reml/influence.hpp"
+#include "gam/terms/point_values.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <deque>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -30,8 +33,28 @@ constexpr int max_coefficients = 1000;
 
 using base::at;
 
-/// Values of some variables.
-using Point = std::map<int, double>;
+/// Points by the values of some variables.
+class PointSet {
+ public:
+  explicit PointSet(int count) : count_(count), index_(at(count)) {
+    std::iota(index_.begin(), index_.end(), std::size_t{0});
+  }
+  void set(int variable, std::vector<double> values) {
+    if (at(variable) >= columns_.size()) columns_.resize(at(variable) + 1, nullptr);
+    columns_[at(variable)] = values_.emplace_back(std::move(values)).data();
+  }
+  [[nodiscard]] int count() const noexcept { return count_; }
+  [[nodiscard]] bool has(int variable) const noexcept {
+    return at(variable) < columns_.size() && columns_[at(variable)] != nullptr;
+  }
+  [[nodiscard]] Points view() const noexcept { return {columns_.data(), nullptr, index_.data(), count_}; }
+
+ private:
+  int count_;
+  std::vector<std::size_t> index_;
+  std::deque<std::vector<double>> values_;
+  std::vector<const double*> columns_;  ///< by variable
+};
 
 /// A combination of coefficients of one block, as a function of its variables.
 struct Function {
@@ -66,8 +89,8 @@ bool is_by_far_number(const CoefBlock& block, const RawTerm& term, const Standar
 
 /// Points of the box that the splines' variables span, spread as the fractions of multiples of irrational
 /// numbers are: evenly in any number of dimensions.
-std::vector<Point> points_of(std::span<const Component> splines, int count) {
-  std::vector<Point> points(at(count));
+PointSet points_of(std::span<const Component> splines, int count) {
+  PointSet points(count);
   double prime = 1;
   for (const Component& spline : splines) {
     do {
@@ -76,57 +99,45 @@ std::vector<Point> points_of(std::span<const Component> splines, int count) {
       return prime > factor && std::fmod(prime, factor) == 0;
     }));
     const double step = std::sqrt(prime);
-    for (std::size_t k = 0; k < points.size(); ++k) {
+    std::vector<double> values(at(count));
+    for (std::size_t k = 0; k < values.size(); ++k) {
       const double share = std::fmod(static_cast<double>(k + 1) * step, 1.0);
-      points[k][spline.variable] = spline.extent[0] + share * (spline.extent[1] - spline.extent[0]);
+      values[k] = spline.extent[0] + share * (spline.extent[1] - spline.extent[0]);
     }
+    points.set(spline.variable, std::move(values));
   }
   return points;
 }
 
-/// The raw columns of splines' product at a point, the last one fastest.
-std::vector<double> raw_values(std::span<const Component> splines, const Point& point) {
-  std::vector<double> values{1};
-  for (const Component& spline : splines) {
-    const LocalValues local = evaluate(spline.margin, point.at(spline.variable));
-    const auto size = at(spline.raw_size());
-    std::vector<double> next(values.size() * size);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      for (std::size_t a = 0; a < 4; ++a) next[i * size + at(local.first) + a] = values[i] * local.values[a];
-    }
-    values = std::move(next);
-  }
-  return values;
-}
-
-double numeric_value(const Component& component, const Point& point) {
-  if (component.parts.empty()) return point.at(component.variable);
-  double value = 0;
-  for (const NumericPart& part : component.parts)
-    value += (point.at(part.variable) - part.centre) * part.factor;
-  return value;
-}
-
-/// Whether all that a component is computed from has a value.
-bool is_of(const Component& component, const Point& point) {
+/// Whether all that a component is computed from has values.
+bool is_of(const Component& component, const PointSet& points) {
   bool all = true;
-  Component::for_each_variable(component, [&](int variable) { all = all && point.contains(variable); });
+  Component::for_each_variable(component, [&](int variable) { all = all && points.has(variable); });
   return all;
 }
 
+/// The products of numbers at the points.
+std::vector<double> product_of(std::span<const Component> numbers, const PointSet& points) {
+  std::vector<double> values;
+  TermEvaluator(numbers, points.count())
+      .for_each_nonzero(points.view(),
+                        [&](int /*point*/, int /*column*/, double value) { values.push_back(value); });
+  return values;
+}
+
 /// The columns of a smooth at the points, without the number that it is by.
-Matrix columns_of(const CoefBlock& block, std::span<const Component> splines, std::span<const Point> points) {
-  Matrix columns(static_cast<int>(points.size()), block.coef_size);
-  for (std::size_t k = 0; k < points.size(); ++k) {
-    const std::vector<double> values = multiply_t(block.map, raw_values(splines, points[k]));
-    for (int j = 0; j < columns.cols(); ++j) columns(static_cast<int>(k), j) = values[at(j)];
-  }
+Matrix columns_of(const CoefBlock& block, std::span<const Component> splines, const PointSet& points) {
+  Matrix columns(points.count(), block.coef_size);
+  TermEvaluator(splines, points.count())
+      .for_each_nonzero(points.view(), [&](int point, int column, double value) {
+        for (int j = 0; j < columns.cols(); ++j) columns(point, j) += value * block.map(column, j);
+      });
   return columns;
 }
 
 /// The unpenalised functions of a smooth.
 std::vector<Function> free_functions(const CoefBlock& block, std::span<const Component> splines,
-                                     std::span<const Point> points) {
+                                     const PointSet& points) {
   const Matrix& null_space = block.penalty->null_space;
   const Matrix columns = multiply(columns_of(block, splines, points), null_space);
   std::vector<Function> functions;
@@ -140,13 +151,13 @@ std::vector<Function> free_functions(const CoefBlock& block, std::span<const Com
 }
 
 /// The unpenalised functions that the design has of the points' variables alone.
-std::vector<Function> functions_beside(const Design& design, std::span<const Point> points) {
+std::vector<Function> functions_beside(const Design& design, const PointSet& points) {
   std::vector<Function> functions;
   for (const CoefBlock& block : design.blocks) {
     const RawTerm& term = term_of(design, block);
     const auto all = [&](auto&& holds) { return std::ranges::all_of(term.components, holds); };
     if (block.penalty) {
-      const bool splines = all([&](const Component& one) { return is_spline(one) && is_of(one, points[0]); });
+      const bool splines = all([&](const Component& one) { return is_spline(one) && is_of(one, points); });
       if (!splines || block.penalty->null_space.cols() == 0) continue;
       for (Function& one : free_functions(block, term.components, points))
         functions.push_back(std::move(one));
@@ -154,15 +165,11 @@ std::vector<Function> functions_beside(const Design& design, std::span<const Poi
                all([](const Component& one) { return one.kind == Component::Kind::factor; })) {
       // One for each level or cell, or the intercept: the constant.
       functions.push_back(
-          {block.coef_begin, std::vector(at(block.coef_size), 1.0), std::vector(points.size(), 1.0)});
+          {block.coef_begin, std::vector(at(block.coef_size), 1.0), std::vector(at(points.count()), 1.0)});
     } else if (block.coef_size == 1 && term.raw_size == 1 &&
-               all([&](const Component& one) { return is_of(one, points[0]); })) {
-      Function one{block.coef_begin, {1}, {}};
-      for (const Point& point : points) {
-        double value = block.map(0, 0);
-        for (const Component& component : term.components) value *= numeric_value(component, point);
-        one.values.push_back(value);
-      }
+               all([&](const Component& one) { return is_of(one, points); })) {
+      Function one{block.coef_begin, {1}, product_of(term.components, points)};
+      for (double& value : one.values) value *= block.map(0, 0);
       functions.push_back(std::move(one));
     }
   }
@@ -231,7 +238,7 @@ struct Monomials {
   std::vector<std::vector<Component>> factors;  ///< of each; none: the constant
   Matrix values;                                ///< at the points, one a column
 
-  Monomials(std::span<const Component> splines, std::span<const Point> points) {
+  Monomials(std::span<const Component> splines, const PointSet& points) {
     const int degree = splines.size() > 2 ? 1 : 2;
     factors.emplace_back();
     for (const Component& spline : splines) {
@@ -248,13 +255,9 @@ struct Monomials {
         }
       }
     }
-    values = Matrix(static_cast<int>(points.size()), static_cast<int>(factors.size()));
-    for (std::size_t j = 0; j < factors.size(); ++j) {
-      for (std::size_t k = 0; k < points.size(); ++k) {
-        double& value = values(static_cast<int>(k), static_cast<int>(j)) = 1;
-        for (const Component& factor : factors[j]) value *= numeric_value(factor, points[k]);
-      }
-    }
+    values = Matrix(points.count(), static_cast<int>(factors.size()));
+    for (std::size_t j = 0; j < factors.size(); ++j)
+      std::ranges::copy(product_of(factors[j], points), values.column(static_cast<int>(j)).begin());
   }
 };
 
@@ -321,7 +324,7 @@ Matrix rest_of(const Matrix& null_space, const Matrix& given, const Matrix& kept
 
 std::optional<Exchange> exchange_of(const Design& design, const CoefBlock& block, const RawTerm& term) {
   const std::span<const Component> splines = std::span(term.components).subspan(1);
-  const std::vector<Point> points = points_of(splines, 4 * block.coef_size + 200);
+  const PointSet points = points_of(splines, 4 * block.coef_size + 200);
   Exchange exchange;
   exchange.others = independent(functions_beside(design, points));
   if (exchange.others.empty()) return std::nullopt;

@@ -4,6 +4,7 @@
 #include "gam/fit/prepare_rows.hpp"
 #include "gam/fit/starting_point.hpp"
 #include "gam/rows/columns.hpp"
+#include "gam/rows/row_reader.hpp"
 #include "gam/table/workers.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -84,9 +86,12 @@ double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model)
   const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
   const double scale = rows.family.aic_scale(model.deviance, static_cast<double>(model.rows), model.scale);
   const std::vector<int> read = variables_read(rows);
+  std::deque<RowReader> readers;  // of each thread
+  for (int thread = 0; thread < fit.job.threads(); ++thread) readers.emplace_back(rows);
   std::vector<ReproducibleSum> sums(static_cast<std::size_t>(fit.job.threads()), ReproducibleSum(1));
   fit.job.host_team().for_each_block(frame.rows, fit.plan.block(), [&](int thread, Range block) {
     double partial = 0;
+    RowReader& reader = readers[static_cast<std::size_t>(thread)];
     const auto row_of = [&](std::int64_t unit) { return static_cast<std::size_t>(unit - frame.rows.begin); };
     for (const int variable : read)
       frame.variables[static_cast<std::size_t>(variable)].prepare_to_read(row_of(block.begin),
@@ -95,7 +100,7 @@ double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model)
         frame, row_of(block.begin), row_of(block.end), [&](std::size_t begin, std::size_t end) {
           partial = rows.family.add_saturated(
               partial, numbers(rows.response, begin, end), numbers(rows.prior_weight, begin, end), scale,
-              [&](std::size_t i) { return linear_predictor(rows, begin + i, raw_coef); });
+              [&](std::size_t i) { return reader.linear_predictor(begin + i, raw_coef); });
         });
     sums[static_cast<std::size_t>(thread)].add(std::span<const double>(&partial, 1));
   });

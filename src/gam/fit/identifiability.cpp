@@ -11,6 +11,7 @@
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/rows/row_reader.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -124,8 +125,9 @@ void check_in_sample(const Job& job, const Rows& rows, const Design& design,
   constexpr double rounding = 1e-9;
   std::vector<double> largest(2 * columns.size());  // of the sum, and of the sum of its terms' sizes
   std::vector<double> x(at(design.coef_size));
+  RowReader reader(frame, design);
   for (const std::int64_t row : local_sample(workers, frame)) {
-    coefficient_row(frame, design, at(row), x);
+    reader.coefficient_row(at(row), x);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       double sum = 0;
       double size = 0;

@@ -4,11 +4,13 @@
 #include "base/at.hpp"
 #include "base/hash.hpp"
 #include "base/number.hpp"
+#include "gam/rows/row_reader.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <iterator>
 #include <numeric>
 
@@ -75,9 +77,10 @@ struct RowResidual {
   double deviance_residual;
 };
 
-RowResidual residual_of(const Rows& rows, std::size_t row, std::span<const double> raw_coef) {
+RowResidual residual_of(const Rows& rows, RowReader& reader, std::size_t row,
+                        std::span<const double> raw_coef) {
   const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
-  const double eta = linear_predictor(rows, row, raw_coef);
+  const double eta = reader.linear_predictor(row, raw_coef);
   const double y = rows.response_factor * number(rows.response);
   const double mu = rows.family.mean(eta);
   const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
@@ -150,12 +153,13 @@ DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<cons
   outline.variables = variable_outlines(comm, rows, sample);
   if (!residuals) return outline;
 
+  std::deque<RowReader> readers;  // of each thread
+  for (int thread = 0; thread < job.threads(); ++thread) readers.emplace_back(rows);
   std::vector<RowResidual> mine(sample.size());
-  job.host_team().for_each_block({0, static_cast<std::int64_t>(sample.size())}, rows_per_look,
-                                 [&](int, Range block) {
-                                   for (std::int64_t i = block.begin; i < block.end; ++i)
-                                     mine[at(i)] = residual_of(rows, at(sample[at(i)]), raw_coef);
-                                 });
+  job.host_team().for_each_block({0, std::ssize(sample)}, rows_per_look, [&](int thread, Range block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i)
+      mine[at(i)] = residual_of(rows, readers[at(thread)], at(sample[at(i)]), raw_coef);
+  });
   std::vector<std::size_t> counts(at(comm.size()));
   counts[0] = mine.size();
   for (const RowResidual& one : comm.alltoallv(std::span<const RowResidual>(mine), counts)) {

@@ -2,6 +2,7 @@
 #include "gam/fit/row_fault.hpp"
 
 #include "base/at.hpp"
+#include "gam/rows/row_reader.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 
@@ -72,9 +73,10 @@ std::string first_row_fault(const Job& job, const Rows& rows, std::span<const do
   std::string text;
   std::int64_t mine = none;
   const Frame& frame = *rows.frame;
+  RowReader reader(rows);
   for (std::size_t row = 0; row < frame.complete.size() && mine == none; ++row) {
     if (frame.complete[row] == 0) continue;
-    const auto found = row_fault(rows, row, linear_predictor(rows, row, raw_coef));
+    const auto found = row_fault(rows, row, reader.linear_predictor(row, raw_coef));
     if (!found) continue;
     text = *found;
     mine = frame.rows.begin + static_cast<std::int64_t>(row);

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "gam/rows/chunk.hpp"
 #include "gam/rows/layout.hpp"
+#include "gam/rows/row_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -62,7 +63,7 @@ class Mover {
         raw_step_(raw_step),
         still_(still),
         terms_(layout.view().term_count),
-        chunk_(layout.view()) {}
+        chunk_(layout) {}
 
   /// Adds those of local rows [begin, end), at most `chunk_rows`.
   void add(std::size_t begin, std::size_t end) {
@@ -194,6 +195,7 @@ std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& row
 std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
                                       std::span<const double> raw_step) {
   std::vector<std::string> labels;
+  RowReader reader(*rows.frame, *rows.design);
   for (const CoefBlock& block : rows.design->blocks) {
     if (block.variables.empty()) continue;  // the intercept follows the others
     const auto begin = at(block.raw_begin);
@@ -203,7 +205,7 @@ std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
     double largest = 0;
     for (std::size_t row = 0; row < rows.frame->complete.size(); ++row) {
       if (counts(rows, row))
-        largest = std::max(largest, std::abs(linear_predictor(*rows.frame, *rows.design, row, alone)));
+        largest = std::max(largest, std::abs(reader.linear_predictor(row, alone)));
     }
     if (job.comm().allreduce(largest, mpi::Reduction::max) >= large_step) labels.push_back(block.label);
   }

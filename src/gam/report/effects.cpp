@@ -3,12 +3,14 @@
 
 #include "base/at.hpp"
 #include "gam/basis/basis.hpp"
+#include "gam/terms/point_values.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -22,40 +24,38 @@ struct Nonzero {
   double value;
 };
 
-/// The raw values of a component at x, which is a level's place for a factor.
-std::vector<Nonzero> raw_values(const Component& component, double x) {
-  switch (component.kind) {
-    case Component::Kind::numeric: return {{0, x}};
-    case Component::Kind::factor: return {{static_cast<int>(x), 1.0}};
-    case Component::Kind::spline: break;
+/// A component of the values that it is given, of its place among these.
+std::vector<Component> at_places(std::span<const Component> components) {
+  std::vector<Component> own(components.begin(), components.end());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    own[i].variable = static_cast<int>(i);
+    own[i].parts.clear();
   }
-  const LocalValues local = evaluate(component.margin, x);
-  std::vector<Nonzero> values;
-  values.reserve(4);
-  for (int a = 0; a < 4; ++a) values.push_back({local.first + a, local.values[at(a)]});
-  return values;
+  return own;
 }
 
 /// One block of coefficients, at any values of its components.
 class Term {
  public:
   Term(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
-      : model_(model), block_(block), components_(components) {}
+      : model_(model), block_(block), components_(components), evaluator_(at_places(components)) {}
 
-  /// `values`: one a component.
-  [[nodiscard]] Estimate estimate(std::span<const double> values) const {
-    // The Kronecker product of the components' raw values, the last one fastest.
-    std::vector<Nonzero> raw{{0, 1.0}};
-    for (std::size_t c = 0; c < components_.size(); ++c) {
-      std::vector<Nonzero> product;
-      for (const Nonzero& left : raw) {
-        for (const Nonzero& right : raw_values(components_[c], values[c])) {
-          product.push_back(
-              {left.column * components_[c].raw_size() + right.column, left.value * right.value});
-        }
-      }
-      raw = std::move(product);
+  /// `values`: one a component, which is a level's place for a factor.
+  [[nodiscard]] Estimate estimate(std::span<const double> values) {
+    std::vector<std::int32_t> levels(values.size());
+    std::vector<const double*> numbers;
+    std::vector<const std::int32_t*> codes;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (components_[i].kind == Component::Kind::factor) levels[i] = static_cast<std::int32_t>(values[i]);
+      numbers.push_back(&values[i]);
+      codes.push_back(&levels[i]);
     }
+    const std::size_t first = 0;
+    std::vector<Nonzero> raw;
+    evaluator_.for_each_nonzero({numbers.data(), codes.data(), &first, 1},
+                                [&](int /*point*/, int column, double value) {
+                                  raw.push_back({column, value});
+                                });
     return estimate(raw);
   }
 
@@ -93,6 +93,7 @@ class Term {
   const FittedModel& model_;
   const CoefBlock& block_;
   std::span<const Component> components_;
+  TermEvaluator evaluator_;
 };
 
 const RawTerm& term_of(const Design& design, const CoefBlock& block) {
@@ -129,7 +130,7 @@ std::string title_of(const CoefBlock& block, double edf) {
 /// raw columns; names are in the order of the formula, which for parametric terms is the other one.
 Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> components,
                  bool random) {
-  const Term term(model, block, components);
+  Term term(model, block, components);
   Levels levels;
   levels.random = random;
   std::vector<double> values(components.size());
@@ -152,7 +153,7 @@ Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<con
 
 Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
                int points) {
-  const Term term(model, block, margins);
+  Term term(model, block, margins);
   const std::size_t spline = margins[0].kind == Component::Kind::spline ? 0 : 1;
   Curve curve;
   curve.variable = variable_of(model.design, margins[spline]).name;
@@ -178,7 +179,7 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
 
 Surface surface_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
                    int points) {
-  const Term term(model, block, margins);
+  Term term(model, block, margins);
   Surface surface;
   surface.x_variable = variable_of(model.design, margins[0]).name;
   surface.y_variable = variable_of(model.design, margins[1]).name;

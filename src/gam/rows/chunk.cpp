@@ -10,14 +10,21 @@ namespace tessera::gam {
 
 using base::at;
 
-RowChunk::RowChunk(const LayoutView& view)
-    : index(chunk_rows),
+RowChunk::RowChunk(const RowLayout& layout)
+    : evaluator(layout.tables, chunk_rows),
+      index(chunk_rows),
       offset(chunk_rows),
       eta(chunk_rows),
-      first(chunk_rows),
-      part(4 * at(chunk_rows)),
-      starts(at(view.placement_count) * chunk_rows),
-      values(at(view.values_per_row) * chunk_rows) {}
+      starts(layout.placements.size() * chunk_rows),
+      values(at(layout.view().values_per_row) * chunk_rows) {}
+
+RowEvaluator::RowEvaluator(const Rows& rows, const RowLayout& layout)
+    : rows_(rows), layout_(layout), view_(layout.view()), variables_(variables_read(rows)) {
+  for (const Variable& variable : rows.frame->variables) {
+    numbers_.push_back(variable.numbers.data());
+    codes_.push_back(variable.codes.data());
+  }
+}
 
 void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) const {
   const Frame& frame = *rows_.frame;
@@ -38,42 +45,6 @@ void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) c
   chunk.eta = chunk.offset;
 }
 
-void RowEvaluator::evaluate_component(const ComponentTable& component, const RowChunk& chunk,
-                                      int* __restrict starts, double* __restrict values) const {
-  const Variable& variable = rows_.frame->variables[at(component.variable)];
-  const std::size_t* index = chunk.index.data();
-  switch (component.kind) {
-    case Component::Kind::numeric:
-      std::fill_n(starts, chunk.count, 0);
-      std::fill_n(values, chunk.count, 0.0);
-      for (int part = 0; part < component.parts; ++part) {
-        const int column = view_.part_variables[component.part_begin + part];
-        const double* numbers = rows_.frame->variables[at(column)].numbers.data();
-        const double* standard = view_.numbers + component.part_numbers + std::ptrdiff_t{2} * part;
-        for (int r = 0; r < chunk.count; ++r) values[r] += numeric_part(standard, numbers[index[r]]);
-      }
-      break;
-    case Component::Kind::factor:
-      for (int r = 0; r < chunk.count; ++r) {
-        // A level that the model has not, of a random effect that is predicted, has no column.
-        const std::int32_t level = variable.codes[index[r]];
-        starts[r] = std::max(level, 0);
-        values[r] = level < 0 ? 0 : 1;
-      }
-      break;
-    case Component::Kind::spline: {
-      const double* numbers = variable.numbers.data();
-      const MarginTable margin = component.margin;
-      for (int r = 0; r < chunk.count; ++r) {
-        const Located located = locate(margin, view_.numbers, numbers[index[r]]);
-        starts[r] = located.first;
-        local_values(margin, view_.numbers, located, values + std::ptrdiff_t{4} * r);
-      }
-      break;
-    }
-  }
-}
-
 void RowEvaluator::evaluate_term(int term_index, RowChunk& chunk) const {
   const TermTable& term = view_.terms[term_index];
   const int count = chunk.count;
@@ -84,36 +55,15 @@ void RowEvaluator::evaluate_term(int term_index, RowChunk& chunk) const {
   }
   if (const RowLayout::Combined& combined = layout_.combined(term_index); combined.term >= 0)
     return combine(combined, term_index, chunk);
-  if (term.component_begin == term.component_end) std::fill(values, values + count, 1.0);
-  int nonzeros = 1;
-  for (int c = term.component_begin; c < term.component_end; ++c) {
-    const ComponentTable& component = view_.components[c];
-    const bool spline = component.kind == Component::Kind::spline;
-    const bool only_one_yet = c == term.component_begin;
-    double* part = only_one_yet ? values : chunk.part.data();
-    evaluate_component(component, chunk, chunk.first.data(), part);
-    if (only_one_yet) {
-      nonzeros = spline ? 4 : 1;
-    } else if (spline) {
-      // Rows grow to four times their length, so the last goes first.
-      for (int r = count - 1; r >= 0; --r) {
-        double* from = values + static_cast<std::ptrdiff_t>(r) * nonzeros;
-        double* to = values + static_cast<std::ptrdiff_t>(r) * nonzeros * 4;
-        std::copy_backward(from, from + nonzeros, to + nonzeros);
-        expand_by_four(to, nonzeros, part + static_cast<std::ptrdiff_t>(4) * r);
-      }
-      nonzeros *= 4;
-    } else {
-      for (int r = 0; r < count; ++r) {
-        for (int k = 0; k < nonzeros; ++k) values[r * nonzeros + k] *= part[r];
-      }
-    }
-    for (int p = term.placement_begin; p < term.placement_end; ++p) {
-      const int stride = view_.strides[view_.placements[p].stride_begin + c - term.component_begin];
-      int* starts = chunk.starts_of(p);
-      for (int r = 0; r < count; ++r) starts[r] += stride * chunk.first[at(r)];
-    }
-  }
+  const Points points{numbers_.data(), codes_.data(), chunk.index.data(), count};
+  chunk.evaluator.evaluate(term.component_begin, term.component_end, points, values,
+                           [&](int component, const int* first) {
+                             for (int p = term.placement_begin; p < term.placement_end; ++p) {
+                               const int stride = view_.strides[view_.placements[p].stride_begin + component];
+                               int* starts = chunk.starts_of(p);
+                               for (int r = 0; r < count; ++r) starts[r] += stride * first[r];
+                             }
+                           });
 }
 
 /// Dense columns from the nonzeros of the other term.

@@ -5,6 +5,7 @@
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_pass.hpp"
+#include "gam/terms/point_values.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@ inline constexpr int chunk_rows = 256;
 /// The complete rows of a run of rows, as arrays over them. Arrays over terms and placements follow one
 /// another with `chunk_rows` rows each.
 struct RowChunk {
-  explicit RowChunk(const LayoutView& view);
+  explicit RowChunk(const RowLayout& layout);
 
   [[nodiscard]] double* values_of(const TermTable& term) {
     return values.data() + term.value_begin * chunk_rows;
@@ -32,11 +33,10 @@ struct RowChunk {
     return starts.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows;
   }
 
+  PointEvaluator evaluator;
   int count = 0;
   std::vector<std::size_t> index;  ///< local rows
   std::vector<double> offset, eta;
-  std::vector<int> first;    ///< starts of one component
-  std::vector<double> part;  ///< values of one component
   std::vector<int> starts;
   std::vector<double> values;  ///< of the terms, then the residual
 };
@@ -44,8 +44,7 @@ struct RowChunk {
 /// Evaluates the terms of rows. Thread-safe: each thread has a chunk of its own.
 class RowEvaluator {
  public:
-  RowEvaluator(const Rows& rows, const RowLayout& layout)
-      : rows_(rows), layout_(layout), view_(layout.view()), variables_(variables_read(rows)) {}
+  RowEvaluator(const Rows& rows, const RowLayout& layout);
 
   /// Finds the complete rows among local rows [begin, end), at most `chunk_rows`, and their offsets, at which
   /// their predictors begin.
@@ -56,15 +55,14 @@ class RowEvaluator {
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
 
  private:
-  void evaluate_component(const ComponentTable& component, const RowChunk& chunk, int* starts,
-                          double* values) const;
-
   void combine(const RowLayout::Combined& combined, int term, RowChunk& chunk) const;
 
   const Rows& rows_;
   const RowLayout& layout_;
   LayoutView view_;
   std::vector<int> variables_;  ///< that the rows have
+  std::vector<const double*> numbers_;
+  std::vector<const std::int32_t*> codes_;
 };
 
 /// One term of a product over the rows of a chunk.

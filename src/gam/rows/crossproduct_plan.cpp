@@ -159,8 +159,8 @@ bool Planner::choose_terms() {
     if (layout_.combined(t).term >= 0) return false;  // such a layout is for hosts
     const TermTable& term = layout_.terms[at(t)];
     const auto has = [&](ComponentKind kind) {
-      return std::any_of(layout_.components.begin() + term.component_begin,
-                         layout_.components.begin() + term.component_end,
+      return std::any_of(layout_.tables.components.begin() + term.component_begin,
+                         layout_.tables.components.begin() + term.component_end,
                          [&](const ComponentTable& component) { return component.kind == kind; });
     };
     if (has(ComponentKind::spline) && term.component_end - term.component_begin == 1) {
@@ -183,16 +183,16 @@ bool Planner::choose_terms() {
 void Planner::find_common() {
   const auto all = [&](const auto& holds) {
     return std::all_of(terms_.begin(), terms_.end(), [&](const CrossTerm& term) {
-      return holds(layout_.components[at(term.component)].margin);
+      return holds(layout_.tables.components[at(term.component)].margin);
     });
   };
   plan_.all_uniform = all([](const MarginTable& margin) { return margin.uniform; });
   plan_.none_cyclic = all([](const MarginTable& margin) { return !margin.cyclic; });
   for (const CrossTerm& term : terms_) {
-    const MarginTable& margin = layout_.components[at(term.component)].margin;
+    const MarginTable& margin = layout_.tables.components[at(term.component)].margin;
     std::array<double, 16> cubics{};
     // Slot 0 is a continuation.
-    std::copy_n(layout_.numbers.begin() + margin.cubics + 16, cubics.size(), cubics.begin());
+    std::copy_n(layout_.tables.numbers.begin() + margin.cubics + 16, cubics.size(), cubics.begin());
     if (!margin.alike || (plan_.cubics && *plan_.cubics != cubics)) {
       plan_.cubics.reset();
       return;
@@ -291,7 +291,7 @@ void Planner::group(const std::vector<CrossTask>& all, std::size_t tasks_of_grou
     shape_.terms = std::max(shape_.terms, group.term_count);
     int tables = 0;
     for (int t = group.term_begin; t < group.term_begin + group.term_count; ++t)
-      tables += cross_table_numbers(layout_.components[at(share.terms[at(t)].component)].margin);
+      tables += cross_table_numbers(layout_.tables.components[at(share.terms[at(t)].component)].margin);
     shape_.tables = std::max(shape_.tables, tables);
   }
 }

@@ -23,8 +23,8 @@ void upload(const Buffer<T>& buffer, const ColumnStorage<T>& column, std::size_t
 
 void DeviceLayout::load(const RowLayout& layout, const Tile& tile) {
   if (loaded_) return;
-  numbers_ = kept(layout.numbers, tile);
-  components_ = kept(layout.components, tile);
+  numbers_ = kept(layout.tables.numbers, tile);
+  components_ = kept(layout.tables.components, tile);
   products_ = kept(layout.all_products, tile);
   loaded_ = true;
 }

@@ -79,8 +79,8 @@ void add_scattered(const Product& product, int count, const ProductSide& row, co
 
 /// What a sum needs of the rows beside their terms.
 struct HostRows::Chunk : RowChunk {
-  Chunk(const LayoutView& view, const RowLayout& layout)
-      : RowChunk(view),
+  explicit Chunk(const RowLayout& layout)
+      : RowChunk(layout),
         aligned(layout),
         response(chunk_rows),
         prior(chunk_rows),
@@ -105,7 +105,7 @@ class HostRows::Lease {
         owner.idle_.pop_back();
       }
     }
-    if (!chunk_) chunk_ = std::make_unique<Chunk>(owner.view_, owner.layout_);
+    if (!chunk_) chunk_ = std::make_unique<Chunk>(owner.layout_);
   }
   ~Lease() {
     const std::lock_guard lock(owner_.mutex_);

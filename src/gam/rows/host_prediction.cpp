@@ -52,7 +52,7 @@ HostPrediction::HostPrediction(const Rows& rows, const RowLayout& layout, std::s
       response_(response) {}
 
 void HostPrediction::predict(std::size_t begin, std::size_t end, std::span<Prediction> out) const {
-  RowChunk chunk(view_);
+  RowChunk chunk(layout_);
   std::array<double, chunk_rows> variances{};
   for (std::size_t next = begin; next < end; next += chunk_rows) {
     evaluator_.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));

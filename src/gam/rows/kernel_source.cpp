@@ -100,12 +100,12 @@ struct Number {
   number("term_count", layout.terms.size() - 1);
   number("placement_count", layout.placements.size());
   text += array("int", "offset_variables", rows.offsets);
-  text += array("int", "part_variables", layout.part_variables);
+  text += array("int", "part_variables", layout.tables.part_variables);
   text += array("int", "strides", layout.strides);
   text += array("int", "offsets", layout.offsets);
   text += array("long long", "lines", layout.lines);
   text += array("Placement", "placements", layout.placements);
-  text += array("ComponentTable", "components", layout.components);
+  text += array("ComponentTable", "components", layout.tables.components);
   text += array("TermTable", "terms", layout.terms);
   text += each_term(layout.terms.size() - 1);
   text += each_shape(products);

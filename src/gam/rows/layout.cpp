@@ -6,9 +6,8 @@
 #include "gam/rows/evaluation.hpp"
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <numeric>
+#include <span>
 #include <tessera/error.hpp>
 
 namespace tessera::gam {
@@ -47,66 +46,10 @@ constexpr int nearest_above = 4;
 
 /// Where the nonzeros of a term lie, when component i has the stride `own[i]`.
 std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& own) {
-  if (term.is_dense()) {
-    std::vector<int> all(at(term.nonzeros));
-    std::iota(all.begin(), all.end(), 0);
-    return all;
-  }
-  std::vector<int> nonzero{0};
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    if (term.components[i].nonzeros() == 1) continue;
-    std::vector<int> longer;
-    for (const int offset : nonzero) {
-      for (int k = 0; k < 4; ++k) longer.push_back(offset + k * own[i]);
-    }
-    nonzero = std::move(longer);
-  }
-  return nonzero;
-}
-
-MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
-  MarginTable table;
-  table.cells = margin.cell_count();
-  table.stride = margin.stride;
-  table.uniform = margin.uniform;
-  table.cyclic = margin.cyclic;
-  table.alike = std::adjacent_find(margin.cells.begin(), margin.cells.end(), std::not_equal_to<>()) ==
-                margin.cells.end();
-  table.begin = margin.breaks.front();
-  table.end = margin.breaks.back();
-  table.inverse_step = table.cells / (table.end - table.begin);
-  const auto cells = at(table.cells);
-  const auto next = [&] { return static_cast<std::int64_t>(numbers.size()); };
-  // The cell whose t a slot uses: the continuations go on with that of their neighbour.
-  const auto cell_of = [&](std::size_t slot) { return std::clamp<std::size_t>(slot, 1, cells) - 1; };
-
-  table.breaks = next();
-  numbers.insert(numbers.end(), margin.breaks.begin(), margin.breaks.end());
-  table.origins = next();
-  for (std::size_t slot = 0; slot < cells + 2; ++slot) numbers.push_back(margin.breaks[cell_of(slot)]);
-  table.inverse_widths = next();
-  for (std::size_t slot = 0; slot < cells + 2; ++slot) {
-    numbers.push_back(1 / (margin.breaks[cell_of(slot) + 1] - margin.breaks[cell_of(slot)]));
-  }
-  table.cubics = next();
-  for (std::size_t slot = 0; slot < cells + 2; ++slot) {
-    std::array<double, 16> powers{};
-    for (std::size_t a = 0; a < 4; ++a) {
-      const double* c = margin.cells[cell_of(slot)].data() + 4 * a;
-      if (slot == 0) {
-        powers[a] = c[0];
-        powers[4 + a] = c[1];
-      } else if (slot == cells + 1) {
-        const double slope = c[1] + 2 * c[2] + 3 * c[3];
-        powers[a] = c[0] + c[1] + c[2] + c[3] - slope;
-        powers[4 + a] = slope;
-      } else {
-        for (std::size_t power = 0; power < 4; ++power) powers[4 * power + a] = c[power];
-      }
-    }
-    numbers.insert(numbers.end(), powers.begin(), powers.end());
-  }
-  return table;
+  if (!term.is_dense()) return nonzero_offsets(std::span(term.components), own);
+  std::vector<int> all(at(term.nonzeros));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 }  // namespace
@@ -148,9 +91,12 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters)
     table.nonzeros = term.nonzeros;
     table.raw_begin = term.raw_begin;
     table.value_begin = values_per_row_;
-    table.component_begin = static_cast<int>(components.size());
-    for (const Component& component : term.components) add_component(component);
-    table.component_end = static_cast<int>(components.size());
+    table.component_begin = static_cast<int>(tables.components.size());
+    for (const Component& component : term.components) {
+      tables.add(component);
+      component_sizes_.push_back(component.raw_size());
+    }
+    table.component_end = static_cast<int>(tables.components.size());
     table.placement_begin = static_cast<int>(placements.size());
     for (const std::uint64_t mask : masks[i]) add_placement(term, mask);
     table.placement_end = static_cast<int>(placements.size());
@@ -160,7 +106,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters)
     combined_.push_back({term.combined, {by_row.values().begin(), by_row.values().end()}});
   }
   TermTable residual;
-  residual.component_begin = residual.component_end = static_cast<int>(components.size());
+  residual.component_begin = residual.component_end = static_cast<int>(tables.components.size());
   residual.placement_begin = static_cast<int>(placements.size());
   add_placement(RawTerm{}, 0);
   residual.placement_end = static_cast<int>(placements.size());
@@ -174,29 +120,6 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters)
   for (const Pair& pair : pairs) {
     add_product(static_cast<int>(pair.row), static_cast<int>(pair.column), pair.left_out);
   }
-}
-
-void RowLayout::add_component(const Component& component) {
-  ComponentTable table;
-  table.kind = component.kind;
-  table.variable = component.variable;
-  if (component.kind == Component::Kind::spline) table.margin = tabulate(component.margin, numbers);
-  if (component.kind == Component::Kind::numeric) add_parts(component, table);
-  components.push_back(table);
-  component_sizes_.push_back(component.raw_size());
-}
-
-/// The variable itself is the one part of a component that names none.
-void RowLayout::add_parts(const Component& component, ComponentTable& table) {
-  table.part_begin = static_cast<int>(part_variables.size());
-  table.part_numbers = static_cast<std::int64_t>(numbers.size());
-  const auto add = [&](const NumericPart& part) {
-    part_variables.push_back(part.variable);
-    numbers.insert(numbers.end(), {part.centre, part.factor});
-    ++table.parts;
-  };
-  if (component.parts.empty()) add({component.variable, 0, 1});
-  for (const NumericPart& part : component.parts) add(part);
 }
 
 void RowLayout::add_placement(const RawTerm& term, std::uint64_t mask) {
@@ -242,7 +165,7 @@ std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) con
   const int* own = strides.data() + placements[at(term.placement_begin)].stride_begin;
   std::vector<BandSpline> splines;
   for (int c = term.component_end; c-- > term.component_begin;) {
-    if (components[at(c)].kind != ComponentKind::spline) continue;
+    if (tables.components[at(c)].kind != ComponentKind::spline) continue;
     const int i = c - term.component_begin;
     splines.push_back({i, own[i], component_sizes_[at(c)], nearest / 2, nearest});
   }
@@ -295,15 +218,15 @@ void RowLayout::take_in(Product product, int columns) {
 }
 
 LayoutView RowLayout::view() const noexcept {
-  return {numbers.data(),
-          components.data(),
+  return {tables.numbers.data(),
+          tables.components.data(),
           terms.data(),
           placements.data(),
           all_products.data(),
           strides.data(),
           offsets.data(),
           lines.data(),
-          part_variables.data(),
+          tables.part_variables.data(),
           static_cast<int>(terms.size()) - 1,
           static_cast<int>(placements.size()),
           values_per_row_};
@@ -412,9 +335,9 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     int shared_part = 0;
     for (int i = 0; i < count; ++i) {
       if (own[i] != 0) continue;
-      const ComponentTable& factor = components[at(column.component_begin + i)];
+      const ComponentTable& factor = tables.components[at(column.component_begin + i)];
       for (int j = 0; j < row.component_end - row.component_begin; ++j) {
-        const ComponentTable& other = components[at(row.component_begin + j)];
+        const ComponentTable& other = tables.components[at(row.component_begin + j)];
         if (other.kind != Component::Kind::factor || other.variable != factor.variable) continue;
         shared_part += p / row_strides[j] % size_of(row, j) * full[i];
         break;

@@ -4,6 +4,7 @@
 #include "gam/design/design.hpp"
 #include "gam/rows/row_sums.hpp"
 #include "gam/rows/tables.hpp"
+#include "gam/terms/component_tables.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -56,15 +57,13 @@ class RowLayout {
   /// where a step adds it, sum up to r' form r. Where nothing is summed it is zero.
   [[nodiscard]] std::vector<double> packed(const PartedMatrix& form) const;
 
-  std::vector<double> numbers;
-  std::vector<ComponentTable> components;
+  ComponentTables tables;
   std::vector<TermTable> terms;
   std::vector<Placement> placements;
   std::vector<Product> all_products;  ///< of the residual with each term, then of each pair of terms
   std::vector<int> strides;
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
-  std::vector<int> part_variables;  ///< of the numeric components
 
   /// Dense columns are combinations of those of another term, which hosts alone evaluate.
   struct Combined {
@@ -85,8 +84,6 @@ class RowLayout {
     int count;   ///< and in all
   };
 
-  void add_component(const Component& component);
-  void add_parts(const Component& component, ComponentTable& table);
   [[nodiscard]] std::vector<BandSpline> band_of(const TermTable& term) const;
   void add_placement(const RawTerm& term, std::uint64_t mask);
   void add_product(int row_term, int column_term, std::uint64_t mask);

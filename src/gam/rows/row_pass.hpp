@@ -66,12 +66,4 @@ class RowPass {
   std::unique_ptr<State> state_;
 };
 
-/// The rows' sparse raw values on the host, for predictions: sum over raw columns of R(i, .) coef, and the
-/// dense coefficient row x_i = M' R(i, .) where a standard error needs it. `row` counts local rows.
-[[nodiscard]] double linear_predictor(const Frame& frame, const Design& design, std::size_t row,
-                                      std::span<const double> raw_coef);
-/// With the row's offsets, in the units of `rows`.
-[[nodiscard]] double linear_predictor(const Rows& rows, std::size_t row, std::span<const double> raw_coef);
-void coefficient_row(const Frame& frame, const Design& design, std::size_t row, std::span<double> x);
-
 }  // namespace tessera::gam

@@ -111,7 +111,7 @@ class Adder {
         evaluator_(rows, layout),
         scale_(scale),
         quarter_(static_cast<std::uint64_t>(sketch / row_copies)),
-        chunk_(view_),
+        chunk_(layout),
         places_(chunk_rows),
         sums_(at(sketch) * scale.size()) {
     for (int t = 0; t < view_.term_count; ++t) add_runs_of(view_.terms[t]);

@@ -3,7 +3,7 @@
 #include "gam/design/build_design.hpp"
 #include "gam/design/design_json.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/rows/row_pass.hpp"
+#include "gam/rows/row_reader.hpp"
 #include "support/design_support.hpp"
 #include "support/shared_world.hpp"
 
@@ -258,10 +258,11 @@ TEST(Design, RowsOfPredictionsAreThoseOfMgcv) {
                                               frame, knots_of(expected["supplied"])),
                                     fresh);
     std::vector<double> x(static_cast<std::size_t>(design.coef_size));
+    RowReader reader(fresh, design);
     for (std::size_t b = 1; b < design.blocks.size(); ++b) {
       std::vector<std::vector<double>> rows;
       for (std::size_t row = 0; row < fresh.complete.size(); ++row) {
-        coefficient_row(fresh, design, row, x);
+        reader.coefficient_row(row, x);
         const auto first = x.begin() + design.blocks[b].coef_begin;
         rows.emplace_back(first, first + design.blocks[b].coef_size);
       }

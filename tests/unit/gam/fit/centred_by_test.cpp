@@ -5,7 +5,7 @@
 #include "gam/design/standardise.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-#include "gam/rows/row_pass.hpp"
+#include "gam/rows/row_reader.hpp"
 #include "support/design_support.hpp"
 #include "support/shared_world.hpp"
 
@@ -65,8 +65,9 @@ Designs designs_of(const std::string& formula, const Frame& frame) {
 Matrix columns_of(const Design& design, const Frame& frame) {
   Matrix x(static_cast<int>(row_count), design.coef_size);
   std::vector<double> one(static_cast<std::size_t>(design.coef_size));
+  RowReader reader(frame, design);
   for (int row = 0; row < x.rows(); ++row) {
-    coefficient_row(frame, design, static_cast<std::size_t>(row), one);
+    reader.coefficient_row(static_cast<std::size_t>(row), one);
     for (int j = 0; j < x.cols(); ++j) x(row, j) = one[static_cast<std::size_t>(j)];
   }
   return x;

@@ -13,6 +13,7 @@
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
+#include "gam/rows/row_reader.hpp"
 #include "support/rows_model.hpp"
 
 namespace {
@@ -76,12 +77,13 @@ TEST(Rows, ATermOfThreeSplinesIsTheDenseOne) {
 TEST(Rows, DenseColumnsAreCombinationsOfThoseOfATerm) {
   const Model model = make_model({.family = Gamma{}, .rows = 700, .dense = true});
   rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+  RowReader reader(model.frame, model.design);
   for (std::size_t row = 0; row < 60; ++row) {
     if (model.frame.complete[row] == 0) continue;
     const auto dense = rows_test::dense_row(model, row);
     long double eta = 0;
     for (std::size_t i = 0; i < dense.size(); ++i) eta += dense[i] * model.raw_coef[i];
-    EXPECT_NEAR(linear_predictor(model.frame, model.design, row, model.raw_coef), static_cast<double>(eta),
+    EXPECT_NEAR(reader.linear_predictor(row, model.raw_coef), static_cast<double>(eta),
                 1e-12);
   }
 }
@@ -125,9 +127,10 @@ TEST_P(RowsOfFamily, DevianceIsThatOfAStepWithResidualsOfTheResponse) {
   const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
     return model.frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
+  RowReader reader(model.frame, model.design);
   for (std::size_t row = 0; row < model.frame.complete.size(); ++row) {
     if (model.frame.complete[row] == 0) continue;
-    double eta = linear_predictor(model.frame, model.design, row, model.raw_coef);
+    double eta = reader.linear_predictor(row, model.raw_coef);
     for (const int offset : model.offsets) eta += numbers(offset)[row];
     const double prior = model.prior_weight < 0 ? 1 : numbers(model.prior_weight)[row];
     const long double difference = std::sqrt(prior) * (numbers(model.response)[row] - GetParam().mean(eta));
@@ -251,13 +254,14 @@ TEST(Rows, PredictionIsTheDenseRowTimesTheMap) {
   Model model = make_model({.rows = 60, .missing = false});
   rows_test::add_blocks(model);
   std::vector<double> x(10);
+  RowReader reader(model.frame, model.design);
   for (std::size_t row = 0; row < 60; ++row) {
     const auto dense = rows_test::dense_row(model, row);
     long double eta = 0;
     for (std::size_t i = 0; i < dense.size(); ++i) eta += dense[i] * model.raw_coef[i];
-    EXPECT_NEAR(linear_predictor(model.frame, model.design, row, model.raw_coef), static_cast<double>(eta),
+    EXPECT_NEAR(reader.linear_predictor(row, model.raw_coef), static_cast<double>(eta),
                 1e-13);
-    coefficient_row(model.frame, model.design, row, x);
+    reader.coefficient_row(row, x);
     for (const CoefBlock& block : model.design.blocks) {
       for (int j = 0; j < block.coef_size; ++j) {
         long double expected = 0;
@@ -288,11 +292,11 @@ TEST(Rows, BreaksBelongToACellOnEitherSideOfThem) {
     design.terms.push_back({{component}, 0, margin.raw_size(), 4});
     const RowLayout layout(design);
     for (std::size_t i = 0; i < margin.breaks.size(); ++i) {
-      const MarginTable& table = layout.components[0].margin;
-      const Located at = locate(table, layout.numbers.data(), margin.breaks[i]);
+      const MarginTable& table = layout.tables.components[0].margin;
+      const Located at = locate(table, layout.tables.numbers.data(), margin.breaks[i]);
       std::array<double, 11> raw{};
       std::array<double, 4> local{};
-      local_values(table, layout.numbers.data(), at, local.data());
+      local_values(table, layout.tables.numbers.data(), at, local.data());
       for (std::size_t a = 0; a < 4; ++a) raw.at(static_cast<std::size_t>(at.first) + a) = local[a];
       EXPECT_NEAR(raw[i], 1 / 6., 1e-15);
       EXPECT_NEAR(raw[i + 1], 4 / 6., 1e-15);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/rows/row_reader.hpp"
+
+#include "base/at.hpp"
+
+#include <algorithm>
+
+namespace tessera::gam {
+
+using base::at;
+
+RowReader::RowReader(const Frame& frame, const Design& design)
+    : frame_(frame), design_(design), begins_(design.terms.size()) {
+  for (const Variable& variable : frame.variables) {
+    numbers_.push_back(variable.numbers.data());
+    codes_.push_back(variable.codes.data());
+  }
+  for (const RawTerm& term : design.terms) terms_.emplace_back(term.components);
+}
+
+RowReader::RowReader(const Rows& rows) : RowReader(*rows.frame, *rows.design) {
+  offsets_ = rows.offsets;
+  response_factor_ = rows.response_factor;
+}
+
+void RowReader::read(std::size_t row) {
+  nonzeros_.clear();
+  const Points points{numbers_.data(), codes_.data(), &row, 1};
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    const RawTerm& term = design_.terms[t];
+    begins_[t] = nonzeros_.size();
+    if (!term.is_dense()) {
+      terms_[t].for_each_nonzero(points, [&](int /*point*/, int column, double value) {
+        nonzeros_.push_back({term.raw_begin + column, value});
+      });
+      continue;
+    }
+    const std::size_t from = begins_[at(term.combined)];
+    const std::size_t end = begins_[at(term.combined) + 1];
+    const int from_column = design_.terms[at(term.combined)].raw_begin;
+    for (int j = 0; j < term.raw_size; ++j) {
+      double value = 0;
+      for (std::size_t k = from; k < end; ++k)
+        value += nonzeros_[k].value * term.combinations(nonzeros_[k].column - from_column, j);
+      nonzeros_.push_back({term.raw_begin + j, value});
+    }
+  }
+}
+
+double RowReader::linear_predictor(std::size_t row, std::span<const double> raw_coef) {
+  read(row);
+  double sum = 0;
+  for (const Nonzero& one : nonzeros_) sum += one.value * raw_coef[at(one.column)];
+  for (const int offset : offsets_) sum += response_factor_ * frame_.variables[at(offset)].numbers[row];
+  return sum;
+}
+
+void RowReader::coefficient_row(std::size_t row, std::span<double> x) {
+  read(row);
+  std::fill(x.begin(), x.end(), 0.0);
+  for (const CoefBlock& block : design_.blocks) {
+    // Terms follow one another in raw columns, so all nonzeros are in order.
+    auto next = std::lower_bound(nonzeros_.begin(), nonzeros_.end(), block.raw_begin,
+                                 [](const Nonzero& nonzero, int column) { return nonzero.column < column; });
+    for (; next != nonzeros_.end() && next->column < block.raw_begin + block.raw_size; ++next) {
+      if (block.has_identity_map()) {
+        x[at(block.coef_begin + next->column - block.raw_begin)] += next->value;
+        continue;
+      }
+      for (int j = 0; j < block.coef_size; ++j) {
+        x[at(block.coef_begin + j)] += next->value * block.map(next->column - block.raw_begin, j);
+      }
+    }
+  }
+}
+
+}  // namespace tessera::gam

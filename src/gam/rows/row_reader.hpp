@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/rows/row_pass.hpp"
+#include "gam/table/frame.hpp"
+#include "gam/terms/point_values.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Single rows of a design on the host, by local rows. What it was made from outlives it. Not thread-safe:
+/// each thread has its own, which costs what the tables of the design's splines do.
+class RowReader {
+ public:
+  RowReader(const Frame& frame, const Design& design);
+  /// With the rows' offsets, in their units.
+  explicit RowReader(const Rows& rows);
+
+  /// The sum over the raw columns of R(row, .) coef, and the offsets.
+  [[nodiscard]] double linear_predictor(std::size_t row, std::span<const double> raw_coef);
+  /// x = M' R(row, .), by coefficients.
+  void coefficient_row(std::size_t row, std::span<double> x);
+
+ private:
+  struct Nonzero {
+    int column;
+    double value;
+  };
+  /// Those of all terms, in order.
+  void read(std::size_t row);
+
+  const Frame& frame_;
+  const Design& design_;
+  std::vector<int> offsets_;
+  double response_factor_ = 1;
+  std::vector<const double*> numbers_;
+  std::vector<const std::int32_t*> codes_;
+  std::deque<TermEvaluator> terms_;
+  std::vector<Nonzero> nonzeros_;
+  std::vector<std::size_t> begins_;  ///< of each term among the nonzeros
+};
+
+}  // namespace tessera::gam

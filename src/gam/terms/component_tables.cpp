@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/terms/component_tables.hpp"
+
+#include "base/at.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
+  MarginTable table;
+  table.cells = margin.cell_count();
+  table.stride = margin.stride;
+  table.uniform = margin.uniform;
+  table.cyclic = margin.cyclic;
+  table.alike = std::adjacent_find(margin.cells.begin(), margin.cells.end(), std::not_equal_to<>()) ==
+                margin.cells.end();
+  table.begin = margin.breaks.front();
+  table.end = margin.breaks.back();
+  table.inverse_step = table.cells / (table.end - table.begin);
+  const auto cells = at(table.cells);
+  const auto next = [&] { return static_cast<std::int64_t>(numbers.size()); };
+  // The cell whose t a slot uses: the continuations go on with that of their neighbour.
+  const auto cell_of = [&](std::size_t slot) { return std::clamp<std::size_t>(slot, 1, cells) - 1; };
+
+  table.breaks = next();
+  numbers.insert(numbers.end(), margin.breaks.begin(), margin.breaks.end());
+  table.origins = next();
+  for (std::size_t slot = 0; slot < cells + 2; ++slot) numbers.push_back(margin.breaks[cell_of(slot)]);
+  table.inverse_widths = next();
+  for (std::size_t slot = 0; slot < cells + 2; ++slot) {
+    numbers.push_back(1 / (margin.breaks[cell_of(slot) + 1] - margin.breaks[cell_of(slot)]));
+  }
+  table.cubics = next();
+  for (std::size_t slot = 0; slot < cells + 2; ++slot) {
+    std::array<double, 16> powers{};
+    for (std::size_t a = 0; a < 4; ++a) {
+      const double* c = margin.cells[cell_of(slot)].data() + 4 * a;
+      if (slot == 0) {
+        powers[a] = c[0];
+        powers[4 + a] = c[1];
+      } else if (slot == cells + 1) {
+        const double slope = c[1] + 2 * c[2] + 3 * c[3];
+        powers[a] = c[0] + c[1] + c[2] + c[3] - slope;
+        powers[4 + a] = slope;
+      } else {
+        for (std::size_t power = 0; power < 4; ++power) powers[4 * power + a] = c[power];
+      }
+    }
+    numbers.insert(numbers.end(), powers.begin(), powers.end());
+  }
+  return table;
+}
+
+/// The variable itself is the one part of a component that names none.
+void add_parts(const Component& component, ComponentTable& table, ComponentTables& tables) {
+  table.part_begin = static_cast<int>(tables.part_variables.size());
+  table.part_numbers = static_cast<std::int64_t>(tables.numbers.size());
+  const auto add = [&](const NumericPart& part) {
+    tables.part_variables.push_back(part.variable);
+    tables.numbers.insert(tables.numbers.end(), {part.centre, part.factor});
+    ++table.parts;
+  };
+  if (component.parts.empty()) add({component.variable, 0, 1});
+  for (const NumericPart& part : component.parts) add(part);
+}
+
+}  // namespace
+
+void ComponentTables::add(const Component& component) {
+  ComponentTable table;
+  table.kind = component.kind;
+  table.variable = component.variable;
+  if (component.kind == Component::Kind::spline) table.margin = tabulate(component.margin, numbers);
+  if (component.kind == Component::Kind::numeric) add_parts(component, table, *this);
+  components.push_back(table);
+}
+
+std::vector<int> nonzero_offsets(std::span<const Component> components, std::span<const int> strides) {
+  std::vector<int> nonzero{0};
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    const int count = components[i].nonzeros();
+    if (count == 1) continue;
+    std::vector<int> longer;
+    longer.reserve(nonzero.size() * at(count));
+    for (const int offset : nonzero) {
+      for (int k = 0; k < count; ++k) longer.push_back(offset + k * strides[i]);
+    }
+    nonzero = std::move(longer);
+  }
+  return nonzero;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/component.hpp"
+#include "gam/terms/tables.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Components as tables, and the numbers and variables that these refer to.
+struct ComponentTables {
+  std::vector<ComponentTable> components;
+  std::vector<double> numbers;
+  std::vector<int> part_variables;  ///< of the numeric components
+
+  void add(const Component& component);
+};
+
+/// Where the nonzeros of a product of components lie from the first one on, when component i has the stride
+/// `strides[i]`; increasing.
+[[nodiscard]] std::vector<int> nonzero_offsets(std::span<const Component> components,
+                                               std::span<const int> strides);
+
+}  // namespace tessera::gam

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/spline.hpp"
+#include "gam/terms/tables.hpp"
+
+#include <cstdint>
+
+/// The values of a component in one row, by the same source on the host and in a kernel.
+namespace tessera::gam {
+
+/// What a variable's value gives to a numeric component: `standard` has the part's centre and factor.
+inline double numeric_part(const double* standard, double x) {
+  return (x - standard[0]) * standard[1];
+}
+
+/// Where a value of a margin's variable falls.
+struct Located {
+  int slot;   ///< cell + 1; 0 and cells + 1 are the continuations
+  int first;  ///< first of four neighbouring raw columns
+  double t;
+};
+
+inline Located locate(const MarginTable& margin, const double* numbers, double x) {
+  if (margin.cyclic) x = within_period(x, margin.begin, margin.end);
+  int slot = 0;
+  if (margin.uniform) {
+    const double u = (x - margin.begin) * margin.inverse_step;
+    const double last = margin.cells;
+    // Truncation is the floor here, since nothing below -1 is left; a NaN goes to slot 0.
+    slot = static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
+  } else {
+    slot = breaks_up_to(numbers + margin.breaks, margin.cells + 1, x);
+  }
+  const int cell = slot < 1 ? 0 : slot > margin.cells ? margin.cells - 1 : slot - 1;
+  return {slot, cell * margin.stride,
+          (x - numbers[margin.origins + slot]) * numbers[margin.inverse_widths + slot]};
+}
+
+/// The four values of a margin at a located point.
+inline void local_values(const MarginTable& margin, const double* numbers, const Located& at,
+                         double* values) {
+  // Where all cells have the same cubics, they are read from one: lanes of a warp read the same address.
+  const bool inside = at.slot > 0 && at.slot <= margin.cells;
+  const int slot = margin.alike && inside ? 1 : at.slot;
+  const double* c = numbers + margin.cubics + std::int64_t{16} * slot;
+  for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
+}
+
+/// The Kronecker product of `count` values and four more, whose index varies fastest, in place.
+inline void expand_by_four(double* values, int count, const double* four) {
+  for (int k = count - 1; k >= 0; --k) {
+    const double value = values[k];
+    for (int j = 3; j >= 0; --j) values[4 * k + j] = value * four[j];
+  }
+}
+
+}  // namespace tessera::gam

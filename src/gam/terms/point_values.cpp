@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/terms/point_values.hpp"
+
+#include "base/at.hpp"
+#include "gam/terms/evaluation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+int nonzeros_of(const ComponentTable& component) {
+  return component.kind == ComponentKind::spline ? 4 : 1;
+}
+
+ComponentTables tables_of(std::span<const Component> components) {
+  ComponentTables tables;
+  for (const Component& component : components) tables.add(component);
+  return tables;
+}
+
+/// Of the product of components, the last one fastest.
+std::vector<int> strides_of(std::span<const Component> components) {
+  std::vector<int> strides(components.size());
+  int size = 1;
+  for (std::size_t i = strides.size(); i-- > 0;) {
+    strides[i] = size;
+    size *= components[i].raw_size();
+  }
+  return strides;
+}
+
+}  // namespace
+
+PointEvaluator::PointEvaluator(const ComponentTables& tables, int points)
+    : tables_(tables), first_(at(points)) {
+  int most = 1;
+  for (const ComponentTable& component : tables.components) most = std::max(most, nonzeros_of(component));
+  part_.resize(at(most) * at(points));
+}
+
+void PointEvaluator::start(int points, double* values) {
+  std::fill_n(values, points, 1.0);
+}
+
+int PointEvaluator::multiply_in(int component_index, bool is_first, int nonzeros, const Points& points,
+                                double* values) {
+  const ComponentTable& component = tables_.components[at(component_index)];
+  const int more = nonzeros_of(component);
+  double* part = is_first ? values : part_.data();
+  evaluate_component(component, points, part);
+  if (is_first) return more;
+  if (more == 1) {
+    for (int r = 0; r < points.count; ++r) {
+      for (int k = 0; k < nonzeros; ++k) values[r * nonzeros + k] *= part[r];
+    }
+    return nonzeros;
+  }
+  // Rows grow to four times their length, so the last goes first.
+  for (int r = points.count - 1; r >= 0; --r) {
+    double* from = values + static_cast<std::ptrdiff_t>(r) * nonzeros;
+    double* to = values + static_cast<std::ptrdiff_t>(r) * nonzeros * 4;
+    std::copy_backward(from, from + nonzeros, to + nonzeros);
+    expand_by_four(to, nonzeros, part + static_cast<std::ptrdiff_t>(4) * r);
+  }
+  return nonzeros * 4;
+}
+
+void PointEvaluator::evaluate_component(const ComponentTable& component, const Points& points,
+                                        double* __restrict values) {
+  int* __restrict first = first_.data();
+  const std::size_t* index = points.index;
+  const double* table_numbers = tables_.numbers.data();
+  switch (component.kind) {
+    case ComponentKind::numeric:
+      std::fill_n(first, points.count, 0);
+      std::fill_n(values, points.count, 0.0);
+      for (int part = 0; part < component.parts; ++part) {
+        const double* numbers = points.numbers[tables_.part_variables[at(component.part_begin + part)]];
+        const double* standard = table_numbers + component.part_numbers + std::ptrdiff_t{2} * part;
+        for (int r = 0; r < points.count; ++r) values[r] += numeric_part(standard, numbers[index[r]]);
+      }
+      break;
+    case ComponentKind::factor:
+      for (int r = 0; r < points.count; ++r) {
+        // A level that the model has not, of a random effect that is predicted, has no column.
+        const std::int32_t level = points.codes[component.variable][index[r]];
+        first[r] = std::max(level, 0);
+        values[r] = level < 0 ? 0 : 1;
+      }
+      break;
+    case ComponentKind::spline: {
+      const double* numbers = points.numbers[component.variable];
+      const MarginTable margin = component.margin;
+      for (int r = 0; r < points.count; ++r) {
+        const Located located = locate(margin, table_numbers, numbers[index[r]]);
+        first[r] = located.first;
+        local_values(margin, table_numbers, located, values + std::ptrdiff_t{4} * r);
+      }
+      break;
+    }
+  }
+}
+
+TermEvaluator::TermEvaluator(std::span<const Component> components, int points)
+    : tables_(tables_of(components)),
+      strides_(strides_of(components)),
+      offsets_(nonzero_offsets(components, strides_)),
+      evaluator_(tables_, points),
+      starts_(at(points)),
+      values_(at(points) * offsets_.size()) {}
+
+void TermEvaluator::evaluate(const Points& points) {
+  std::fill_n(starts_.begin(), points.count, 0);
+  evaluator_.evaluate(0, static_cast<int>(tables_.components.size()), points, values_.data(),
+                      [&](int component, const int* first) {
+                        for (int p = 0; p < points.count; ++p)
+                          starts_[at(p)] += strides_[at(component)] * first[p];
+                      });
+}
+
+}  // namespace tessera::gam

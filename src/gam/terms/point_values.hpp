@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/component.hpp"
+#include "gam/terms/component_tables.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// The values of terms on the host, for several points at a time: rows of a table, or any others.
+namespace tessera::gam {
+
+/// Points by the columns of their variables, as components count these.
+struct Points {
+  const double* const* numbers;      ///< a column for each variable; not read for factors
+  const std::int32_t* const* codes;  ///< of factors
+  const std::size_t* index;          ///< of each point in the columns
+  int count;
+};
+
+/// What evaluates products of components. Not thread-safe: each thread has its own.
+class PointEvaluator {
+ public:
+  /// Buffers for so many points at once; `tables` stay.
+  PointEvaluator(const ComponentTables& tables, int points);
+
+  /// Values of the product of components [begin, end), `nonzeros` a point, the last component fastest. Calls
+  /// `place(i, first)` for each component i in order, where `first` has its first raw column that is not zero
+  /// at each point.
+  template <class Place>
+  void evaluate(int begin, int end, const Points& points, double* values, const Place& place) {
+    int nonzeros = 1;
+    if (begin == end) start(points.count, values);
+    for (int c = begin; c < end; ++c) {
+      nonzeros = multiply_in(c, c == begin, nonzeros, points, values);
+      place(c - begin, first_.data());
+    }
+  }
+
+ private:
+  static void start(int points, double* values);
+  /// Returns the values of a point that there are then.
+  int multiply_in(int component, bool is_first, int nonzeros, const Points& points, double* values);
+  void evaluate_component(const ComponentTable& component, const Points& points, double* values);
+
+  const ComponentTables& tables_;
+  std::vector<int> first_;    ///< raw columns of one component
+  std::vector<double> part_;  ///< values of one component
+};
+
+/// One term by itself, with tables of its own. Not thread-safe.
+class TermEvaluator {
+ public:
+  explicit TermEvaluator(std::span<const Component> components, int points = 1);
+  TermEvaluator(TermEvaluator&&) = delete;
+  TermEvaluator& operator=(TermEvaluator&&) = delete;
+
+  [[nodiscard]] int nonzeros() const noexcept { return static_cast<int>(offsets_.size()); }
+  /// Calls `use(point, column, value)` for each nonzero, by points and then in increasing order of the term's
+  /// columns. At most as many points as there are buffers for. A point with a factor's level that the model
+  /// lacks has zeros at the first level.
+  template <class Use>
+  void for_each_nonzero(const Points& points, const Use& use) {
+    evaluate(points);
+    const double* value = values_.data();
+    for (int p = 0; p < points.count; ++p) {
+      for (const int offset : offsets_) use(p, starts_[static_cast<std::size_t>(p)] + offset, *value++);
+    }
+  }
+
+ private:
+  void evaluate(const Points& points);
+
+  ComponentTables tables_;
+  std::vector<int> strides_, offsets_;
+  PointEvaluator evaluator_;
+  std::vector<int> starts_;
+  std::vector<double> values_;
+};
+
+}  // namespace tessera::gam

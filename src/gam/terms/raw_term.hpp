@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/component.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// A run of raw columns: the Kronecker product of its components, the last one fastest. No components:
+/// the intercept, one raw column of ones. Or dense columns, each a combination of the columns of a term
+/// before it: none of them is zero in a row, and they are evaluated on hosts alone.
+struct RawTerm {
+  std::vector<Component> components;
+  int raw_begin = 0;
+  int raw_size = 1;
+  int nonzeros = 1;
+  int combined = -1;    ///< of dense columns: the place of the term that they are combinations of
+  Matrix combinations;  ///< its raw columns x `raw_size`
+  /// Only combinations of its columns are in the model: no crossproduct of its own is wanted.
+  bool only_combined = false;
+  [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/component_kind.hpp"
+
+#include <cstdint>
+
+/// Components as plain numbers, which a host thread and a kernel read alike (see `ComponentTables`).
+namespace tessera::gam {
+
+/// One margin, its two straight continuations being cells like the others. Members are offsets into the
+/// tables' numbers.
+struct MarginTable {
+  int cells = 0;
+  int stride = 1;
+  bool uniform = false;
+  bool cyclic = false;
+  bool alike = false;  ///< every cell has the same cubics
+  double begin = 0;
+  double end = 0;
+  double inverse_step = 0;          ///< cells / (end - begin)
+  std::int64_t breaks = 0;          ///< cells + 1
+  std::int64_t origins = 0;         ///< cells + 2: where each cell's t is 0
+  std::int64_t inverse_widths = 0;  ///< cells + 2
+  std::int64_t cubics = 0;          ///< cells + 2, each 4 powers of t by 4 values
+};
+
+/// A numeric component is the sum of (x - centre) * factor over its parts: their variables are
+/// `part_variables[part_begin …]` of the tables, and centre and factor are neighbours among the numbers.
+struct ComponentTable {
+  ComponentKind kind = ComponentKind::numeric;
+  int variable = 0;
+  int part_begin = 0;
+  int parts = 0;  ///< 0 for what is not numeric
+  std::int64_t part_numbers = 0;
+  MarginTable margin;
+};
+
+}  // namespace tessera::gam

@@ -7,6 +7,7 @@
 #include "gam/design/parametric.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/table/extents.hpp"
+#include "gam/terms/shape.hpp"
 
 #include <tessera/error.hpp>
 
@@ -118,24 +119,19 @@ class Drafter {
   }
 
   void add(const SmoothSpec& spec) {
+    const TermShape shape = shape_of(spec, frame_);
     std::vector<Basis> margins = make_margins(spec);
-    const bool interaction = !spec.tensor && margins.size() > 1;
-    // Of a random effect of combinations the first variable is fastest, as in R's a:b.
-    if (interaction) std::reverse(margins.begin(), margins.end());
-    const bool random = !spec.tensor && std::ranges::all_of(margins, &Basis::is_identity);
-    std::int64_t size = 1;
-    for (const Basis& margin : margins) {
-      size *= margin.size();
-      check_coefficients(size, spec.label, random ? largest_parted_effect : largest_dense_term);
-    }
+    if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // as in the shape
     const double row_sum = largest_row_sum(workers_, frame_, margins);
-    DraftBlock draft = draft_of(spec, random ? random_effect(margins.size(), static_cast<int>(size), row_sum)
-                                             : combine(margins, spec.tensor, row_sum));
+    DraftBlock draft = draft_of(
+        spec, shape.ridge ? random_effect(margins.size(), static_cast<int>(shape.coefficients), row_sum)
+                          : combine(margins, spec.tensor, row_sum));
+    draft.constrained = shape.constrained;
 
-    std::vector<Component> components;
-    components.reserve(margins.size() + 1);
+    std::vector<Component> components = shape.components;
+    auto margin_component = components.end() - std::ssize(margins);
     for (const Basis& margin : margins) {
-      components.push_back(margin.component);
+      *margin_component++ = margin.component;
       draft.block.margin_factor *= scale_of(margin.component);
     }
     if (!spec.by) {
@@ -144,12 +140,10 @@ class Drafter {
       return;
     }
     draft.block.variables.push_back(spec.by->text);
-    const int index = frame_.index_of(spec.by->text);
-    const Variable& by = frame_.variables[at(index)];
-    if (by.factor)
-      add_by_factor(std::move(draft), std::move(components), index, by);
+    if (shape.by_number)
+      add_by_number(std::move(draft), std::move(components));
     else
-      add_by_number(std::move(draft), std::move(components), index);
+      add_by_factor(std::move(draft), std::move(components));
   }
 
   /// All of a smooth but its columns.
@@ -174,18 +168,13 @@ class Drafter {
     draft.null_space = std::move(smooth.null_space);
     draft.values = std::move(smooth.values);
     draft.log_det_values = smooth.log_det_values;
-    draft.constrained = std::none_of(spec.margins.begin(), spec.margins.end(),
-                                     [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
     return draft;
   }
 
-  void add_by_number(DraftBlock draft, std::vector<Component> components, int index) {
-    Component component;
-    component.variable = index;
-    component.kind = Component::Kind::numeric;
-    scale(component);
-    draft.block.by_factor = scale_of(component);
-    components.insert(components.begin(), component);
+  void add_by_number(DraftBlock draft, std::vector<Component> components) {
+    const int index = components.front().variable;
+    scale(components.front());
+    draft.block.by_factor = scale_of(components.front());
     draft.block.raw_begin = draft_.design.add_term(std::move(components));
     // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
     const Extent range = extent_of(workers_, frame_, index);
@@ -195,16 +184,13 @@ class Drafter {
   }
 
   /// One smooth for each level.
-  void add_by_factor(DraftBlock draft, std::vector<Component> components, int index, const Variable& by) {
-    Component component;
-    component.variable = index;
-    component.kind = Component::Kind::factor;
-    component.levels = static_cast<int>(by.levels.size());
-    components.insert(components.begin(), component);
+  void add_by_factor(DraftBlock draft, std::vector<Component> components) {
+    const Variable& by = frame_.variables[at(components.front().variable)];
+    const int levels = components.front().levels;
     const int begin = draft_.design.add_term(std::move(components));
     const int size = draft.block.raw_size;
-    for (int level = 0; level < component.levels; ++level) draft.sum_begins.push_back(begin + level * size);
-    for (int level = 0; level < component.levels; ++level) {
+    for (int level = 0; level < levels; ++level) draft.sum_begins.push_back(begin + level * size);
+    for (int level = 0; level < levels; ++level) {
       DraftBlock one = draft;
       one.block.by_level = by.levels[at(level)];
       one.block.label += one.block.by_level;

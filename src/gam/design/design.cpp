@@ -193,13 +193,6 @@ void name_smooth(CoefBlock& block) {
   }
 }
 
-void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most) {
-  if (count > most) {
-    throw Error(ErrorCode::input, fmt::format("{} has {} coefficients, more than the {} that can be fitted",
-                                              label, count, most));
-  }
-}
-
 Design reindexed(Design design, const Frame& frame) {
   std::vector<DesignVariable> variables;
   for (const Variable& variable : frame.variables) {

@@ -155,13 +155,6 @@ inline constexpr int max_components = 32;
 /// Names a smooth's coefficients and penalties from its label, as R does.
 void name_smooth(CoefBlock& block);
 
-/// Coefficients of a term that dense algebra can serve, and of a random effect that is the design's part.
-inline constexpr std::int64_t largest_dense_term = 20'000;
-inline constexpr std::int64_t largest_parted_effect = 1'000'000;
-
-/// Throws `Error(input)` if a term has more coefficients than that.
-void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most = largest_dense_term);
-
 /// The design with its components counting the variables of `frame`, found by name: what a design read
 /// from a model file needs before it meets a table. Throws `Error(input)` if the frame lacks a variable, or
 /// has it as another kind or with other levels.

@@ -4,9 +4,9 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "gam/basis/bases.hpp"
-#include "gam/design/design.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/table/distinct.hpp"
+#include "gam/terms/shape.hpp"
 
 #include <tessera/error.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/parametric.hpp"
 
+#include "gam/terms/shape.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/core.h>
@@ -77,6 +79,7 @@ std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, c
     const ParametricTerm& term = formula.parametric[t];
     ParametricColumns columns;
     columns.label = term.label;
+    columns.components = shape_of(term, frame).components;
     std::optional<Coding> whole;
     for (std::size_t i = 0; i < term.variables.size(); ++i) {
       const int index = frame.index_of(term.variables[i].text);
@@ -91,18 +94,7 @@ std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, c
         if (first_factor_is_full) contrasts = first_factor_is_full = false;
       }
       const Coding coding = code(variable, contrasts);
-      if (whole) {
-        check_coefficients(static_cast<std::int64_t>(whole->raw_size) * coding.raw_size, term.label);
-        whole = product(*whole, coding);
-      } else {
-        check_coefficients(coding.raw_size, term.label);
-        whole = coding;
-      }
-      Component component;
-      component.kind = variable.factor ? Component::Kind::factor : Component::Kind::numeric;
-      component.variable = index;
-      component.levels = variable.factor ? coding.raw_size : 0;
-      columns.components.insert(columns.components.begin(), component);
+      whole = whole ? product(*whole, coding) : coding;
       columns.variables.push_back(variable.name);
     }
     columns.map = Matrix(whole->raw_size, static_cast<int>(whole->indices.size()));

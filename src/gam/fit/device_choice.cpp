@@ -2,8 +2,8 @@
 #include "gam/fit/device_choice.hpp"
 
 #include "base/counted.hpp"
-#include "gam/basis/bases.hpp"
 #include "gam/family/family.hpp"
+#include "gam/terms/shape.hpp"
 
 #include <fmt/core.h>
 
@@ -25,23 +25,11 @@ constexpr double device_pass_seconds = 2e-3;
 /// Of a family whose working model changes from step to step.
 constexpr double passes_of_iteration = 10;
 
-/// Nonzeros of a row.
-double nonzeros_of(const FormulaTerms& formula) {
-  double sum = formula.intercept ? 1 : 0;
-  sum += static_cast<double>(formula.parametric.size());
-  for (const SmoothSpec& smooth : formula.smooths) {
-    double own = 1;
-    for (const MarginSpec& margin : smooth.margins) own *= is_random_effect(margin.basis) ? 1 : 4;
-    sum += own;
-  }
-  return sum;
-}
-
 }  // namespace
 
 CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
                            const Hardware& hardware) {
-  const double nonzeros = nonzeros_of(formula);
+  const double nonzeros = nonzeros_of_row(formula);
   const double products = nonzeros * (nonzeros + 1) / 2;
   const double passes = linear ? 1 : passes_of_iteration;
   const auto n = static_cast<double>(rows);

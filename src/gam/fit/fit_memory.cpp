@@ -5,6 +5,7 @@
 #include "gam/reml/search.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_sketch.hpp"
+#include "gam/terms/shape.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -33,90 +34,27 @@ std::int64_t bytes_of(double doubles) {
                                : most_bytes);
 }
 
-/// A spline with so many cells, and no shape.
-Component spline_of(int cells, int stride) {
-  Component component;
-  component.kind = Component::Kind::spline;
-  component.margin.uniform = true;
-  component.margin.stride = stride;
-  component.margin.cells.resize(static_cast<std::size_t>(cells));
-  for (int i = 0; i <= cells; ++i) component.margin.breaks.push_back(i);
-  return component;
-}
-
-struct MarginSize {
-  Component component;
-  std::int64_t coef = 1;
-};
-
-/// A factor, or a number.
-MarginSize plain_margin(const Frame& frame, const std::string& name) {
-  MarginSize margin;
-  margin.component.variable = frame.index_of(name);
-  const Variable& variable = frame.variables[static_cast<std::size_t>(margin.component.variable)];
-  if (!variable.factor) return margin;
-  margin.component.kind = Component::Kind::factor;
-  margin.component.levels = static_cast<int>(variable.levels.size());
-  margin.coef = margin.component.levels;
-  return margin;
-}
-
-MarginSize margin_of(const MarginSpec& spec, const Frame& frame) {
-  const BasisKind& basis = basis_of(spec.basis);
-  if (basis.random_effect) return plain_margin(frame, spec.variable.text);
-  const BasisSize size = basis.size(spec.k);
-  MarginSize margin{spline_of(size.cells, size.stride), size.coefficients};
-  margin.component.variable = frame.index_of(spec.variable.text);
-  return margin;
-}
-
 class Measure {
  public:
   explicit Measure(const Frame& frame) : frame_(frame) {}
 
   void add(const ParametricTerm& term) {
-    std::vector<Component> components;
-    std::int64_t size = 1;
-    for (const Expression& variable : term.variables) {
-      MarginSize margin = plain_margin(frame_, variable.text);
-      size *= margin.coef;
-      check_coefficients(size, term.label);
-      components.insert(components.begin(), std::move(margin.component));
-    }
-    take({1, size, size, 0, true, false}, std::move(components));
+    TermShape shape = shape_of(term, frame_);
+    take({1, shape.raw, shape.coefficients, 0, true, false}, std::move(shape.components));
   }
 
   void add(const SmoothSpec& spec, bool nested) {
-    ModelSize::Blocks block;
-    block.penalties = spec.tensor ? static_cast<std::int64_t>(spec.margins.size()) : 1;
-    block.sparse = std::all_of(spec.margins.begin(), spec.margins.end(),
-                               [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
-    block.ridge = block.sparse && !spec.tensor;
-    std::vector<Component> components;
-    for (const MarginSpec& one : spec.margins) {
-      MarginSize margin = margin_of(one, frame_);
-      block.coef *= margin.coef;
-      check_coefficients(block.coef, spec.label, block.ridge ? largest_parted_effect : largest_dense_term);
-      block.raw *= margin.component.raw_size();
-      components.push_back(std::move(margin.component));
-    }
-    // Where a random effect is a margin there is no constraint, and seldom where a number is what it is by.
-    bool constrained = std::none_of(spec.margins.begin(), spec.margins.end(),
-                                    [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
-    if (!spec.tensor && spec.margins.size() > 1) std::reverse(components.begin(), components.end());
-    if (spec.by) {
-      MarginSize by = plain_margin(frame_, spec.by->text);
-      block.count = by.coef;
-      constrained = constrained && by.component.kind == Component::Kind::factor;
-      components.insert(components.begin(), std::move(by.component));
-    }
-    if (constrained) --block.coef;
+    TermShape shape = shape_of(spec, frame_);
+    // A number that a smooth is by seldom leaves it a constraint.
+    const std::int64_t constraints = shape.constrained && !shape.by_number ? 1 : 0;
+    const ModelSize::Blocks block{shape.blocks,    shape.raw,    shape.coefficients - constraints,
+                                  shape.penalties, shape.random, shape.ridge};
     if (nested) {
       size_.nested_raw += block.count * block.raw;
       size_.nested_coef += block.count * block.coef;
     }
     if (block.ridge) effects_.insert(effects_.end(), block.count > 1 ? 2 : 1, {block.coef, spec.label});
-    take(block, std::move(components));
+    take(block, std::move(shape.components));
   }
 
   [[nodiscard]] ModelSize size(std::int64_t largest_whole_effect) {

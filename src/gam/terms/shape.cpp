@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/terms/shape.hpp"
+
+#include "base/at.hpp"
+#include "gam/basis/bases.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// A factor, or a number.
+Component plain_component(const Frame& frame, const std::string& name) {
+  Component component;
+  component.variable = frame.index_of(name);
+  const Variable& variable = frame.variables[at(component.variable)];
+  if (!variable.factor) return component;
+  component.kind = Component::Kind::factor;
+  component.levels = static_cast<int>(variable.levels.size());
+  return component;
+}
+
+/// A spline with so many cells, and no shape.
+Component spline_component(const BasisSize& size, int variable) {
+  Component component;
+  component.kind = Component::Kind::spline;
+  component.variable = variable;
+  component.margin.uniform = true;
+  component.margin.stride = size.stride;
+  component.margin.cells.resize(at(size.cells));
+  for (int i = 0; i <= size.cells; ++i) component.margin.breaks.push_back(i);
+  return component;
+}
+
+bool is_random(const MarginSpec& margin) {
+  return is_random_effect(margin.basis);
+}
+
+}  // namespace
+
+TermShape shape_of(const ParametricTerm& term, const Frame& frame) {
+  TermShape shape;
+  for (const Expression& variable : term.variables) {
+    Component component = plain_component(frame, variable.text);
+    shape.raw *= component.raw_size();
+    check_coefficients(shape.raw, term.label);
+    // The first variable is fastest, as in R.
+    shape.components.insert(shape.components.begin(), std::move(component));
+  }
+  shape.coefficients = shape.raw;
+  return shape;
+}
+
+TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
+  TermShape shape;
+  shape.penalties = smooth.tensor ? std::ssize(smooth.margins) : 1;
+  shape.random = std::ranges::all_of(smooth.margins, is_random);
+  shape.ridge = shape.random && !smooth.tensor;
+  shape.constrained = std::ranges::none_of(smooth.margins, is_random);
+  for (const MarginSpec& margin : smooth.margins) {
+    const BasisKind& basis = basis_of(margin.basis);
+    Component component;
+    if (basis.random_effect) {
+      component = plain_component(frame, margin.variable.text);
+      shape.coefficients *= component.raw_size();
+    } else {
+      const BasisSize size = basis.size(margin.k);
+      component = spline_component(size, frame.index_of(margin.variable.text));
+      shape.coefficients *= size.coefficients;
+    }
+    check_coefficients(shape.coefficients, smooth.label,
+                       shape.ridge ? largest_parted_effect : largest_dense_term);
+    shape.raw *= component.raw_size();
+    shape.components.push_back(std::move(component));
+  }
+  // Of a random effect of combinations the first variable is fastest, as in R's a:b.
+  if (!smooth.tensor) std::ranges::reverse(shape.components);
+  if (smooth.by) {
+    Component by = plain_component(frame, smooth.by->text);
+    shape.by_number = by.kind == Component::Kind::numeric;
+    shape.blocks = by.raw_size();
+    shape.components.insert(shape.components.begin(), std::move(by));
+  }
+  return shape;
+}
+
+double nonzeros_of_row(const FormulaTerms& formula) {
+  double sum = (formula.intercept ? 1 : 0) + static_cast<double>(formula.parametric.size());
+  for (const SmoothSpec& smooth : formula.smooths) {
+    double own = 1;
+    for (const MarginSpec& margin : smooth.margins) own *= is_random(margin) ? 1 : 4;
+    sum += own;
+  }
+  return sum;
+}
+
+void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most) {
+  if (count > most) {
+    throw Error(ErrorCode::input, fmt::format("{} has {} coefficients, more than the {} that can be fitted",
+                                              label, count, most));
+  }
+}
+
+}  // namespace tessera::gam

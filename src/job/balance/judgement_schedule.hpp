@@ -38,7 +38,7 @@ class JudgementSchedule {
   [[nodiscard]] bool leaves(const BalancedPlan& better) {
     // One iteration may be far off, and a plan is left for a small gain only if it cannot get worse.
     const double weight = measured_ < std::min(iterations_, 2) ? 3 : better.certain ? 1 : 1.5;
-    const bool leaves = better.gain >= 1 + weight * (gain_ - 1);
+    const bool leaves = better.gain > 1 && better.gain >= 1 + weight * (gain_ - 1);
     if (is_full()) {
       settled_ = !leaves;
       measured_ = 0;

@@ -19,7 +19,7 @@ constexpr double least_seconds = 1e-9;
 constexpr std::size_t most_plans = 8;
 
 /// Times differ by this factor for no reason.
-constexpr double noise = 1.03;
+constexpr double noisy = 1.03;
 
 /// Times that differ by less in proportion to their sum are those of before.
 constexpr double repeated = 1.01;
@@ -187,7 +187,7 @@ BalancedPlan WorkEstimate::balance(const Plan& plan, const Speeds& speeds, std::
     return std::max(longest(now) / longest(then), imbalance_of(now, speeds) / imbalance_of(then, speeds));
   };
   other.gain = std::min(gain_over(seconds), gain_over(expected(plan, speeds)));
-  other.certain = longest_at_worst(plan, other.plan, speeds) * noise <= longest(seconds);
+  other.certain = longest_at_worst(plan, other.plan, speeds) * noisy <= longest(seconds);
   last_ = other;
   return other;
 }

@@ -135,6 +135,10 @@ std::vector<std::string_view> Family::parameter_names() const {
       *this, [](const auto& family, int i) { return family.parameter_name(i); });
 }
 
+bool Family::has_such_parameters() const {
+  return std::ranges::all_of(working_parameters(), [](double value) { return std::isfinite(value); });
+}
+
 std::vector<double> Family::working_parameters() const {
   return of_each_parameter<double>(
       *this, [](const auto& family, int i) { return family.working(i, family.parameter(i)); });
@@ -334,8 +338,8 @@ Family chosen_family(const std::string& text) {
   if (known && !written->theta) return *known;
   if (known && known->parameters().size() == 1) {
     if (*written->theta == 0) return *known;
-    const Family there = known->at({std::abs(*written->theta)}).estimated(*written->theta < 0);
-    if (std::isfinite(there.working_parameters()[0])) return there;
+    Family there = known->at({std::abs(*written->theta)}).estimated(*written->theta < 0);
+    if (there.has_such_parameters()) return there;
     throw Error(ErrorCode::usage, fmt::format("the family '{}': {} cannot be {:g}", text,
                                               known->parameter_names()[0], *written->theta));
   }

@@ -22,8 +22,8 @@ class Family {
   Family() = default;  ///< the first of the list
   /// Parameters that are as in `family`, and fixed there.
   template <BuiltInFamily F>
-  Family([[maybe_unused]] F family)
-      : index_(index_of(F::name)) {  // NOLINT(google-explicit-constructor): it is one
+  // NOLINTNEXTLINE(google-explicit-constructor): it is one
+  Family([[maybe_unused]] F family) : index_(index_of(F::name)) {
     if constexpr (parameter_count_of<F>() > 0) {
       for (int i = 0; i < F::parameter_count; ++i) parameters_.push_back(family.parameter(i));
     }
@@ -44,7 +44,9 @@ class Family {
   /// The same with parameters that are to be estimated from here, or not. Of a family that has any.
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string_view> parameter_names() const;
-  /// The parameters on their working scales; not finite for what is no parameter.
+  /// Whether the values of the parameters can be ones, which `at` does not ask: a theta above 0.
+  [[nodiscard]] bool has_such_parameters() const;
+  /// The parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
   /// Of a family with parameters: what it means if the likelihood rises towards a limit of one.

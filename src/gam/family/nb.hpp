@@ -27,22 +27,22 @@ struct Nb {
   static double parameter_at(int, double working) { return exp(working); }
 
   constexpr explicit Nb(const double* parameters) : theta(parameters[0]) {}
-  double parameter(int) const { return theta; }
+  [[nodiscard]] double parameter(int) const { return theta; }
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
   static double link(double mu) { return log(mu); }
   static double mean(double eta) { return exp_at_least(eta, std::numeric_limits<double>::epsilon()); }
   static double derivative(double eta) { return mean(eta); }
-  double weight(double prior, double mu, double slope) const {
+  [[nodiscard]] double weight(double prior, double mu, double slope) const {
     return prior * slope * slope / (mu * (1 + mu / theta));
   }
-  double deviance(double y, double mu, double prior) const {
+  [[nodiscard]] double deviance(double y, double mu, double prior) const {
     return 2 * prior * (y_log_y(y, mu) - (y + theta) * log1p((y - mu) / (mu + theta)));
   }
   static double first_mean(double y, double) { return y == 0 ? 1.0 / 6 : y; }
   static double aic_scale(double, double, double) { return 1; }
   /// Of a response that is not whole too, as in mgcv.
-  double minus_two_log_likelihood(double y, double mu, double weight, double) const {
+  [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return 2 * weight *
            ((y + theta) * log1p(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -
             log_rising_factorial(theta, y));

@@ -76,10 +76,13 @@ concept ParametricFamily = RowFamily<F> && requires(const F family, double x, co
                                          // parameters; the second ones, upper triangle row by row
 };
 
+/// Parameters with all that they need, or none.
+template <class F>
+concept ParametricOrNot = (parameter_count_of<F>() == 0) || ParametricFamily<F>;
+
 /// And the rest of a family of this program.
 template <class F>
-concept BuiltInFamily = RowFamily<F> &&
-    (parameter_count_of<F>() == 0 || ParametricFamily<F>)&&requires(const F family, double x) {
+concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F family, double x) {
   {family.name[0]};              // as R has it; `--family` takes it in small letters, too
   {family.link_name[0]};         // for reports
   {+family.scale_is_known};      // bool: phi is 1 by definition

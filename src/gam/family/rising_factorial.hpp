@@ -43,7 +43,10 @@ inline double trigamma_tail(double x) {
 inline double log_rising_factorial(double theta, double y) {
   double from = theta;
   double product = 1;
-  for (; from < stirling_from; from += 1) product *= (from + y) / from;
+  while (from < stirling_from) {
+    product *= (from + y) / from;
+    from += 1;
+  }
   const double tail = stirling_tail(from + y) - stirling_tail(from);
   const double rest = (from + y - 0.5) * log1p(y / from) - y + tail;
   return from == theta ? rest : rest + y * log(from / theta) - log(product);
@@ -57,10 +60,11 @@ struct RisingFactorialSlope {
 inline RisingFactorialSlope rising_factorial_slope(double theta, double y) {
   double from = theta;
   RisingFactorialSlope slope{0, 0};
-  for (; from < stirling_from; from += 1) {
+  while (from < stirling_from) {
     const double part = y / (from * (from + y));
     slope.first += part;
     slope.second -= part * (1 / from + 1 / (from + y));
+    from += 1;
   }
   const double to = from + y;
   const double part = y / (from * to);

@@ -2,7 +2,6 @@
 #include "gam/fit/fit_state.hpp"
 
 #include "base/hash.hpp"
-#include "gam/family/family.hpp"
 #include "gam/table/byte_source.hpp"
 #include "gam/table/memory_table.hpp"
 #include "gam/table/table_source.hpp"
@@ -104,8 +103,7 @@ FitState state_from(std::string_view text, const std::string& path) {
   }
 }
 
-void check_state(const FitState& state, const Design& design, std::size_t parameters,
-                 const std::string& path) {
+void check_state(const FitState& state, const Design& design, const Family& family, const std::string& path) {
   const auto coefficients = static_cast<std::size_t>(design.coef_size);
   const auto check = [&](std::size_t found, std::size_t expected, const char* what) {
     if (found == expected) return;
@@ -114,7 +112,10 @@ void check_state(const FitState& state, const Design& design, std::size_t parame
   };
   check(state.coef.size(), coefficients, "coefficients");
   check(state.log_sp.size(), design.penalty_count(), "smoothing parameters");
-  check(state.parameters.size(), parameters, "parameters of the family");
+  check(state.parameters.size(), family.parameters().size(), "parameters of the family");
+  if (!family.at(state.parameters).has_such_parameters())
+    throw Error(ErrorCode::input, fmt::format("{} has parameters that are none of the family {}: remove it",
+                                              path, family.name()));
   for (const PastStep& one : state.course.past) {
     check(one.coef.size(), coefficients, "coefficients of a step");
     check(one.step.size(), coefficients, "coefficients of a step");

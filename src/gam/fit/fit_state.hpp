@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
+#include "gam/family/family.hpp"
 #include "gam/fit/step_mixing.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/reml/reml.hpp"
@@ -48,9 +49,8 @@ struct FitState {
 /// Of what `to_text` gave. Throws `Error(input)` for anything else, which names the field of `path`.
 [[nodiscard]] FitState state_from(std::string_view text, const std::string& path);
 /// Throws `Error(input)` for a state of another number of coefficients or smoothing parameters than the
-/// design's, or of other than so many parameters of the family.
-void check_state(const FitState& state, const Design& design, std::size_t parameters,
-                 const std::string& path);
+/// design's, and for parameters that are none of the family.
+void check_state(const FitState& state, const Design& design, const Family& family, const std::string& path);
 
 /// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
 [[nodiscard]] std::string hardware_of(const tessera::Job& job);

@@ -79,7 +79,7 @@ int PirlsLoop::resume() {
   if (fit_.checkpoint == nullptr) return 0;
   const std::optional<FitState>& state = fit_.checkpoint->resumed();
   if (!state || state->iteration == 0) return 0;
-  check_state(*state, design_, rows_.family.parameters().size(), fit_.checkpoint->path());
+  check_state(*state, design_, rows_.family, fit_.checkpoint->path());
   set_parameters(state->parameters);
   end_.coef = state->coef;
   end_.solution.log_sp = state->log_sp;

@@ -364,9 +364,7 @@ Family family_from(const JsonField& json, const std::string& path) {
     estimated = one.at("estimated").truth();
   }
   Family at_values = family->at(std::move(values)).estimated(estimated);
-  const std::vector<double> working = at_values.working_parameters();
-  if (!std::all_of(working.begin(), working.end(), [](double value) { return std::isfinite(value); }))
-    field.refuse("has a value that is none of the family");
+  if (!at_values.has_such_parameters()) field.refuse("has a value that is none of the family");
   return at_values;
 }
 

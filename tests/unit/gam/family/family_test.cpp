@@ -98,8 +98,9 @@ TEST(Family, WorkingParametersAreThereAndBack) {
   const std::vector<double> working = family.working_parameters();
   EXPECT_NEAR(family.at_working(working).parameters()[0], 2.5, 1e-15);
   EXPECT_FALSE(family.at_working(working).estimates_parameters());
-  EXPECT_FALSE(std::isfinite(family.at({0}).working_parameters()[0]));
-  EXPECT_FALSE(std::isfinite(family.at({-1}).working_parameters()[0]));
+  EXPECT_TRUE(family.has_such_parameters());
+  for (const double none : {0.0, -1.0, static_cast<double>(INFINITY), std::nan("")})
+    EXPECT_FALSE(family.at({none}).has_such_parameters()) << none;
 }
 
 // theta (theta + 1) … (theta + y - 1), by the definition.

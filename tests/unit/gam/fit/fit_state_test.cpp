@@ -103,12 +103,12 @@ TEST(FitState, OfAnotherModelIsRefused) {
                       .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .left = {}},
                       .hardware = {},
                       .why_on_cpu = {}};
-  EXPECT_NO_THROW(check_state(good, design, 0, "fit.ckpt"));
+  EXPECT_NO_THROW(check_state(good, design, Family(), "fit.ckpt"));
   const auto says = [&](const std::function<void(FitState&)>& change, const char* expected) {
     FitState bad = good;
     change(bad);
     try {
-      check_state(bad, design, 0, "fit.ckpt");
+      check_state(bad, design, Family(), "fit.ckpt");
       ADD_FAILURE() << "taken, instead of " << expected;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::input);
@@ -120,6 +120,11 @@ TEST(FitState, OfAnotherModelIsRefused) {
        "fit.ckpt has 0 smoothing parameters, and the model 1: remove it");
   says([](FitState& s) { s.parameters = {1}; },
        "fit.ckpt has 1 parameters of the family, and the model 0: remove it");
+  FitState of_nb = good;
+  of_nb.parameters = {2.5};
+  EXPECT_NO_THROW(check_state(of_nb, design, chosen_family("nb"), "fit.ckpt"));
+  of_nb.parameters = {-2.5};
+  EXPECT_THROW(check_state(of_nb, design, chosen_family("nb"), "fit.ckpt"), Error);
   says([](FitState& s) { s.course.past[0].coef.push_back(1); },
        "fit.ckpt has 3 coefficients of a step, and the model 2: remove it");
   says([](FitState& s) { s.course.past[0].step.clear(); },

@@ -38,8 +38,8 @@ class Model {
       const;  ///< "(Intercept)", "s(x).1"; *every rank*
   [[nodiscard]] std::span<const double> coefficients() const noexcept;  ///< *every rank*
   /// Posterior covariance of the coefficients, p x p, column by column, in the units of the data. Empty where
-  /// a random effect has more coefficients than are tested (`FitOptions::largest_tested_effect`): of the
-  /// largest such effect only the diagonal is kept, so that its levels may be 10^5.
+  /// a random effect has more coefficients than are tested (`FitOptions::largest_tested_effect`): of such
+  /// effects the diagonal is kept, and the pairs of levels that rows have, so that levels may be 10^5.
   [[nodiscard]] std::span<const double> covariance() const noexcept;
   /// One element of it, from 0 on; NaN for what is not kept. Throws `Error(usage)` for an index that no
   /// coefficient has.

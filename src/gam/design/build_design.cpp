@@ -77,7 +77,7 @@ class Drafter {
     for (ParametricColumns& columns : terms) add(std::move(columns));
     keep(combinations);
     for (const SmoothSpec& spec : formula_.smooths) add(spec);
-    part_largest_effect();
+    part_large_effects();
     return std::move(draft_);
   }
 
@@ -231,17 +231,13 @@ class Drafter {
     }
   }
 
-  void part_largest_effect() {
-    Part& parted = draft_.design.parted_columns;
+  void part_large_effects() {
     for (const DraftBlock& draft : draft_.blocks) {
       const CoefBlock& block = draft.block;
-      if (block.penalty && block.penalty->is_ridge() &&
-          block.raw_size > std::max(largest_whole_effect_, parted.size))
-        parted = {block.raw_begin, block.raw_size};
-    }
-    for (const DraftBlock& draft : draft_.blocks) {
-      const CoefBlock& block = draft.block;
-      if (block.raw_begin != parted.begin && block.penalty && block.penalty->is_ridge())
+      if (!block.penalty || !block.penalty->is_ridge()) continue;
+      if (block.raw_size > largest_whole_effect_)
+        draft_.design.parted_columns.add(block.raw_begin, block.raw_size);
+      else
         check_coefficients(block.raw_size, block.label);
     }
   }

@@ -46,8 +46,8 @@ struct DesignDraft {
 /// levels or a constant number in the parametric part; `Error(usage)` for supplied knots of a variable that
 /// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over
 /// the rows for each smooth that is not made of B-splines alone. With `standards` the numbers of parametric
-/// terms, by variables and random slopes are standardised. The largest random effect of more than
-/// `largest_whole_effect` coefficients becomes the design's `parted_columns`.
+/// terms, by variables and random slopes are standardised. Random effects of more than
+/// `largest_whole_effect` coefficients become the design's `parted_columns`.
 [[nodiscard]] DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula,
                                        const Frame& frame, const SuppliedKnots& supplied,
                                        const Standards& standards = {},

@@ -34,8 +34,12 @@ struct BlockMap {
 
 PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& design,
                                   const Algebra& algebra) {
-  PartedMatrix gram(design.coef_size, design.parted_coefficients());
-  gram.diagonal = gram.is_parted() ? raw_gram.diagonal : std::vector<double>();
+  const Part part = design.parted_coefficients();
+  PartedMatrix gram(design.coef_size, part, part.size() > 0 ? raw_gram.pattern() : nullptr);
+  if (gram.is_parted()) {
+    gram.diagonal = raw_gram.diagonal;
+    gram.beside = raw_gram.beside;
+  }
   std::vector<const CoefBlock*> blocks;  // but for the parted one, which is its raw columns
   std::vector<BlockMap> maps;
   for (const CoefBlock& block : design.blocks) {

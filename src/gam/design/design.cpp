@@ -70,9 +70,11 @@ int Design::null_space() const {
 }
 
 Part Design::parted_coefficients() const {
-  if (parted_columns.size == 0) return {};
-  const auto block = std::ranges::find(blocks, parted_columns.begin, &CoefBlock::raw_begin);
-  return block == blocks.end() ? Part{} : Part{block->coef_begin, block->coef_size};
+  Part part;
+  for (const CoefBlock& block : blocks) {
+    if (parted_columns.has(block.raw_begin)) part.add(block.coef_begin, block.coef_size);
+  }
+  return part;
 }
 
 std::vector<std::string> Design::coef_names() const {

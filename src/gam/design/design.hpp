@@ -116,8 +116,8 @@ struct Design {
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
   /// What was left out, as other terms determine it: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
-  /// The raw columns of the random effect whose block of crossproducts and of the covariance is kept by its
-  /// diagonal alone; none: all are kept whole.
+  /// The raw columns of the random effects whose blocks of crossproducts and of the covariance are sparse
+  /// (`PartedMatrix`); none: all are kept whole.
   Part parted_columns;
 
   /// The coefficients of `parted_columns`, of which they are the own.

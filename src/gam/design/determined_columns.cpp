@@ -3,7 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/design/coefficient_sums.hpp"
-#include "gam/linalg/border.hpp"
+#include "gam/linalg/elimination.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -147,17 +148,24 @@ void add_penalties(PartedMatrix& gram, const Separated& columns) {
       for (int r = 0; r < penalty.rows(); ++r) gram.core(begin + r, begin + c) += penalty(r, c);
     }
   }
-  for (double& value : gram.diagonal) value += unit_norm_ridge(gram.part().size);
+  for (const Part::Run& run : gram.part().runs()) {
+    const auto first = gram.diagonal.begin() + gram.part().in_part(run.begin);
+    for (auto value = first; value != first + run.size; ++value) *value += unit_norm_ridge(run.size);
+  }
 }
 
-/// Takes the part out of the core, which what is left of the matrix is.
-Matrix core_without_part(PartedMatrix gram, const Algebra& algebra) {
+/// What is left of the matrix where its part, or as much of it as is worth it, has been taken out: the rest
+/// of the part, then the core. Empty if that cannot be.
+Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   if (!gram.is_parted()) return std::move(gram.core);
-  std::vector<double> inverse = gram.diagonal;
+  OrderedMatrix a = in_order(gram, std::make_shared<const EliminationOrder>(gram, std::vector<bool>()), {});
+  const auto block = eliminate(a, a.diagonal, algebra);
+  if (!block) return {};
+  std::vector<double> inverse = block->diagonal;
   for (double& value : inverse) value = 1 / value;
-  const Matrix explained = Border(gram.border).weighted_square(inverse, algebra);
-  add_multiple(gram.core.values(), -1, explained.values());
-  return std::move(gram.core);
+  const Matrix explained = block->border(a).weighted_square(inverse, algebra);
+  add_multiple(a.outer.values(), -1, explained.values());
+  return std::move(a.outer);
 }
 
 /// What X'WX and the penalties together leave of the unpenalised columns when all others have been taken out.
@@ -175,7 +183,15 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
   for (std::vector<int>* const list : {&columns.penalised, &columns.unpenalised}) {
     for (int& index : *list) index = gram.in_core(index);
   }
-  const Matrix core = core_without_part(std::move(gram), algebra);
+  const Matrix within = submatrix(gram.core, columns.unpenalised, columns.unpenalised);
+  const int core_size = gram.core.rows();
+  const Matrix core = without_part(std::move(gram), algebra);
+  if (core.empty()) return within;
+  const int left = core.rows() - core_size;  // of the part: penalised as well
+  for (std::vector<int>* const list : {&columns.penalised, &columns.unpenalised}) {
+    for (int& index : *list) index += left;
+  }
+  for (int i = 0; i < left; ++i) columns.penalised.push_back(i);
 
   Matrix rest = submatrix(core, columns.unpenalised, columns.unpenalised);
   if (columns.penalised.empty()) return rest;

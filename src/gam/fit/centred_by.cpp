@@ -381,13 +381,13 @@ CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component
 }  // namespace
 
 std::vector<double> CentredBy::coefficients_of_formula(std::span<const double> coef) const {
-  const auto own = coef.subspan(at(centred_part.begin), at(centred_part.size));
-  return with_part(multiply(to_formula, core_of(coef, centred_part)), own, formula_part);
+  return with_part(multiply(to_formula, core_of(coef, centred_part)), part_of(coef, centred_part),
+                   formula_part);
 }
 
 void CentredBy::turn(RemlFit& fit, PartedMatrix& gram) const {
   const Matrix back = solve(to_formula, identity(to_formula.rows())).value();
-  Influence f = influence(fit.inverse, gram, fit.part_ridge, HostAlgebra());
+  Influence f = influence(fit.inverse, gram, fit.part_ridges, HostAlgebra());
   f.core = multiply(to_formula, multiply(f.core, back));
   if (!f.through_part.empty()) f.through_part = multiply(to_formula, multiply(f.through_part, back));
   fit.edf = f.edf(formula_part);
@@ -395,10 +395,11 @@ void CentredBy::turn(RemlFit& fit, PartedMatrix& gram) const {
   fit.coef = coefficients_of_formula(fit.coef);
   fit.score -= log_determinant;
   const auto turn = [&](PartedMatrix& from, const Matrix& to) {
-    PartedMatrix out(from.size(), formula_part);
+    PartedMatrix out(from.size(), formula_part, from.pattern());
     out.core = multiply(to, multiply_nt(from.core, to));
     if (from.is_parted()) out.border = multiply_nt(from.border, to);
     out.diagonal = std::move(from.diagonal);
+    out.beside = std::move(from.beside);
     from = std::move(out);
   };
   turn(fit.inverse, to_formula);
@@ -419,7 +420,7 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
   CentredBy out;
   out.design = design;
   out.formula_part = design.parted_coefficients();
-  const int core_size = design.coef_size - out.formula_part.size;
+  const int core_size = design.coef_size - out.formula_part.size();
   out.to_formula = Matrix(core_size, core_size);
   Matrix& turn = out.to_formula;
   int column = 0;

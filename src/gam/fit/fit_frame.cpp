@@ -18,6 +18,7 @@
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
 
+#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
 #include <fmt/core.h>
@@ -93,6 +94,7 @@ class FitRun {
     const DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
                                            fit_.options.largest_tested_effect);
     model_.design = draft.design;
+    find_level_pairs();
     pass_.emplace(fit_.job, fit_.plan, rows_);
     RawMoments moments = pass_->moments();
     fit_.require_no_fallback();
@@ -100,6 +102,17 @@ class FitRun {
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
     clock.add_bytes(pass_->bytes_per_pass());
     return moments;
+  }
+
+  /// Of random effects that are not kept whole.
+  void find_level_pairs() {
+    rows_.pairs = level_pairs(workers(), frame_, model_.design, true);
+    if (!rows_.pairs || !fit_.plan.on_devices()) return;
+    if (fit_.may_move_to_hosts)
+      throw NeedsHosts{"the model has several large random effects, which are fitted on the CPU"};
+    throw Error(ErrorCode::usage,
+                "a model with several large random effects is fitted on the CPU: "
+                "do not require GPUs");
   }
 
   /// Leaves out the columns of nested smooths that others explain. That takes R'R, which sums of the first

@@ -53,20 +53,29 @@ class Measure {
       size_.nested_raw += block.count * block.raw;
       size_.nested_coef += block.count * block.coef;
     }
-    if (block.ridge) effects_.insert(effects_.end(), block.count > 1 ? 2 : 1, {block.coef, spec.label});
+    if (block.ridge) effects_.push_back({size_.blocks.size(), design_.raw_size, spec.label});
     take(block, std::move(shape.components));
   }
 
   [[nodiscard]] ModelSize size(std::int64_t largest_whole_effect) {
-    std::ranges::stable_sort(effects_, std::ranges::greater(), &std::pair<std::int64_t, std::string>::first);
-    for (const auto& [count, label] : effects_) {
-      if (size_.parted == 0 && count > largest_whole_effect)
-        size_.parted = count;
-      else
-        check_coefficients(count, label);
+    for (const RandomEffect& effect : effects_) {
+      ModelSize::Blocks& own = size_.blocks[effect.blocks];
+      if (own.coef <= largest_whole_effect) {
+        check_coefficients(own.coef, effect.label);
+        continue;
+      }
+      own.parted = true;
+      // A row has one of the smooths by the levels of a factor.
+      const double all = static_cast<double>(own.coef * own.count);
+      size_.pairs += static_cast<std::int64_t>(
+          std::min(static_cast<double>(frame_.complete_rows), all * static_cast<double>(size_.parted)));
+      size_.parted += own.coef * own.count;
+      for (int i = 0; i < own.count; ++i)
+        design_.parted_columns.add(effect.raw_begin + i * static_cast<int>(own.coef),
+                                   static_cast<int>(own.coef));
     }
     size_.raw = design_.raw_size;
-    size_.width = static_cast<std::int64_t>(RowLayout(design_).width(PassKind::step));
+    size_.width = static_cast<std::int64_t>(RowLayout(design_).width(PassKind::step)) + size_.pairs;
     return std::move(size_);
   }
 
@@ -80,7 +89,12 @@ class Measure {
   const Frame& frame_;
   Design design_;  ///< of raw columns alone
   ModelSize size_;
-  std::vector<std::pair<std::int64_t, std::string>> effects_;  ///< random ones: coefficients and label
+  struct RandomEffect {
+    std::size_t blocks;  ///< among the model's
+    int raw_begin;
+    std::string label;
+  };
+  std::vector<RandomEffect> effects_;
 };
 
 /// Sums over the blocks, in doubles.
@@ -107,7 +121,7 @@ Totals totals_of(const ModelSize& size) {
     // Of each coefficient its name and its diagonals, and what these are in the model's file.
     all.design += count * 16 * coef;
     all.written += count * 16 * coef;
-    if (one.ridge && one.coef == size.parted) continue;
+    if (one.parted) continue;
     all.products += count * penalties * core * coef;
     all.largest_coef = std::max(all.largest_coef, coef);
     all.largest_raw = std::max(all.largest_raw, static_cast<double>(one.raw));
@@ -140,21 +154,22 @@ bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
   return has_side_conditions(smooth) && std::ranges::any_of(formula.smooths, shares);
 }
 
-struct Part {
+struct MemoryPart {
   std::int64_t FitMemory::*bytes;
   std::string_view name;
 };
-constexpr std::array parts{Part{&FitMemory::design, "the design"},
-                           Part{&FitMemory::sums, "the sums over the rows"},
-                           Part{&FitMemory::nesting, "the side conditions of nested smooths"},
-                           Part{&FitMemory::mapping, "the crossproduct"},
-                           Part{&FitMemory::search, "the search for smoothing parameters"},
-                           Part{&FitMemory::results, "the covariance and the tests"},
-                           Part{&FitMemory::writing, "the writing of the model"}};
+constexpr std::array parts{MemoryPart{&FitMemory::design, "the design"},
+                           MemoryPart{&FitMemory::sums, "the sums over the rows"},
+                           MemoryPart{&FitMemory::nesting, "the side conditions of nested smooths"},
+                           MemoryPart{&FitMemory::mapping, "the crossproduct"},
+                           MemoryPart{&FitMemory::search, "the search for smoothing parameters"},
+                           MemoryPart{&FitMemory::results, "the covariance and the tests"},
+                           MemoryPart{&FitMemory::writing, "the writing of the model"}};
 
-const Part& largest_part(const FitMemory& memory) {
-  return *std::max_element(parts.begin(), parts.end(),
-                           [&](const Part& a, const Part& b) { return memory.*a.bytes < memory.*b.bytes; });
+const MemoryPart& largest_part(const FitMemory& memory) {
+  return *std::max_element(parts.begin(), parts.end(), [&](const MemoryPart& a, const MemoryPart& b) {
+    return memory.*a.bytes < memory.*b.bytes;
+  });
 }
 
 }  // namespace
@@ -169,11 +184,11 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
 
 FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves) {
   const Totals all = totals_of(size);
-  // Core, border and diagonal of a square.
+  // Core, border, diagonal and pairs of a square.
   const auto parted = static_cast<double>(size.parted);
   const auto square = [&](std::int64_t rows) {
     const double core = static_cast<double>(rows) - parted;
-    return core * core + parted * (core + 1);
+    return core * core + parted * (core + 1) + 1.5 * static_cast<double>(size.pairs);
   };
   const double matrix = square(size.coef);
   const auto width = static_cast<double>(size.width);
@@ -243,6 +258,37 @@ void require_memory(const FitContext& fit, const Frame& frame) {
               fmt::format("{} coefficients in {} columns {}, less for the rows, or a model of smaller k, "
                           "fewer levels or fewer terms",
                           size.coef, size.raw, to_string(*shortage)));
+}
+
+std::int64_t memory_of_elimination(const EliminationOrder& order, int core) {
+  // X'WX, its sum with the penalties and its factor, and the inverse, over what is left; of what is
+  // eliminated X'WX, the factor and the inverse, with the places of its elements.
+  const double outer = static_cast<double>(order.left()) + core;
+  const auto sparse = static_cast<double>(order.lower.rows.size() + order.beside.rows.size());
+  return bytes_of(4 * outer * outer + 6 * sparse + 3.0 * order.eliminated() * core);
+}
+
+void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs) {
+  const mpi::Communicator& comm = fit.job.comm();
+  const int core = design.raw_size - design.parted_columns.size();
+  std::int64_t bytes = 0;
+  int left = 0;
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    const EliminationOrder order(
+        PartedMatrix(design.parted_columns.size(), Part(0, design.parted_columns.size()), pairs.pattern), {});
+    bytes = memory_of_elimination(order, core);
+    left = order.left();
+  });
+  const auto shortage = find_memory_shortage(comm, bytes);
+  if (comm.rank() == 0)
+    fit.observer.note(fmt::format("random effects: {} pairs of levels, {} of {} coefficients eliminated",
+                                  pairs.pattern->rows.size(), design.parted_columns.size() - left,
+                                  design.parted_columns.size()));
+  if (!shortage) return;
+  throw Error(ErrorCode::input,
+              fmt::format("random effects whose levels meet in {} pairs {}, or leave one of them out",
+                          pairs.pattern->rows.size(), to_string(*shortage)));
 }
 
 }  // namespace tessera::gam

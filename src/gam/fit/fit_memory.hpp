@@ -4,6 +4,7 @@
 #include "gam/design/design.hpp"
 #include "gam/fit/fit_context.hpp"
 #include "gam/formula/formula.hpp"
+#include "gam/linalg/elimination.hpp"
 #include "gam/table/frame.hpp"
 
 #include <cstddef>
@@ -27,13 +28,16 @@ struct ModelSize {
     std::int64_t penalties = 0;
     bool sparse = false;  ///< its map and penalties have few numbers that are not zero
     bool ridge = false;   ///< a random effect's, of which map and penalty take nothing
+    bool parted = false;  ///< of the part
   };
   std::vector<Blocks> blocks;
   std::int64_t raw = 0;    ///< columns of R
   std::int64_t coef = 0;   ///< p
   std::int64_t width = 0;  ///< numbers that a pass over the rows sums
-  /// Coefficients of the random effect that is kept by its diagonal (`Design::parted_columns`).
+  /// Coefficients of the random effects whose blocks are sparse (`Design::parted_columns`), and the pairs of
+  /// levels in which several of them meet, at most.
   std::int64_t parted = 0;
+  std::int64_t pairs = 0;
   /// Columns of R and coefficients of the smooths that share a variable with another: see
   /// side_conditions.hpp.
   std::int64_t nested_raw = 0;
@@ -72,5 +76,11 @@ struct FitMemory {
 /// *Collective.* Throws the same `Error(input)` on every rank where a rank has not the memory for the model
 /// of `frame`, before a rank that tries is ended by the system. Notes the need in any case.
 void require_memory(const FitContext& fit, const Frame& frame);
+
+/// The same of the search for the variances of several large random effects, which depends on how they meet.
+void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs);
+
+/// Bytes that the search takes of an order of elimination, beside `core` coefficients of the core. Pure.
+[[nodiscard]] std::int64_t memory_of_elimination(const EliminationOrder& order, int core);
 
 }  // namespace tessera::gam

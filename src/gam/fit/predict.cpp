@@ -96,14 +96,30 @@ FrameRequest request_for(const FormulaTerms& formula, const Design& design, cons
   return request;
 }
 
+/// *Collective.* The pattern of a covariance, which rank 0 alone has after a fit, on every rank.
+std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& comm,
+                                                  std::shared_ptr<const SparsePattern> pattern,
+                                                  const Part& part) {
+  if (part.runs().size() < 2) return nullptr;
+  SparsePattern own;
+  if (pattern) own = *pattern;
+  own.begins.resize(static_cast<std::size_t>(part.size()) + 1);
+  comm.broadcast(std::span(own.begins), 0);
+  own.rows.resize(static_cast<std::size_t>(own.begins.back()));
+  if (!own.rows.empty()) comm.broadcast(std::span(own.rows), 0);
+  return pattern ? pattern : std::make_shared<const SparsePattern>(std::move(own));
+}
+
 /// *Collective.* The coefficients and their covariance, which rank 0 alone has after a fit, on every rank.
 PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& model, bool with_covariance) {
   PredictiveModel predictive = model.predictive();
   comm.broadcast(std::span<double>(predictive.coef), 0);
   if (with_covariance) {
     const auto size = static_cast<int>(predictive.coef.size());
+    const auto pattern =
+        pattern_of_root(comm, predictive.covariance.pattern(), predictive.design.parted_columns);
     if (predictive.covariance.empty())
-      predictive.covariance = PartedMatrix(size, predictive.design.parted_coefficients());
+      predictive.covariance = PartedMatrix(size, predictive.design.parted_coefficients(), pattern);
     predictive.covariance.for_each_array([&](std::span<double> values) {
       if (!values.empty()) comm.broadcast(values, 0);
     });
@@ -196,7 +212,9 @@ class TablePrediction {
     const mpi::Communicator& comm = job_.comm();
     Predictions out;
     out.first_row = rows.begin;
-    out.plan = source_.plan ? *source_.plan : job_.plan(rows.size());
+    out.plan = source_.plan ? *source_.plan
+               : crossed()  ? job_.plan_for_hosts(rows.size())
+                            : job_.plan(rows.size());
     const Frame frame = read(rows, out.plan);
     Design design;
     Rows of_model{.frame = &frame, .design = &design, .family = model_.family, .response = -1};
@@ -204,6 +222,7 @@ class TablePrediction {
       design = reindexed(design_, frame);
       for (const Expression& offset : formula_.offsets)
         of_model.offsets.push_back(frame.index_of(offset.text));
+      if (crossed()) of_model.pairs = level_pairs({comm, job_.host_team()}, frame, design, false);
     });
     progress_.now(rows.size() == this->rows() ? "predicting"
                                               : fmt::format("predicting rows {} to {} of {}", rows.begin + 1,
@@ -211,6 +230,11 @@ class TablePrediction {
     take_apart(predict_rows(job_, out.plan, of_model, posterior_), out);
     add_unseen(unseen_, frame.columns);
     return out;
+  }
+
+  /// Whether variances need pairs of levels, which hosts alone look up.
+  [[nodiscard]] bool crossed() const {
+    return options_.standard_errors && design_.parted_columns.runs().size() > 1;
   }
 
   /// This rank's part of `rows`, whose first is the plan's first unit.

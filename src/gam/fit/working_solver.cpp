@@ -135,7 +135,8 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
     comm.broadcast(std::span<double>(values), solver_);
   };
   const auto bring_matrix = [&](PartedMatrix& matrix) {
-    if (comm.rank() != solver_) matrix = PartedMatrix(design_.coef_size, design_.parted_coefficients());
+    if (comm.rank() != solver_)
+      matrix = PartedMatrix(design_.coef_size, design_.parted_coefficients(), gram_.pattern());
     matrix.for_each_array([&](std::span<double> values) {
       if (!values.empty()) comm.broadcast(values, solver_);
     });
@@ -146,12 +147,12 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
   bring(fit_.edf1, size);
   bring_matrix(fit_.inverse);
   bring_matrix(gram_);
-  std::array<double, 4> scalars{fit_.scale, fit_.score, fit_.penalised_deviance, fit_.part_ridge};
+  bring(fit_.part_ridges, design_.parted_columns.runs().size());
+  std::array<double, 3> scalars{fit_.scale, fit_.score, fit_.penalised_deviance};
   comm.broadcast(std::span<double>(scalars), solver_);
   fit_.scale = scalars[0];
   fit_.score = scalars[1];
   fit_.penalised_deviance = scalars[2];
-  fit_.part_ridge = scalars[3];
 }
 
 }  // namespace tessera::gam

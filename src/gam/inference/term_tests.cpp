@@ -216,6 +216,12 @@ class RandomEffectTest {
     return gram_.part().has(smooth.block->coef_begin);
   }
 
+  /// The rows of an effect among those of the part.
+  [[nodiscard]] Matrix rows_of(const Smooth& smooth, const Matrix& of_part) const {
+    return submatrix(of_part, gram_.part().in_part(smooth.block->coef_begin), smooth.block->coef_size, 0,
+                     of_part.cols());
+  }
+
   /// G S^- G over the core.
   [[nodiscard]] Matrix explained_by(const Smooth& smooth) const {
     const int size = smooth.block->coef_size;
@@ -224,7 +230,7 @@ class RandomEffectTest {
     };
     if (smooth.block->penalty->is_ridge()) {
       const std::vector<double> inverse(at(size), 1 / smooth.ridge());
-      const Border border(is_parted(smooth) ? gram_.border : transpose(columns()));
+      const Border border(is_parted(smooth) ? rows_of(smooth, gram_.border) : transpose(columns()));
       return border.weighted_square(inverse, HostAlgebra());
     }
     return multiply(columns(), multiply_nt(inverse_of(smooth.penalty()), columns()));
@@ -279,6 +285,10 @@ class RandomEffectTest {
       of_part = multiply(gram_.border, transpose(rows));
       for (int j = 0; j < of_part.cols(); ++j) {
         for (int i = 0; i < of_part.rows(); ++i) of_part(i, j) += gram_.diagonal[at(i)] * beside(i, j);
+        gram_.for_each_beside([&](std::size_t k, int row, int column) {
+          of_part(row, j) += gram_.beside[k] * beside(column, j);
+          of_part(column, j) += gram_.beside[k] * beside(row, j);
+        });
       }
       noise = multiply_tn(of_part, beside);
       add_multiple(noise.values(), 1, multiply_nt(influence, rows).values());
@@ -287,7 +297,7 @@ class RandomEffectTest {
     }
     for (const Smooth* const other : others) {
       const int size = other->block->coef_size;
-      const Matrix own = is_parted(*other) ? transpose(of_part)
+      const Matrix own = is_parted(*other) ? transpose(rows_of(*other, of_part))
                                            : submatrix(influence, 0, block.coef_size,
                                                        gram_.in_core(other->block->coef_begin), size);
       const bool ridge = other->block->penalty->is_ridge();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace tessera::gam {
 
@@ -89,6 +90,33 @@ Border::Border(const Matrix& a, const std::vector<bool>& turned) : columns_(a.co
     places_[next] = j;
     values_[next] = value;
   });
+}
+
+Border::Border(int columns, std::vector<int> dense_columns, const SparsePattern& pattern)
+    : columns_(columns),
+      dense_columns_(std::move(dense_columns)),
+      dense_(static_cast<int>(dense_columns_.size()), pattern.columns()),
+      begins_(pattern.begins.begin(), pattern.begins.end()),
+      places_(pattern.rows),
+      values_(places_.size()) {}
+
+void Border::set(int row, int column, double value) noexcept {
+  const auto dense = std::ranges::lower_bound(dense_columns_, column);
+  if (dense != dense_columns_.end() && *dense == column) {
+    dense_(static_cast<int>(dense - dense_columns_.begin()), row) = value;
+    return;
+  }
+  const auto own = places_of(row);
+  values_of(row)[at(std::ranges::lower_bound(own, column) - own.begin())] = value;
+}
+
+double Border::operator()(int row, int column) const noexcept {
+  const auto dense = std::ranges::lower_bound(dense_columns_, column);
+  if (dense != dense_columns_.end() && *dense == column)
+    return dense_(static_cast<int>(dense - dense_columns_.begin()), row);
+  const auto own = places_of(row);
+  const auto found = std::ranges::lower_bound(own, column);
+  return found == own.end() || *found != column ? 0.0 : values_of(row)[at(found - own.begin())];
 }
 
 void Border::turn(int begin, const Matrix& u, const Algebra& algebra) {

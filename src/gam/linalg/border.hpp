@@ -3,7 +3,9 @@
 
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -21,9 +23,27 @@ class Border {
   /// A column of `a` is dense if a quarter of it is not zero, or if its flag in `turned` says that it will
   /// be.
   explicit Border(const Matrix& a, const std::vector<bool>& turned = {});
+  /// Zeros in dense columns, and of each row in the others that `pattern` has for the column of its number.
+  Border(int columns, std::vector<int> dense_columns, const SparsePattern& pattern);
 
   [[nodiscard]] int rows() const noexcept { return dense_.cols(); }
   [[nodiscard]] int columns() const noexcept { return columns_; }
+  [[nodiscard]] const std::vector<int>& dense_columns() const noexcept { return dense_columns_; }
+  /// What a row has in dense columns, and its other values with their columns.
+  [[nodiscard]] std::span<double> dense_of(int row) noexcept { return dense_.column(row); }
+  [[nodiscard]] std::span<const double> dense_of(int row) const noexcept { return dense_.column(row); }
+  [[nodiscard]] std::span<const int> places_of(int row) const noexcept {
+    return std::span(places_).subspan(begin_of(row), begin_of(row + 1) - begin_of(row));
+  }
+  [[nodiscard]] std::span<double> values_of(int row) noexcept {
+    return std::span(values_).subspan(begin_of(row), begin_of(row + 1) - begin_of(row));
+  }
+  [[nodiscard]] std::span<const double> values_of(int row) const noexcept {
+    return std::span(values_).subspan(begin_of(row), begin_of(row + 1) - begin_of(row));
+  }
+  /// An element for which there is room; where there is none, it is zero.
+  void set(int row, int column, double value) noexcept;
+  [[nodiscard]] double operator()(int row, int column) const noexcept;
 
   /// C u on the columns from `begin` on, which are dense: u is square.
   void turn(int begin, const Matrix& u, const Algebra& algebra);
@@ -57,6 +77,10 @@ class Border {
                    Matrix& beside) const;
   /// `to` += `from` C' diag(weights) C, of some rows of a matrix.
   void add_sandwich(const double* from, std::span<const double> weights, double* to) const;
+
+  [[nodiscard]] std::size_t begin_of(int row) const noexcept {
+    return static_cast<std::size_t>(begins_[static_cast<std::size_t>(row)]);
+  }
 
   int columns_ = 0;
   std::vector<int> dense_columns_;

@@ -5,28 +5,68 @@
 #include "gam/linalg/matrix.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace tessera::gam {
 
-/// A run of rows and columns.
-struct Part {
-  int begin = 0;
-  int size = 0;
+/// The rows and columns of some runs, in increasing order; those that are not of the part are the core.
+class Part {
+ public:
+  struct Run {
+    int begin = 0;
+    int size = 0;
 
-  [[nodiscard]] bool has(int i) const noexcept { return i >= begin && i < begin + size; }
-  /// The place of a row that is not of the part among those that are not.
-  [[nodiscard]] int in_core(int i) const noexcept { return i < begin ? i : i - size; }
+    [[nodiscard]] bool has(int i) const noexcept { return i >= begin && i < begin + size; }
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+
+  Part() = default;
+  Part(int begin, int size) { add(begin, size); }
+  /// Behind the runs that it has.
+  void add(int begin, int size) {
+    if (size > 0) runs_.push_back({begin, size});
+  }
+
+  [[nodiscard]] const std::vector<Run>& runs() const noexcept { return runs_; }
+  [[nodiscard]] int size() const noexcept;
+  [[nodiscard]] bool has(int i) const noexcept { return run_of(i) >= 0; }
+  /// The index of the run that has a row; -1: it is of the core.
+  [[nodiscard]] int run_of(int i) const noexcept;
+  /// The place of a row of the core among those, and of a row of the part among its own.
+  [[nodiscard]] int in_core(int i) const noexcept;
+  [[nodiscard]] int in_part(int i) const noexcept;
+  /// The row of a place among those of the part.
+  [[nodiscard]] int row_at(int place) const noexcept;
+  /// The place of a run's first row.
+  [[nodiscard]] int begin_of(std::size_t run) const noexcept;
   friend bool operator==(const Part&, const Part&) = default;
+
+ private:
+  std::vector<Run> runs_;
 };
 
-/// A symmetric matrix of coefficients of which one diagonal block, the part, is kept by its diagonal alone.
-/// Of X'WX the block of a random effect has nothing else, whose levels may be so many that no square of them
-/// fits; and of its inverse nothing else is wanted. What is not of the part is the core.
+/// Where a symmetric matrix has values below its diagonal: of each column the rows, increasing.
+struct SparsePattern {
+  std::vector<std::int64_t> begins{0};  ///< of each column's rows, and the end
+  std::vector<int> rows;
+
+  [[nodiscard]] int columns() const noexcept { return static_cast<int>(begins.size()) - 1; }
+  [[nodiscard]] std::span<const int> rows_of(int column) const noexcept;
+  /// The place of an element (row > column) among all; -1: there is none.
+  [[nodiscard]] std::int64_t find(int row, int column) const noexcept;
+  friend bool operator==(const SparsePattern&, const SparsePattern&) = default;
+};
+
+/// A symmetric matrix of coefficients of which the block of some, the part, is sparse. Of X'WX these are the
+/// coefficients of random effects, whose levels may be so many that no square of them fits: the block of an
+/// effect has its diagonal alone, and that of two effects the pairs of levels that rows have. Of its inverse
+/// no more is kept.
 ///
-///     PartedMatrix gram(100'006, {6, 100'000});
+///     PartedMatrix gram(100'006, Part(6, 100'000));
 ///     gram.set(6, 6, 12.0);      // of level 0
 ///     gram.set(6, 2, 3.5);       // and with a coefficient of the core
 ///
@@ -37,23 +77,23 @@ class PartedMatrix {
   // NOLINTNEXTLINE(google-explicit-constructor): a dense matrix is one without a part.
   PartedMatrix(Matrix whole) : core(std::move(whole)) {}
   /// Without what `whole` has off the diagonal of the part.
-  PartedMatrix(const Matrix& whole, Part part);
-  /// Zeros.
-  PartedMatrix(int size, Part part)
-      : core(size - part.size, size - part.size),
-        border(part.size, part.size > 0 ? size - part.size : 0),
-        diagonal(static_cast<std::size_t>(part.size)),
-        begin_(part.begin) {}
+  PartedMatrix(const Matrix& whole, const Part& part);
+  /// Zeros. `pattern`: of the part, by places in it; null: it has its diagonal alone.
+  PartedMatrix(int size, Part part, std::shared_ptr<const SparsePattern> pattern = {});
 
   [[nodiscard]] int size() const noexcept { return core.rows() + static_cast<int>(diagonal.size()); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] bool is_parted() const noexcept { return !diagonal.empty(); }
-  [[nodiscard]] Part part() const noexcept { return {begin_, static_cast<int>(diagonal.size())}; }
-  [[nodiscard]] int in_core(int i) const noexcept { return part().in_core(i); }
+  [[nodiscard]] const Part& part() const noexcept { return part_; }
+  /// Of the part; null where it has its diagonal alone.
+  [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
+  [[nodiscard]] int in_core(int i) const noexcept { return part_.in_core(i); }
+  /// Whether element (i, j) is kept: of the part those of the pattern are.
+  [[nodiscard]] bool has(int i, int j) const noexcept;
 
-  /// Off the diagonal of the part: zero.
+  /// Zero where it is not kept.
   [[nodiscard]] double operator()(int i, int j) const noexcept;
-  /// Element (i, j) and (j, i), which are not off the diagonal of the part.
+  /// Element (i, j) and (j, i), which are kept.
   void set(int i, int j, double value) noexcept;
   /// A row that is of the core.
   [[nodiscard]] std::vector<double> row(int i) const;
@@ -71,22 +111,34 @@ class PartedMatrix {
     use(core.values());
     use(border.values());
     use(std::span<double>(diagonal));
+    use(std::span<double>(beside));
   }
   template <class Use>
   void for_each_array(const Use& use) const {
     use(core.values());
     use(border.values());
     use(std::span<const double>(diagonal));
+    use(std::span<const double>(beside));
   }
 
-  friend bool operator==(const PartedMatrix&, const PartedMatrix&) = default;
+  /// Calls `use(place, row, column)` for each element of `beside`, by places in the part.
+  template <class Use>
+  void for_each_beside(const Use& use) const {
+    for (int j = 0; pattern_ && j < pattern_->columns(); ++j) {
+      auto place = static_cast<std::size_t>(pattern_->begins[static_cast<std::size_t>(j)]);
+      for (const int i : pattern_->rows_of(j)) use(place++, i, j);
+    }
+  }
+  friend bool operator==(const PartedMatrix& a, const PartedMatrix& b);
 
   Matrix core;
   Matrix border;                 ///< part x core
   std::vector<double> diagonal;  ///< of the part
+  std::vector<double> beside;    ///< below it, where the pattern is
 
  private:
-  int begin_ = 0;
+  Part part_;
+  std::shared_ptr<const SparsePattern> pattern_;
 };
 
 /// The same of a dense matrix.
@@ -95,8 +147,10 @@ void turn(Matrix& a, int begin, const Matrix& u, const Algebra& algebra);
 /// a x.
 [[nodiscard]] std::vector<double> multiply(const PartedMatrix& a, std::span<const double> x);
 
-/// Without the elements of the part, and with them put back before those of the core that are behind them.
-[[nodiscard]] std::vector<double> core_of(std::span<const double> x, Part part);
-[[nodiscard]] std::vector<double> with_part(std::vector<double> core, std::span<const double> own, Part part);
+/// The elements of the core, those of the part, and both together again.
+[[nodiscard]] std::vector<double> core_of(std::span<const double> x, const Part& part);
+[[nodiscard]] std::vector<double> part_of(std::span<const double> x, const Part& part);
+[[nodiscard]] std::vector<double> with_part(std::span<const double> core, std::span<const double> own,
+                                            const Part& part);
 
 }  // namespace tessera::gam

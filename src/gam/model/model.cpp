@@ -30,11 +30,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
 /// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
-/// lack what a large random effect has off its diagonal; other files are as they were, and remain so to
-/// programs before.
+/// lack what a large random effect has off its diagonal, and since 5 what several have but for the pairs of
+/// levels that rows had; other files are as they were, and remain so to programs before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
-constexpr int newest_version = 4;
+constexpr int version_parted = 4;
+constexpr int newest_version = 5;
 
 /// Of a version 2.
 constexpr std::string_view plain_suffix = ".cov";
@@ -207,15 +208,50 @@ struct CovarianceSize {
   std::size_t coefficients = 0;
   std::size_t centred = 0;
   Part part{};
+  std::uint64_t pairs = 0;  ///< of levels, of several effects of a part
 
   [[nodiscard]] std::size_t columns() const { return coefficients + centred; }
-  /// Of the arrays of a parted matrix, and of the centred columns.
+  /// Of the pattern of a part, as numbers.
+  [[nodiscard]] std::uint64_t pattern_numbers() const {
+    return part.runs().size() < 2 ? 0 : pairs + static_cast<std::uint64_t>(part.size()) + 1;
+  }
+  /// Of the arrays of a parted matrix, of the centred columns, and of the pattern.
   [[nodiscard]] std::uint64_t numbers() const {
-    const auto own = static_cast<std::uint64_t>(part.size);
+    const auto own = static_cast<std::uint64_t>(part.size());
     const std::uint64_t core = coefficients - own;
-    return core * core + own * core + own + std::uint64_t{coefficients} * centred;
+    return core * core + own * core + own + pairs + std::uint64_t{coefficients} * centred + pattern_numbers();
   }
 };
+
+/// The pattern of a part as the file has it: the rows, then where each column's begin.
+std::vector<double> numbers_of(const SparsePattern& pattern) {
+  std::vector<double> numbers(pattern.rows.begin(), pattern.rows.end());
+  numbers.insert(numbers.end(), pattern.begins.begin(), pattern.begins.end());
+  return numbers;
+}
+
+/// Null if numbers are not such a pattern.
+std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> numbers, int size) {
+  const std::size_t pairs = numbers.size() - static_cast<std::size_t>(size) - 1;
+  const auto is_whole = [&](double v) {
+    return v >= 0 && v <= static_cast<double>(pairs + numbers.size()) && v == std::floor(v);
+  };
+  if (!std::ranges::all_of(numbers, is_whole)) return nullptr;
+  SparsePattern pattern;
+  pattern.rows.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(pairs));
+  pattern.begins.assign(numbers.begin() + static_cast<std::ptrdiff_t>(pairs), numbers.end());
+  if (pattern.begins.front() != 0 || pattern.begins.back() != static_cast<std::int64_t>(pairs) ||
+      !std::ranges::is_sorted(pattern.begins))
+    return nullptr;
+  for (int column = 0; column < size; ++column) {
+    int last = column;
+    for (const int row : pattern.rows_of(column)) {
+      if (row <= last || row >= size) return nullptr;
+      last = row;
+    }
+  }
+  return std::make_shared<const SparsePattern>(std::move(pattern));
+}
 
 /// The file of a covariance, whose size is what a fit would have written. The numbers are read later.
 class CovarianceFile {
@@ -258,11 +294,7 @@ class StoredCovariance {
     if (const auto suffix = field.find("suffix")) {
       // Any other would lead to any file.
       if (!is_covariance_suffix(suffix->text())) suffix->refuse("is not as a fit names its covariance");
-      if (const auto part = field.find("part")) {
-        const int count = static_cast<int>(size.coefficients);
-        size_.part.begin = part->at("begin").whole(0, count - 1);
-        size_.part.size = part->at("size").whole(1, count - size_.part.begin);
-      }
+      if (const auto part = field.find("part")) read_part(*part);
       file_.emplace(path, suffix->text(), size_);
       return;
     }
@@ -274,14 +306,19 @@ class StoredCovariance {
     const int size = static_cast<int>(size_.coefficients);
     const int centred = static_cast<int>(size_.centred);
     if (file_) {
-      if (size_.part.size > 0) set_part(model.design);
+      if (size_.part.size() > 0) set_part(model.design);
       const std::vector<double> all = file_->read(field_.at("crc32").text());
       auto next = all.begin();
       const auto take = [&](std::span<double> values) {
         std::copy_n(next, values.size(), values.begin());
         next += std::ssize(values);
       };
-      model.covariance = PartedMatrix(size, size_.part);
+      std::shared_ptr<const SparsePattern> pattern;
+      if (const auto count = static_cast<std::size_t>(size_.pattern_numbers()); count > 0) {
+        pattern = pattern_from(std::span(all).last(count), size_.part.size());
+        if (!pattern) field_.at("part").refuse("has pairs of levels that there cannot be");
+      }
+      model.covariance = PartedMatrix(size, size_.part, std::move(pattern));
       model.covariance.for_each_array(take);
       model.centring.covariance = Matrix(size, centred);
       take(model.centring.covariance.values());
@@ -292,12 +329,30 @@ class StoredCovariance {
   }
 
  private:
+  /// One run as an object, several as a list of them.
+  void read_part(const JsonField& part) {
+    const int count = static_cast<int>(size_.coefficients);
+    int end = 0;
+    const auto add = [&](const JsonField& run) {
+      const int begin = run.at("begin").whole(end, count - 1);
+      const int size = run.at("size").whole(1, count - begin);
+      size_.part.add(begin, size);
+      end = begin + size;
+    };
+    const auto runs = part.find("runs");
+    if (!runs) return add(part);
+    for (const JsonField& run : runs->elements()) add(run);
+    if (size_.part.runs().size() < 2) runs->refuse("are not several");
+    size_.pairs = static_cast<std::uint64_t>(part.at("pairs").whole());
+  }
   void set_part(Design& design) const {
-    const auto block = std::ranges::find(design.blocks, size_.part.begin, &CoefBlock::coef_begin);
-    if (block == design.blocks.end() || block->coef_size != size_.part.size || !block->penalty ||
-        !block->penalty->is_ridge() || !block->has_identity_map())
-      field_.at("part").refuse("is not a random effect of the model");
-    design.parted_columns = {block->raw_begin, block->raw_size};
+    for (const Part::Run& run : size_.part.runs()) {
+      const auto block = std::ranges::find(design.blocks, run.begin, &CoefBlock::coef_begin);
+      if (block == design.blocks.end() || block->coef_size != run.size || !block->penalty ||
+          !block->penalty->is_ridge() || !block->has_identity_map())
+        field_.at("part").refuse("is not a random effect of the model");
+      design.parted_columns.add(block->raw_begin, block->raw_size);
+    }
   }
   void check(const JsonField& columns, std::size_t count) const {
     for (const JsonField& column : columns.elements(count))
@@ -489,6 +544,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
     };
     covariance.for_each_array(append);
     append(centred.values());
+    if (covariance.pattern()) append(numbers_of(*covariance.pattern()));
     const std::string crc = checksum(all.data(), all.size() * sizeof(double));
     suffix = fmt::format("{}-{}", plain_suffix, crc);
     beside.emplace(file, suffix).write(std::span<const double>(all));
@@ -498,12 +554,23 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
                           {"layout", "little-endian float64, column by column"},
                           {"crc32", crc}};
     if (covariance.is_parted()) {
-      json["version"] = newest_version;
+      json["version"] = version_parted;
       json["covariance"]["layout"] =
           "little-endian float64, column by column: without the part, the part by the others, the diagonal "
           "of "
           "the part";
-      json["covariance"]["part"] = {{"begin", covariance.part().begin}, {"size", covariance.part().size}};
+      Json runs = Json::array();
+      for (const Part::Run& run : covariance.part().runs())
+        runs.push_back({{"begin", run.begin}, {"size", run.size}});
+      json["covariance"]["part"] = runs.front();
+      if (covariance.pattern()) {
+        json["version"] = newest_version;
+        json["covariance"]["layout"] =
+            "little-endian float64, column by column: without the part, the part by the others, the diagonal "
+            "of "
+            "the part, what it has below it; at the end the rows of these, and where each column's begin";
+        json["covariance"]["part"] = {{"runs", runs}, {"pairs", covariance.beside.size()}};
+      }
     }
   } else {
     json["covariance"] = {{"rows", covariance.size()}, {"columns", columns_json(covariance.core)}};

@@ -48,9 +48,7 @@ double Model::covariance(int i, int j) const {
       throw Error(ErrorCode::usage,
                   fmt::format("Model::covariance: no coefficient {} of {}", index, covariance.size()));
   }
-  const Part part = covariance.part();
-  if (i != j && part.has(i) && part.has(j)) return std::numeric_limits<double>::quiet_NaN();
-  return covariance(i, j);
+  return covariance.has(i, j) ? covariance(i, j) : std::numeric_limits<double>::quiet_NaN();
 }
 double Model::scale() const noexcept {
   return fitted_->scale;

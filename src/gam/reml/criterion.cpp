@@ -50,6 +50,18 @@ int penalty_rank(const BlockBasis& basis, int index) {
       std::ranges::count_if(basis.penalty->eigenvalues.column(own), [](double v) { return v > 0; }));
 }
 
+/// Sums in the order of the elements, whatever BLAS does.
+double dot_in_order(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+double weighted_dot(std::span<const double> x, std::span<const double> y, std::span<const double> divisors) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i] / divisors[i];
+  return sum;
+}
+
 /// R' A^-1 R for positive definite A, whose diagonal may be graded; zero if it is not.
 Matrix within(Matrix a, Matrix r) {
   for (int j = 0; j < a.cols(); ++j) {
@@ -94,61 +106,53 @@ double smallest_sum_of_squares(const WorkingModel& model) {
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
 
-/// The largest block that is worth eliminating, or null: diagonal in X'WX and in its penalty.
-const BlockBasis* block_to_eliminate(const PartedMatrix& gram, const std::vector<BlockBasis>& bases) {
-  if (gram.is_parted()) return &*std::ranges::find(bases, gram.part().begin, &BlockBasis::begin);
+/// The part of X'WX, or the largest block that is worth eliminating: diagonal in X'WX and in its penalty.
+Part part_to_eliminate(const PartedMatrix& gram, const std::vector<BlockBasis>& bases) {
+  if (gram.is_parted()) return gram.part();
   const BlockBasis* largest = nullptr;
   for (const BlockBasis& basis : bases) {
     if (basis.size < smallest_eliminated || (largest != nullptr && basis.size <= largest->size)) continue;
     if (basis.penalty->is_ridge() && is_diagonal(gram.core, basis.begin, basis.size)) largest = &basis;
   }
-  return largest;
+  return largest == nullptr ? Part() : Part(largest->begin, largest->size);
 }
 
 }  // namespace
 
-std::vector<double> RemlCriterion::Coordinates::times(std::span<const double> x) const {
-  const auto first = x.first(diagonal.size());
-  const auto rest = x.subspan(diagonal.size());
-  std::vector<double> out = multiply(core, rest);
-  if (diagonal.empty()) return out;
-  const std::vector<double> beside = border.transposed_times(first);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] += beside[i];
-  std::vector<double> own = border.times(rest);
-  for (std::size_t i = 0; i < own.size(); ++i) own[i] += diagonal[i] * first[i];
-  out.insert(out.begin(), own.begin(), own.end());
-  return out;
-}
-
 void RemlCriterion::Coordinates::turn(int begin, const Matrix& u, const Algebra& algebra) {
   if (u.empty()) return;
-  gam::turn(core, begin - eliminated(), u, algebra);
+  const int first = begin - matrix.eliminated();
+  gam::turn(matrix.outer, first, u, algebra);
   turn_vector(gradient, begin, u, true);
   turn_vector(base, begin, u, true);
-  if (!diagonal.empty()) border.turn(begin - eliminated(), u, algebra);
+  if (matrix.eliminated() > 0) matrix.border.turn(first, u, algebra);
 }
 
-/// X'WX + S factored at one point, in the coordinates graded for it: D of the eliminated block is its
-/// diagonal, and the Schur complement B - C' D^-1 C of it is E L L' E.
+/// X'WX + S factored at one point, in the coordinates graded for it: what is eliminated, and the Schur
+/// complement of it, which is E L L' E.
 struct RemlCriterion::Factored {
   std::vector<ScaledPenalty> penalties;
   std::vector<std::pair<int, Matrix>> turns;  ///< what graded the blocks of several penalties
   std::optional<Coordinates> graded;          ///< the working model where there are such turns
-  std::vector<double> diagonal;               ///< D
-  std::vector<double> scale;                  ///< E, the root of the complement's diagonal
-  Matrix lower;                               ///< L
+  EliminatedBlock block;
+  std::vector<double> scale;  ///< E, the root of the complement's diagonal
+  Matrix lower;               ///< L
   std::vector<double> coef;
   double deviance = 0;  ///< RSS + b'Sb
   double log_det = 0;   ///< log|X'WX + S|
 
-  /// The block of the inverse over the core: E^-1 L'^-1 L^-1 E^-1.
-  [[nodiscard]] Matrix core_inverse(const Algebra& algebra) const {
+  /// The block of the inverse over what is not eliminated: E^-1 L'^-1 L^-1 E^-1.
+  [[nodiscard]] Matrix outer_inverse(const Algebra& algebra) const {
     Matrix a = cholesky_inverse(lower, algebra);
     unscale(a, scale);
     return a;
   }
-  /// E^-1 (b - C' D^-1 b), the right-hand side of the core.
-  [[nodiscard]] std::vector<double> reduced(const Coordinates& model, std::span<const double> b) const;
+  /// L^-1 b of what is eliminated, and E^-1 (b - W' D^-1 L^-1 b) of the rest.
+  struct Reduced {
+    std::vector<double> eliminated;
+    std::vector<double> outer;
+  };
+  [[nodiscard]] Reduced reduced(const Coordinates& model, std::span<const double> b) const;
   /// (X'WX + S)^-1 b.
   [[nodiscard]] std::vector<double> solve(const Coordinates& model, std::span<const double> b) const;
 
@@ -166,7 +170,7 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
       algebra_(&algebra),
       scale_known_(scale_known),
       bases_(bases),
-      eliminated_(block_to_eliminate(model.gram, bases)),
+      part_(part_to_eliminate(model.gram, bases)),
       unpenalised_(design.null_space()) {
   PartedMatrix gram = model.gram;
   Coordinates own;
@@ -193,44 +197,38 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
   }
   refuse_dependent_columns(gram, design, bases_);
   floor_ = smallest_sum_of_squares(model);
-  split(std::move(gram), own);
+  order(std::move(gram), own);
   model_ = std::make_shared<const Coordinates>(std::move(own));
 }
 
-/// Takes the working model apart at the block that is eliminated.
-void RemlCriterion::split(PartedMatrix gram, Coordinates& model) const {
-  if (eliminated_ == nullptr) {
-    model.core = std::move(gram.core);
-    return;
-  }
-  const int begin = eliminated_->begin;
-  const int size = eliminated_->size;
+/// Puts the working model in the order of elimination.
+void RemlCriterion::order(PartedMatrix gram, Coordinates& model) const {
   // What changes its basis from evaluation to evaluation.
-  std::vector<bool> turned(base::at(gram.size() - size));
+  std::vector<bool> turned(base::at(gram.size() - part_.size()));
   for (const BlockBasis& basis : bases_) {
-    if (!basis.dense.empty()) std::fill_n(turned.begin() + place_of(basis) - size, basis.size, true);
+    if (!basis.dense.empty()) std::fill_n(turned.begin() + part_.in_core(basis.begin), basis.size, true);
   }
-  if (!gram.is_parted()) gram = PartedMatrix(gram.core, {begin, size});
-  model.border = Border(gram.border, turned);
-  model.diagonal = std::move(gram.diagonal);
-  model.core = std::move(gram.core);
-  for (std::vector<double>* const x : {&model.gradient, &model.base})
-    std::rotate(x->begin(), x->begin() + begin, x->begin() + begin + size);
-}
-
-int RemlCriterion::place_of(const BlockBasis& basis) const {
-  if (eliminated_ == nullptr || basis.begin > eliminated_->begin) return basis.begin;
-  return &basis == eliminated_ ? 0 : basis.begin + eliminated_->size;
+  if (!gram.is_parted() && part_.size() > 0) gram = PartedMatrix(gram.core, part_);
+  auto order = std::make_shared<const EliminationOrder>(gram, turned);
+  for (std::vector<double>* const x : {&model.gradient, &model.base}) *x = in_order(*x, part_, *order);
+  model.matrix = in_order(gram, std::move(order), turned);
 }
 
 void RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp) {
   for (const BlockBasis& basis : of.bases_) {
     const std::vector<double> lambda = basis.smoothing_parameters(log_sp);
     const int place = of.place_of(basis);
-    const int in_core = place - of.model_->eliminated();
+    const int in_outer = place - of.model_->matrix.eliminated();
     if (basis.dense.empty()) {
+      std::vector<int> places;
+      if (of.is_of_part(basis)) {
+        const int first = of.part_.in_part(basis.begin);
+        const auto all = of.model_->matrix.order->place.begin() + first;
+        places.assign(all, all + basis.size);
+      }
       for (std::size_t j = 0; j < lambda.size(); ++j) {
-        penalties.push_back({place, in_core, basis.rank, basis.diagonals[j], {}});
+        penalties.push_back(
+            {places.empty() ? place : -1, in_outer, basis.rank, basis.diagonals[j], {}, places});
         for (double& v : penalties.back().diagonal) v *= lambda[j];
       }
       continue;
@@ -239,7 +237,7 @@ void RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const dou
     for (int j = 0; j < basis.penalties(); ++j) {
       Matrix& s = found.penalties[base::at(j)];
       for (double& v : s.values()) v *= lambda[base::at(j)];
-      penalties.push_back({place, in_core, basis.rank, {}, std::move(s)});
+      penalties.push_back({place, in_outer, basis.rank, {}, std::move(s), {}});
     }
     if (found.rotation.empty()) continue;
     if (!graded) graded = *of.model_;
@@ -253,31 +251,34 @@ const RemlCriterion::Coordinates& RemlCriterion::coordinates_of(const Factored& 
 }
 
 bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& algebra) {
-  diagonal = model.diagonal;
-  Matrix scaled = model.core;
+  std::vector<double> diagonal = model.matrix.diagonal;
+  const int first = model.matrix.eliminated();
+  Matrix scaled = model.matrix.outer;
   for (const ScaledPenalty& s : penalties) {
-    if (s.is_eliminated()) {
-      for (std::size_t i = 0; i < diagonal.size(); ++i) diagonal[i] += s.diagonal[i];
-      continue;
+    for (std::size_t i = 0; i < s.places.size(); ++i) {
+      const int place = s.places[i];
+      (place < first ? diagonal[base::at(place)] : scaled(place - first, place - first)) += s.diagonal[i];
     }
-    for (int j = 0; j < s.rank; ++j) {
+    for (int j = 0; !s.is_of_part() && j < s.rank; ++j) {
       if (s.dense.empty()) {
-        scaled(s.in_core + j, s.in_core + j) += s.diagonal[base::at(j)];
+        scaled(s.in_outer + j, s.in_outer + j) += s.diagonal[base::at(j)];
         continue;
       }
-      for (int i = 0; i < s.rank; ++i) scaled(s.in_core + i, s.in_core + j) += s.dense(i, j);
+      for (int i = 0; i < s.rank; ++i) scaled(s.in_outer + i, s.in_outer + j) += s.dense(i, j);
     }
   }
-  if (!diagonal.empty()) {
+  auto found = eliminate(model.matrix, std::move(diagonal), algebra);
+  if (!found) return false;
+  block = std::move(*found);
+  if (first > 0) {
     std::vector<double> inverse;
-    inverse.reserve(diagonal.size());
-    for (const double d : diagonal) {
-      if (!(d > 0) || !std::isfinite(d)) return false;
+    inverse.reserve(block.diagonal.size());
+    for (const double d : block.diagonal) {
       log_det += std::log(d);
       inverse.push_back(1 / d);
     }
     algebra.go_on();
-    const Matrix explained = model.border.weighted_square(inverse, algebra);
+    const Matrix explained = block.border(model.matrix).weighted_square(inverse, algebra);
     for (std::size_t i = 0; i < scaled.values().size(); ++i) scaled.values()[i] -= explained.values()[i];
   }
   const int q = scaled.rows();
@@ -295,26 +296,30 @@ bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& al
   return true;
 }
 
-std::vector<double> RemlCriterion::Factored::reduced(const Coordinates& model,
-                                                     std::span<const double> b) const {
-  std::vector<double> own(b.begin(), b.begin() + std::ssize(diagonal));
-  std::vector<double> core(b.begin() + std::ssize(diagonal), b.end());
-  if (!own.empty()) {
-    for (std::size_t i = 0; i < own.size(); ++i) own[i] /= diagonal[i];
-    const std::vector<double> explained = model.border.transposed_times(own);
-    for (std::size_t i = 0; i < core.size(); ++i) core[i] -= explained[i];
+RemlCriterion::Factored::Reduced RemlCriterion::Factored::reduced(const Coordinates& model,
+                                                                  std::span<const double> b) const {
+  const auto first = b.begin() + model.matrix.eliminated();
+  Reduced out{{b.begin(), first}, {first, b.end()}};
+  if (!out.eliminated.empty()) {
+    block.forward(out.eliminated);
+    std::vector<double> own = out.eliminated;
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] /= block.diagonal[i];
+    const std::vector<double> explained = block.border(model.matrix).transposed_times(own);
+    for (std::size_t i = 0; i < out.outer.size(); ++i) out.outer[i] -= explained[i];
   }
-  for (std::size_t i = 0; i < core.size(); ++i) core[i] /= scale[i];
-  return core;
+  for (std::size_t i = 0; i < out.outer.size(); ++i) out.outer[i] /= scale[i];
+  return out;
 }
 
 std::vector<double> RemlCriterion::Factored::solve(const Coordinates& model,
                                                    std::span<const double> b) const {
-  std::vector<double> x = cholesky_solve(lower, reduced(model, b));
+  const Reduced rest = reduced(model, b);
+  std::vector<double> x = cholesky_solve(lower, rest.outer);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] /= scale[i];
-  if (diagonal.empty()) return x;
-  std::vector<double> own = model.border.times(x);
-  for (std::size_t i = 0; i < own.size(); ++i) own[i] = (b[i] - own[i]) / diagonal[i];
+  if (rest.eliminated.empty()) return x;
+  std::vector<double> own = block.border(model.matrix).times(x);
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] = (rest.eliminated[i] - own[i]) / block.diagonal[i];
+  block.backward(own);
   x.insert(x.begin(), own.begin(), own.end());
   return x;
 }
@@ -323,19 +328,13 @@ bool RemlCriterion::Factored::solve_for_coef(const Coordinates& model, double re
                                              double least_deviance) {
   // b = base + d with (X'WX + S) d = X'W r - S base, and RSS from d alone.
   std::vector<double> step = model.gradient;
-  for (const ScaledPenalty& s : penalties) {
-    const std::vector<double> part = s.times(model.base);
-    for (std::size_t i = 0; i < part.size(); ++i) step[base::at(s.begin) + i] -= part[i];
-  }
+  for (const ScaledPenalty& s : penalties) s.add_to(step, -1, s.times(model.base));
   step = solve(model, step);
   coef = model.base;
   for (std::size_t i = 0; i < step.size(); ++i) coef[i] += step[i];
-  deviance =
-      std::max(least_deviance, residual - 2 * dot(step, model.gradient) + dot(step, model.times(step)));
-  for (const ScaledPenalty& s : penalties) {
-    const auto own = std::span(coef).subspan(base::at(s.begin), base::at(s.rank));
-    deviance += dot(own, s.times(coef));
-  }
+  deviance = std::max(least_deviance,
+                      residual - 2 * dot(step, model.gradient) + dot(step, model.matrix.times(step)));
+  for (const ScaledPenalty& s : penalties) deviance += dot(s.own(coef), s.times(coef));
   return std::isfinite(deviance);
 }
 
@@ -362,17 +361,20 @@ std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matr
   // An element of X'WX is rounded by a part of its columns' norms, which for a block's is the largest: its
   // coordinates are combinations of one another. d log|A| = tr(A^-1 dA), at most that times tr(A^-1).
   std::vector<double> noise;
+  const Matrix& outer = model.matrix.outer;
+  const int left = model.matrix.order->left();
   std::vector<bool> penalised(base::at(inverse.rows()));
+  std::fill_n(penalised.begin(), left, true);
   for (const BlockBasis& basis : bases_) {
     double largest = 0;
     double trace = 0;
-    if (&basis != eliminated_) {
-      const int begin = place_of(basis) - model.eliminated();
+    if (!is_of_part(basis)) {
+      const int begin = place_of(basis) - model.matrix.eliminated();
       double own = 0;
       for (int i = begin; i < begin + basis.size; ++i) {
-        largest = std::max(largest, model.core(i, i));
+        largest = std::max(largest, outer(i, i));
         trace += inverse(i, i);
-        own += model.core(i, i) * inverse(i, i);
+        own += outer(i, i) * inverse(i, i);
         penalised[base::at(i)] = true;
       }
       if (basis.penalty->orthogonal_columns) {
@@ -384,7 +386,7 @@ std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matr
   }
   double others = 0;
   for (int i = 0; i < inverse.rows(); ++i)
-    if (!penalised[base::at(i)]) others += model.core(i, i) * inverse(i, i);
+    if (!penalised[base::at(i)]) others += outer(i, i) * inverse(i, i);
   noise.push_back(std::numeric_limits<double>::epsilon() * others);
   return noise;
 }
@@ -414,32 +416,31 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   if (sp_count_ == 0) return out;
 
   // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda), of which the
-  // second is that of the core and, of the eliminated penalty with itself, b'S D^-1 S b.
+  // second is that of what is left and that of what is eliminated.
   const Coordinates& model = coordinates_of(*at);
   Matrix penalised(core_size(), sp_count_);
   std::vector<double> deviance_slope(count);
-  std::vector<double> own_curvature(count);
+  std::vector<std::vector<double>> eliminated;  // L^-1 S_j b
   for (std::size_t j = 0; j < count; ++j) {
     const ScaledPenalty& s = at->penalties[j];
     const std::vector<double> sb = s.times(at->coef);
     std::vector<double> column(at->coef.size());
-    for (std::size_t i = 0; i < sb.size(); ++i) {
-      const auto row = base::at(s.begin) + i;
-      deviance_slope[j] += at->coef[row] * sb[i];
-      column[row] = sb[i];
-      if (s.is_eliminated()) own_curvature[j] += sb[i] * sb[i] / at->diagonal[i];
-    }
-    std::ranges::copy(at->reduced(model, column), penalised.column(static_cast<int>(j)).begin());
+    s.add_to(column, 1, sb);
+    deviance_slope[j] = dot_in_order(s.own(at->coef), sb);
+    Factored::Reduced reduced = at->reduced(model, column);
+    std::ranges::copy(reduced.outer, penalised.column(static_cast<int>(j)).begin());
+    eliminated.push_back(s.is_of_part() ? std::move(reduced.eliminated) : std::vector<double>());
   }
   const Matrix half = triangular_solve(at->lower, penalised, false);
   const Matrix cross = multiply_tn(half, half);
   algebra_->go_on();
-  const Matrix inverse = at->core_inverse(*algebra_);
-  const PenaltyTraces traces(at->penalties, inverse, model.border, at->diagonal, *algebra_);
+  const Matrix inverse = at->outer_inverse(*algebra_);
+  const PenaltyTraces traces(at->penalties, inverse, model.matrix, at->block, *algebra_);
   const std::vector<double> noise = noise_of(model, inverse);
   out.noise = std::accumulate(noise.begin(), noise.end(), 0.0);
   if (out.noise < quiet) out.noise = 0;
   out.rounding = std::max(out.rounding, out.noise);
+  out.exact = is_exact();
 
   for (std::size_t j = 0; j < count; ++j) {
     const int row = static_cast<int>(j);
@@ -447,10 +448,18 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
     out.gradient[j] = (deviance_slope[j] / phi + trace - penalty_det.gradient[j]) / 2;
     for (std::size_t k = 0; k <= j; ++k) {
       const int col = static_cast<int>(k);
+      const bool both = !eliminated[j].empty() && !eliminated[k].empty();
+      const double own = both ? weighted_dot(eliminated[j], eliminated[k], at->block.diagonal) : 0;
       double curvature = -2 * cross(row, col) / phi;
-      curvature -= traces.of(j, k);
+      // On average a trace is as much less than that of one penalty as b'S_j A S_k b / phi is.
+      const std::optional<double> pair = traces.of(j, k);
+      curvature -= pair ? *pair : (j == k ? trace : 0) - (cross(row, col) + own) / phi;
       curvature -= penalty_det.hessian(row, col);
-      if (j == k) curvature += (deviance_slope[j] - 2 * own_curvature[j]) / phi + trace;
+      if (j == k) {
+        curvature += (deviance_slope[j] - 2 * own) / phi + trace;
+      } else {
+        curvature -= 2 * own / phi;
+      }
       if (!scale_known_) curvature -= deviance_slope[j] / at->deviance * (deviance_slope[k] / phi);
       out.hessian(row, col) = out.hessian(col, row) = curvature / 2;
     }
@@ -471,7 +480,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
   out.scale_known = scale_known_;
 
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
-  const Matrix part = submatrix(inverse, own.in_core, own.rank, own.in_core, own.rank);
+  const Matrix part = submatrix(inverse, own.in_outer, own.rank, own.in_outer, own.rank);
   const Matrix root = own.root(penalty_rank(basis_with(bases_, coordinate), coordinate));
   algebra_->go_on();
   const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_->multiply(part, root)));
@@ -503,7 +512,7 @@ std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
   const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
   if (!at || !penalty_det || coordinates.empty()) return out;
   algebra_->go_on();
-  const Matrix inverse = at->core_inverse(*algebra_);
+  const Matrix inverse = at->outer_inverse(*algebra_);
   for (const int coordinate : coordinates) {
     out.push_back(profile(*at, inverse, log_sp, coordinate));
     out.back().log_det_penalty = penalty_det->value;
@@ -525,16 +534,13 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   fit.penalised_deviance = at->deviance;
   fit.scale = scale_of(*at);
 
-  fit.coef = at->coef;
+  const Coordinates& model = coordinates_of(*at);
   algebra_->go_on();
-  const Matrix core_inverse = at->core_inverse(*algebra_);
-  fit.noise = noise_of(coordinates_of(*at), core_inverse);
-  fit.inverse = working_.gram.is_parted() ? parted_inverse(*at, core_inverse)
-                                          : PartedMatrix(whole_inverse(*at, core_inverse));
-  if (eliminated_ != nullptr) {
-    const auto own = fit.coef.begin() + eliminated_->size;
-    std::rotate(fit.coef.begin(), own, own + eliminated_->begin);
-  }
+  const Matrix outer_inverse = at->outer_inverse(*algebra_);
+  fit.noise = noise_of(model, outer_inverse);
+  fit.inverse = working_.gram.is_parted() ? inverse_of_part(*at, outer_inverse)
+                                          : PartedMatrix(whole_inverse(*at, outer_inverse));
+  fit.coef = from_order(at->coef, part_, *model.matrix.order);
   const auto restore = [&](int begin, const Matrix& u) {
     if (u.empty()) return;
     turn_vector(fit.coef, begin, u, false);
@@ -543,9 +549,13 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   for (const auto& [begin, turn] : at->turns) restore(begin, turn);
   for (const BlockBasis& basis : bases_) restore(basis.begin, basis.rotation);
 
-  if (working_.gram.is_parted())
-    fit.part_ridge = eliminated_->penalty->ridge * std::exp(log_sp[base::at(eliminated_->first_sp)]);
-  const Influence f = influence(fit.inverse, working_.gram, fit.part_ridge, *algebra_);
+  if (working_.gram.is_parted()) {
+    for (const Part::Run& run : part_.runs()) {
+      const BlockBasis& basis = *std::ranges::find(bases_, run.begin, &BlockBasis::begin);
+      fit.part_ridges.push_back(basis.penalty->ridge * std::exp(log_sp[base::at(basis.first_sp)]));
+    }
+  }
+  const Influence f = influence(fit.inverse, working_.gram, fit.part_ridges, *algebra_);
   fit.edf = f.edf(working_.gram.part());
   fit.edf1 = f.edf1(working_.gram.part());
   return fit;
@@ -553,10 +563,10 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
 
 /// (X'WX + S)^-1 in the order of the coefficients.
 Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) const {
-  if (eliminated_ == nullptr) return core;
-  const Border& border = coordinates_of(at).border;
-  const int r = eliminated_->size;
-  const int begin = eliminated_->begin;
+  if (part_.size() == 0) return core;
+  const Border& border = coordinates_of(at).matrix.border;
+  const int r = part_.size();
+  const int begin = part_.runs().front().begin;
   const auto place = [&](int i) { return i < begin ? i : i + r; };
   Matrix whole(core.rows() + r, core.rows() + r);
   for (int j = 0; j < core.cols(); ++j) {
@@ -564,39 +574,41 @@ Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) cons
   }
   Matrix beside = border.after(core, *algebra_);  // V C' D^-1
   for (int j = 0; j < r; ++j) {
-    for (double& v : beside.column(j)) v /= at.diagonal[base::at(j)];
+    for (double& v : beside.column(j)) v /= at.block.diagonal[base::at(j)];
     for (int i = 0; i < core.rows(); ++i)
       whole(place(i), begin + j) = whole(begin + j, place(i)) = -beside(i, j);
   }
   Matrix own = border.after(transpose(beside), *algebra_);  // D^-1 C V C'
   for (int j = 0; j < r; ++j) {
-    for (double& v : own.column(j)) v /= at.diagonal[base::at(j)];
-    own(j, j) += 1 / at.diagonal[base::at(j)];
+    for (double& v : own.column(j)) v /= at.block.diagonal[base::at(j)];
+    own(j, j) += 1 / at.block.diagonal[base::at(j)];
   }
   fill_upper(own, *algebra_);
   assign(whole, begin, begin, own);
   return whole;
 }
 
-/// The same without what is off the diagonal of the eliminated block, which is not formed.
-PartedMatrix RemlCriterion::parted_inverse(const Factored& at, const Matrix& core) const {
+/// The same with a part, whose square is not formed.
+PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& core) const {
+  const OrderedMatrix& matrix = coordinates_of(at).matrix;
+  if (matrix.order->has_pattern()) return parted_inverse(working_.gram, matrix, at.block, core, *algebra_);
   PartedMatrix inverse(working_.gram.size(), working_.gram.part());
   inverse.core = core;
-  const Border& border = coordinates_of(at).border;
+  const Border& border = matrix.border;
   const Matrix beside = border.after(inverse.core, *algebra_);  // V C'
   for (int i = 0; i < beside.cols(); ++i) {
-    const double d = at.diagonal[base::at(i)];
+    const double d = at.block.diagonal[base::at(i)];
     for (int j = 0; j < beside.rows(); ++j) inverse.border(i, j) = -beside(j, i) / d;
   }
   const std::vector<double> forms = border.times_rows(beside);  // c' V c of each row c
   for (std::size_t i = 0; i < forms.size(); ++i)
-    inverse.diagonal[i] = (1 + forms[i] / at.diagonal[i]) / at.diagonal[i];
+    inverse.diagonal[i] = (1 + forms[i] / at.block.diagonal[i]) / at.block.diagonal[i];
   return inverse;
 }
 
 bool RemlCriterion::has_profile(int coordinate) const {
   const BlockBasis& basis = basis_with(bases_, coordinate);
-  return &basis != eliminated_ && basis.rank <= largest_profile;
+  return !is_of_part(basis) && basis.rank <= largest_profile;
 }
 
 }  // namespace tessera::gam

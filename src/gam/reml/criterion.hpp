@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gam/linalg/algebra.hpp"
-#include "gam/linalg/border.hpp"
+#include "gam/linalg/elimination.hpp"
 #include "gam/reml/penalty_basis.hpp"
 #include "gam/reml/profile.hpp"
 #include "gam/reml/working_model.hpp"
@@ -27,7 +27,11 @@ namespace tessera::gam {
 ///
 /// The coefficients of a large random effect have a diagonal block of X'WX + S. The largest such block is
 /// eliminated: what is factored and inverted is the Schur complement of it, over the other coefficients.
-/// Where X'WX has a part, that is the block.
+/// Where X'WX has a part, that is the block, and of a part of several effects as much as is worth it
+/// (`EliminationOrder`). The traces in its second derivatives would need all of the inverse of such a part:
+/// there the Hessian is the average information.
+///
+/// Source: Gilmour, Thompson and Cullis, Biometrics 51 (1995).
 class RemlCriterion {
  public:
   struct Evaluation {
@@ -36,6 +40,7 @@ class RemlCriterion {
     double noise = 0;              ///< of V and its gradient, from the rounding of X'WX; 0 where it is small
     std::vector<double> gradient;  ///< dV / d log lambda_j
     Matrix hessian;
+    bool exact = true;  ///< the Hessian is, and not an approximation
   };
 
   /// The arguments must outlive the criterion; `bases` are those of the design. Throws
@@ -53,7 +58,9 @@ class RemlCriterion {
   /// Number of smoothing parameters.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
   /// Number of coefficients, but for those that are eliminated.
-  [[nodiscard]] int core_size() const noexcept { return model_->core.rows(); }
+  [[nodiscard]] int core_size() const noexcept { return model_->matrix.outer.rows(); }
+  /// Whether second derivatives are exact, and the search may look elsewhere at their cost.
+  [[nodiscard]] bool is_exact() const noexcept { return !model_->matrix.order->has_pattern(); }
   [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
   /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
@@ -75,32 +82,30 @@ class RemlCriterion {
   [[nodiscard]] RemlFit solution(std::span<const double> log_sp) const;
 
  private:
-  /// The working model in coordinates of the bases, with the eliminated block first.
+  /// The working model in coordinates of the bases, in the order of elimination.
   struct Coordinates {
-    std::vector<double> diagonal;  ///< of the eliminated block of X'WX
-    Border border;                 ///< between it and the core
-    Matrix core;                   ///< of the other coefficients
+    OrderedMatrix matrix;  ///< X'WX
     std::vector<double> gradient;
     std::vector<double> base;
 
-    [[nodiscard]] int eliminated() const noexcept { return static_cast<int>(diagonal.size()); }
-    /// X'WX x.
-    [[nodiscard]] std::vector<double> times(std::span<const double> x) const;
     /// Changes the basis of coefficients of the core, from `begin` on.
     void turn(int begin, const Matrix& u, const Algebra& algebra);
   };
   struct Factored;
 
-  void split(PartedMatrix gram, Coordinates& model) const;
+  void order(PartedMatrix gram, Coordinates& model) const;
   /// Those of an evaluation, which are its own where penalties had to be graded.
   [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
-  /// The place of a block's first coefficient among the coordinates.
-  [[nodiscard]] int place_of(const BlockBasis& basis) const;
+  [[nodiscard]] bool is_of_part(const BlockBasis& basis) const { return part_.has(basis.begin); }
+  /// The place of the first coefficient of a block of the core among the coordinates.
+  [[nodiscard]] int place_of(const BlockBasis& basis) const {
+    return part_.size() + part_.in_core(basis.begin);
+  }
   [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;
   [[nodiscard]] RemlProfile profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
                                     int coordinate) const;
   [[nodiscard]] Matrix whole_inverse(const Factored& at, const Matrix& core) const;
-  [[nodiscard]] PartedMatrix parted_inverse(const Factored& at, const Matrix& core) const;
+  [[nodiscard]] PartedMatrix inverse_of_part(const Factored& at, const Matrix& core) const;
   [[nodiscard]] double scale_of(const Factored& at) const;
   /// By how much the rounding of X'WX changes log|X'WX + S| or a trace of it with a penalty, at most, for the
   /// coefficients of each penalised block and, at the end, for all others. `inverse` is that of the core.
@@ -111,7 +116,7 @@ class RemlCriterion {
   const Algebra* algebra_;
   bool scale_known_;
   const std::vector<BlockBasis>& bases_;
-  const BlockBasis* eliminated_ = nullptr;
+  Part part_;  ///< that of X'WX, or the block that is eliminated without one
   int sp_count_ = 0;
   int unpenalised_ = 0;                       ///< M_p
   double floor_ = 0;                          ///< of the residual sum of squares

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace tessera::gam {
@@ -30,6 +31,44 @@ Matrix sum_of(Matrix a, double factor, const Matrix& b) {
 
 }  // namespace
 
+namespace {
+
+// From A^-1 A = I, with X the block of the inverse beside the core: F of the core is V G + X' C, that of the
+// part 1 - s z, and with F = X' (-s) beside the core and -X (S of the core) the other way, the core of FF
+// gets X' s X V^-1 (I - F of the core).
+Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& gram,
+                               std::span<const double> ridges, const Algebra& algebra) {
+  const Matrix& v = inverse.core;
+  const Matrix across = transpose(inverse.border);
+  Influence out{sum_of(product(v, gram.core, algebra), 1, algebra.multiply(across, gram.border)), {}, {}, {}};
+  Matrix weighted = inverse.border;
+  const Part& part = gram.part();
+  for (std::size_t k = 0; k < ridges.size(); ++k) {
+    const auto begin = at(part.begin_of(k));
+    const auto size = at(part.runs()[k].size);
+    for (int j = 0; j < weighted.cols(); ++j)
+      for (double& value : weighted.column(j).subspan(begin, size)) value *= ridges[k];
+    for (std::size_t i = begin; i < begin + size; ++i)
+      out.part.push_back(1 - ridges[k] * inverse.diagonal[i]);
+  }
+  out.part_square.assign(out.part.size(), std::numeric_limits<double>::quiet_NaN());
+  Matrix unit = v;
+  const std::vector<double> scale = diagonal_roots(v);
+  unscale(unit, scale);
+  const auto solved = solve(unit, [&] {
+    Matrix square = algebra.multiply(across, weighted);
+    unscale(square, scale);
+    return square;
+  }());
+  if (!solved) return out;
+  out.through_part = transpose(*solved);
+  for (int j = 0; j < v.cols(); ++j)
+    for (int i = 0; i < v.rows(); ++i) out.through_part(i, j) *= scale[at(i)] / scale[at(j)];
+  return out;
+}
+
+}  // namespace
+
 // With D = G + s the part of A, G that of X'WX, C beside it and B the core, and V the core of the inverse,
 // the block of which beside it is -V C' D^-1:
 //   F of the core      V (B - C' D^-1 C)
@@ -37,10 +76,12 @@ Matrix sum_of(Matrix a, double factor, const Matrix& b) {
 //   F of the part      D^-1 G - s D^-1 C V C' D^-1,
 // so that with U = s C' D^-2 C the core of FF gets V U (I - F of the core), and the diagonal of FF in the
 // part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c, with k = c' V c.
-Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, double ridge,
+Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, std::span<const double> ridges,
                     const Algebra& algebra) {
   const Matrix& v = inverse.core;
   if (!gram.is_parted()) return {product(v, gram.core, algebra), {}, {}, {}};
+  if (gram.pattern()) return influence_of_pattern(inverse, gram, ridges, algebra);
+  const double ridge = ridges.front();
   std::vector<double> reciprocal;
   std::vector<double> weights;
   for (const double g : gram.diagonal) {
@@ -63,14 +104,14 @@ Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, doubl
   return out;
 }
 
-std::vector<double> Influence::edf(Part place) const {
+std::vector<double> Influence::edf(const Part& place) const {
   std::vector<double> of_core;
   of_core.reserve(at(core.rows()));
   for (int i = 0; i < core.rows(); ++i) of_core.push_back(core(i, i));
-  return with_part(std::move(of_core), part, place);
+  return with_part(of_core, part, place);
 }
 
-std::vector<double> Influence::edf1(Part place) const {
+std::vector<double> Influence::edf1(const Part& place) const {
   const Matrix transposed = transpose(core);
   std::vector<double> of_core;
   of_core.reserve(at(core.rows()));

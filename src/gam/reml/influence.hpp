@@ -4,12 +4,14 @@
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 
+#include <span>
 #include <vector>
 
 namespace tessera::gam {
 
 /// F = A^-1 X'WX, A = X'WX + S, of which the diagonals of F and of FF are degrees of freedom. Of a part, the
-/// blocks of F beside its own and the core's are not formed.
+/// blocks of F beside its own and the core's are not formed, and where it has a pattern the diagonal of FF in
+/// it is not known: NaN.
 struct Influence {
   Matrix core;                      ///< of F
   Matrix through_part;              ///< Z: the core of FF is F F + Z (I - F) of the core; empty: zero
@@ -17,13 +19,14 @@ struct Influence {
   std::vector<double> part_square;  ///< that of FF
 
   /// The diagonals of F and of 2F - FF, of all coefficients.
-  [[nodiscard]] std::vector<double> edf(Part place) const;
-  [[nodiscard]] std::vector<double> edf1(Part place) const;
+  [[nodiscard]] std::vector<double> edf(const Part& place) const;
+  [[nodiscard]] std::vector<double> edf1(const Part& place) const;
 };
 
-/// `inverse` is A^-1, and `ridge` the diagonal of S in the part. Cost: O(q^3) of a core of q coefficients,
-/// less where most of X'WX is zero, and O(q^2) for each coefficient of the part that meets all of them.
-[[nodiscard]] Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, double ridge,
-                                  const Algebra& algebra);
+/// `inverse` is A^-1, and `ridges` the diagonal of S in each run of the part. Cost: O(q^3) of a core of q
+/// coefficients, less where most of X'WX is zero, and O(q^2) for each coefficient of the part that meets all
+/// of them.
+[[nodiscard]] Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram,
+                                  std::span<const double> ridges, const Algebra& algebra);
 
 }  // namespace tessera::gam

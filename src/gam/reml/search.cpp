@@ -31,6 +31,11 @@ constexpr double blocked_tolerance = 1e-3;
 /// added to V and taken from it again.
 constexpr double noise_of_value = 16;
 
+/// The same of a model whose Hessian is approximate, whose evaluations are dear: a part of its curvature.
+constexpr double approximate_tolerance = 1e-10;
+/// What a step tells of the Hessian where it turns the difference by more than this.
+constexpr double least_turn = 1e-8;
+
 /// Towards lambda = infinity V = V_inf + c / lambda, c > 0: gradient = -c / lambda = -hessian. There Newton's
 /// steps are all 1; this is the step to where c / lambda no longer matters. Zero elsewhere.
 double tail_step(double gradient, double curvature) {
@@ -85,6 +90,31 @@ std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
   return step;
 }
 
+/// What steps have told of the difference between the Hessian and its approximation.
+///
+/// Source: the symmetric update of rank one, Nocedal and Wright, Numerical Optimization (2006), sec. 6.2.
+class HessianCorrection {
+ public:
+  explicit HessianCorrection(std::size_t size) : sum_(static_cast<int>(size), static_cast<int>(size)) {}
+
+  /// Learns from a step and the gradient's change along it, and corrects the Hessian at its end.
+  void correct(std::span<const double> step, const RemlCriterion::Evaluation& before,
+               RemlCriterion::Evaluation& after) {
+    add_multiple(after.hessian.values(), 1, sum_.values());
+    std::vector<double> rest = difference(after.gradient, before.gradient);
+    add_multiple(rest, -1, multiply(after.hessian, step));
+    const double along = dot(rest, step);
+    if (!(std::abs(along) > least_turn * std::sqrt(dot(rest, rest) * dot(step, step)))) return;
+    for (Matrix* const matrix : {&sum_, &after.hessian}) {
+      for (int j = 0; j < matrix->cols(); ++j)
+        add_multiple(matrix->column(j), rest[static_cast<std::size_t>(j)] / along, rest);
+    }
+  }
+
+ private:
+  Matrix sum_;
+};
+
 /// V falls; or the gradient does, and V's change is rounding: or `slope`, all that V falls along the step at
 /// most, is, so that V cannot tell.
 bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best, double slope) {
@@ -113,8 +143,12 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
   auto first = criterion.evaluate(start);
   if (!first) return std::nullopt;
   RemlOptimum best{{start.begin(), start.end()}, std::move(*first), 0, 1, false};
+  const double tolerance =
+      best.at.exact ? gradient_tolerance
+                    : std::max(gradient_tolerance, approximate_tolerance * largest(best.at.hessian.values()));
+  HessianCorrection correction(start.size());
   while (best.iterations < iteration_limit && !leave(best)) {
-    if (largest(best.at.gradient) <= gradient_tolerance) {
+    if (largest(best.at.gradient) <= tolerance) {
       best.converged = true;
       break;
     }
@@ -129,6 +163,7 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       auto at = criterion.evaluate(trial);
       ++best.evaluations;
       if (at && is_better(*at, best.at, std::abs(dot(step, best.at.gradient)))) {
+        if (!at->exact) correction.correct(step, best.at, *at);
         best.at = std::move(*at);
         best.log_sp = std::move(trial);
         moved = true;

@@ -19,9 +19,9 @@ struct RemlOptimum {
   bool converged = false;
 };
 
-/// Newton's method with exact derivatives from `start`, in which V increases by no more than rounding.
-/// Nothing if V cannot be evaluated at the start. `leave` is called before each iteration; true ends the
-/// descent, not converged.
+/// Newton's method from `start`, with exact derivatives or with second ones that steps correct, in which V
+/// increases by no more than rounding. Nothing if V cannot be evaluated at the start. `leave` is called
+/// before each iteration; true ends the descent, not converged.
 [[nodiscard]] std::optional<RemlOptimum> descend(
     const RemlCriterion& criterion, std::span<const double> start,
     const std::function<bool(const RemlOptimum&)>& leave = [](const RemlOptimum&) { return false; });
@@ -50,7 +50,7 @@ struct RemlOptimum {
 [[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
 /// For `search_elsewhere`: as many as all starts of a small model take; of a large one, some for each
-/// parameter.
+/// parameter, and none where second derivatives are approximate.
 [[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion);
 
 }  // namespace tessera::gam

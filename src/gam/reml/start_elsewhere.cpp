@@ -195,7 +195,7 @@ class Elsewhere {
       : criterion_(criterion), best_(std::move(best)), limit_(limit), tried_(tried) {}
 
   RemlOptimum search() {
-    if (criterion_.size() > 0) {
+    if (criterion_.size() > 0 && limit_ > 0) {
       while (try_all(untried(starts_from(criterion_, best_, evaluations_)))) {
       }
     }
@@ -279,8 +279,11 @@ double doubles_of_evaluations(double core_size, int count) {
 
 double affordable_evaluations(const RemlCriterion& criterion) {
   const double size = criterion.core_size();
-  return std::max(operations / (size * size * size),
-                  static_cast<double>(evaluations_a_parameter * criterion.size()));
+  const double many = operations / (size * size * size);
+  const double some = evaluations_a_parameter * criterion.size();
+  // Of variances of effects that meet in many rows V has one minimum, as far as is known.
+  if (!criterion.is_exact() && many < some) return 0;
+  return std::max(many, some);
 }
 
 }  // namespace tessera::gam

@@ -23,13 +23,13 @@ struct RemlFit {
   std::vector<double> log_sp;  ///< of every penalty of every block, in order
   std::vector<double> coef;
   double scale = 1;
-  double score = 0;               ///< V at the optimum
-  PartedMatrix inverse;           ///< (X'WX + S)^-1; the posterior covariance is `scale` times this
-  double part_ridge = 0;          ///< S in the part of the inverse, if it has one
-  std::vector<double> edf;        ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
-  std::vector<double> edf1;       ///< diagonal of 2F - FF, for reference degrees of freedom
-  double penalised_deviance = 0;  ///< weighted residual sum of squares plus b'Sb
-  std::vector<double> noise;      ///< of V, from the rounding of X'WX: by penalised block, then of the others
+  double score = 0;                 ///< V at the optimum
+  PartedMatrix inverse;             ///< (X'WX + S)^-1; the posterior covariance is `scale` times this
+  std::vector<double> part_ridges;  ///< S in each run of the inverse's part
+  std::vector<double> edf;          ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
+  std::vector<double> edf1;         ///< diagonal of 2F - FF, for reference degrees of freedom
+  double penalised_deviance = 0;    ///< weighted residual sum of squares plus b'Sb
+  std::vector<double> noise;  ///< of V, from the rounding of X'WX: by penalised block, then of the others
   int iterations = 0;
   bool converged = false;  ///< it is a minimum of V, as far as rounding lets V be known
   /// If not: the block of the design whose smoothing parameters have no minimum, or whose noise hides it.

@@ -75,6 +75,15 @@ void add_scattered(const Product& product, int count, const ProductSide& row, co
   }
 }
 
+/// As `add_single`, for two random effects: `places` has where the product of each row of the frame goes.
+void add_paired(const RowChunk& chunk, const ProductSide& row, const ProductSide& column,
+                const std::int32_t* places, double* sums) {
+  for (int r = 0; r < chunk.count; ++r) {
+    const std::int32_t place = places[chunk.index[at(r)]];
+    if (place >= 0) sums[place] += row.values[r] * column.values[r];
+  }
+}
+
 }  // namespace
 
 /// What a sum needs of the rows beside their terms.
@@ -228,7 +237,9 @@ void HostRows::add_product(const Product& product, Chunk& chunk, double* sums) c
   double* out = sums + product.begin;
   const int rows = product.row_nonzeros;
   const int columns = product.column_nonzeros;
-  if (columns == 1) {
+  if (product.pairs >= 0) {
+    add_paired(chunk, row, column, layout_.places_of(product), out);
+  } else if (columns == 1) {
     add_single(product, chunk.count, row, column, out);
   } else if (!product.runs_of_four) {
     add_scattered(product, chunk.count, row, column, meet, out);

@@ -83,6 +83,14 @@ void HostPrediction::add_product(const Product& product, const RowChunk& chunk,
   const std::int64_t* lines = view_.lines + product.line_begin;
   const int* offsets = view_.offsets + product.offset_begin;
   const double* form = form_.data() + product.begin;
+  if (product.pairs >= 0) {
+    const std::int32_t* places = layout_.places_of(product);
+    for (int r = 0; r < chunk.count; ++r) {
+      const std::int32_t place = places[chunk.index[at(r)]];
+      if (place >= 0) variances[at(r)] += row.values[r] * column.values[r] * form[place];
+    }
+    return;
+  }
   for (int r = 0; r < chunk.count; ++r) {
     const double* corner = form + row.starts[r] * std::int64_t{product.columns} + column.starts[r];
     variances[at(r)] +=

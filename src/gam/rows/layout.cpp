@@ -6,6 +6,8 @@
 #include "gam/rows/evaluation.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <tessera/error.hpp>
@@ -54,10 +56,11 @@ std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& ow
 
 }  // namespace
 
-RowLayout::RowLayout(const Design& design, std::size_t parameters)
+RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPairs* pairs)
     : parameters_(static_cast<int>(parameters)),
       raw_size_(design.raw_size),
-      parted_columns_(design.parted_columns) {
+      parted_columns_(design.parted_columns),
+      pairs_(pairs) {
   const std::size_t count = design.terms.size();
 
   // Every pair of two terms, with what its column term leaves out. The term with fewer nonzeros is the row
@@ -66,7 +69,8 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters)
     std::size_t row, column;
     std::uint64_t left_out;
   };
-  std::vector<Pair> pairs;
+  std::vector<Pair> products;
+  const auto is_of_part = [&](std::size_t term) { return parted_columns_.has(design.terms[term].raw_begin); };
   std::vector<std::vector<std::uint64_t>> masks(count, std::vector<std::uint64_t>{0});
   for (std::size_t a = 0; a < count; ++a) {
     if (design.terms[a].components.size() > 64) {
@@ -74,12 +78,12 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters)
     }
     if (design.terms[a].only_combined) continue;
     for (std::size_t b = a + 1; b < count; ++b) {
-      if (design.terms[b].only_combined) continue;
+      if (design.terms[b].only_combined || (is_of_part(a) && is_of_part(b))) continue;
       const bool swap = design.terms[b].nonzeros < design.terms[a].nonzeros;
       const std::size_t row = swap ? b : a;
       const std::size_t column = swap ? a : b;
       const std::uint64_t mask = shared_factors(design.terms[row], design.terms[column]);
-      pairs.push_back({row, column, mask});
+      products.push_back({row, column, mask});
       auto& known = masks[column];
       if (std::find(known.begin(), known.end(), mask) == known.end()) known.push_back(mask);
     }
@@ -117,8 +121,25 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters)
   for (std::size_t i = 0; i < count; ++i) {
     if (!design.terms[i].only_combined) add_square(static_cast<int>(i), design.terms[i]);
   }
-  for (const Pair& pair : pairs) {
+  for (const Pair& pair : products) {
     add_product(static_cast<int>(pair.row), static_cast<int>(pair.column), pair.left_out);
+  }
+  if (pairs_ != nullptr) add_pairs();
+}
+
+/// The products of the effects of the part have their sums in the order of the pattern.
+void RowLayout::add_pairs() {
+  pairs_begin_ = width_;
+  width_ += std::ssize(pairs_->pattern->rows);
+  for (std::size_t i = 0; i < pairs_->terms.size(); ++i) {
+    Product product;
+    product.row_term = pairs_->terms[i].first;
+    product.column_term = pairs_->terms[i].second;
+    product.row_placement = terms[at(product.row_term)].placement_begin;
+    product.column_placement = terms[at(product.column_term)].placement_begin;
+    product.begin = pairs_begin_;
+    product.pairs = static_cast<int>(i);
+    all_products.push_back(product);
   }
 }
 
@@ -288,8 +309,10 @@ RawSums RowLayout::sums(std::span<const double> reduced) const {
   sums.bad_rows = reduced[2];
   const auto gradient = reduced.subspan(scalar_count, at(raw_size_));
   sums.gradient.assign(gradient.begin(), gradient.end());
-  sums.gram = PartedMatrix(raw_size_, parted_columns_);
+  sums.gram = PartedMatrix(raw_size_, parted_columns_, pairs_ != nullptr ? pairs_->pattern : nullptr);
   for_each_sum([&](std::int64_t sum, int i, int j) { sums.gram.set(i, j, reduced[at(sum)]); });
+  const auto of_pairs = reduced.subspan(at(pairs_begin_), sums.gram.beside.size());
+  std::ranges::copy(of_pairs, sums.gram.beside.begin());
   return sums;
 }
 
@@ -297,12 +320,21 @@ std::vector<double> RowLayout::packed(const PartedMatrix& form) const {
   std::vector<double> packed(at(width_));
   for_each_sum(
       [&](std::int64_t sum, int i, int j) { packed[at(sum)] = i == j ? form(i, i) : 2 * form(i, j); });
+  for (int column = 0; pairs_ != nullptr && column < pairs_->pattern->columns(); ++column) {
+    auto sum = at(pairs_begin_ + pairs_->pattern->begins[at(column)]);
+    for (const int row : pairs_->pattern->rows_of(column)) {
+      const int i = parted_columns_.row_at(row);
+      const int j = parted_columns_.row_at(column);
+      packed[sum++] = form.has(i, j) ? 2 * form(i, j) : std::numeric_limits<double>::quiet_NaN();
+    }
+  }
   return packed;
 }
 
 template <class Use>
 void RowLayout::for_each_sum(const Use& use) const {
   for (const Product& product : products_of_terms()) {
+    if (product.pairs >= 0) continue;
     if (product.symmetric) {
       for_each_of_band(product, use);
     } else {

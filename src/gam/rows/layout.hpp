@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
+#include "gam/rows/level_pairs.hpp"
 #include "gam/rows/row_sums.hpp"
 #include "gam/rows/tables.hpp"
 #include "gam/terms/component_tables.hpp"
@@ -35,8 +36,9 @@ class RowLayout {
  public:
   static constexpr int scalar_count = row_scalar_count;
 
-  /// `parameters`: of the family, how many.
-  explicit RowLayout(const Design& design, std::size_t parameters = 0);
+  /// `parameters`: of the family, how many. `pairs`: where random effects of the design's part meet, which must
+  /// outlive the layout; null: nothing is summed over two of them.
+  explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr);
 
   [[nodiscard]] LayoutView view() const noexcept;
   /// Scalars that a pass of this kind sums.
@@ -54,7 +56,8 @@ class RowLayout {
   [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
   [[nodiscard]] RawLikelihood likelihood(std::span<const double> reduced) const;
   /// A symmetric form over raw columns as it is applied to a row: the row's products, each times the number
-  /// where a step adds it, sum up to r' form r. Where nothing is summed it is zero.
+  /// where a step adds it, sum up to r' form r. Where nothing is summed it is zero, and NaN for a pair of
+  /// levels that the form has not.
   [[nodiscard]] std::vector<double> packed(const PartedMatrix& form) const;
 
   ComponentTables tables;
@@ -64,6 +67,12 @@ class RowLayout {
   std::vector<int> strides;
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
+
+  /// Where each local row adds the product of two random effects: its place from the product's first sum on;
+  /// -1: it has none.
+  [[nodiscard]] const std::int32_t* places_of(const Product& product) const noexcept {
+    return pairs_->terms[static_cast<std::size_t>(product.pairs)].places.data();
+  }
 
   /// Dense columns are combinations of those of another term, which hosts alone evaluate.
   struct Combined {
@@ -88,6 +97,7 @@ class RowLayout {
   void add_placement(const RawTerm& term, std::uint64_t mask);
   void add_product(int row_term, int column_term, std::uint64_t mask);
   void add_square(int index, const RawTerm& term);
+  void add_pairs();
   void take_in(Product product, int columns);
   /// Calls `use(index among the sums, i, j)` for each pair of raw columns i and j, once, that a row can have.
   template <class Use>
@@ -104,6 +114,8 @@ class RowLayout {
   int parameters_;
   int raw_size_ = 0;
   Part parted_columns_;  ///< the design's
+  const LevelPairs* pairs_;
+  std::int64_t pairs_begin_ = 0;  ///< of the sums over pairs of levels
   int values_per_row_ = 0;
   std::int64_t width_ = scalar_count;
 };

@@ -4,6 +4,7 @@
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
 #include "gam/rows/device_table.hpp"
+#include "gam/rows/level_pairs.hpp"
 #include "gam/rows/row_sums.hpp"
 #include "gam/table/frame.hpp"
 
@@ -30,6 +31,8 @@ struct Rows {
   double prior_factor = 1;
   /// The columns on devices, which passes over the same frame share; null: each pass loads its own.
   std::shared_ptr<DeviceTable> on_devices{};
+  /// Where the random effects of the design's part meet; null: it has one or none.
+  std::shared_ptr<const LevelPairs> pairs{};
 };
 
 /// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same

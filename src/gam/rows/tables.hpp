@@ -42,6 +42,9 @@ struct Product {
   int line_begin = 0;         ///< one line a nonzero of the row term
   int offset_begin = 0;       ///< one offset a nonzero of the column term
   std::int64_t begin = 0;     ///< in the vector of sums
+  /// Of two random effects of the part, on hosts alone: which of the layout's `LevelPairs::terms` has where
+  /// each row adds its product, from `begin` on; -1: it is a matrix.
+  int pairs = -1;
 };
 
 /// The layout as plain pointers, valid on the side that made it.

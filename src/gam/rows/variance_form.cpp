@@ -11,8 +11,9 @@ namespace {
 
 /// M V M', block by block. The part's M is the identity.
 PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance) {
-  PartedMatrix raw(design.raw_size, design.parted_columns);
+  PartedMatrix raw(design.raw_size, design.parted_columns, covariance.pattern());
   raw.diagonal = covariance.diagonal;
+  raw.beside = covariance.beside;
   const int core_size = covariance.core.rows();
   Matrix half(core_size, raw.core.rows());  // V M'
   const auto for_each_block = [&](const auto& use) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <memory>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -238,7 +239,7 @@ TEST_P(OfModel, HasTheSameSolutionIfARandomEffectIsKeptByItsDiagonal) {
   for (const CoefBlock& block : model.design().blocks) {
     if (!block.penalty || !block.penalty->is_ridge()) continue;
     SCOPED_TRACE(block.label);
-    const Part part{block.coef_begin, block.coef_size};
+    const Part part(block.coef_begin, block.coef_size);
     WorkingModel parted = working;
     parted.gram = PartedMatrix(working.gram.core, part);
     const RemlFit fit = Criterion(parted, model.design(), false)->solution(at);
@@ -253,6 +254,71 @@ TEST_P(OfModel, HasTheSameSolutionIfARandomEffectIsKeptByItsDiagonal) {
         if (i != j && part.has(i) && part.has(j)) continue;
         EXPECT_NEAR(fit.inverse(i, j), whole.inverse(i, j), 1e-10);
       }
+    }
+  }
+}
+
+/// With all random effects in a part, as sparse as they are.
+WorkingModel with_all_effects_parted(const WorkingModel& whole, const Design& design) {
+  Part part;
+  for (const CoefBlock& block : design.blocks) {
+    if (block.penalty && block.penalty->is_ridge()) part.add(block.coef_begin, block.coef_size);
+  }
+  auto pattern = std::make_shared<SparsePattern>();
+  for (int j = 0; j < part.size(); ++j) {
+    for (int i = j + 1; i < part.size(); ++i) {
+      if (whole.gram(part.row_at(i), part.row_at(j)) != 0) pattern->rows.push_back(i);
+    }
+    pattern->begins.push_back(std::ssize(pattern->rows));
+  }
+  WorkingModel parted = whole;
+  parted.gram = PartedMatrix(whole.gram.size(), part, pattern);
+  for (int j = 0; j < whole.gram.size(); ++j) {
+    for (int i = 0; i <= j; ++i) {
+      if (parted.gram.has(i, j)) parted.gram.set(i, j, whole.gram(i, j));
+    }
+  }
+  return parted;
+}
+
+TEST(RemlCriterion, IsTheSameIfAllRandomEffectsAreSparse) {
+  const Data data;
+  const DenseModel model = crossed_model(data);
+  const WorkingModel whole = model.working(response(data, wavy), data.weight, zeros(model));
+  const WorkingModel parted = with_all_effects_parted(whole, model.design());
+  ASSERT_GT(parted.gram.part().runs().size(), 1U);
+  for (const bool scale_known : {false, true}) {
+    const Criterion exact(whole, model.design(), scale_known);
+    const Criterion sparse(parted, model.design(), scale_known);
+    EXPECT_FALSE(sparse->is_exact());
+    for (const std::vector<double>& values : {std::vector<double>{1, -1, 2, 0.5, 0.3}, {-4, 5, -3, 2, -1}}) {
+      const std::vector<double> at = first_of(values, exact);
+      const auto a = exact->evaluate(at);
+      const auto b = sparse->evaluate(at);
+      EXPECT_NEAR(a->value, b->value, 1e-10 * std::abs(a->value));
+      EXPECT_EQ(b->value, sparse->value(at));
+      for (std::size_t j = 0; j < at.size(); ++j) EXPECT_NEAR(a->gradient[j], b->gradient[j], 1e-9) << j;
+      const RemlFit first = exact->solution(at);
+      const RemlFit second = sparse->solution(at);
+      for (int i = 0; i < whole.gram.size(); ++i) {
+        const auto place = static_cast<std::size_t>(i);
+        EXPECT_NEAR(second.coef[place], first.coef[place], 1e-10);
+        EXPECT_NEAR(second.edf[place], first.edf[place], 1e-10);
+        if (parted.gram.part().has(i))
+          EXPECT_TRUE(std::isnan(second.edf1[place]));
+        else
+          EXPECT_NEAR(second.edf1[place], first.edf1[place], 1e-9);
+        for (int j = 0; j < whole.gram.size(); ++j) {
+          if (second.inverse.has(i, j)) EXPECT_NEAR(second.inverse(i, j), first.inverse(i, j), 1e-10);
+        }
+      }
+    }
+    const RemlFit least = fit_reml(whole, model.design(), scale_known);
+    const RemlFit found = fit_reml(parted, model.design(), scale_known);
+    EXPECT_TRUE(found.converged);
+    EXPECT_NEAR(found.score, least.score, 1e-9 * std::abs(least.score));
+    for (std::size_t j = 0; j < least.log_sp.size(); ++j) {
+      if (least.log_sp[j] < 15) EXPECT_NEAR(found.log_sp[j], least.log_sp[j], 1e-6) << j;
     }
   }
 }

@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/linalg/elimination.hpp"
+
+#include "base/at.hpp"
+#include "base/wide.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// A multiplication by an element costs as much as so many of a dense product.
+constexpr double rate_of_dense = 16;
+/// A column of which this part of the elements is not zero is dense.
+constexpr int dense_part = 8;
+/// Eliminated columns that one thread computes.
+constexpr int eliminated_at_once = 32;
+
+std::ptrdiff_t nonzeros(std::span<const double> x) {
+  return std::ssize(x) - std::ranges::count(x, 0.0);
+}
+
+/// Calls `work(columns, algebra)` for some of a level's columns at a time.
+void for_each_part(const std::vector<int>& level, const Algebra& algebra,
+                   const std::function<void(std::span<const int> columns, const Algebra&)>& work) {
+  const int parts = (static_cast<int>(level.size()) + eliminated_at_once - 1) / eliminated_at_once;
+  const auto part = [&](int i, const Algebra& own) {
+    const std::size_t begin = at(i) * eliminated_at_once;
+    work(std::span(level).subspan(begin, std::min<std::size_t>(eliminated_at_once, level.size() - begin)),
+         own);
+  };
+  if (parts == 1) {
+    part(0, algebra);
+    return;
+  }
+  algebra.for_each(parts, part);
+}
+
+void append(SparsePattern& pattern, std::vector<int> rows) {
+  std::ranges::sort(rows);
+  pattern.rows.insert(pattern.rows.end(), rows.begin(), rows.end());
+  pattern.begins.push_back(std::ssize(pattern.rows));
+}
+
+}  // namespace
+
+/// The quotient graph: a node's neighbours are its `nodes` and the members of its `elements`, which are nodes
+/// that have been eliminated.
+struct EliminationOrder::Graph {
+  Graph(const PartedMatrix& a, const std::vector<int>& core_columns, int dense)
+      : part(a.part().size()),
+        live(part + static_cast<int>(core_columns.size())),
+        fixed(a.core.rows()),
+        dense_columns(dense),
+        nodes(at(live)),
+        elements(at(live)),
+        members(at(live)),
+        degree(at(live)),
+        mark(at(live), -1),
+        counted(at(live), -1),
+        outside(at(live)),
+        gone(at(live)) {
+    const auto connect = [&](int i, int j) {
+      nodes[at(i)].push_back(j);
+      nodes[at(j)].push_back(i);
+    };
+    a.for_each_beside([&](std::size_t, int i, int j) { connect(i, j); });
+    for (std::size_t k = 0; k < core_columns.size(); ++k) {
+      const auto column = a.border.column(core_columns[k]);
+      for (int i = 0; i < part; ++i) {
+        if (column[at(i)] != 0) connect(i, part + static_cast<int>(k));
+      }
+    }
+    left = part;
+  }
+
+  /// All that `i` meets.
+  [[nodiscard]] std::vector<int> neighbours(int i) {
+    std::vector<int> found;
+    mark[at(i)] = i;
+    const auto take = [&](int j) {
+      if (gone[at(j)] || mark[at(j)] == i) return;
+      mark[at(j)] = i;
+      found.push_back(j);
+    };
+    for (const int j : nodes[at(i)]) take(j);
+    for (const int e : elements[at(i)])
+      for (const int j : members[at(e)]) take(j);
+    return found;
+  }
+  /// Whether it costs less to keep a coefficient that meets so many others.
+  [[nodiscard]] bool better_kept(std::size_t met) const {
+    const double own = static_cast<double>(met) + dense_columns;
+    const double all = static_cast<double>(left) + fixed;
+    return rate_of_dense * own * own > all * all;
+  }
+  /// Makes an element of `i`, whose neighbours have been found by the last call of `neighbours`.
+  void eliminate(int i, const std::vector<int>& met) {
+    for (const int e : elements[at(i)]) {
+      gone[at(e)] = 2;
+      members[at(e)] = {};
+    }
+    gone[at(i)] = 1;
+    --left;
+    for (const int j : met) {
+      std::erase_if(nodes[at(j)], [&](int k) { return mark[at(k)] == i; });
+      std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
+      elements[at(j)].push_back(i);
+    }
+    members[at(i)] = met;
+    nodes[at(i)] = {};
+    elements[at(i)] = {};
+  }
+  /// Bounds of the degrees of those that the last element, `i`, has.
+  template <class Use>
+  void update_degrees(int i, const Use& changed) {
+    const std::vector<int>& met = members[at(i)];
+    for (const int j : met) {
+      for (const int e : elements[at(j)]) {
+        if (e == i) continue;
+        if (counted[at(e)] != i) {
+          counted[at(e)] = i;
+          outside[at(e)] = static_cast<int>(members[at(e)].size());
+        }
+        --outside[at(e)];
+      }
+    }
+    const int others = static_cast<int>(met.size()) - 1;
+    for (const int j : met) {
+      // An element within the last one tells nothing more.
+      std::erase_if(elements[at(j)], [&](int e) { return e != i && outside[at(e)] == 0; });
+      std::int64_t bound = std::ssize(nodes[at(j)]) + others;
+      for (const int e : elements[at(j)]) bound += e == i ? 0 : outside[at(e)];
+      bound = std::min<std::int64_t>({bound, live - 1, std::int64_t{degree[at(j)]} + others});
+      if (degree[at(j)] == bound) continue;
+      degree[at(j)] = static_cast<int>(bound);
+      changed(j);
+    }
+  }
+
+  int part;           ///< the first nodes; the others are columns of the core
+  int live;           ///< all nodes
+  int fixed;          ///< coefficients of the core
+  int dense_columns;  ///< of these, which all nodes meet
+  int left = 0;       ///< of the part
+  std::vector<std::vector<int>> nodes, elements, members;
+  std::vector<int> degree, mark, counted, outside;
+  std::vector<char> gone;  ///< 1: eliminated, 2: its element is within another
+};
+
+EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool>& turned) {
+  const int part = a.part().size();
+  order.resize(at(part));
+  std::iota(order.begin(), order.end(), 0);
+  place = order;
+  eliminated_ = part;
+  if (!a.pattern()) {
+    lower.begins.resize(at(part) + 1);
+    return;
+  }
+  has_pattern_ = true;
+  std::vector<int> core_columns;  // that are not dense
+  for (int j = 0; j < a.border.cols(); ++j) {
+    const bool is_turned = !turned.empty() && turned[at(j)];
+    if (!is_turned && nonzeros(a.border.column(j)) * dense_part < part) core_columns.push_back(j);
+  }
+  Graph graph(a, core_columns, a.border.cols() - static_cast<int>(core_columns.size()));
+  order.clear();
+  std::vector<std::vector<int>> structs;
+  const auto eliminate = [&](int i, std::vector<int> met) {
+    graph.eliminate(i, met);
+    order.push_back(i);
+    structs.push_back(std::move(met));
+  };
+
+  const std::vector<Part::Run>& runs = a.part().runs();
+  const auto largest = at(std::ranges::max_element(runs, {}, &Part::Run::size) - runs.begin());
+  const int first = a.part().begin_of(largest);
+  const auto mean = a.pattern()->rows.size() / at(runs[largest].size) + 1;
+  const auto others = at(part - runs[largest].size + a.core.rows());
+  for (int i = first; i < first + runs[largest].size; ++i) {
+    std::vector<int> met = graph.neighbours(i);
+    // One that meets nearly all others would make them meet one another.
+    if (met.size() <= std::max(10 * mean, others / 4)) eliminate(i, std::move(met));
+  }
+
+  std::vector<std::vector<int>> waiting(
+      at(graph.live));  // by degree; what has another one now is passed over
+  std::size_t least = 0;
+  const auto wait = [&](int i) {
+    if (i >= part || graph.gone[at(i)] != 0) return;
+    waiting[at(graph.degree[at(i)])].push_back(i);
+    least = std::min(least, at(graph.degree[at(i)]));
+  };
+  for (int i = graph.live; i-- > 0;) {
+    std::int64_t bound = std::ssize(graph.nodes[at(i)]);
+    for (const int e : graph.elements[at(i)]) bound += std::ssize(graph.members[at(e)]) - 1;
+    graph.degree[at(i)] = static_cast<int>(std::min<std::int64_t>(bound, graph.live - 1));
+    wait(i);
+  }
+  while (graph.left > 0) {
+    while (waiting[least].empty()) ++least;
+    const int next = waiting[least].back();
+    waiting[least].pop_back();
+    if (graph.gone[at(next)] != 0 || at(graph.degree[at(next)]) != least) continue;
+    std::vector<int> met = graph.neighbours(next);
+    if (graph.better_kept(met.size())) break;
+    eliminate(next, std::move(met));
+    graph.update_degrees(next, wait);
+  }
+  eliminated_ = static_cast<int>(order.size());
+  for (int i = 0; i < part; ++i) {
+    if (graph.gone[at(i)] == 0) order.push_back(i);
+  }
+  for (int i = 0; i < part; ++i) place[at(order[at(i)])] = i;
+  take(structs, core_columns);
+  for (int j = 0; j < a.border.cols(); ++j) {
+    if (!std::ranges::binary_search(core_columns, j)) dense.push_back(left() + j);
+  }
+}
+
+/// The patterns, from what each eliminated coefficient met.
+void EliminationOrder::take(const std::vector<std::vector<int>>& structs,
+                            const std::vector<int>& core_columns) {
+  const int part = static_cast<int>(order.size());
+  std::vector<std::vector<int>> by_row(at(eliminated_));
+  std::vector<int> level(at(eliminated_));
+  for (int j = 0; j < eliminated_; ++j) {
+    std::vector<int> inner;
+    std::vector<int> outer;
+    for (const int node : structs[at(j)]) {
+      const int own = node < part ? place[at(node)] : part + core_columns[at(node - part)];
+      if (own < eliminated_)
+        inner.push_back(own);
+      else
+        outer.push_back(own - eliminated_);
+    }
+    append(lower, std::move(inner));
+    append(beside, std::move(outer));
+    for (const int i : lower.rows_of(j)) {
+      level[at(i)] = std::max(level[at(i)], level[at(j)] + 1);
+      by_row[at(i)].push_back(j);
+    }
+    if (at(level[at(j)]) >= levels.size()) levels.resize(at(level[at(j)]) + 1);
+    levels[at(level[at(j)])].push_back(j);
+  }
+  for (int i = 0; i < eliminated_; ++i) {
+    append(rows, by_row[at(i)]);
+    for (const int j : rows.rows_of(i)) row_places.push_back(lower.find(i, j));
+  }
+}
+
+std::vector<double> in_order(std::span<const double> x, const Part& part, const EliminationOrder& order) {
+  const std::vector<double> own = part_of(x, part);
+  const std::vector<double> core = core_of(x, part);
+  std::vector<double> out;
+  out.reserve(x.size());
+  for (const int i : order.order) out.push_back(own[at(i)]);
+  out.insert(out.end(), core.begin(), core.end());
+  return out;
+}
+
+std::vector<double> from_order(std::span<const double> x, const Part& part, const EliminationOrder& order) {
+  std::vector<double> own(order.order.size());
+  for (std::size_t k = 0; k < own.size(); ++k) own[at(order.order[k])] = x[k];
+  return with_part(x.subspan(own.size()), own, part);
+}
+
+OrderedMatrix in_order(const PartedMatrix& a, std::shared_ptr<const EliminationOrder> order,
+                       const std::vector<bool>& turned) {
+  OrderedMatrix out;
+  const int first = order->eliminated();
+  const int left = order->left();
+  if (!a.pattern()) {
+    out.order = std::move(order);
+    if (a.is_parted()) out.border = Border(a.border, turned);
+    out.diagonal = a.diagonal;
+    out.outer = a.core;
+    return out;
+  }
+  out.diagonal.resize(at(first));
+  out.lower.resize(order->lower.rows.size());
+  out.border = Border(left + a.core.rows(), order->dense, order->beside);
+  out.outer = Matrix(left + a.core.rows(), left + a.core.rows());
+  assign(out.outer, left, left, a.core);
+  const auto set = [&](int i, int j, double value) {
+    const auto [low, high] = std::minmax({i, j});
+    if (high < first)
+      (low == high ? out.diagonal[at(low)] : out.lower[at(order->lower.find(high, low))]) = value;
+    else if (low < first)
+      out.border.set(low, high - first, value);
+    else
+      out.outer(low - first, high - first) = out.outer(high - first, low - first) = value;
+  };
+  const auto place = [&](int i) { return order->place[at(i)]; };
+  for (std::size_t i = 0; i < a.diagonal.size(); ++i) set(order->place[i], order->place[i], a.diagonal[i]);
+  a.for_each_beside([&](std::size_t k, int i, int j) { set(place(i), place(j), a.beside[k]); });
+  for (int j = 0; j < a.border.cols(); ++j) {
+    for (int i = 0; i < a.border.rows(); ++i) {
+      if (a.border(i, j) != 0) set(place(i), first + left + j, a.border(i, j));
+    }
+  }
+  out.order = std::move(order);
+  return out;
+}
+
+std::vector<double> OrderedMatrix::times(std::span<const double> x) const {
+  const auto first = x.first(diagonal.size());
+  const auto rest = x.subspan(diagonal.size());
+  std::vector<double> out = multiply(outer, rest);
+  if (diagonal.empty()) return out;
+  const std::vector<double> below = border.transposed_times(first);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] += below[i];
+  std::vector<double> own = border.times(rest);
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] += diagonal[i] * first[i];
+  for (int j = 0; !lower.empty() && j < eliminated(); ++j) {
+    auto k = at(order->lower.begins[at(j)]);
+    for (const int i : order->lower.rows_of(j)) {
+      own[at(i)] += lower[k] * first[at(j)];
+      own[at(j)] += lower[k] * first[at(i)];
+      ++k;
+    }
+  }
+  out.insert(out.begin(), own.begin(), own.end());
+  return out;
+}
+
+void EliminatedBlock::forward(std::span<double> x) const {
+  if (lower.empty()) return;
+  for (int j = 0; j < order->eliminated(); ++j) {
+    auto k = at(order->lower.begins[at(j)]);
+    for (const int i : order->lower.rows_of(j)) x[at(i)] -= lower[k++] * x[at(j)];
+  }
+}
+
+void EliminatedBlock::backward(std::span<double> x) const {
+  if (lower.empty()) return;
+  for (int j = order->eliminated(); j-- > 0;) {
+    auto k = at(order->lower.begins[at(j)]);
+    for (const int i : order->lower.rows_of(j)) x[at(j)] -= lower[k++] * x[at(i)];
+  }
+}
+
+namespace {
+
+/// One column after another of those that a thread computes.
+class ColumnFactor {
+ public:
+  explicit ColumnFactor(EliminatedBlock& block)
+      : block_(block),
+        order_(*block.order),
+        in_lower_(at(order_.eliminated())),
+        in_border_(at(block.own->columns())) {}
+
+  /// False if the block is not positive definite.
+  [[nodiscard]] bool factor(int k) {
+    const std::span<double> own = values_of(k);
+    const std::span<double> beside = block_.own->values_of(k);
+    number(order_.lower.rows_of(k), in_lower_);
+    number(order_.beside.rows_of(k), in_border_);
+    double pivot = block_.diagonal[at(k)];
+    auto next = at(order_.rows.begins[at(k)]);
+    for (const int j : order_.rows.rows_of(k)) {
+      const auto from = at(order_.row_places[next++]);
+      const double factor = block_.lower[from];
+      const double scaled = factor * block_.diagonal[at(j)];
+      pivot -= factor * scaled;
+      const auto end = at(order_.lower.begins[at(j) + 1]);
+      for (auto m = from + 1; m < end; ++m)
+        own[at(in_lower_[at(order_.lower.rows[m])])] -= scaled * block_.lower[m];
+      const std::span<const int> places = order_.beside.rows_of(j);
+      const std::span<const double> values = std::as_const(*block_.own).values_of(j);
+      for (std::size_t m = 0; m < places.size(); ++m)
+        beside[at(in_border_[at(places[m])])] -= factor * values[m];
+      add_multiple(block_.own->dense_of(k), -factor, std::as_const(*block_.own).dense_of(j));
+    }
+    if (!(pivot > 0) || !std::isfinite(pivot)) return false;
+    block_.diagonal[at(k)] = pivot;
+    for (double& value : own) value /= pivot;
+    return true;
+  }
+
+ private:
+  [[nodiscard]] std::span<double> values_of(int k) {
+    const auto begin = at(order_.lower.begins[at(k)]);
+    return std::span(block_.lower).subspan(begin, at(order_.lower.begins[at(k) + 1]) - begin);
+  }
+  static void number(std::span<const int> places, std::vector<int>& numbers) {
+    for (std::size_t i = 0; i < places.size(); ++i) numbers[at(places[i])] = static_cast<int>(i);
+  }
+
+  EliminatedBlock& block_;
+  const EliminationOrder& order_;
+  std::vector<int> in_lower_;   ///< of the rows that the column has
+  std::vector<int> in_border_;  ///< the same of the outer columns
+};
+
+}  // namespace
+
+std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<double> diagonal,
+                                         const Algebra& algebra) {
+  EliminatedBlock block{a.order, std::move(diagonal), a.lower, {}};
+  if (a.order->levels.empty()) {
+    const bool positive =
+        std::ranges::all_of(block.diagonal, [](double d) { return d > 0 && std::isfinite(d); });
+    if (!positive) return std::nullopt;
+    return block;
+  }
+  block.own = a.border;
+  std::atomic<bool> positive = true;
+  for (const std::vector<int>& level : a.order->levels) {
+    algebra.go_on();
+    for_each_part(level, algebra, [&](std::span<const int> columns, const Algebra&) {
+      ColumnFactor factor(block);
+      for (const int k : columns) {
+        if (positive && !factor.factor(k)) positive = false;
+      }
+    });
+    if (!positive) return std::nullopt;
+  }
+  return block;
+}
+
+namespace {
+
+/// Four sums at once.
+TESSERA_WIDE double wide_dot(std::span<const double> x, std::span<const double> y) {
+  using Four = double __attribute__((vector_size(32)));
+  Four sum{};
+  const std::size_t whole = x.size() / 4 * 4;
+  for (std::size_t i = 0; i < whole; i += 4) {
+    Four a;
+    Four b;
+    std::memcpy(&a, x.data() + i, sizeof a);
+    std::memcpy(&b, y.data() + i, sizeof b);
+    sum = sum + a * b;
+  }
+  double rest = 0;
+  for (std::size_t i = whole; i < x.size(); ++i) rest += x[i] * y[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
+}
+
+/// Columns of the inverse, from those that they depend on.
+class ColumnInverse {
+ public:
+  ColumnInverse(const EliminatedBlock& block, const Border& border, const Matrix& outer_inverse,
+                const Matrix& dense_rows, SelectedInverse& out)
+      : block_(block),
+        border_(border),
+        order_(*block.order),
+        outer_(outer_inverse),
+        dense_rows_(dense_rows),
+        out_(out),
+        in_lower_(at(order_.eliminated())),
+        in_border_(at(outer_.rows())) {}
+
+  /// The diagonal of a column that meets nothing eliminated, and that no other depends on.
+  void invert_diagonal(int j, std::span<const double> through) {
+    load(j);
+    const std::span<const int> outer = order_.beside.rows_of(j);
+    double form = wide_dot(l_dense_, through);
+    for (std::size_t a = 0; a < outer.size(); ++a) {
+      const double* const column = outer_.column(outer[a]).data();
+      double sum = wide_dot(dense_rows_.column(outer[a]), l_dense_) + 0.5 * column[outer[a]] * l_outer_[a];
+      for (std::size_t b = 0; b < a; ++b) sum += column[outer[b]] * l_outer_[b];
+      form += 2 * l_outer_[a] * sum;
+    }
+    out_.diagonal[at(j)] = 1 / block_.diagonal[at(j)] + form;
+  }
+  /// `through`: the block of V of the dense columns, times what the column of L has there.
+  void invert(int j, std::span<const double> through) {
+    const std::span<const int> inner = order_.lower.rows_of(j);
+    const std::span<const int> outer = order_.beside.rows_of(j);
+    const double pivot = block_.diagonal[at(j)];
+    load(j);
+    number(inner, in_lower_, 1);
+    number(outer, in_border_, 1);
+    std::vector<double> to_inner(inner.size());
+    std::vector<double> to_outer(outer.size());
+    std::vector<double> to_dense(through.begin(), through.end());
+    for (std::size_t a = 0; a < inner.size(); ++a) {
+      const int i = inner[a];
+      const std::span<const double> dense = std::as_const(out_.border).dense_of(i);
+      double sum = out_.diagonal[at(i)] * l_inner_[a] + wide_dot(dense, l_dense_);
+      auto place = at(order_.lower.begins[at(i)]);
+      for (const int m : order_.lower.rows_of(i)) {
+        const double value = out_.lower[place++];
+        if (const int b = in_lower_[at(m)]; b > 0) {
+          sum += value * l_inner_[at(b - 1)];
+          to_inner[at(b - 1)] += value * l_inner_[a];
+        }
+      }
+      const std::span<const int> places = order_.beside.rows_of(i);
+      const std::span<const double> values = std::as_const(out_.border).values_of(i);
+      for (std::size_t m = 0; m < places.size(); ++m) {
+        if (const int b = in_border_[at(places[m])]; b > 0) {
+          sum += values[m] * l_outer_[at(b - 1)];
+          to_outer[at(b - 1)] += values[m] * l_inner_[a];
+        }
+      }
+      to_inner[a] += sum;
+      add_multiple(to_dense, l_inner_[a], dense);
+    }
+    for (std::size_t a = 0; a < outer.size(); ++a) {
+      const double* const column = outer_.column(outer[a]).data();
+      double sum = wide_dot(dense_rows_.column(outer[a]), l_dense_);
+      for (std::size_t b = 0; b < outer.size(); ++b) sum += column[outer[b]] * l_outer_[b];
+      to_outer[a] += sum;
+      add_multiple(to_dense, l_outer_[a], dense_rows_.column(outer[a]));
+    }
+    number(inner, in_lower_, 0);
+    number(outer, in_border_, 0);
+    out_.diagonal[at(j)] =
+        1 / pivot + (dot(l_inner_, to_inner) + dot(l_outer_, to_outer) + dot(l_dense_, to_dense));
+    const auto begin = out_.lower.begin() + order_.lower.begins[at(j)];
+    std::ranges::transform(to_inner, begin, std::negate());
+    std::ranges::transform(to_outer, out_.border.values_of(j).begin(), std::negate());
+    std::ranges::transform(to_dense, out_.border.dense_of(j).begin(), std::negate());
+  }
+
+ private:
+  /// The column of L, of which W' D^-1 is the outer part.
+  void load(int j) {
+    const auto begin = block_.lower.begin() + order_.lower.begins[at(j)];
+    l_inner_.assign(begin, block_.lower.begin() + order_.lower.begins[at(j) + 1]);
+    const auto scaled = [&](std::span<const double> from, std::vector<double>& to) {
+      to.assign(from.begin(), from.end());
+      for (double& value : to) value /= block_.diagonal[at(j)];
+    };
+    scaled(border_.values_of(j), l_outer_);
+    scaled(border_.dense_of(j), l_dense_);
+  }
+  static void number(std::span<const int> places, std::vector<int>& numbers, int step) {
+    for (std::size_t i = 0; i < places.size(); ++i) numbers[at(places[i])] = step * (static_cast<int>(i) + 1);
+  }
+
+  const EliminatedBlock& block_;
+  const Border& border_;  ///< W
+  const EliminationOrder& order_;
+  const Matrix& outer_;
+  const Matrix& dense_rows_;
+  SelectedInverse& out_;
+  std::vector<int> in_lower_;   ///< one more than the place of a row that the column has; else 0
+  std::vector<int> in_border_;  ///< the same of the outer columns
+  std::vector<double> l_inner_, l_outer_, l_dense_;
+};
+
+}  // namespace
+
+SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
+                                 const Matrix& outer_inverse, const Algebra& algebra, bool only_diagonal) {
+  const EliminationOrder& order = *block.order;
+  const Border& border = block.border(a);
+  SelectedInverse out{std::vector<double>(block.diagonal.size()), std::vector<double>(block.lower.size()),
+                      Border(outer_inverse.rows(), order.dense, order.beside)};
+  std::vector<int> all(at(outer_inverse.rows()));
+  std::iota(all.begin(), all.end(), 0);
+  const Matrix dense_rows = submatrix(outer_inverse, order.dense, all);
+  std::vector<int> own_rows(order.dense.size());
+  std::iota(own_rows.begin(), own_rows.end(), 0);
+  const Matrix within = submatrix(dense_rows, own_rows, order.dense);
+  for (auto level = order.levels.rbegin(); level != order.levels.rend(); ++level) {
+    algebra.go_on();
+    for_each_part(*level, algebra, [&](std::span<const int> columns, const Algebra& alone) {
+      Matrix beside(static_cast<int>(order.dense.size()), static_cast<int>(columns.size()));
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        const auto to = beside.column(static_cast<int>(k));
+        std::ranges::copy(border.dense_of(columns[k]), to.begin());
+        for (double& value : to) value /= block.diagonal[at(columns[k])];
+      }
+      const Matrix through = alone.multiply(within, beside);
+      ColumnInverse inverse(block, border, outer_inverse, dense_rows, out);
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        const auto own = through.column(static_cast<int>(k));
+        const bool alone_there =
+            order.lower.rows_of(columns[k]).empty() && order.rows.rows_of(columns[k]).empty();
+        if (only_diagonal && alone_there)
+          inverse.invert_diagonal(columns[k], own);
+        else
+          inverse.invert(columns[k], own);
+      }
+    });
+  }
+  return out;
+}
+
+PartedMatrix parted_inverse(const PartedMatrix& like, const OrderedMatrix& a, const EliminatedBlock& block,
+                            const Matrix& outer_inverse, const Algebra& algebra) {
+  const EliminationOrder& order = *block.order;
+  const Border& border = block.border(a);
+  const int first = order.eliminated();
+  const int left = order.left();
+  PartedMatrix inverse(like.size(), like.part(), like.pattern());
+  const int core = inverse.core.rows();
+  inverse.core = submatrix(outer_inverse, left, core, left, core);
+  algebra.for_each(core, [&](int j, const Algebra&) {
+    // -L'^-1 D^-1 W v for a column v.
+    const auto column = outer_inverse.column(left + j);
+    std::vector<double> own = border.times(column);
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] /= -block.diagonal[i];
+    block.backward(own);
+    const auto to = inverse.border.column(j);
+    for (int i = 0; i < first; ++i) to[at(order.order[at(i)])] = own[at(i)];
+    for (int i = 0; i < left; ++i) to[at(order.order[at(first + i)])] = column[at(i)];
+  });
+  const SelectedInverse selected = selected_inverse(a, block, outer_inverse, algebra);
+  const auto element = [&](int i, int j) {
+    const auto [low, high] = std::minmax({order.place[at(i)], order.place[at(j)]});
+    if (low >= first) return outer_inverse(low - first, high - first);
+    if (high >= first) return selected.border(low, high - first);
+    return low == high ? selected.diagonal[at(low)] : selected.lower[at(order.lower.find(high, low))];
+  };
+  for (std::size_t i = 0; i < inverse.diagonal.size(); ++i)
+    inverse.diagonal[i] = element(static_cast<int>(i), static_cast<int>(i));
+  inverse.for_each_beside([&](std::size_t k, int i, int j) { inverse.beside[k] = element(i, j); });
+  return inverse;
+}
+
+}  // namespace tessera::gam

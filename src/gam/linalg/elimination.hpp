@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/algebra.hpp"
+#include "gam/linalg/border.hpp"
+#include "gam/linalg/parted_matrix.hpp"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// Gaussian elimination of the part of a symmetric matrix, A = [A11 A12; A21 A22] with the eliminated
+/// coefficients first:
+///
+///     A11 = L D L',  W = L^-1 A12,  S = A22 - W' D^-1 W.
+///
+/// What is left, S, is a dense matrix over the outer coefficients: those of the part of which elimination
+/// would fill in all the rest, and those of the core.
+///
+///     const auto order = std::make_shared<const EliminationOrder>(gram, turned);
+///     const OrderedMatrix a = in_order(gram, order, turned);
+///     const auto block = eliminate(a, ridge, algebra);     // of A + ridge
+///     const Matrix s = ...;                                 // a.outer - W' D^-1 W, by `weighted_square`
+///     const SelectedInverse z = selected_inverse(a, *block, inverse_of_s, algebra);
+///
+/// The order of all operations depends on the pattern alone: the bits are the same for any threads.
+namespace tessera::gam {
+
+/// The order, and where it fills in. That of a part without a pattern is its own, all of it is eliminated,
+/// and nothing fills in.
+///
+/// Otherwise first go the coefficients of the largest run, which do not meet one another, then those of least
+/// degree. Source: the approximate minimum degree on a quotient graph of Amestoy, Davis and Duff, SIAM J.
+/// Matrix Anal. Appl. 17 (1996), without supervariables.
+class EliminationOrder {
+ public:
+  /// `turned`: columns of the core that are dense whatever they are now.
+  EliminationOrder(const PartedMatrix& a, const std::vector<bool>& turned);
+
+  [[nodiscard]] int eliminated() const noexcept { return eliminated_; }
+  /// Coefficients of the part that are not.
+  [[nodiscard]] int left() const noexcept { return static_cast<int>(order.size()) - eliminated_; }
+
+  /// Whether the part has a pattern.
+  [[nodiscard]] bool has_pattern() const noexcept { return has_pattern_; }
+
+  std::vector<int> order;  ///< of places in the part; those that are left are at the end, increasing
+  std::vector<int> place;  ///< of a place in the part, in the order
+  SparsePattern lower;     ///< of L
+  std::vector<int> dense;  ///< the outer columns of which W has all rows; without a pattern: none
+  SparsePattern beside;    ///< of W by rows, as if it were by columns: the other outer columns
+  SparsePattern rows;      ///< of L by rows, as if it were by columns
+  std::vector<std::int64_t> row_places;  ///< of these, in `lower`
+  /// Eliminated coefficients none of which depends on another of the same level, nor on a later level's.
+  std::vector<std::vector<int>> levels;
+
+ private:
+  struct Graph;
+  void take(const std::vector<std::vector<int>>& structs, const std::vector<int>& core_columns);
+
+  int eliminated_ = 0;
+  bool has_pattern_ = false;
+};
+
+/// A in that order.
+struct OrderedMatrix {
+  std::shared_ptr<const EliminationOrder> order;
+  std::vector<double> diagonal;  ///< of A11
+  std::vector<double> lower;     ///< below it, with zeros where L fills in
+  Border border;                 ///< A12, with zeros where W fills in
+  Matrix outer;                  ///< A22
+
+  [[nodiscard]] int eliminated() const noexcept { return static_cast<int>(diagonal.size()); }
+  /// A x.
+  [[nodiscard]] std::vector<double> times(std::span<const double> x) const;
+};
+[[nodiscard]] OrderedMatrix in_order(const PartedMatrix& a, std::shared_ptr<const EliminationOrder> order,
+                                     const std::vector<bool>& turned);
+/// The elements of a vector of A's size, and back.
+[[nodiscard]] std::vector<double> in_order(std::span<const double> x, const Part& part,
+                                           const EliminationOrder& order);
+[[nodiscard]] std::vector<double> from_order(std::span<const double> x, const Part& part,
+                                             const EliminationOrder& order);
+
+/// D, L and W.
+struct EliminatedBlock {
+  std::shared_ptr<const EliminationOrder> order;
+  std::vector<double> diagonal;  ///< D
+  std::vector<double> lower;     ///< L
+  std::optional<Border> own;     ///< W, where it is not A12
+
+  /// W, from the matrix that was eliminated.
+  [[nodiscard]] const Border& border(const OrderedMatrix& a) const noexcept { return own ? *own : a.border; }
+  /// L^-1 x and L'^-1 x in place of x.
+  void forward(std::span<double> x) const;
+  void backward(std::span<double> x) const;
+};
+
+/// `diagonal`: of the block, with what is added to that of A. Nothing if it is not positive definite. Cost:
+/// O(m^2) for a column of m elements.
+[[nodiscard]] std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<double> diagonal,
+                                                       const Algebra& algebra);
+
+/// Of the inverse of A the diagonal, and the elements where L and W have one.
+struct SelectedInverse {
+  std::vector<double> diagonal;
+  std::vector<double> lower;
+  Border border;
+};
+
+/// From V = S^-1. `only_diagonal`: elements off it, which are not all found, are not wanted. Cost: that of
+/// `eliminate`, twice.
+///
+/// Source: Takahashi, Fagan and Chen, 8th PICA Conference (1973).
+[[nodiscard]] SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
+                                               const Matrix& outer_inverse, const Algebra& algebra,
+                                               bool only_diagonal = false);
+
+/// The inverse of A with the pattern of `like`, which A has in another order.
+[[nodiscard]] PartedMatrix parted_inverse(const PartedMatrix& like, const OrderedMatrix& a,
+                                          const EliminatedBlock& block, const Matrix& outer_inverse,
+                                          const Algebra& algebra);
+
+}  // namespace tessera::gam

@@ -22,7 +22,8 @@ using base::at;
 /// What both sides predict with.
 struct Prepared {
   Prepared(const Job& job, const Rows& rows, const Posterior& posterior)
-      : layout(*rows.design, rows.pairs.get()), raw_coef(rows.design->raw_coefficients(posterior.coef)) {
+      : layout(*rows.design, rows.family.parameters().size(), rows.pairs.get()),
+        raw_coef(rows.design->raw_coefficients(posterior.coef)) {
     if (!posterior.covariance.empty()) form = variance_form(*rows.design, layout, posterior.covariance);
     host.emplace(rows, layout, raw_coef, form, posterior.response);
     device.emplace(rows, layout, raw_coef, form, posterior.response, make_device_table(job));

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/linalg.hpp"
+
+#include <functional>
+#include <span>
+
+namespace tessera::gam {
+
+/// The `count` eigenvalues of a symmetric matrix that are largest in absolute value, in descending order of
+/// the values, with their vectors: to rounding of the largest. `multiply(x, y)` sets y = A x; `size` >=
+/// `count`.
+///
+/// By the method of Lanczos with full reorthogonalisation, from a fixed start (Golub and Van Loan, Matrix
+/// Computations, sec. 10.3). Cost: a few times `count` products, or `size` of them.
+using SymmetricProduct = std::function<void(std::span<const double> x, std::span<double> y)>;
+[[nodiscard]] SymmetricEigen extreme_eigen(int size, int count, const SymmetricProduct& multiply);
+
+}  // namespace tessera::gam

@@ -78,7 +78,15 @@ std::vector<double> raw_row(const Design& design, const Frame& frame, std::size_
         mine[static_cast<std::size_t>(variable.codes[row])] = 1;
       } else {
         const LocalValues local = evaluate(component.margin, variable.numbers[row]);
-        for (std::size_t a = 0; a < 4; ++a) mine[static_cast<std::size_t>(local.first) + a] = local.values[a];
+        for (std::size_t a = 0; a < 4; ++a) {
+          const int column = local.first + static_cast<int>(a);
+          if (component.kind == Component::Kind::spline) {
+            mine[static_cast<std::size_t>(column)] = local.values[a];
+            continue;
+          }
+          for (std::size_t j = 0; j < mine.size(); ++j)
+            mine[j] += local.values[a] * component.combinations(column, static_cast<int>(j));
+        }
       }
       std::vector<double> product;
       for (const double left : values) {

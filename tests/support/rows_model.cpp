@@ -82,6 +82,18 @@ Component spline(int variable, Margin margin) {
   return component;
 }
 
+/// Dense columns of a margin, with arbitrary weights; the last two are zero.
+Component dense(int variable, Margin margin, int columns) {
+  Component component = spline(variable, std::move(margin));
+  component.kind = Component::Kind::dense;
+  component.combinations = Matrix(component.margin.raw_size(), columns);
+  for (int j = 0; j + 2 < columns; ++j) {
+    for (int i = 0; i < component.combinations.rows(); ++i)
+      component.combinations(i, j) = std::cos(0.7 * i + 2.3 * j * j);
+  }
+  return component;
+}
+
 void add_term(Design& design, std::vector<Component> components) {
   RawTerm term;
   term.raw_begin = design.raw_size;
@@ -172,6 +184,17 @@ std::vector<long double> dense_component(const Frame& frame, const Component& co
   }
   if (component.kind == Component::Kind::factor) {
     dense[static_cast<std::size_t>(variable.codes[row])] = 1;
+    return dense;
+  }
+  if (component.kind == Component::Kind::dense) {
+    Component local = component;
+    local.kind = Component::Kind::spline;
+    const std::vector<long double> of_margin = dense_component(frame, local, row);
+    for (int j = 0; j < component.raw_size(); ++j) {
+      for (int i = 0; i < component.combinations.rows(); ++i)
+        dense[static_cast<std::size_t>(j)] +=
+            of_margin[static_cast<std::size_t>(i)] * component.combinations(i, j);
+    }
     return dense;
   }
   const Margin& margin = component.margin;
@@ -299,6 +322,11 @@ Model make_model(const ModelOptions& options) {
   while (design.terms.size() > options.terms) {
     design.raw_size = design.terms.back().raw_begin;
     design.terms.pop_back();
+  }
+  if (options.curves) {
+    add_term(design, {dense(x, x_margin, 12)});
+    add_term(design, {factor(g, 3), dense(z, z_margin, 8)});
+    add_term(design, {numeric(w), dense(v, v_margin, 8)});
   }
   if (options.dense) {
     add_dense_columns(design, 7, 21);

@@ -11,7 +11,8 @@ namespace {
 
 template <class... B>
 constexpr auto kinds_of(BasisList<B...> /*list*/) {
-  return std::array{BasisKind{B::name, B::random_effect, B::has_orders, &B::least_k, &B::size, &B::make}...};
+  return std::array{BasisKind{B::name, B::random_effect, B::has_orders, B::has_margins, &B::least_k, &B::size,
+                              &B::make}...};
 }
 
 constexpr auto kinds = kinds_of(Bases{});

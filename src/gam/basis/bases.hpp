@@ -16,6 +16,7 @@ struct BasisKind {
   std::string_view name;
   bool random_effect;
   bool has_orders;
+  bool has_margins;
   int (*least_k)(std::array<int, 2> order);
   BasisSize (*size)(int k);
   Basis (*make)(const MarginData& data);

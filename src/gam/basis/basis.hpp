@@ -37,6 +37,7 @@ struct Basis {
   int rank = 0;                       ///< of the penalty
   std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
+  std::optional<double> row_sum;      ///< the largest sum of |X| over a row, where the basis knows it
   bool nodal = false;                 ///< te's `np` leaves it alone: coefficients are values already
   std::optional<PointValues> points;  ///< see there
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "gam/basis/component_kind.hpp"
+#include "gam/linalg/matrix.hpp"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace tessera::gam {
@@ -31,14 +33,29 @@ struct NumericPart {
   double factor = 1;
 };
 
+/// Columns of radial functions of x: with u = (x - shift) / unit and u_j that of point j, column c is
+/// sum_j map(j, c) |u - u_j|^3 / 12 + map(n, c) + map(n + 1, c) u. The weights of the n points make each
+/// column a cubic between neighbouring points, and a line outside.
+struct RadialColumns {
+  std::vector<double> points;  ///< increasing
+  double shift = 0;
+  double unit = 1;  ///< a power of two
+  Matrix map;       ///< n + 2 x columns
+  friend bool operator==(const RadialColumns&, const RadialColumns&) = default;
+};
+
 /// One factor of a raw term.
 struct Component {
-  /// `levels` raw columns for a factor, `margin.raw_size()` for a spline.
+  /// `levels` raw columns for a factor, `margin.raw_size()` for a spline, as many as `combinations` has for
+  /// dense ones.
   using Kind = ComponentKind;
   Kind kind = Kind::numeric;
   int variable = 0;  ///< index into the Frame, and into `Design::variables`
   int levels = 0;
   Margin margin;
+  /// Of dense columns, by the columns of the margin: a multiple of four, those at the end being zero.
+  Matrix combinations;
+  std::optional<RadialColumns> radial;  ///< what the dense columns are
   /// What a numeric component is the sum of; empty: the variable itself. A fit centres and scales its numeric
   /// columns in this way before any product is summed (see standardise.hpp).
   std::vector<NumericPart> parts;
@@ -46,9 +63,18 @@ struct Component {
   /// design alone: model.json has it as the outline.
   std::array<double, 2> extent{};
   [[nodiscard]] int raw_size() const noexcept {
-    return kind == Kind::numeric ? 1 : kind == Kind::factor ? levels : margin.raw_size();
+    switch (kind) {
+      case Kind::factor: return levels;
+      case Kind::spline: return margin.raw_size();
+      case Kind::dense: return combinations.cols();
+      default: return 1;
+    }
   }
-  [[nodiscard]] int nonzeros() const noexcept { return kind == Kind::spline ? 4 : 1; }
+  [[nodiscard]] int nonzeros() const noexcept {
+    return kind == Kind::dense ? combinations.cols() : kind == Kind::spline ? 4 : 1;
+  }
+  /// A function of one number, local or not.
+  [[nodiscard]] bool is_curve() const noexcept { return kind == Kind::spline || kind == Kind::dense; }
   /// Calls `use(variable)` for the variables that it is computed from, by a reference that may change them.
   template <class Self, class Use>
   static void for_each_variable(Self& self, const Use& use) {

@@ -8,6 +8,7 @@ enum class ComponentKind {
   numeric,  ///< one raw column: the variable's value
   factor,   ///< one raw column for each level: 1 at the row's level
   spline,   ///< raw columns of a margin, four of them not zero
+  dense,    ///< combinations of the columns of a margin, none of them zero
 };
 
 }  // namespace tessera::gam

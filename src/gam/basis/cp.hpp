@@ -39,6 +39,7 @@ struct Cp {
   static constexpr char name[] = "cp";
   static constexpr bool random_effect = false;
   static constexpr bool has_orders = true;
+  static constexpr bool has_margins = true;
   static int least_k(std::array<int, 2> order) { return std::max(order[0] + 1, order[1] + 1); }
   static BasisSize size(int k) { return {.cells = k, .stride = 1, .coefficients = k}; }
 

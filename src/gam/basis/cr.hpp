@@ -43,6 +43,7 @@ struct Cr {
   static constexpr char name[] = "cr";
   static constexpr bool random_effect = false;
   static constexpr bool has_orders = false;
+  static constexpr bool has_margins = true;
   static int least_k(std::array<int, 2> /*order*/) { return 3; }
   static BasisSize size(int k) { return {.cells = k - 1, .stride = 2, .coefficients = k}; }
 

@@ -13,7 +13,19 @@ Matrix penalty_by_x(Matrix penalty, double unit) {
   return penalty;
 }
 
-/// A cubic of one interval from its values and second derivatives at both ends, for each interval.
+/// From values at the knots to the values and second derivatives that the margin takes.
+Matrix hermite_map(const Matrix& second, int knots) {
+  Matrix map(2 * knots, second.cols());
+  for (int i = 0; i < knots; ++i) {
+    const int from = i % second.cols();
+    map(2 * i, from) = 1;
+    for (int j = 0; j < second.cols(); ++j) map(2 * i + 1, j) = second(i % second.rows(), j);
+  }
+  return map;
+}
+
+}  // namespace
+
 Margin hermite_margin(std::span<const double> knots, double unit) {
   Margin margin;
   margin.breaks.assign(knots.begin(), knots.end());
@@ -28,19 +40,6 @@ Margin hermite_margin(std::span<const double> knots, double unit) {
   }
   return margin;
 }
-
-/// From values at the knots to the values and second derivatives that the margin takes.
-Matrix hermite_map(const Matrix& second, int knots) {
-  Matrix map(2 * knots, second.cols());
-  for (int i = 0; i < knots; ++i) {
-    const int from = i % second.cols();
-    map(2 * i, from) = 1;
-    for (int j = 0; j < second.cols(); ++j) map(2 * i + 1, j) = second(i % second.rows(), j);
-  }
-  return map;
-}
-
-}  // namespace
 
 double unit_of(std::span<const double> knots) {
   return std::ldexp(1.0, std::ilogb(knots.back() - knots.front()));

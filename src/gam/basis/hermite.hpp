@@ -12,6 +12,10 @@ namespace tessera::gam {
 /// A power of two about as large as what the knots span.
 [[nodiscard]] double unit_of(std::span<const double> knots);
 
+/// A cubic of one interval from its values and second derivatives by x / unit at both ends, for each
+/// interval: raw columns 2 i and 2 i + 1 are those at knot i.
+[[nodiscard]] Margin hermite_margin(std::span<const double> knots, double unit);
+
 /// A basis whose coefficients are values at the knots: a cubic of each interval from its values and second
 /// derivatives at both ends. `second` has the second derivatives at the knots, a row each, by the
 /// coefficients; where there is a row less than knots, the last knot is the first, and the basis is cyclic.

@@ -5,4 +5,5 @@ tessera_type_list(Bases BasisList
   cp
   cr
   cc
+  tp
   re)

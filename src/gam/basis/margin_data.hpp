@@ -29,6 +29,9 @@ struct MarginData {
   /// *Collective.* k quantiles of the distinct values, and of the limits if there are two.
   std::function<std::vector<double>(std::span<const double> limits)> quantiles;
 
+  /// *Collective.* The values in the rows from which mgcv's bam makes its bases, in their order.
+  std::function<std::vector<double>()> setup_values;
+
   [[nodiscard]] bool has_limits() const { return supplied.size() == 2; }
   /// Those supplied, or those of the data. Throws where data lie outside.
   [[nodiscard]] std::pair<double, double> limits() const;
@@ -39,6 +42,8 @@ struct MarginData {
   /// Throws `Error(usage)` unless `all` knots are supplied, no two of them equal. `or_limits`: the message
   /// offers limits as well.
   void require_knots(int all, bool or_limits) const;
+  /// Throws `Error(usage)` where knots are supplied.
+  void require_no_knots() const;
   /// Throws `Error(input)` where data lie outside.
   void require_covered(double low, double high) const;
 };

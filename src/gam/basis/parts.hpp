@@ -16,6 +16,7 @@ struct BasisSize {
   int cells = 0;
   int stride = 1;        ///< of `Margin`
   int coefficients = 0;  ///< before constraints
+  int dense = 0;         ///< columns of a dense component; 0: there is none
 };
 
 template <class B>
@@ -23,6 +24,7 @@ concept BasisType = requires(const MarginData& data, std::array<int, 2> order, i
   {B::name[0]};          // as bs= has it
   {+B::random_effect};   // bool: a coefficient for each level, or one for a number, without constraint
   {+B::has_orders};      // bool: m= means something
+  {+B::has_margins};     // bool: te() may have it
   {+B::least_k(order)};  // the least k of s(), as mgcv has it, by m=
   {BasisSize(B::size(k))};
   {Basis(B::make(data))};  // *Collective.* Throws on every rank alike, see knots.hpp

@@ -42,6 +42,7 @@ struct Ps {
   static constexpr char name[] = "ps";
   static constexpr bool random_effect = false;
   static constexpr bool has_orders = true;
+  static constexpr bool has_margins = true;
   static int least_k(std::array<int, 2> order) { return std::max(order[0] + 2, order[1] + 1); }
   static BasisSize size(int k) { return {.cells = k - 3, .stride = 1, .coefficients = k}; }
 

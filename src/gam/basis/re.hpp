@@ -24,6 +24,7 @@ struct Re {
   static constexpr char name[] = "re";
   static constexpr bool random_effect = true;
   static constexpr bool has_orders = false;
+  static constexpr bool has_margins = true;
   static int least_k(std::array<int, 2> /*order*/) { return 1; }
   static BasisSize size(int /*k*/) { return {}; }
 

@@ -47,6 +47,7 @@ double largest_row_sum(const Workers& workers, const Frame& frame, std::span<con
   if (std::all_of(margins.begin(), margins.end(), [](const Basis& basis) { return basis.unit_rows; })) {
     return 1;
   }
+  if (margins.size() == 1 && margins[0].row_sum) return *margins[0].row_sum;
   const Extent sums = extents_of(workers, frame, 1, [&](std::size_t row, std::span<Extent> one) {
                         double sum = 1;
                         for (const Basis& margin : margins) sum *= row_sum(margin, frame, row);
@@ -58,13 +59,15 @@ double largest_row_sum(const Workers& workers, const Frame& frame, std::span<con
 class Drafter {
  public:
   Drafter(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
-          const SuppliedKnots& supplied, const Standards& standards, int largest_whole_effect)
+          const SuppliedKnots& supplied, const Standards& standards, int largest_whole_effect,
+          int prior_weight)
       : workers_(workers),
         formula_(formula),
         frame_(frame),
         supplied_(supplied),
         standards_(standards),
-        largest_whole_effect_(largest_whole_effect) {}
+        largest_whole_effect_(largest_whole_effect),
+        setup_rows_(workers, frame, formula, prior_weight) {}
 
   DesignDraft run() {
     check_supplied_names();
@@ -78,6 +81,12 @@ class Drafter {
     keep(combinations);
     for (const SmoothSpec& spec : formula_.smooths) add(spec);
     part_large_effects();
+    if (setup_rows_.is_own_sample())
+      draft_.note = fmt::format(
+          "bases of thin plate splines: made from a sample of {} rows that is not the one of mgcv's bam, "
+          "which R "
+          "draws otherwise for more than 1e7 rows",
+          setup_rows_.count());
     return std::move(draft_);
   }
 
@@ -199,10 +208,10 @@ class Drafter {
     }
   }
 
-  [[nodiscard]] std::vector<Basis> make_margins(const SmoothSpec& spec) const {
+  [[nodiscard]] std::vector<Basis> make_margins(const SmoothSpec& spec) {
     std::vector<Basis> margins;
     for (const MarginSpec& margin : spec.margins) {
-      margins.push_back(make_basis(workers_, frame_, margin, supplied_, spec.label));
+      margins.push_back(make_basis(workers_, frame_, margin, supplied_, setup_rows_, spec.label));
       Basis& basis = margins.back();
       if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
       if (spec.tensor && spec.normalise && !basis.nodal) {
@@ -260,6 +269,7 @@ class Drafter {
   const SuppliedKnots& supplied_;
   const Standards& standards_;
   int largest_whole_effect_;
+  SetupRows setup_rows_;
   DesignDraft draft_;
 };
 
@@ -282,9 +292,9 @@ std::vector<double> column_means(const DraftBlock& draft, std::span<const double
 }  // namespace
 
 DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
-                         const SuppliedKnots& supplied, const Standards& standards,
-                         int largest_whole_effect) {
-  return Drafter(workers, formula, frame, supplied, standards, largest_whole_effect).run();
+                         const SuppliedKnots& supplied, const Standards& standards, int largest_whole_effect,
+                         int prior_weight) {
+  return Drafter(workers, formula, frame, supplied, standards, largest_whole_effect, prior_weight).run();
 }
 
 Design finish_design(const DesignDraft& draft, std::span<const double> column_sums, std::int64_t rows) {

@@ -3,6 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/design/knots.hpp"
+#include "gam/design/setup_rows.hpp"
 #include "gam/design/smooth.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/formula/formula.hpp"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 /// FormulaTerms and frame to model matrix, in two steps with one pass over the rows between them, because a
@@ -38,6 +40,7 @@ struct DraftBlock {
 struct DesignDraft {
   Design design;  ///< variables, terms and raw size; no blocks
   std::vector<DraftBlock> blocks;
+  std::string note;  ///< for the log; empty: none
 };
 
 /// *Collective.* Finds knots, levels and scales, and lays out the raw columns.
@@ -47,11 +50,13 @@ struct DesignDraft {
 /// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over
 /// the rows for each smooth that is not made of B-splines alone. With `standards` the numbers of parametric
 /// terms, by variables and random slopes are standardised. Random effects of more than
-/// `largest_whole_effect` coefficients become the design's `parted_columns`.
+/// `largest_whole_effect` coefficients become the design's `parted_columns`. `prior_weight` is the place of
+/// the weights in the frame, which R has among the columns of a model: see `SetupRows`.
 [[nodiscard]] DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula,
                                        const Frame& frame, const SuppliedKnots& supplied,
                                        const Standards& standards = {},
-                                       int largest_whole_effect = std::numeric_limits<int>::max());
+                                       int largest_whole_effect = std::numeric_limits<int>::max(),
+                                       int prior_weight = -1);
 
 /// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure.
 /// Throws `Error(input)` if there are more coefficients than rows.

@@ -2,6 +2,7 @@
 #include "gam/design/design_json.hpp"
 
 #include "gam/basis/bases.hpp"
+#include "gam/basis/thin_plate.hpp"
 
 #include <tessera/error.hpp>
 
@@ -165,6 +166,32 @@ Margin margin_from(const JsonField& field) {
   return margin;
 }
 
+Json radial_json(const RadialColumns& radial) {
+  return {{"points", radial.points},
+          {"shift", radial.shift},
+          {"unit", radial.unit},
+          {"map", matrix_json(radial.map)}};
+}
+
+/// Of a smooth of so many coefficients at most, and one for its constraint.
+RadialColumns radial_from(const JsonField& field, int coefficients) {
+  constexpr std::size_t most_points = 10'000;
+  RadialColumns radial;
+  const JsonField points = field.at("points");
+  radial.points = breaks_from(points, false);
+  if (radial.points.size() > most_points)
+    points.refuse(fmt::format("has {} points, more than {}", radial.points.size(), most_points));
+  radial.shift = field.at("shift").number();
+  radial.unit = field.at("unit").number();
+  if (!std::isfinite(radial.shift)) field.at("shift").refuse("is no number");
+  if (!usable_width(radial.unit)) field.at("unit").refuse("is no unit");
+  const JsonField map = field.at("map");
+  const int columns = map.at("cols").whole(1, coefficients + 1);
+  NumbersLeft left(0, 0);
+  radial.map = matrix_from(map, static_cast<int>(radial.points.size()) + 2, columns, left);
+  return radial;
+}
+
 Json penalty_json(const Penalty& penalty) {
   Json matrices = Json::array();
   if (penalty.is_ridge()) matrices.push_back(diagonal_json(penalty.eigenvalues.rows(), penalty.ridge));
@@ -280,11 +307,13 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
 Json component_json(const Component& component, const Design& design) {
   Json json{{"variable", design.variables[static_cast<std::size_t>(component.variable)].name}};
   if (component.kind == Component::Kind::spline) json["margin"] = margin_json(component.margin);
+  if (component.kind == Component::Kind::dense) json["radial"] = radial_json(*component.radial);
   return json;
 }
 
-/// A component is a spline if it has a margin, else what its variable is.
-Component component_from(const JsonField& field, const Design& design) {
+/// A component is a spline if it has a margin, dense columns if it has radial ones, else what its variable
+/// is.
+Component component_from(const JsonField& field, const Design& design, int coefficients) {
   const JsonField name = field.at("variable");
   const auto found =
       std::find_if(design.variables.begin(), design.variables.end(),
@@ -296,6 +325,11 @@ Component component_from(const JsonField& field, const Design& design) {
     if (found->factor) margin->refuse("is the spline of a factor");
     component.kind = Component::Kind::spline;
     component.margin = margin_from(*margin);
+  } else if (const auto radial = field.find("radial")) {
+    if (found->factor) radial->refuse("is the spline of a factor");
+    const int variable = component.variable;
+    component = radial_component(radial_from(*radial, coefficients));
+    component.variable = variable;
   } else if (found->factor) {
     component.kind = Component::Kind::factor;
     component.levels = static_cast<int>(found->levels.size());
@@ -329,7 +363,7 @@ Design design_from_json(const JsonField& field, int coefficients) {
   for (const JsonField& term : field.at("terms").elements()) {
     std::vector<Component> components;
     for (const JsonField& component : term.elements())
-      components.push_back(component_from(component, design));
+      components.push_back(component_from(component, design, coefficients));
     try {
       design.add_term(std::move(components));
     } catch (const Error& fault) {

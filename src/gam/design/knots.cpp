@@ -58,7 +58,7 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
 }
 
 Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
-                 const SuppliedKnots& supplied, const std::string& label) {
+                 const SuppliedKnots& supplied, SetupRows& setup_rows, const std::string& label) {
   const int index = frame.index_of(spec.variable.text);
   const Variable& variable = frame.variables[static_cast<std::size_t>(index)];
   const BasisKind& kind = basis_of(spec.basis);
@@ -95,6 +95,7 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   data.quantiles = [&](std::span<const double> limits) {
     return distinct_quantiles(workers, frame, index, spec.k, limits);
   };
+  data.setup_values = [&] { return setup_rows.values(index); };
   Basis basis = kind.make(data);
   check_penalty(data, basis);
   basis.component.variable = index;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/basis/basis.hpp"
+#include "gam/design/setup_rows.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/table/frame.hpp"
 #include "gam/table/workers.hpp"
@@ -29,6 +30,7 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 /// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data
 /// outside the knots. `label` is the smooth's, for those messages.
 [[nodiscard]] Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
-                               const SuppliedKnots& supplied, const std::string& label);
+                               const SuppliedKnots& supplied, SetupRows& setup_rows,
+                               const std::string& label);
 
 }  // namespace tessera::gam

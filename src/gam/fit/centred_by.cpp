@@ -71,7 +71,7 @@ const RawTerm& term_of(const Design& design, const CoefBlock& block) {
 }
 
 bool is_spline(const Component& component) {
-  return component.kind == Component::Kind::spline;
+  return component.is_curve();
 }
 
 /// Whether a block is a smooth of splines by a number that is far from zero.

@@ -92,7 +92,8 @@ class FitRun {
     fit_.observer.now("finding knots and constraints");
     standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
     const DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
-                                           fit_.options.largest_tested_effect);
+                                           fit_.options.largest_tested_effect, rows_.prior_weight);
+    if (!draft.note.empty()) fit_.observer.note(draft.note);
     model_.design = draft.design;
     find_level_pairs();
     pass_.emplace(fit_.job, fit_.plan, rows_);

@@ -42,7 +42,7 @@ std::vector<const Component*> splines(const Design& design) {
       const bool known = std::any_of(found.begin(), found.end(), [&](const Component* other) {
         return other->variable == component.variable;
       });
-      if (component.kind == Component::Kind::spline && !known) found.push_back(&component);
+      if (component.is_curve() && !known) found.push_back(&component);
     }
   }
   return found;

@@ -204,8 +204,7 @@ std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
     std::copy_n(raw_step.begin() + block.raw_begin, size, alone.begin() + static_cast<std::ptrdiff_t>(begin));
     double largest = 0;
     for (std::size_t row = 0; row < rows.frame->complete.size(); ++row) {
-      if (counts(rows, row))
-        largest = std::max(largest, std::abs(reader.linear_predictor(row, alone)));
+      if (counts(rows, row)) largest = std::max(largest, std::abs(reader.linear_predictor(row, alone)));
     }
     if (job.comm().allreduce(largest, mpi::Reduction::max) >= large_step) labels.push_back(block.label);
   }

@@ -100,7 +100,7 @@ struct FormulaTerms {
 };
 
 /// Parses a formula as R users write it. Throws `tessera::Error(usage)` with the position and what was
-/// expected there, for a construct that is not supported too (`s()` without bs, another basis, `d=`, …).
+/// expected there, for a construct that is not supported too (another basis, `d=`, …).
 ///
 /// The right-hand side follows R's algebra: `+`, `:`, `*`, `/` (nesting), `^`, `-` and parentheses of
 /// terms, `0`, `1` and `- 1` for the intercept. Labels are those of mgcv. `k`, `m` and `bs` have mgcv's

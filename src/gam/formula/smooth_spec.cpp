@@ -114,7 +114,6 @@ constexpr std::string_view curve_a_level =
     R"(s(x, by=g, bs="cr") + s(g, bs="re"), a curve and a level for each g)";
 
 constexpr AbsentBasis absent_bases[] = {
-    {"tp", "a thin plate spline", one_curve},
     {"ts", "a thin plate spline with shrinkage", one_curve},
     {"cs", "a cubic regression spline with shrinkage", R"(bs="cr")"},
     {"bs", "a B-spline with a penalty on derivatives", R"(bs="ps")"},
@@ -157,8 +156,12 @@ void set_basis(MarginSpec& margin, const Syntax* value, const Syntax& call, std:
   if (value != nullptr && value->kind != Kind::text)
     formula_error(value->position,
                   fmt::format("bs: expected a quoted name such as \"ps\", found {}", deparse(*value)));
-  margin.basis = value == nullptr ? "tp" : value->text;
+  margin.basis = value == nullptr ? "tp" : value->text;  // mgcv's default of s()
   check_basis(margin.basis, value == nullptr ? call.position : value->position, deparse(call), variables);
+  if (call.text == "te" && !basis_of(margin.basis).has_margins)
+    formula_error(
+        value->position,
+        fmt::format("bs=\"{}\" is not available as a margin of te(); write bs=\"cr\"", margin.basis));
 }
 
 /// m of one margin: one number, or c(m1, m2); NA is the default of 2. One number stands for both.
@@ -230,6 +233,9 @@ namespace {
 void check_several(const SmoothSpec& smooth, const Syntax& call) {
   const std::string& basis = smooth.margins[0].basis;
   if (smooth.tensor || smooth.margins.size() == 1 || is_random_effect(basis)) return;
+  if (!basis_of(basis).has_margins)
+    formula_error(call.position,
+                  fmt::format("bs=\"{}\" of several variables is not available; write {}", basis, surface));
   formula_error(call.position,
                 fmt::format("bs=\"{}\" is a smooth of one variable; write te(…, bs=\"{}\") for "
                             "several",

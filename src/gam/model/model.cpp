@@ -30,8 +30,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
 /// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
-/// lack what a large random effect has off its diagonal, and since 5 what several have but for the pairs of
-/// levels that rows had; other files are as they were, and remain so to programs before.
+/// lack what a large random effect has off its diagonal; since 5 what several have but for the pairs of levels
+/// that rows had, and a term may have radial columns. Other files are as they were, and remain so to programs
+/// before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
@@ -128,6 +129,13 @@ Json parameters_json(const Family& family) {
                           {"value", family.parameters()[i]},
                           {"estimated", family.estimates_parameters()}});
   return parameters;
+}
+
+bool has_radial_columns(const Design& design) {
+  return std::ranges::any_of(design.terms, [](const RawTerm& term) {
+    return std::ranges::any_of(term.components,
+                               [](const Component& component) { return component.radial.has_value(); });
+  });
 }
 
 Json to_json(const FittedModel& model) {
@@ -576,6 +584,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
     json["covariance"] = {{"rows", covariance.size()}, {"columns", columns_json(covariance.core)}};
     if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
   }
+  if (has_radial_columns(model.design)) json["version"] = newest_version;
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
   file.write(text);

@@ -154,7 +154,7 @@ Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<con
 Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
                int points) {
   Term term(model, block, margins);
-  const std::size_t spline = margins[0].kind == Component::Kind::spline ? 0 : 1;
+  const std::size_t spline = margins[0].is_curve() ? 0 : 1;
   Curve curve;
   curve.variable = variable_of(model.design, margins[spline]).name;
   curve.x = grid(model, margins[spline], points);
@@ -207,9 +207,8 @@ Effect smooth_effect(const FittedModel& model, const CoefBlock& block, const Eff
   if (components.size() > margins.size() && components[0].kind == Component::Kind::numeric) {
     effect.by = variable_of(model.design, components[0]).name;
   }
-  const auto splines = std::count_if(margins.begin(), margins.end(), [](const Component& component) {
-    return component.kind == Component::Kind::spline;
-  });
+  const auto splines = std::count_if(margins.begin(), margins.end(),
+                                     [](const Component& component) { return component.is_curve(); });
   if (splines == 0) {
     effect.shape = levels_of(model, block, margins, true);
   } else if (splines == 1 && margins.size() <= 2) {

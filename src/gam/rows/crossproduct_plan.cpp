@@ -170,7 +170,7 @@ bool Planner::choose_terms() {
       chosen.windows = std::max(1, quads - 1);
       terms_.push_back(chosen);
       indices_.push_back(t);
-    } else if (!has(ComponentKind::spline) && !has(ComponentKind::factor) &&
+    } else if (!has(ComponentKind::spline) && !has(ComponentKind::dense) && !has(ComponentKind::factor) &&
                plan_.dense_terms.size() + 1 < cross_dense_columns) {
       plan_.dense_terms.push_back(t);
     }

@@ -28,9 +28,11 @@ std::string text_of(const MarginTable& margin) {
 }
 
 std::string text_of(const ComponentTable& component) {
-  return fmt::format("{{ComponentKind({}), {}, {}, {}, {}, {}}}", static_cast<int>(component.kind),
+  // Of dense columns there are as many points as the data say.
+  const MarginTable& margin = component.kind == ComponentKind::dense ? MarginTable() : component.margin;
+  return fmt::format("{{ComponentKind({}), {}, {}, {}, {}, {}, {}}}", static_cast<int>(component.kind),
                      component.variable, component.part_begin, component.parts, component.part_numbers,
-                     text_of(component.margin));
+                     text_of(margin), component.columns);
 }
 
 std::string text_of(const TermTable& term) {

@@ -109,6 +109,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
     const Matrix by_row = term.is_dense() ? transpose(term.combinations) : Matrix();
     combined_.push_back({term.combined, {by_row.values().begin(), by_row.values().end()}});
   }
+  tables.finish();
   TermTable residual;
   residual.component_begin = residual.component_end = static_cast<int>(tables.components.size());
   residual.placement_begin = static_cast<int>(placements.size());
@@ -179,18 +180,21 @@ void RowLayout::add_product(int row_term, int column_term, std::uint64_t mask) {
   take_in(product, columns.size);
 }
 
-/// How far apart two nonzeros of the term can be in each of its splines, from the fastest. Where one lies
-/// before the other in the slowest of several, the pair is below the diagonal: the line has what comes after
-/// alone.
+/// How far apart two nonzeros of the term can be in each of its splines, from the fastest; all columns of a
+/// dense component. Where one lies before the other in the slowest of several splines, the pair is below the
+/// diagonal: the line has what comes after alone.
 std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) const {
   const int* own = strides.data() + placements[at(term.placement_begin)].stride_begin;
   std::vector<BandSpline> splines;
   for (int c = term.component_end; c-- > term.component_begin;) {
-    if (tables.components[at(c)].kind != ComponentKind::spline) continue;
     const int i = c - term.component_begin;
-    splines.push_back({i, own[i], component_sizes_[at(c)], nearest / 2, nearest});
+    const int size = component_sizes_[at(c)];
+    if (tables.components[at(c)].kind == ComponentKind::spline)
+      splines.push_back({i, own[i], size, nearest / 2, nearest, false});
+    if (tables.components[at(c)].kind == ComponentKind::dense)
+      splines.push_back({i, own[i], size, 0, size, true});
   }
-  if (splines.size() > 1) {
+  if (splines.size() > 1 && !splines.back().is_dense) {
     splines.back().before = 0;
     splines.back().count = nearest_above;
   }
@@ -208,8 +212,10 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   int columns = 1;
   int before = 0;  // of the line's places, those before p
   std::vector<int> own(term.components.size());
+  std::vector<int> relative(term.components.size());  // to the line's own place
   for (const BandSpline& spline : band_of(terms[at(index)])) {
     own[at(spline.component)] = columns;
+    relative[at(spline.component)] = spline.is_dense ? 0 : columns;
     before += spline.before * columns;
     columns *= spline.count;
   }
@@ -219,9 +225,10 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   offsets.insert(offsets.end(), band.begin(), band.end());
   product.line_begin = static_cast<int>(lines.size());
   const Placement& rows = placements[at(product.row_placement)];
+  const std::vector<int> from_line = nonzero_offsets(std::span(term.components), relative);
   for (std::size_t i = 0; i < band.size(); ++i)
     lines.push_back(std::int64_t{offsets[at(rows.offset_begin) + i]} * columns + before -
-                    (term.is_dense() ? 0 : band[i]));
+                    (term.is_dense() ? 0 : from_line[i]));
   take_in(product, columns);
 }
 
@@ -401,11 +408,11 @@ void RowLayout::for_each_of_band(const Product& product, const Use& use) const {
       bool inside = true;
       int rest = q;
       for (const BandSpline& spline : splines) {
-        const int distance = rest % spline.count - spline.before;
+        const int own = p / spline.stride % spline.size;
+        const int index = rest % spline.count + (spline.is_dense ? 0 : own - spline.before);
         rest /= spline.count;
-        const int index = p / spline.stride % spline.size + distance;
         inside = inside && index >= 0 && index < spline.size;
-        other += distance * spline.stride;
+        other += (index - own) * spline.stride;
       }
       if (inside && other >= p) use(line + q, term.raw_begin + p, term.raw_begin + other);
     }

@@ -85,12 +85,13 @@ class RowLayout {
   }
 
  private:
-  /// One spline of a term's band.
+  /// One spline, or dense component, of a term's band.
   struct BandSpline {
     int component;  ///< of the term
     int stride, size;
-    int before;  ///< places of a line before its own in this spline
-    int count;   ///< and in all
+    int before;     ///< places of a line before its own in this spline
+    int count;      ///< and in all
+    bool is_dense;  ///< the line has all columns of a dense component
   };
 
   [[nodiscard]] std::vector<BandSpline> band_of(const TermTable& term) const;

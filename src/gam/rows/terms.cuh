@@ -41,6 +41,16 @@ void add_components(const RowsView& rows, std::int64_t row, double* values, int*
       }
 #pragma unroll
       for (int k = 0; k < count; ++k) values[k] *= sum;
+    } else if constexpr (component.kind == ComponentKind::dense) {
+      double own[component.columns];
+      dense_values(rows.components[term.component_begin + i], rows.numbers,
+                   rows.columns.numbers[component.variable][row], own);
+#pragma unroll
+      for (int k = count - 1; k >= 0; --k) {
+        const double value = values[k];
+#pragma unroll
+        for (int j = 0; j < component.columns; ++j) values[component.columns * k + j] = value * own[j];
+      }
     } else {
       const double x = rows.columns.numbers[component.variable][row];
       MarginTable margin = component.margin;
@@ -63,7 +73,9 @@ void add_components(const RowsView& rows, std::int64_t row, double* values, int*
     for (int p = 0; p < placements_of(term); ++p) {
       starts[p] += fixed::strides[fixed::placements[term.placement_begin + p].stride_begin + i] * first;
     }
-    constexpr int more = component.kind == ComponentKind::spline ? 4 : 1;
+    constexpr int more = component.kind == ComponentKind::dense    ? component.columns
+                         : component.kind == ComponentKind::spline ? 4
+                                                                   : 1;
     add_components<t, i + 1, count * more>(rows, row, values, starts);
   }
 }

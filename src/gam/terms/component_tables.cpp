@@ -79,8 +79,28 @@ void ComponentTables::add(const Component& component) {
   table.kind = component.kind;
   table.variable = component.variable;
   if (component.kind == Component::Kind::spline) table.margin = tabulate(component.margin, numbers);
+  if (component.kind == Component::Kind::dense) {
+    table.margin = tabulate(component.margin, dense_numbers_);
+    table.columns = component.combinations.cols();
+    table.combinations = static_cast<std::int64_t>(dense_numbers_.size());
+    for (int i = 0; i < component.combinations.rows(); ++i) {
+      for (int j = 0; j < table.columns; ++j) dense_numbers_.push_back(component.combinations(i, j));
+    }
+  }
   if (component.kind == Component::Kind::numeric) add_parts(component, table, *this);
   components.push_back(table);
+}
+
+void ComponentTables::finish() {
+  const auto begin = static_cast<std::int64_t>(numbers.size());
+  for (ComponentTable& table : components) {
+    if (table.kind != ComponentKind::dense) continue;
+    for (std::int64_t* place : {&table.margin.breaks, &table.margin.origins, &table.margin.inverse_widths,
+                                &table.margin.cubics, &table.combinations})
+      *place += begin;
+  }
+  numbers.insert(numbers.end(), dense_numbers_.begin(), dense_numbers_.end());
+  dense_numbers_ = {};
 }
 
 std::vector<int> nonzero_offsets(std::span<const Component> components, std::span<const int> strides) {

@@ -15,7 +15,13 @@ struct ComponentTables {
   std::vector<double> numbers;
   std::vector<int> part_variables;  ///< of the numeric components
 
+  /// Numbers of dense components come last, so that where the others lie does not depend on how many points
+  /// those have: `finish` takes them in.
   void add(const Component& component);
+  void finish();
+
+ private:
+  std::vector<double> dense_numbers_;
 };
 
 /// Where the nonzeros of a product of components lie from the first one on, when component i has the stride

@@ -47,11 +47,25 @@ inline void local_values(const MarginTable& margin, const double* numbers, const
   for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
 }
 
-/// The Kronecker product of `count` values and four more, whose index varies fastest, in place.
-inline void expand_by_four(double* values, int count, const double* four) {
+/// The values of dense columns: combinations of the four of their margin.
+inline void dense_values(const ComponentTable& component, const double* numbers, double x, double* values) {
+  const Located at = locate(component.margin, numbers, x);
+  double four[4];
+  local_values(component.margin, numbers, at, four);
+  const int columns = component.columns;
+  const double* weights = numbers + component.combinations + std::int64_t{columns} * at.first;
+  for (int c = 0; c < columns; ++c) {
+    values[c] =
+        ((four[0] * weights[c] + four[1] * weights[columns + c]) + four[2] * weights[2 * columns + c]) +
+        four[3] * weights[3 * columns + c];
+  }
+}
+
+/// The Kronecker product of `count` values and `more` others, whose index varies fastest, in place.
+inline void expand(double* values, int count, const double* others, int more) {
   for (int k = count - 1; k >= 0; --k) {
     const double value = values[k];
-    for (int j = 3; j >= 0; --j) values[4 * k + j] = value * four[j];
+    for (int j = more - 1; j >= 0; --j) values[more * k + j] = value * others[j];
   }
 }
 

@@ -5,7 +5,7 @@
 #include "gam/terms/evaluation.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <type_traits>
 
 namespace tessera::gam {
 namespace {
@@ -13,12 +13,15 @@ namespace {
 using base::at;
 
 int nonzeros_of(const ComponentTable& component) {
-  return component.kind == ComponentKind::spline ? 4 : 1;
+  return component.kind == ComponentKind::dense    ? component.columns
+         : component.kind == ComponentKind::spline ? 4
+                                                   : 1;
 }
 
 ComponentTables tables_of(std::span<const Component> components) {
   ComponentTables tables;
   for (const Component& component : components) tables.add(component);
+  tables.finish();
   return tables;
 }
 
@@ -59,14 +62,20 @@ int PointEvaluator::multiply_in(int component_index, bool is_first, int nonzeros
     }
     return nonzeros;
   }
-  // Rows grow to four times their length, so the last goes first.
-  for (int r = points.count - 1; r >= 0; --r) {
-    double* from = values + static_cast<std::ptrdiff_t>(r) * nonzeros;
-    double* to = values + static_cast<std::ptrdiff_t>(r) * nonzeros * 4;
-    std::copy_backward(from, from + nonzeros, to + nonzeros);
-    expand_by_four(to, nonzeros, part + static_cast<std::ptrdiff_t>(4) * r);
-  }
-  return nonzeros * 4;
+  // Rows grow to so many times their length: the last goes first.
+  const auto grow = [&](auto times) {
+    for (int r = points.count - 1; r >= 0; --r) {
+      double* from = values + static_cast<std::ptrdiff_t>(r) * nonzeros;
+      double* to = values + static_cast<std::ptrdiff_t>(r) * nonzeros * times;
+      std::copy_backward(from, from + nonzeros, to + nonzeros);
+      expand(to, nonzeros, part + static_cast<std::ptrdiff_t>(times) * r, times);
+    }
+  };
+  if (more == 4)
+    grow(std::integral_constant<int, 4>{});
+  else
+    grow(more);
+  return nonzeros * more;
 }
 
 void PointEvaluator::evaluate_component(const ComponentTable& component, const Points& points,
@@ -100,6 +109,14 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
         first[r] = located.first;
         local_values(margin, table_numbers, located, values + std::ptrdiff_t{4} * r);
       }
+      break;
+    }
+    case ComponentKind::dense: {
+      const double* numbers = points.numbers[component.variable];
+      std::fill_n(first, points.count, 0);
+      for (int r = 0; r < points.count; ++r)
+        dense_values(component, table_numbers, numbers[index[r]],
+                     values + std::ptrdiff_t{component.columns} * r);
       break;
     }
   }

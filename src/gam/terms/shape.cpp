@@ -27,15 +27,17 @@ Component plain_component(const Frame& frame, const std::string& name) {
   return component;
 }
 
-/// A spline with so many cells, and no shape.
-Component spline_component(const BasisSize& size, int variable) {
+/// A spline with so many cells, or dense columns of one with a single cell; without a shape.
+Component curve_component(const BasisSize& size, int variable) {
   Component component;
-  component.kind = Component::Kind::spline;
+  component.kind = size.dense > 0 ? Component::Kind::dense : Component::Kind::spline;
   component.variable = variable;
+  const int cells = size.dense > 0 ? 1 : size.cells;
+  if (size.dense > 0) component.combinations = Matrix(4, size.dense);
   component.margin.uniform = true;
   component.margin.stride = size.stride;
-  component.margin.cells.resize(at(size.cells));
-  for (int i = 0; i <= size.cells; ++i) component.margin.breaks.push_back(i);
+  component.margin.cells.resize(at(cells));
+  for (int i = 0; i <= cells; ++i) component.margin.breaks.push_back(i);
   return component;
 }
 
@@ -72,7 +74,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
       shape.coefficients *= component.raw_size();
     } else {
       const BasisSize size = basis.size(margin.k);
-      component = spline_component(size, frame.index_of(margin.variable.text));
+      component = curve_component(size, frame.index_of(margin.variable.text));
       shape.coefficients *= size.coefficients;
     }
     check_coefficients(shape.coefficients, smooth.label,
@@ -95,7 +97,11 @@ double nonzeros_of_row(const FormulaTerms& formula) {
   double sum = (formula.intercept ? 1 : 0) + static_cast<double>(formula.parametric.size());
   for (const SmoothSpec& smooth : formula.smooths) {
     double own = 1;
-    for (const MarginSpec& margin : smooth.margins) own *= is_random(margin) ? 1 : 4;
+    for (const MarginSpec& margin : smooth.margins) {
+      const BasisKind& basis = basis_of(margin.basis);
+      const int dense = basis.size(margin.k).dense;
+      own *= basis.random_effect ? 1 : dense > 0 ? dense : 4;
+    }
     sum += own;
   }
   return sum;

@@ -33,7 +33,9 @@ struct ComponentTable {
   int part_begin = 0;
   int parts = 0;  ///< 0 for what is not numeric
   std::int64_t part_numbers = 0;
-  MarginTable margin;
+  MarginTable margin;             ///< of a spline, or what dense columns are combinations of
+  int columns = 0;                ///< dense ones
+  std::int64_t combinations = 0;  ///< of the margin's raw columns, each `columns` numbers
 };
 
 }  // namespace tessera::gam

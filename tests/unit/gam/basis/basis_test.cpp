@@ -3,6 +3,7 @@
 #include "gam/basis/basis.hpp"
 
 #include "gam/basis/list.hpp"
+#include "gam/basis/thin_plate.hpp"
 #include "gam/design/knots.hpp"
 #include "gam/design/smooth.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -305,6 +306,138 @@ TEST(Basis, ACyclicBasisWhosePointsCoincideIsLeftAsItIs) {
   EXPECT_FALSE(reparameterise_at_points(basis, 0, 1));
   EXPECT_EQ(basis.map, before);
   EXPECT_TRUE(basis.unit_rows);
+}
+
+/// Uneven, with some twice, and with two that nearly agree.
+std::vector<double> uneven_values() {
+  std::mt19937 random(20);
+  std::exponential_distribution<double> exponential;
+  std::vector<double> values;
+  for (int i = 0; i < 240; ++i) values.push_back(3 + exponential(random));
+  for (int i = 0; i < 20; ++i) values.push_back(values[static_cast<std::size_t>(i)]);
+  values.push_back(values[5] + 1e-9);
+  return values;
+}
+
+std::vector<double> dense_row_of(const Basis& basis, double x) {
+  const LocalValues local = evaluate(basis.component.margin, x);
+  std::vector<double> row(static_cast<std::size_t>(basis.size()));
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    for (int a = 0; a < 4; ++a)
+      row[j] += local.values[static_cast<std::size_t>(a)] *
+                basis.component.combinations(local.first + a, static_cast<int>(j));
+  }
+  return row;
+}
+
+/// What the radial columns say, from points and map alone, as the model's file has them.
+std::vector<long double> radial_row(const RadialColumns& radial, double x) {
+  const auto unit_of_point = [&](double point) {
+    return static_cast<long double>((point - radial.shift) / radial.unit);
+  };
+  const long double u = unit_of_point(x);
+  const int points = static_cast<int>(radial.points.size());
+  std::vector<long double> row;
+  for (int j = 0; j < radial.map.cols(); ++j) {
+    long double sum = radial.map(points, j) + radial.map(points + 1, j) * u;
+    for (int i = 0; i < points; ++i) {
+      const long double r = std::abs(u - unit_of_point(radial.points[static_cast<std::size_t>(i)]));
+      sum += radial.map(i, j) * r * r * r / 12;
+    }
+    row.push_back(sum);
+  }
+  return row;
+}
+
+TEST(ThinPlate, ColumnsAreTheirRadialFunctions) {
+  const std::vector<double> values = uneven_values();
+  const std::vector<double> points = thin_plate_points(values);
+  EXPECT_EQ(points.size(), 241u);
+  const Basis basis = thin_plate_basis(values, points, 25);
+  for (double x = 1; x < 15; x += 0.037) {
+    const std::vector<double> mine = dense_row_of(basis, x);
+    const std::vector<long double> theirs = radial_row(*basis.component.radial, x);
+    // The slope beyond the last points is that of their interval.
+    const double scale = x < points.front() || x > points.back() ? 1e-9 : 2e-13;
+    for (std::size_t j = 0; j < mine.size(); ++j)
+      EXPECT_NEAR(mine[j], static_cast<double>(theirs[j]), scale * (1 + std::abs(mine[j]))) << x << ' ' << j;
+  }
+}
+
+TEST(ThinPlate, ColumnsHaveAMeanSquareOfOneAndASignOfTheirOwn) {
+  const std::vector<double> values = uneven_values();
+  const Basis basis = thin_plate_basis(values, thin_plate_points(values), 12);
+  std::vector<double> squares(12);
+  double row_sum = 0;
+  for (const double x : values) {
+    double sum = 0;
+    const std::vector<double> row = dense_row_of(basis, x);
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      squares[j] += row[j] * row[j] / static_cast<double>(values.size());
+      sum += std::abs(row[j]);
+    }
+    row_sum = std::max(row_sum, sum);
+  }
+  for (const double square : squares) EXPECT_NEAR(square, 1, 1e-10);
+  EXPECT_NEAR(basis.row_sum.value(), row_sum, 1e-12 * row_sum);
+  for (int j = 0; j < 10; ++j) {
+    const Matrix& combinations = basis.component.combinations;
+    std::vector<double> at_points;
+    for (int i = 0; i < combinations.rows(); i += 2) at_points.push_back(combinations(i, j));
+    const double large = 0.1 * largest(at_points);
+    const double first =
+        *std::ranges::find_if(at_points, [&](double value) { return std::abs(value) >= large; });
+    EXPECT_GT(first, 0) << j;
+  }
+}
+
+/// b'Sb is the integral of f''^2, by Simpson's rule between neighbouring points.
+TEST(ThinPlate, PenaltyIsTheIntegralOfTheSquaredSecondDerivative) {
+  const std::vector<double> values = uneven_values();
+  const Basis basis = thin_plate_basis(values, thin_plate_points(values), 9);
+  const std::vector<double> coef{0.3, -1, 2, 0.5, 0.1, 0.7, -0.2, 4, 5};
+  const double unit = basis.component.radial->unit;
+  const std::vector<double>& points = basis.component.radial->points;
+  std::vector<double> second;
+  for (int i = 0; i < static_cast<int>(points.size()); ++i) {
+    double sum = 0;
+    for (int j = 0; j < 9; ++j)
+      sum += basis.component.combinations(2 * i + 1, j) * coef[static_cast<std::size_t>(j)];
+    second.push_back(sum / unit / unit);
+  }
+  double integral = 0;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const double middle = (second[i] + second[i + 1]) / 2;
+    integral += (points[i + 1] - points[i]) *
+                (second[i] * second[i] + 4 * middle * middle + second[i + 1] * second[i + 1]) / 6;
+  }
+  EXPECT_NEAR(dot(coef, multiply(basis.penalty, coef)), integral, 1e-10 * integral);
+}
+
+TEST(ThinPlate, IsTheSameInAnyUnit) {
+  const std::vector<double> values = uneven_values();
+  const Basis basis = thin_plate_basis(values, thin_plate_points(values), 8);
+  for (const int power : {-300, 200}) {
+    std::vector<double> scaled = values;
+    for (double& value : scaled) value = std::ldexp(value, power);
+    const Basis other = thin_plate_basis(scaled, thin_plate_points(scaled), 8);
+    EXPECT_EQ(dense_row_of(other, scaled[7]), dense_row_of(basis, values[7]));
+    EXPECT_EQ(other.penalty(1, 1), std::ldexp(basis.penalty(1, 1), -3 * power));
+  }
+}
+
+/// sort(sample(1:2500, 2000)) after set.seed(1) in R.
+TEST(ThinPlate, DrawsTwoThousandPointsAsMgcvDoes) {
+  std::vector<double> values;
+  for (int i = 2500; i > 0; --i) values.push_back(i);
+  const std::vector<double> points = thin_plate_points(values);
+  ASSERT_EQ(points.size(), 2000u);
+  EXPECT_EQ((std::vector<double>{points[0], points[1], points[2], points[3], points[4]}),
+            (std::vector<double>{1, 3, 4, 5, 7}));
+  EXPECT_EQ(points[999], 1246);
+  EXPECT_EQ(std::accumulate(points.begin(), points.end(), 0.0), 2'487'311);
+  values.resize(2000);
+  EXPECT_EQ(thin_plate_points(values).front(), 501);
 }
 
 TEST(ParseKnots, ReadsANameAndNumbers) {

@@ -56,7 +56,8 @@ TEST(FitMemory, HasTheSizesOfTheDesign) {
        {"y ~ 1", "y ~ s(x, bs=\"ps\", k=7)", "y ~ s(x, bs=\"cp\", k=6)", "y ~ s(x, bs=\"cr\", k=5)",
         "y ~ s(x, bs=\"cc\", k=6) + s(f, bs=\"re\")", "y ~ s(x, by=f, bs=\"cr\", k=5)",
         "y ~ te(x, z, bs=c(\"ps\", \"cc\"), k=c(6, 5)) + s(w, by=f, bs=\"ps\", k=6)",
-        "y ~ x + te(x, z, by=h, k=4) + s(f, w, bs=\"re\")", "y ~ s(x, by=w, bs=\"cr\", k=5)"}) {
+        "y ~ x + te(x, z, by=h, k=4) + s(f, w, bs=\"re\")", "y ~ s(x, by=w, bs=\"cr\", k=5)",
+        "y ~ s(x) + s(z, by=f, bs=\"tp\", k=5)"}) {
     SCOPED_TRACE(formula);
     const Design design = design_of(*comm, formula, frame);
     const ModelSize size = size_of_model(parse_terms(formula), frame, whole_effect);

@@ -66,6 +66,18 @@ TEST(RowsSource, TellsModelsApart) {
   EXPECT_NE(source_of(make_model({.terms = 5})).name, all.name);
 }
 
+/// A cached kernel of a thin plate spline serves other data.
+TEST(RowsSource, DoesNotDependOnHowManyPointsDenseComponentsHave) {
+  Model model = make_model({.terms = 5, .curves = true});
+  const std::string before = constants_of(source_of(model));
+  Component& component = model.design.terms[5].components[0];
+  ASSERT_EQ(component.kind, ComponentKind::dense);
+  component.margin.breaks.push_back(2 * component.margin.breaks.back());
+  component.margin.cells.push_back(component.margin.cells.back());
+  component.combinations = Matrix(component.margin.raw_size(), component.combinations.cols());
+  EXPECT_EQ(constants_of(source_of(model)), before);
+}
+
 TEST(RowsSource, CompilesEveryFunctionOfAFamilyOfTheUsersOwn) {
   const Model model = make_model({.family = Gamma{}});
   tessera::gam::Rows rows = model.rows_of(model.frame);
@@ -129,13 +141,15 @@ TEST_P(RowsKernels, ThatPredictCompile) {
 
 INSTANTIATE_TEST_SUITE_P(
     Layouts, RowsKernels,
-    ::testing::Values(Case{"every_term_gaussian_90", {.family = Gaussian{}}, "sm_90"},
-                      Case{"every_term_gamma_80", {.family = Gamma{}}, "sm_80"},
-                      Case{"intercept_binomial_90",
-                           {.family = Binomial{}, .offsets = false, .weights = false, .terms = 1},
-                           "sm_90"},
-                      Case{"some_terms_poisson_80", {.family = Poisson{}, .terms = 5}, "sm_80"},
-                      Case{"some_terms_nb_90", {.family = chosen_family("nb"), .terms = 5}, "sm_90"}),
+    ::testing::Values(
+        Case{"every_term_gaussian_90", {.family = Gaussian{}}, "sm_90"},
+        Case{"every_term_gamma_80", {.family = Gamma{}}, "sm_80"},
+        Case{"dense_components_gaussian_90", {.family = Gaussian{}, .terms = 5, .curves = true}, "sm_90"},
+        Case{"intercept_binomial_90",
+             {.family = Binomial{}, .offsets = false, .weights = false, .terms = 1},
+             "sm_90"},
+        Case{"some_terms_poisson_80", {.family = Poisson{}, .terms = 5}, "sm_80"},
+        Case{"some_terms_nb_90", {.family = chosen_family("nb"), .terms = 5}, "sm_90"}),
     [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

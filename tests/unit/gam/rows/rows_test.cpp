@@ -83,8 +83,22 @@ TEST(Rows, DenseColumnsAreCombinationsOfThoseOfATerm) {
     const auto dense = rows_test::dense_row(model, row);
     long double eta = 0;
     for (std::size_t i = 0; i < dense.size(); ++i) eta += dense[i] * model.raw_coef[i];
-    EXPECT_NEAR(reader.linear_predictor(row, model.raw_coef), static_cast<double>(eta),
-                1e-12);
+    EXPECT_NEAR(reader.linear_predictor(row, model.raw_coef), static_cast<double>(eta), 1e-12);
+  }
+}
+
+TEST(Rows, DenseComponentsAreCombinationsOfTheirMargins) {
+  for (const std::size_t terms : {std::size_t{1}, std::size_t{13}}) {
+    const Model model = make_model({.family = Gamma{}, .rows = 700, .terms = terms, .curves = true});
+    rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+    RowReader reader(model.frame, model.design);
+    for (std::size_t row = 0; row < 60; ++row) {
+      if (model.frame.complete[row] == 0) continue;
+      const auto dense = rows_test::dense_row(model, row);
+      long double eta = 0;
+      for (std::size_t i = 0; i < dense.size(); ++i) eta += dense[i] * model.raw_coef[i];
+      EXPECT_NEAR(reader.linear_predictor(row, model.raw_coef), static_cast<double>(eta), 1e-12);
+    }
   }
 }
 
@@ -259,8 +273,7 @@ TEST(Rows, PredictionIsTheDenseRowTimesTheMap) {
     const auto dense = rows_test::dense_row(model, row);
     long double eta = 0;
     for (std::size_t i = 0; i < dense.size(); ++i) eta += dense[i] * model.raw_coef[i];
-    EXPECT_NEAR(reader.linear_predictor(row, model.raw_coef), static_cast<double>(eta),
-                1e-13);
+    EXPECT_NEAR(reader.linear_predictor(row, model.raw_coef), static_cast<double>(eta), 1e-13);
     reader.coefficient_row(row, x);
     for (const CoefBlock& block : model.design.blocks) {
       for (int j = 0; j < block.coef_size; ++j) {

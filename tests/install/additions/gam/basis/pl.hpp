@@ -14,6 +14,7 @@ struct Pl {
   static constexpr char name[] = "pl";
   static constexpr bool random_effect = false;
   static constexpr bool has_orders = false;
+  static constexpr bool has_margins = true;
   static int least_k(std::array<int, 2> /*order*/) { return 3; }
   static BasisSize size(int k) { return {.cells = k - 1, .stride = 1, .coefficients = k}; }
 

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/basis/thin_plate.hpp"
+
+#include "base/at.hpp"
+#include "base/r_random.hpp"
+#include "gam/basis/hermite.hpp"
+#include "gam/linalg/lanczos.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// mgcv's `max.knots` and `seed`.
+constexpr std::size_t most_points = 2000;
+constexpr std::uint32_t seed_of_points = 1;
+/// Unpenalised columns: the constant and x.
+constexpr int free_columns = 2;
+/// Of |u|^3 in one dimension with second derivatives as penalty.
+constexpr double radial_factor = 1.0 / 12;
+/// A column's sign is that of its first value at a point that is so large, in parts of the largest.
+constexpr double sign_threshold = 0.1;
+
+/// As R has it: the mean, corrected by that of the differences from it.
+double mean_of(std::span<const double> values) {
+  const auto count = static_cast<long double>(values.size());
+  long double sum = 0;
+  for (const double value : values) sum += value;
+  const long double mean = sum / count;
+  long double rest = 0;
+  for (const double value : values) rest += value - mean;
+  return static_cast<double>(mean + rest / count);
+}
+
+std::vector<double> in_units(std::span<const double> values, double shift, double unit) {
+  std::vector<double> out;
+  out.reserve(values.size());
+  for (const double value : values) out.push_back((value - shift) / unit);
+  return out;
+}
+
+/// y_i = sum_j |u_i - u_j|^3 x_j / 12.
+void multiply_radial(std::span<const double> u, std::span<const double> x, std::span<double> y) {
+  std::ranges::fill(y, 0.0);
+  double* __restrict out = y.data();
+  const double* __restrict points = u.data();
+  for (std::size_t j = 0; j < u.size(); ++j) {
+    const double weight = x[j] * radial_factor;
+    for (std::size_t i = 0; i < u.size(); ++i) {
+      const double r = std::abs(points[i] - points[j]);
+      out[i] += r * r * r * weight;
+    }
+  }
+}
+
+/// Orthonormal columns Z with a' Z = 0, those of mgcv: the first of the Householder factor Q that makes a' Q
+/// lower triangular at its end. Where points are symmetric, an element that is rounding alone would tell the
+/// sign of a reflection, as it does in mgcv: it is zero here.
+Matrix null_columns(const Matrix& a) {
+  constexpr double rounding = 1e-12;
+  const int size = a.rows();
+  Matrix reversed(size, a.cols());
+  for (int j = 0; j < a.cols(); ++j) {
+    const double least = rounding * largest(a.column(j));
+    std::ranges::reverse_copy(a.column(j), reversed.column(j).begin());
+    for (double& value : reversed.column(j)) value = std::abs(value) < least ? 0 : value;
+  }
+  const Matrix q = full_q(reversed);
+  Matrix z(size, size - a.cols());
+  for (int j = 0; j < z.cols(); ++j) std::ranges::reverse_copy(q.column(size - 1 - j), z.column(j).begin());
+  return z;
+}
+
+/// Values and second derivatives by u of columns at the points: rows 2 i and 2 i + 1 are those of point i. Of
+/// the points on either side of u, sum_j w_j (u - u_j)^3 is a cubic whose coefficients are sums of w_j u_j^p;
+/// in the widest type, as values are small differences of these.
+Matrix at_points(const RadialColumns& radial) {
+  using Wide = long double;
+  const std::vector<double> u = in_units(radial.points, radial.shift, radial.unit);
+  const std::size_t points = u.size();
+  Matrix out(static_cast<int>(2 * points), radial.map.cols());
+  for (int c = 0; c < out.cols(); ++c) {
+    const auto map = radial.map.column(c);
+    const auto column = out.column(c);
+    std::array<Wide, 4> all{};
+    for (std::size_t j = 0; j < points; ++j) {
+      Wide power = map[j];
+      for (Wide& sum : all) {
+        sum += power;
+        power *= u[j];
+      }
+    }
+    std::array<Wide, 4> left{};
+    for (std::size_t i = 0; i < points; ++i) {
+      const Wide x = u[i];
+      Wide power = map[i];
+      std::array<Wide, 4> sums{};  // of those on the left less those on the right
+      for (std::size_t p = 0; p < 4; ++p) {
+        left[p] += power;
+        power *= x;
+        sums[p] = 2 * left[p] - all[p];
+      }
+      const Wide cubes = ((x * sums[0] - 3 * sums[1]) * x + 3 * sums[2]) * x - sums[3];
+      column[2 * i] = static_cast<double>(cubes / 12 + map[points] + map[points + 1] * x);
+      column[2 * i + 1] = static_cast<double>((x * sums[0] - sums[1]) / 2);
+    }
+  }
+  return out;
+}
+
+/// Functions of which the spline is made, E being the matrix of |u_i - u_j|^3 / 12: weights U of the points,
+/// values E U there, and the penalty U'E U.
+struct Truncated {
+  Matrix weights, values, form;
+};
+
+/// The eigenvectors of E for the eigenvalues that are largest in size; all functions as they are where these
+/// are as many as the points.
+Truncated truncate(std::span<const double> u, int size) {
+  const int count = static_cast<int>(u.size());
+  if (size == count) {
+    Matrix all = identity(count);
+    Matrix values(count, count);
+    for (int j = 0; j < count; ++j) multiply_radial(u, all.column(j), values.column(j));
+    return {std::move(all), values, values};
+  }
+  SymmetricEigen eigen = extreme_eigen(
+      count, size, [&](std::span<const double> x, std::span<double> y) { multiply_radial(u, x, y); });
+  Matrix values = eigen.vectors;
+  Matrix form(size, size);
+  for (int j = 0; j < size; ++j) {
+    form(j, j) = eigen.values[at(j)];
+    for (double& value : values.column(j)) value *= form(j, j);
+  }
+  return {std::move(eigen.vectors), std::move(values), std::move(form)};
+}
+
+/// Makes the sign of each function ours, by its values at the points.
+void fix_signs(Matrix& z, const Matrix& values) {
+  for (int j = 0; j < z.cols(); ++j) {
+    const auto column = values.column(j);
+    const double large = sign_threshold * largest(column);
+    const auto first = std::ranges::find_if(column, [&](double value) { return std::abs(value) >= large; });
+    if (!(*first < 0)) continue;
+    for (double& value : z.column(j)) value = -value;
+  }
+}
+
+/// X of one row, without the zeros at its end.
+void add_row(const Component& component, double x, std::span<double> row) {
+  const LocalValues local = evaluate(component.margin, x);
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    row[c] = 0;
+    for (int a = 0; a < 4; ++a)
+      row[c] += local.values[at(a)] * component.combinations(local.first + a, static_cast<int>(c));
+  }
+}
+
+/// Calls `use(row)` for each row of X over the values.
+template <class Use>
+void for_each_row(const Component& component, std::span<const double> values, int size, const Use& use) {
+  std::vector<double> row(at(size));
+  for (const double x : values) {
+    add_row(component, x, row);
+    use(row);
+  }
+}
+
+}  // namespace
+
+std::vector<double> thin_plate_points(std::span<const double> values) {
+  std::vector<double> distinct(values.begin(), values.end());
+  std::ranges::sort(distinct);
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  if (distinct.size() <= most_points) return distinct;
+  std::vector<double> points;
+  points.reserve(most_points);
+  base::RRandom random(seed_of_points);
+  for (const std::int32_t place :
+       random.sample(static_cast<std::int32_t>(distinct.size()), static_cast<std::int32_t>(most_points)))
+    points.push_back(distinct[at(place)]);
+  std::ranges::sort(points);
+  return points;
+}
+
+Component radial_component(RadialColumns radial) {
+  Component component;
+  component.kind = Component::Kind::dense;
+  component.margin = hermite_margin(radial.points, radial.unit);
+  const Matrix values = at_points(radial);
+  component.combinations = Matrix(values.rows(), dense_columns(values.cols()));
+  std::ranges::copy(values.values(), component.combinations.values().begin());
+  component.radial = std::move(radial);
+  return component;
+}
+
+Basis thin_plate_basis(std::span<const double> values, std::span<const double> points, int size) {
+  RadialColumns radial;
+  radial.points.assign(points.begin(), points.end());
+  radial.shift = mean_of(values);
+  radial.unit = unit_of(points);
+  const std::vector<double> u = in_units(points, radial.shift, radial.unit);
+  const int count = static_cast<int>(u.size());
+  const int penalised = size - free_columns;
+
+  const Truncated truncated = truncate(u, size);
+  // The weights of the points are orthogonal to the polynomials that have no penalty.
+  Matrix polynomials(count, free_columns);
+  std::ranges::fill(polynomials.column(0), 1.0);
+  std::ranges::copy(u, polynomials.column(1).begin());
+  Matrix z = null_columns(multiply_tn(truncated.weights, polynomials));
+  fix_signs(z, multiply(truncated.values, z));
+  const Matrix weights = multiply(truncated.weights, z);
+  const Matrix penalty = symmetrised(multiply_tn(z, multiply(truncated.form, z)));
+
+  radial.map = Matrix(count + free_columns, size);
+  for (int j = 0; j < penalised; ++j) std::ranges::copy(weights.column(j), radial.map.column(j).begin());
+  for (int j = 0; j < free_columns; ++j) radial.map(count + j, penalised + j) = 1;
+  std::vector<double> squares(at(size));
+  const Component unscaled = radial_component(radial);
+  for_each_row(unscaled, values, size, [&](std::span<const double> row) {
+    for (std::size_t c = 0; c < row.size(); ++c) squares[c] += row[c] * row[c];
+  });
+  std::vector<double> scale;
+  for (const double square : squares) scale.push_back(std::sqrt(square / static_cast<double>(values.size())));
+  for (int j = 0; j < size; ++j) {
+    if (j == penalised) continue;  // the constant
+    for (double& value : radial.map.column(j)) value /= scale[at(j)];
+  }
+
+  Basis basis;
+  basis.component = radial_component(std::move(radial));
+  basis.penalty = Matrix(size, size);
+  const double unit = basis.component.radial->unit;
+  for (int j = 0; j < penalised; ++j) {
+    for (int i = 0; i < penalised; ++i)
+      basis.penalty(i, j) = penalty(i, j) / scale[at(i)] / scale[at(j)] / unit / unit / unit;
+  }
+  basis.rank = penalised;
+  basis.map = Matrix(basis.component.raw_size(), size);
+  for (int j = 0; j < size; ++j) basis.map(j, j) = 1;
+  double row_sum = 0;
+  for_each_row(basis.component, values, size, [&](std::span<const double> row) {
+    double sum = 0;
+    for (const double value : row) sum += std::abs(value);
+    row_sum = std::max(row_sum, sum);
+  });
+  basis.row_sum = row_sum;
+  return basis;
+}
+
+}  // namespace tessera::gam

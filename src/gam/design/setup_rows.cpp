@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/setup_rows.hpp"
+
+#include "base/at.hpp"
+#include "base/hash.hpp"
+#include "base/r_random.hpp"
+#include "gam/table/extents.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// bam's `chunk.size`, and the seed of mini.mf.
+constexpr std::int64_t setup_rows = 10'000;
+constexpr std::uint32_t seed_of_rows = 66;
+/// Of more, R's sample() draws by hashing.
+constexpr std::int64_t most_drawn = 10'000'000;
+constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+
+/// Calls `use(complete, local)` for each complete row of this rank, by its place among these, until that is
+/// false.
+template <class Use>
+void for_each_complete(const Frame& frame, const Use& use) {
+  std::int64_t complete = 0;
+  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
+    if (frame.complete[row] != 0 && !use(complete++, static_cast<std::int64_t>(row))) return;
+  }
+}
+
+/// The levels of a column that R has as a factor: of a response these stay when it becomes a number.
+std::size_t levels_of(const Variable& variable) {
+  return variable.levels.size();
+}
+
+int level_at(const Variable& variable, std::size_t row) {
+  return variable.factor ? variable.codes[row] : static_cast<int>(variable.numbers[row]);
+}
+
+}  // namespace
+
+SetupRows::SetupRows(const Workers& workers, const Frame& frame, const FormulaTerms& formula,
+                     int prior_weight)
+    : workers_(workers), frame_(frame), formula_(formula), prior_weight_(prior_weight) {}
+
+/// Those of R's model frame.
+std::vector<int> SetupRows::columns_of_model() const {
+  std::vector<int> columns;
+  FormulaTerms without_offsets = formula_;
+  without_offsets.offsets.clear();
+  for (const Expression& variable : without_offsets.variables())
+    columns.push_back(frame_.index_of(variable.text));
+  // An offset, and the weights, are columns of their own.
+  for (const Expression& offset : formula_.offsets) columns.push_back(frame_.index_of(offset.text));
+  if (prior_weight_ >= 0) columns.push_back(prior_weight_);
+  return columns;
+}
+
+std::vector<double> SetupRows::values(int variable) {
+  if (!found_) find();
+  const ColumnStorage<double>& numbers = frame_.variables[at(variable)].numbers;
+  numbers.prepare_to_read(0, numbers.size());
+  if (rows_.empty()) {
+    std::vector<double> mine;
+    for_each_complete(frame_, [&](std::int64_t /*complete*/, std::int64_t row) {
+      mine.push_back(numbers[at(row)]);
+      return true;
+    });
+    return workers_.comm.allgatherv(std::span<const double>(mine));
+  }
+  // One rank has each value, and the others add nothing to it.
+  std::vector<double> all(local_.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (local_[i] >= 0) all[i] = numbers[at(local_[i])];
+  }
+  workers_.comm.allreduce(std::span(all), mpi::Reduction::sum);
+  return all;
+}
+
+void SetupRows::find() {
+  found_ = true;
+  if (frame_.complete_rows <= setup_rows) return;
+  columns_ = columns_of_model();
+  std::int64_t extra = 0;
+  for (const int column : columns_) {
+    const auto levels = static_cast<std::int64_t>(levels_of(frame_.variables[at(column)]));
+    extra += levels > 0 ? levels : 2;
+  }
+  const std::int64_t count = std::max(setup_rows, extra);
+  if (frame_.complete_rows <= count) return;
+  std::int64_t mine = 0;
+  for_each_complete(frame_, [&](std::int64_t /*complete*/, std::int64_t /*row*/) { return ++mine > 0; });
+  const std::vector<std::int64_t> counts = workers_.comm.allgather(mine);
+  first_ = std::accumulate(counts.begin(), counts.begin() + workers_.comm.rank(), std::int64_t{0});
+  rows_ = draw(count);
+
+  // Where this rank has them, in one look at its rows.
+  std::vector<std::size_t> order(rows_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return rows_[i]; });
+  auto next = std::ranges::lower_bound(order, first_, {}, [&](std::size_t i) { return rows_[i]; });
+  local_.assign(rows_.size(), -1);
+  for_each_complete(frame_, [&](std::int64_t complete, std::int64_t row) {
+    for (; next != order.end() && rows_[*next] == first_ + complete; ++next) local_[*next] = row;
+    return next != order.end();
+  });
+}
+
+/// By the complete rows of the job.
+std::vector<std::int64_t> SetupRows::draw(std::int64_t count) {
+  const std::int64_t n = frame_.complete_rows;
+  std::vector<std::int64_t> rows;
+  std::vector<std::int32_t> order;
+  is_own_sample_ = n > most_drawn;
+  if (is_own_sample_) {
+    // One out of each of as many equal parts.
+    for (std::int64_t part = 0; part < count; ++part) {
+      const std::int64_t begin = n / count * part + n % count * part / count;
+      const std::int64_t end = n / count * (part + 1) + n % count * (part + 1) / count;
+      rows.push_back(begin + static_cast<std::int64_t>(base::split_mix(static_cast<std::uint64_t>(part)) %
+                                                       static_cast<std::uint64_t>(end - begin)));
+    }
+  } else {
+    base::RRandom random(seed_of_rows);
+    const auto size = static_cast<std::int32_t>(n);
+    const std::vector<std::int32_t> drawn = random.sample(size, static_cast<std::int32_t>(count));
+    rows.assign(drawn.begin(), drawn.end());
+    const bool has_factors = std::ranges::any_of(
+        columns_, [&](int column) { return levels_of(frame_.variables[at(column)]) > 0; });
+    if (has_factors) order = random.sample(size, size);
+  }
+  const std::vector<std::int64_t> kept = rows_to_keep(std::move(order));
+  std::ranges::copy(kept, rows.begin());
+  return rows;
+}
+
+/// The first rows with the least and the largest value of each number, and of each level that there is the
+/// first in `order`, if that is not empty.
+std::vector<std::int64_t> SetupRows::rows_to_keep(std::vector<std::int32_t> order) const {
+  std::vector<std::int64_t> locals;
+  if (!order.empty()) {
+    for_each_complete(frame_, [&](std::int64_t /*complete*/, std::int64_t row) {
+      locals.push_back(row);
+      return true;
+    });
+  }
+  std::vector<std::int64_t> kept;
+  for (const int column : columns_) {
+    const Variable& variable = frame_.variables[at(column)];
+    variable.prepare_to_read(0, frame_.complete.size());
+    const std::size_t levels = levels_of(variable);
+    if (levels == 0) {
+      const Extent range = extent_of(workers_, frame_, column);
+      std::vector<std::int64_t> first{none, none};
+      for_each_complete(frame_, [&](std::int64_t complete, std::int64_t row) {
+        const double value = variable.numbers[at(row)];
+        if (first[0] == none && value == range.min) first[0] = first_ + complete;
+        if (first[1] == none && value == range.max) first[1] = first_ + complete;
+        return first[0] == none || first[1] == none;
+      });
+      workers_.comm.allreduce(std::span(first), mpi::Reduction::min);
+      kept.insert(kept.end(), first.begin(), first.end());
+      continue;
+    }
+    if (order.empty()) continue;
+    std::vector<std::int64_t> first(levels, none);  // place in the order
+    std::size_t unseen = levels;
+    for (std::size_t place = 0; place < order.size() && unseen > 0; ++place) {
+      const std::int64_t mine = order[place] - first_;
+      if (mine < 0 || mine >= std::ssize(locals)) continue;
+      std::int64_t& seen = first[at(level_at(variable, at(locals[at(mine)])))];
+      if (seen != none) continue;
+      seen = static_cast<std::int64_t>(place);
+      --unseen;
+    }
+    workers_.comm.allreduce(std::span(first), mpi::Reduction::min);
+    for (const std::int64_t place : first) {
+      if (place != none) kept.push_back(order[at(place)]);
+    }
+  }
+  return kept;
+}
+
+}  // namespace tessera::gam

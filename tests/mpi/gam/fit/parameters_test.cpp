@@ -9,10 +9,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <random>
-#include <span>
 #include <string>
+#include <string_view>
+#include <tessera/error.hpp>
 #include <vector>
 
 namespace tessera::gam {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <tessera/mpi/communicator.hpp>
 #include <utility>
 
 namespace tessera::gam {
@@ -22,6 +23,12 @@ constexpr double no_slope = 1e-11;
 /// A step that is left where there is no slope, if the likelihood has no maximum near.
 constexpr double to_no_maximum = 1e-3;
 
+struct ParameterStep {
+  std::vector<double> step;
+  double longest = 0;  ///< of its parts
+  double gain = 0;     ///< what it can lower minus the log likelihood by, twice
+};
+
 /// -|H|^-1 g, in which |H| has the absolute eigenvalues of H: downhill wherever it begins.
 std::vector<double> newton_step(const RawLikelihood& at) {
   constexpr double least_curvature = 1e-7;
@@ -36,6 +43,17 @@ std::vector<double> newton_step(const RawLikelihood& at) {
     for (double& part : step) part *= longest_step / longest;
   }
   return step;
+}
+
+/// *Collective.* The same on every rank, whatever its CPU makes of the same sums: that of rank 0.
+ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at) {
+  ParameterStep out{newton_step(at)};
+  out.longest = largest(out.step);
+  out.gain = -dot(at.gradient, out.step);
+  comm.broadcast(std::span(out.step), 0);
+  comm.broadcast(std::span(&out.longest, 1), 0);
+  comm.broadcast(std::span(&out.gain, 1), 0);
+  return out;
 }
 
 bool is_finite(const RawLikelihood& at) {
@@ -59,15 +77,18 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
   const auto moved = [&](std::span<const double> step, double fraction) {
     std::vector<double> working = family.working_parameters();
     add_multiple(working, fraction, step);
-    return family.at_working(working);
+    const Family there = family.at_working(working);
+    std::vector<double> values(there.parameters().begin(), there.parameters().end());
+    fit.job.comm().broadcast(std::span(values), 0);
+    return family.at(std::move(values));
   };
   RawLikelihood here = look(family);
   for (int i = 0; i < max_steps && is_finite(here); ++i) {
     const double size = std::abs(here.minus_log);
-    const std::vector<double> step = newton_step(here);
+    const auto [step, longest, gain] = common_step(fit.job.comm(), here);
     // Where the likelihood only rises towards a limit, its slope wears off and steps do not.
-    if (largest(here.gradient) <= no_slope * size) return end(largest(step) <= to_no_maximum);
-    if (-dot(here.gradient, step) <= small_gain * size) {
+    if (largest(here.gradient) <= no_slope * size) return end(longest <= to_no_maximum);
+    if (gain <= small_gain * size) {
       family = moved(step, 1);
       return end(true);
     }

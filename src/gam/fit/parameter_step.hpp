@@ -21,8 +21,8 @@ struct LikeliestParameters {
 /// the means of `raw_coef` is largest: by Newton's method on the working scales, as in mgcv's estimate.theta.
 /// A step is halved while it raises minus the log likelihood, and is the last where it can lower it by a part
 /// in 10^13 alone. Ends with the values in `pass`, and with those it began from where the likelihood is not
-/// finite. Every rank has the same bits. Cost: as many passes as steps, two at the end of a fit, without
-/// products. Throws `FellBack`.
+/// finite. Every rank has the same bits, those of rank 0. Cost: as many passes as steps, one or two at the
+/// end of a fit, without products. Throws `FellBack`.
 [[nodiscard]] LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass,
                                                        const Family& begin, std::span<const double> raw_coef);
 

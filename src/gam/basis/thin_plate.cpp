@@ -23,8 +23,6 @@ constexpr std::size_t most_points = 2000;
 constexpr std::uint32_t seed_of_points = 1;
 /// Unpenalised columns: the constant and x.
 constexpr int free_columns = 2;
-/// Of |u|^3 in one dimension with second derivatives as penalty.
-constexpr double radial_factor = 1.0 / 12;
 /// A column's sign is that of its first value at a point that is so large, in parts of the largest.
 constexpr double sign_threshold = 0.1;
 
@@ -46,18 +44,35 @@ std::vector<double> in_units(std::span<const double> values, double shift, doubl
   return out;
 }
 
-/// y_i = sum_j |u_i - u_j|^3 x_j / 12.
-void multiply_radial(std::span<const double> u, std::span<const double> x, std::span<double> y) {
-  std::ranges::fill(y, 0.0);
-  double* __restrict out = y.data();
-  const double* __restrict points = u.data();
-  for (std::size_t j = 0; j < u.size(); ++j) {
-    const double weight = x[j] * radial_factor;
-    for (std::size_t i = 0; i < u.size(); ++i) {
-      const double r = std::abs(points[i] - points[j]);
-      out[i] += r * r * r * weight;
+/// Calls `use(i, cubes, distances)` with sum_j w_j |u_i - u_j|^3 / 12 and sum_j w_j |u_i - u_j| / 2 of each
+/// point; u increases. On either side of u_i these are cubics and lines whose coefficients are sums of w_j
+/// u_j^p: in the widest type, as they are small differences of large numbers.
+template <class Use>
+void for_each_radial_sum(std::span<const double> u, std::span<const double> weights, const Use& use) {
+  using Wide = long double;
+  const auto add = [](std::array<Wide, 4>& sums, Wide weight, Wide x) {
+    for (Wide& sum : sums) {
+      sum += weight;
+      weight *= x;
     }
+  };
+  std::array<Wide, 4> all{};
+  for (std::size_t j = 0; j < u.size(); ++j) add(all, weights[j], u[j]);
+  std::array<Wide, 4> left{};
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    const Wide x = u[i];
+    add(left, weights[i], x);
+    std::array<Wide, 4> sums{};  // of those on the left less those on the right
+    for (std::size_t p = 0; p < 4; ++p) sums[p] = 2 * left[p] - all[p];
+    use(i, (((x * sums[0] - 3 * sums[1]) * x + 3 * sums[2]) * x - sums[3]) / 12, (x * sums[0] - sums[1]) / 2);
   }
+}
+
+/// y = E x, E the matrix of |u_i - u_j|^3 / 12. Cost: O(n).
+void multiply_radial(std::span<const double> u, std::span<const double> x, std::span<double> y) {
+  for_each_radial_sum(u, x, [&](std::size_t i, long double cubes, long double /*distances*/) {
+    y[i] = static_cast<double>(cubes);
+  });
 }
 
 /// Orthonormal columns Z with a' Z = 0, those of mgcv: the first of the Householder factor Q that makes a' Q
@@ -78,39 +93,18 @@ Matrix null_columns(const Matrix& a) {
   return z;
 }
 
-/// Values and second derivatives by u of columns at the points: rows 2 i and 2 i + 1 are those of point i. Of
-/// the points on either side of u, sum_j w_j (u - u_j)^3 is a cubic whose coefficients are sums of w_j u_j^p;
-/// in the widest type, as values are small differences of these.
+/// Values and second derivatives by u of columns at the points: rows 2 i and 2 i + 1 are those of point i.
 Matrix at_points(const RadialColumns& radial) {
-  using Wide = long double;
   const std::vector<double> u = in_units(radial.points, radial.shift, radial.unit);
   const std::size_t points = u.size();
   Matrix out(static_cast<int>(2 * points), radial.map.cols());
   for (int c = 0; c < out.cols(); ++c) {
     const auto map = radial.map.column(c);
     const auto column = out.column(c);
-    std::array<Wide, 4> all{};
-    for (std::size_t j = 0; j < points; ++j) {
-      Wide power = map[j];
-      for (Wide& sum : all) {
-        sum += power;
-        power *= u[j];
-      }
-    }
-    std::array<Wide, 4> left{};
-    for (std::size_t i = 0; i < points; ++i) {
-      const Wide x = u[i];
-      Wide power = map[i];
-      std::array<Wide, 4> sums{};  // of those on the left less those on the right
-      for (std::size_t p = 0; p < 4; ++p) {
-        left[p] += power;
-        power *= x;
-        sums[p] = 2 * left[p] - all[p];
-      }
-      const Wide cubes = ((x * sums[0] - 3 * sums[1]) * x + 3 * sums[2]) * x - sums[3];
-      column[2 * i] = static_cast<double>(cubes / 12 + map[points] + map[points + 1] * x);
-      column[2 * i + 1] = static_cast<double>((x * sums[0] - sums[1]) / 2);
-    }
+    for_each_radial_sum(u, map.first(points), [&](std::size_t i, long double cubes, long double distances) {
+      column[2 * i] = static_cast<double>(cubes + map[points] + map[points + 1] * u[i]);
+      column[2 * i + 1] = static_cast<double>(distances);
+    });
   }
   return out;
 }

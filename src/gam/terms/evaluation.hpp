@@ -48,12 +48,13 @@ inline void local_values(const MarginTable& margin, const double* numbers, const
 }
 
 /// The values of dense columns: combinations of the four of their margin.
-inline void dense_values(const ComponentTable& component, const double* numbers, double x, double* values) {
+inline void dense_values(const ComponentTable& component, const double* __restrict numbers, double x,
+                         double* __restrict values) {
   const Located at = locate(component.margin, numbers, x);
   double four[4];
   local_values(component.margin, numbers, at, four);
   const int columns = component.columns;
-  const double* weights = numbers + component.combinations + std::int64_t{columns} * at.first;
+  const double* __restrict weights = numbers + component.combinations + std::int64_t{columns} * at.first;
   for (int c = 0; c < columns; ++c) {
     values[c] =
         ((four[0] * weights[c] + four[1] * weights[columns + c]) + four[2] * weights[2 * columns + c]) +

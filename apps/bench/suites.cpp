@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of suites: a line to include one, a line to run it.
 #include "claim_suite.hpp"
+#include "crossed_suite.hpp"
 #include "exclude_suite.hpp"
 #include "fit_suite.hpp"
 #include "gram_suite.hpp"
@@ -37,6 +38,7 @@ std::vector<Suite> all_suites() {
   all.push_back(gram_suite());
   all.push_back(fit_suite());
   all.push_back(predict_suite());
+  all.push_back(crossed_suite());
   all.push_back(scale_suite());
   all.push_back(io_suite());
   return all;

@@ -168,6 +168,13 @@ TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
                                    "means / means, CPU", "with errors / with errors, CPU"}));
 }
 
+TEST(Bench, CrossedEffectsAreMeasured) {
+  const ProgramResult result =
+      bench(2, "crossed --rows 60000 --models near --repeats 1 --threads 1 --device cpu --no-peer --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(measured_in(result), (std::set<std::string>{"tessera", "tessera peak"}));
+}
+
 TEST(Bench, TablesAreReadFromEveryFormat) {
   const ProgramResult result = bench(2,
                                      "io --megabytes 1 --tables mix --repeats 1 --threads 1 --device cpu "

@@ -108,12 +108,13 @@ class FitRun {
   /// Of random effects that are not kept whole.
   void find_level_pairs() {
     rows_.pairs = level_pairs(workers(), frame_, model_.design, true);
-    if (!rows_.pairs || !fit_.plan.on_devices()) return;
+    if (!rows_.pairs) return;
+    require_memory(fit_, model_.design, *rows_.pairs);
+    if (!fit_.plan.on_devices()) return;
     if (fit_.may_move_to_hosts)
       throw NeedsHosts{"the model has several large random effects, which are fitted on the CPU"};
     throw Error(ErrorCode::usage,
-                "a model with several large random effects is fitted on the CPU: "
-                "do not require GPUs");
+                "a model with several large random effects is fitted on the CPU: do not require GPUs");
   }
 
   /// Leaves out the columns of nested smooths that others explain. That takes R'R, which sums of the first

@@ -275,8 +275,9 @@ void require_memory(const FitContext& fit, const Design& design, const LevelPair
   int left = 0;
   together(comm, [&] {
     if (comm.rank() != 0) return;
-    const EliminationOrder order(
-        PartedMatrix(design.parted_columns.size(), Part(0, design.parted_columns.size()), pairs.pattern), {});
+    Part part;  // without the core
+    for (const Part::Run& run : design.parted_columns.runs()) part.add(part.size(), run.size);
+    const EliminationOrder order(PartedMatrix(part.size(), part, pairs.pattern), {});
     bytes = memory_of_elimination(order, core);
     left = order.left();
   });

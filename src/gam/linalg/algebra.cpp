@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -51,10 +52,10 @@ void fill_upper(Matrix& a, const Algebra& algebra) {
   });
 }
 
-std::optional<Matrix> cholesky(const Matrix& a, const Algebra& algebra) {
+std::optional<Matrix> cholesky(Matrix a, const Algebra& algebra) {
   const int n = a.rows();
   if (n < smallest_shared) return cholesky(a);
-  Matrix lower = a;
+  Matrix lower = std::move(a);
   for (int begin = 0; begin < n; begin += columns_of_block) {
     const int end = std::min(n, begin + columns_of_block);
     if (!factor_block(lower, begin, end)) return std::nullopt;

@@ -49,7 +49,7 @@ class HostAlgebra final : public Algebra {
 
 /// The functions of these names (linalg.hpp), of a large matrix by all threads of the algebra. Bits depend on
 /// the matrix alone.
-[[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a, const Algebra& algebra);
+[[nodiscard]] std::optional<Matrix> cholesky(Matrix a, const Algebra& algebra);
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower, const Algebra& algebra);
 /// Copies the lower triangle of a symmetric matrix to the upper one.
 void fill_upper(Matrix& a, const Algebra& algebra);

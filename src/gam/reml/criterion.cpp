@@ -289,7 +289,7 @@ bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& al
   }
   unscale(scaled, scale);
   algebra.go_on();
-  auto factor = cholesky(scaled, algebra);
+  auto factor = cholesky(std::move(scaled), algebra);
   if (!factor) return false;
   lower = std::move(*factor);
   for (int i = 0; i < q; ++i) log_det += 2 * std::log(lower(i, i));

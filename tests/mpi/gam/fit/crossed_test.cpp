@@ -2,6 +2,7 @@
 // Crossed random effects beside lme4::lmer, and a prediction of levels that have not met.
 #include "support/fit_support.hpp"
 #include "support/shared_world.hpp"
+#include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +10,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <sstream>
 #include <string>
-#include <utility>
 #include <tessera/tessera.hpp>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -91,7 +94,9 @@ TEST(CrossedEffects, AreThoseOfLmer) {
       {1, -1.05169854146},    {60, -0.216452931726}, {120, 0.321207085206},  {121, 0.280660646461},
       {165, -0.220458538704}, {210, 0.111854144925}, {211, -0.211989617969}, {216, 0.252108020296}};
   for (const auto& [place, effect] : effects) EXPECT_NEAR(fit.coef[place], effect, 1e-5) << place;
-  if (testing::shared_world().rank() == 0) EXPECT_NEAR(2 * fit.reml, 14819.2390773, 1e-6);
+  if (testing::shared_world().rank() == 0) {
+    EXPECT_NEAR(2 * fit.reml, 14819.2390773, 1e-6);
+  }
 }
 
 TEST(CrossedEffects, HaveNoStandardErrorWhereLevelsHaveNotMet) {
@@ -121,11 +126,36 @@ TEST(CrossedEffects, HaveNoStandardErrorWhereLevelsHaveNotMet) {
   for (std::int64_t row = mine.begin; row < mine.end; ++row) {
     const auto i = static_cast<std::size_t>(row - mine.begin);
     EXPECT_NEAR(found.fit[i], expected.fit[i], 1e-6) << row;
-    if (row == 1)
+    if (row == 1) {
       EXPECT_TRUE(std::isnan(found.standard_errors[i]));
-    else
+    } else {
       EXPECT_NEAR(found.standard_errors[i], expected.standard_errors[i], 1e-6) << row;
+    }
   }
+}
+
+TEST(CrossedEffects, AreRefusedFromAFileThatNoFitWrote) {
+  Job job = testing::cpu_job(testing::shared_world(), 2);
+  const Model model = crossed_model(job, 10);
+  if (testing::shared_world().rank() != 0) return;
+  const TemporaryFolder folder;
+  const std::string path = (folder / "model.json").string();
+  save_model(model, path);
+  EXPECT_EQ(load_model(path).fitted().covariance, model.fitted().covariance);
+  std::stringstream whole;
+  whole << std::ifstream(path).rdbuf();
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string text = whole.str();
+    const std::size_t place = text.find(from);
+    ASSERT_NE(place, std::string::npos) << from;
+    std::ofstream(path) << text.replace(place, from.size(), to);
+    EXPECT_THROW(static_cast<void>(load_model(path)), Error) << to;
+  };
+  const std::string pairs = std::to_string(model.fitted().covariance.beside.size());
+  refused("\"pairs\": " + pairs, "\"pairs\": 1" + pairs);
+  // As many numbers, of which those at the end are no pattern of another split of the part.
+  refused("\"size\": 120", "\"size\": 119");
+  refused("\"runs\"", "\"walks\"");
 }
 
 }  // namespace

@@ -104,8 +104,9 @@ TEST_P(Parted, IsTheSameModel) {
   ASSERT_EQ(a.log_sp.size(), b.log_sp.size());
   for (std::size_t j = 0; j < b.log_sp.size(); ++j) {
     // Towards infinity V is flat.
-    if (std::min(a.log_sp[j], b.log_sp[j]) < 15)
+    if (std::min(a.log_sp[j], b.log_sp[j]) < 15) {
       EXPECT_NEAR(a.log_sp[j], b.log_sp[j], 1e-5 * std::max(1.0, std::abs(b.log_sp[j]))) << j;
+    }
   }
   EXPECT_NEAR(a.edf_total, b.edf_total, 1e-5);
   expect_all_near(parted.predictions.fit, whole.predictions.fit, 1e-6, "prediction");
@@ -164,7 +165,9 @@ TEST_P(Parted, HasTheSameBitsOnAnyRanksAndThreads) {
   const Model second = parted_fit(formula, family, largest_tested, alone, 1).model;
   EXPECT_EQ(first.fitted().coef, second.fitted().coef);
   EXPECT_EQ(first.fitted().log_sp, second.fitted().log_sp);
-  if (world.rank() == 0) EXPECT_EQ(first.fitted().covariance, second.fitted().covariance);
+  if (world.rank() == 0) {
+    EXPECT_EQ(first.fitted().covariance, second.fitted().covariance);
+  }
 }
 
 // A random slope; two effects, of which one is tested or none; three, of which two have the same levels; a

@@ -90,6 +90,20 @@ TEST(FitMemory, CountsWhatALargeModelTakes) {
   EXPECT_EQ(memory_of_fit(size, 1, 1, false).search, 0);
 }
 
+TEST(FitMemory, CountsTheSumsOfCrossedEffectsByRows) {
+  const Frame frame = frame_with_levels(90000);
+  const auto size = [&](const char* formula) {
+    return size_of_model(parse_terms(formula), frame, whole_effect);
+  };
+  const ModelSize one = size("y ~ s(g, bs=\"re\")");
+  const ModelSize two = size("y ~ s(g, bs=\"re\") + s(g, x, bs=\"re\")");
+  EXPECT_EQ(one.pairs, 0);
+  EXPECT_EQ(two.parted, 180000);
+  EXPECT_EQ(two.pairs, std::min<std::int64_t>(frame.complete_rows, 90000LL * 90000));
+  // Beside the gradient, the intercept and each level's own.
+  EXPECT_EQ(two.width - one.width, 3 * 90000 + two.pairs);
+}
+
 TEST(FitMemory, HasTheSketchOfNestedSmoothsForEachThread) {
   const Frame frame = frame_with_levels(3);
   const auto size = [&](const char* formula) {

@@ -248,8 +248,9 @@ TEST(EliminationOrders, EliminateFarMoreThanOneEffectWhereLevelsMeetNearOnes) {
     }
     pattern->begins.push_back(std::ssize(pattern->rows));
   }
-  const PartedMatrix gram(2 * levels, Part(0, 2 * levels), pattern);
-  const EliminationOrder order(gram, {});
+  Part part(0, levels);
+  part.add(levels, levels);
+  const EliminationOrder order(PartedMatrix(2 * levels, part, pattern), {});
   EXPECT_LT(order.left(), 40);
   EXPECT_LT(order.lower.rows.size(), std::size_t{40} * levels);
 }

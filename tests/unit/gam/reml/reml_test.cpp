@@ -304,12 +304,15 @@ TEST(RemlCriterion, IsTheSameIfAllRandomEffectsAreSparse) {
         const auto place = static_cast<std::size_t>(i);
         EXPECT_NEAR(second.coef[place], first.coef[place], 1e-10);
         EXPECT_NEAR(second.edf[place], first.edf[place], 1e-10);
-        if (parted.gram.part().has(i))
+        if (parted.gram.part().has(i)) {
           EXPECT_TRUE(std::isnan(second.edf1[place]));
-        else
+        } else {
           EXPECT_NEAR(second.edf1[place], first.edf1[place], 1e-9);
+        }
         for (int j = 0; j < whole.gram.size(); ++j) {
-          if (second.inverse.has(i, j)) EXPECT_NEAR(second.inverse(i, j), first.inverse(i, j), 1e-10);
+          if (second.inverse.has(i, j)) {
+            EXPECT_NEAR(second.inverse(i, j), first.inverse(i, j), 1e-10);
+          }
         }
       }
     }
@@ -318,7 +321,9 @@ TEST(RemlCriterion, IsTheSameIfAllRandomEffectsAreSparse) {
     EXPECT_TRUE(found.converged);
     EXPECT_NEAR(found.score, least.score, 1e-9 * std::abs(least.score));
     for (std::size_t j = 0; j < least.log_sp.size(); ++j) {
-      if (least.log_sp[j] < 15) EXPECT_NEAR(found.log_sp[j], least.log_sp[j], 1e-6) << j;
+      if (least.log_sp[j] < 15) {
+        EXPECT_NEAR(found.log_sp[j], least.log_sp[j], 1e-6) << j;
+      }
     }
   }
 }

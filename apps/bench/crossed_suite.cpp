@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "crossed_suite.hpp"
+
+#include "gam/model/model.hpp"
+#include "r_script.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/fit.hpp>
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "files/standard_error.hpp"
+
+namespace tessera::bench {
+namespace {
+
+/// Reads the columns and our fit (variances, then effects and their standard errors), and fits.
+constexpr const char* lmer_script = R"R(
+arguments <- commandArgs(trailingOnly = TRUE)
+rows <- as.numeric(arguments[2])
+levels <- as.integer(strsplit(arguments[3], ",")[[1]])
+suppressMessages(library(lme4))
+columns <- file(arguments[1], "rb")
+data <- data.frame(y = readBin(columns, "double", rows))
+for (i in seq_along(levels))
+  data[[letters[i]]] <- factor(readBin(columns, "integer", rows), levels = seq_len(levels[i]) - 1L)
+ours <- readBin(columns, "double", 2 * length(levels) + 2 * sum(levels) + 1)
+close(columns)
+formula <- as.formula(paste("y ~ 1", paste0("+ (1 |", letters[seq_along(levels)], ")", collapse = " ")))
+elapsed <- system.time(fitted <- lmer(formula, data, REML = TRUE, control = lmerControl(calc.derivs = FALSE)))
+cat("seconds", elapsed[["elapsed"]], "\n")
+cat("processor", elapsed[["user.self"]] + elapsed[["sys.self"]], "\n")
+peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
+cat("fit_kb", gsub("[^0-9]", "", peak), "\n")
+variances <- ours[seq_along(levels)]
+scale <- ours[length(levels) + 1]
+rest <- ours[-seq_len(length(levels) + 1)]
+names(variances) <- letters[seq_along(levels)]
+criterion <- lmer(formula, data, REML = TRUE, devFunOnly = TRUE)
+theirs <- sapply(VarCorr(fitted), function(v) v[1, 1])
+at <- function(v, s) criterion(sqrt(v[names(theirs)] / s))
+cat("criterion", at(variances, scale) - at(theirs, sigma(fitted)^2), "\n")
+cat("variances", max(abs(variances[names(theirs)] / theirs - 1)), "\n")
+effects <- ranef(fitted, condVar = FALSE)
+worst <- 0
+for (i in seq_along(levels)) {
+  own <- rest[seq_len(levels[i])]
+  error <- rest[levels[i] + seq_len(levels[i])]
+  rest <- rest[-seq_len(2 * levels[i])]
+  there <- as.integer(rownames(effects[[letters[i]]])) + 1
+  worst <- max(worst, abs(own[there] - effects[[letters[i]]][[1]]) / error[there])
+}
+cat("effects", worst, "\n")
+)R";
+
+/// The same numbers for a row wherever it is.
+class Draws {
+ public:
+  Draws(std::uint64_t stream, std::int64_t index)
+      : state_(stream * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(index) * 0xd1b54a32d192ed03) {}
+  /// splitmix64: Steele, Lea and Flood, OOPSLA (2014).
+  std::uint64_t operator()() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  int below(int count) { return static_cast<int>((*this)() % static_cast<std::uint64_t>(count)); }
+  double normal() {
+    double sum = 0;
+    for (int i = 0; i < 12; ++i) sum += static_cast<double>((*this)() >> 11) * 0x1p-53;
+    return sum - 6;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct CrossedModel {
+  std::string name;
+  std::vector<int> levels;
+  std::int64_t rows;
+
+  /// The response and the levels of a row.
+  struct Row {
+    double y;
+    std::array<std::int32_t, 3> levels;
+  };
+  [[nodiscard]] Row row(std::int64_t index) const {
+    constexpr std::array deviations{0.7, 0.4, 0.3};
+    Draws draw(1, index);
+    Row out{1, {}};
+    for (std::size_t i = 0; i < levels.size(); ++i) out.levels.at(i) = draw.below(levels[i]);
+    if (name == "near" || name == "apart") {
+      const int a = out.levels[0];
+      Draws met(2, std::int64_t{5} * a + draw.below(5));
+      const auto here = static_cast<int>(std::int64_t{a} * levels[1] / levels[0]);
+      out.levels[1] = name == "near" ? (here + met.below(30)) % levels[1] : met.below(levels[1]);
+    }
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      out.y += deviations.at(i) * Draws(10 + i, out.levels.at(i)).normal();
+    out.y += draw.normal();
+    return out;
+  }
+  [[nodiscard]] std::string formula() const {
+    std::string text = "y ~";
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      text += fmt::format("{} s({}, bs=\"re\")", i == 0 ? "" : " +", static_cast<char>('a' + i));
+    return text;
+  }
+  [[nodiscard]] gam::Table table(const Plan& plan, Range mine) const {
+    std::vector<double> y;
+    std::vector<gam::Factor> factors(levels.size());
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      for (int level = 0; level < levels[i]; ++level)
+        factors[i].levels.push_back(fmt::format("{:06}", level));
+    }
+    for (std::int64_t index = mine.begin; index < mine.end; ++index) {
+      const Row one = row(index);
+      y.push_back(one.y);
+      for (std::size_t i = 0; i < levels.size(); ++i) factors[i].codes.push_back(one.levels.at(i));
+    }
+    std::vector<gam::Table::Column> columns;
+    columns.push_back({"y", std::move(y)});
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      columns.push_back({std::string(1, static_cast<char>('a' + i)), std::move(factors[i])});
+    return {plan, std::move(columns)};
+  }
+};
+
+CrossedModel crossed_model(const std::string& name, std::int64_t rows) {
+  if (name == "dense") return {name, {4'000, 3'000}, std::max<std::int64_t>(rows / 5, 1)};
+  if (name == "three") return {name, {2'000, 20'000, 200}, rows};
+  return {name, {20'000, 15'000, 200}, rows};
+}
+
+/// What the script reads.
+void write_columns(const CrossedModel& model, const gam::FittedModel& fit,
+                   const std::filesystem::path& path) {
+  std::ofstream file(path, std::ios::binary);
+  const auto write = [&](const auto& values) {
+    file.write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(values.size() * sizeof(values[0])));
+  };
+  std::vector<double> y;
+  for (std::int64_t row = 0; row < model.rows; ++row) y.push_back(model.row(row).y);
+  write(y);
+  for (std::size_t i = 0; i < model.levels.size(); ++i) {
+    std::vector<std::int32_t> codes;
+    for (std::int64_t row = 0; row < model.rows; ++row) codes.push_back(model.row(row).levels.at(i));
+    write(codes);
+  }
+  std::vector<double> ours;
+  for (const double log_sp : fit.log_sp) ours.push_back(fit.scale / std::exp(log_sp));
+  ours.push_back(fit.scale);
+  for (const gam::CoefBlock& block : fit.design.blocks) {
+    if (!block.penalty) continue;
+    const auto begin = fit.coef.begin() + block.coef_begin;
+    ours.insert(ours.end(), begin, begin + block.coef_size);
+    for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i)
+      ours.push_back(std::sqrt(fit.covariance(i, i)));
+  }
+  write(ours);
+  file.close();
+  if (!file) {
+    throw Error(ErrorCode::input,
+                fmt::format("'{}' cannot be written: set TMPDIR to a place with room", path.string()));
+  }
+}
+
+void add_peer(const CrossedModel& model, const gam::FittedModel& fit, Case& out) {
+  const auto version = version_of_r_package("lme4");
+  if (!version) {
+    files::say_line({"tessera-bench: R with lme4 is not installed: no lmer() beside the fit"});
+    return;
+  }
+  const TemporaryFolder folder;
+  write_columns(model, fit, folder.file("columns"));
+  std::string levels;
+  for (const int count : model.levels) levels += fmt::format("{}{}", levels.empty() ? "" : ",", count);
+  RFigures figures = run_r_script(
+      folder, lmer_script, fmt::format("'{}' {} {}", folder.file("columns").string(), model.rows, levels),
+      "lmer()", "effects");
+  const std::string name = fmt::format("lmer, lme4 {}", *version);
+  out(name, "s").values = figures["seconds"];
+  out(name + ", processor", "s").values = figures["processor"];
+  const double peak = 1024 * figures["fit_kb"].front();
+  out(name + " peak", "MB").values = {peak / 1e6};
+  const Measurement ours = out("tessera", "s");
+  const Measurement theirs = out(name, "s");
+  out("time / lmer's, medians", "1").values = {ours.median() / theirs.median()};
+  out("memory / lmer's", "1").values = {out("tessera peak", "MB").maximum() * 1e6 / peak};
+  out("criterion above lmer's", "1").values = figures["criterion"];
+  out("variances, relative difference", "1").values = figures["variances"];
+  out("effects, difference in standard errors", "1").values = figures["effects"];
+}
+
+}  // namespace
+
+std::vector<Measurement> run_crossed_suite(Job& job, const CrossedSuite& suite) {
+  const mpi::Communicator& comm = job.comm();
+  std::vector<Measurement> all;
+  for (const std::string& name : suite.models) {
+    const CrossedModel model = crossed_model(name, suite.rows);
+    Case out("crossed", fmt::format("{}, {} rows", name, model.rows));
+    const Plan plan = job.plan(model.rows, 8192);
+    const gam::Table table = model.table(plan, job.local_range(plan));
+    std::optional<gam::Model> fitted;
+    reset_peak_resident();
+    out("tessera", "s").values = seconds_of(comm, suite.repeats, 1, [&] {
+      fitted.reset();
+      fitted = gam::fit(job, gam::parse_formula(model.formula()), table, {}).model;
+    });
+    out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
+    if (suite.peer) on_root_alone(comm, [&] { add_peer(model, fitted->fitted(), out); });
+    for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
+  }
+  return all;
+}
+
+Suite crossed_suite() {
+  const auto chosen = std::make_shared<CrossedSuite>();
+  Suite suite;
+  suite.name = "crossed";
+  suite.description = "Fits of crossed random effects, beside lmer() of R's lme4 where that is installed";
+  suite.add_options = [chosen](CLI::App& command) {
+    command.add_option("--rows", chosen->rows, "Rows of the table")
+        ->check(from_to(1, std::int64_t{1} << 40))
+        ->capture_default_str();
+    command
+        .add_option("--models", chosen->models,
+                    "three: 2000 x 20000 x 200 levels; near, apart: 20000 x 15000 that meet five, near ones "
+                    "or any, x 200; dense: 4000 x 3000 in a fifth of the rows")
+        ->check(CLI::IsMember({"three", "near", "apart", "dense"}))
+        ->delimiter(',')
+        ->capture_default_str();
+  };
+  suite.run = in_a_job(suite.name, chosen, run_crossed_suite);
+  return suite;
+}
+
+}  // namespace tessera::bench

@@ -98,8 +98,8 @@ FrameRequest request_for(const FormulaTerms& formula, const Design& design, cons
 
 /// *Collective.* The pattern of a covariance, which rank 0 alone has after a fit, on every rank.
 std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& comm,
-                                                  std::shared_ptr<const SparsePattern> pattern,
-                                                  const Part& part) {
+                                                     std::shared_ptr<const SparsePattern> pattern,
+                                                     const Part& part) {
   if (part.runs().size() < 2) return nullptr;
   SparsePattern own;
   if (pattern) own = *pattern;

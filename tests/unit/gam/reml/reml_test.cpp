@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <memory>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <string>

@@ -30,9 +30,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
 /// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
-/// lack what a large random effect has off its diagonal; since 5 what several have but for the pairs of levels
-/// that rows had, and a term may have radial columns. Other files are as they were, and remain so to programs
-/// before.
+/// lack what a large random effect has off its diagonal; since 5 what several have but for the pairs of
+/// levels that rows had, and a term may have radial columns. Other files are as they were, and remain so to
+/// programs before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;

@@ -36,8 +36,8 @@ class RowLayout {
  public:
   static constexpr int scalar_count = row_scalar_count;
 
-  /// `parameters`: of the family, how many. `pairs`: where random effects of the design's part meet, which must
-  /// outlive the layout; null: nothing is summed over two of them.
+  /// `parameters`: of the family, how many. `pairs`: where random effects of the design's part meet, which
+  /// must outlive the layout; null: nothing is summed over two of them.
   explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr);
 
   [[nodiscard]] LayoutView view() const noexcept;

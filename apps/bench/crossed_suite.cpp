@@ -167,10 +167,21 @@ void write_columns(const CrossedModel& model, const gam::FittedModel& fit,
   ours.push_back(fit.scale);
   for (const gam::CoefBlock& block : fit.design.blocks) {
     if (!block.penalty) continue;
-    const auto begin = fit.coef.begin() + block.coef_begin;
-    ours.insert(ours.end(), begin, begin + block.coef_size);
-    for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i)
-      ours.push_back(std::sqrt(fit.covariance(i, i)));
+    // Levels that no row has are not in the model.
+    const auto variable =
+        std::ranges::find(fit.design.variables, block.variables.front(), &gam::DesignVariable::name);
+    const auto count = static_cast<std::size_t>(
+        model.levels.at(static_cast<std::size_t>(block.variables.front().front() - 'a')));
+    std::vector<double> effects(count);
+    std::vector<double> errors(count, 1.0);
+    for (int i = 0; i < block.coef_size; ++i) {
+      const auto level = static_cast<std::size_t>(std::stoi(variable->levels[static_cast<std::size_t>(i)]));
+      const int place = block.coef_begin + i;
+      effects[level] = fit.coef[static_cast<std::size_t>(place)];
+      errors[level] = std::sqrt(fit.covariance(place, place));
+    }
+    ours.insert(ours.end(), effects.begin(), effects.end());
+    ours.insert(ours.end(), errors.begin(), errors.end());
   }
   write(ours);
   file.close();

@@ -66,7 +66,7 @@ class Measure {
       }
       own.parted = true;
       // A row has one of the smooths by the levels of a factor.
-      const double all = static_cast<double>(own.coef * own.count);
+      const auto all = static_cast<double>(own.coef * own.count);
       size_.pairs += static_cast<std::int64_t>(
           std::min(static_cast<double>(frame_.complete_rows), all * static_cast<double>(size_.parted)));
       size_.parted += own.coef * own.count;

@@ -50,8 +50,7 @@ std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, 
 
 void sort_out(std::vector<Key>& keys) {
   std::ranges::sort(keys);
-  const auto rest = std::ranges::unique(keys);
-  keys.erase(rest.begin(), rest.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
 SparsePattern pattern_of(std::span<const Key> keys, int size) {

@@ -24,7 +24,7 @@ using base::at;
 /// A multiplication by an element costs as much as so many of a dense product.
 constexpr double rate_of_dense = 16;
 /// A column of which this part of the elements is not zero is dense.
-constexpr int dense_part = 8;
+constexpr int dense_part = 32;
 /// Eliminated columns that one thread computes.
 constexpr int eliminated_at_once = 32;
 

@@ -16,8 +16,8 @@ struct RawTerm {
   int raw_begin = 0;
   int raw_size = 1;
   int nonzeros = 1;
-  int combined = -1;    ///< of dense columns: the place of the term that they are combinations of
-  Matrix combinations;  ///< its raw columns x `raw_size`
+  int combined = -1;      ///< of dense columns: the place of the term that they are combinations of
+  Matrix combinations{};  ///< its raw columns x `raw_size`
   /// Only combinations of its columns are in the model: no crossproduct of its own is wanted.
   bool only_combined = false;
   [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }

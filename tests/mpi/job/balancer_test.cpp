@@ -129,7 +129,9 @@ TEST(Balancer, SaysOnceThatBlocksAreTooFew) {
   const std::string said = ::testing::internal::GetCapturedStderr();
   const auto lines = std::ranges::count(said, '\n');
   EXPECT_EQ(lines, job.comm().rank() == 0 ? 1 : 0) << said;
-  if (job.comm().rank() == 0) EXPECT_NE(said.find("too few blocks"), std::string::npos) << said;
+  if (job.comm().rank() == 0) {
+    EXPECT_NE(said.find("too few blocks"), std::string::npos) << said;
+  }
 }
 
 TEST(Balancer, JudgesOnlyWhatItWasAskedToMeasure) {

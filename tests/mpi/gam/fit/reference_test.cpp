@@ -42,7 +42,7 @@ TEST_P(Reference, AgreesWithMgcv) {
   }
   if (bam.contains("theta")) {
     EXPECT_NEAR(model.family.parameters()[0] / bam.at("theta").get<double>(), 1, 1e-5);
-    EXPECT_EQ(model.family.title(), bam.at("title"));
+    EXPECT_EQ(model.family.title(), bam.at("title").get<std::string>());
     // All rows are sampled; the model has six digits.
     const auto residuals = bam.at("residuals50").get<std::vector<double>>();
     ASSERT_EQ(model.outline.deviance_residual.size(), reference.fitted.size());

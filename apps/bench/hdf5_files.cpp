@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hdf5_files.hpp"
 
-#include "gam/table/hdf5_storage.hpp"
+#include "gam/table/hdf5/hdf5_storage.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "gam/family/binomial.hpp"
 #include "gam/family/family.hpp"
 #include "gam/family/gaussian.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <tessera/gam/table.hpp>
 #include <tessera/job/host_team.hpp>

@@ -2,7 +2,7 @@
 // Checkpoints: their files, what is in them, and the state of a fit, each of which anyone may have written.
 #include "base/hash.hpp"
 #include "fuzz_target.hpp"
-#include "gam/fit/fit_state.hpp"
+#include "gam/fit/pirls/fit_state.hpp"
 #include "job/checkpoint/checkpoint_files.hpp"
 #include "job/checkpoint/checkpoint_format.hpp"
 

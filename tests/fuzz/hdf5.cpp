@@ -3,7 +3,7 @@
 // does not read too. What a file holds is read, and nothing else.
 //
 // The bytes of a file are HDF5's own to parse, and to fuzz; here it is asked what this program makes of them.
-#include "gam/table/hdf5_scan.hpp"
+#include "gam/table/hdf5/hdf5_scan.hpp"
 
 #include <hdf5.h>
 

@@ -5,7 +5,7 @@
 #include "gam/design/build_design.hpp"
 #include "gam/design/design.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 

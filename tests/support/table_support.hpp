@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/frame.hpp"
-#include "gam/table/workers.hpp"
+#include "gam/table/frame/frame.hpp"
+#include "gam/table/frame/workers.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>

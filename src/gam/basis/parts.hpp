@@ -30,7 +30,7 @@ concept BasisType = requires(const MarginData& data, std::array<int, 2> order, i
   {Basis(B::make(data))};  // *Collective.* Throws on every rank alike, see knots.hpp
 };
 
-/// The bases that there are: list.hpp has it, of one line for each in list_of_bases.cmake.
+/// The bases that there are: `Bases`, in list.hpp.
 template <BasisType... B>
 struct BasisList {};
 

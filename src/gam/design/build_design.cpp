@@ -6,7 +6,7 @@
 #include "gam/design/centred_columns.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/table/extents.hpp"
+#include "gam/table/frame/extents.hpp"
 #include "gam/terms/shape.hpp"
 
 #include <tessera/error.hpp>

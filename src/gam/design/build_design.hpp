@@ -7,7 +7,7 @@
 #include "gam/design/smooth.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 

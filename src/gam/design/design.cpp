@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <tessera/error.hpp>
 

@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/table/distinct.hpp"
+#include "gam/table/frame/distinct.hpp"
 #include "gam/terms/shape.hpp"
 
 #include <tessera/error.hpp>

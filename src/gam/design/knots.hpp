@@ -4,8 +4,8 @@
 #include "gam/basis/basis.hpp"
 #include "gam/design/setup_rows.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame.hpp"
-#include "gam/table/workers.hpp"
+#include "gam/table/frame/frame.hpp"
+#include "gam/table/frame/workers.hpp"
 
 #include <map>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/table/extents.hpp"
+#include "gam/table/frame/extents.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
 

@@ -97,7 +97,7 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F f
   {+family.likelihood_rounds(x, x)};  // bool: that takes response and weight as whole numbers they are not
 };
 
-/// The families that there are: list.hpp has it, of one line for each in list_of_families.cmake.
+/// The families that there are: `BuiltInFamilies`, in list.hpp.
 template <BuiltInFamily... F>
 struct FamilyList {};
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a table to a model, and back to the table when a device has failed.
 #include "gam/family/family.hpp"
-#include "gam/fit/device_choice.hpp"
-#include "gam/fit/fit_checkpoint.hpp"
 #include "gam/fit/fit_frame.hpp"
-#include "gam/table/shared_input.hpp"
+#include "gam/fit/pirls/fit_checkpoint.hpp"
+#include "gam/fit/run/device_choice.hpp"
+#include "gam/table/reader/shared_input.hpp"
 #include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>

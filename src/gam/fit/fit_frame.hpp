@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/fit/fit_context.hpp"
+#include "gam/fit/run/fit_context.hpp"
 #include "gam/model/model.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 namespace tessera::gam {
 

@@ -2,7 +2,7 @@
 #include "gam/basis/bases.hpp"
 #include "gam/model/model.hpp"
 #include "gam/rows/prediction_pass.hpp"
-#include "gam/table/shared_input.hpp"
+#include "gam/table/reader/shared_input.hpp"
 #include "gam/table/table_source.hpp"
 
 #include <tessera/gam/predict.hpp>

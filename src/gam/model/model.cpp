@@ -5,7 +5,7 @@
 #include "gam/design/design_json.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/linalg/submatrix.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/reader/table_reader.hpp"
 
 #include <fmt/core.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/table/frame.hpp"
-#include "gam/table/workers.hpp"
+#include "gam/table/frame/frame.hpp"
+#include "gam/table/frame/workers.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -6,7 +6,7 @@
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/level_pairs.hpp"
 #include "gam/rows/row_sums.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <tessera/job/job.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/rows/row_pass.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 #include "gam/terms/point_values.hpp"
 
 #include <cstddef>

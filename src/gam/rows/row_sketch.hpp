@@ -3,7 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/linalg/matrix.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <tessera/job/job.hpp>
 

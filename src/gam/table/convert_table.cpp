@@ -2,7 +2,7 @@
 #include "gam/table/convert_table.hpp"
 
 #include "base/counted.hpp"
-#include "gam/table/hdf5_writer.hpp"
+#include "gam/table/hdf5/hdf5_writer.hpp"
 #include "gam/table/row_pieces.hpp"
 #include "gam/table/table_source.hpp"
 

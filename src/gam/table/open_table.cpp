@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/byte_source.hpp"
+#include "gam/table/bytes/byte_source.hpp"
 #include "gam/table/list.hpp"
-#include "gam/table/table_format.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/reader/table_format.hpp"
+#include "gam/table/reader/table_reader.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/table_source.hpp"
 
-#include "gam/table/memory_table.hpp"
+#include "gam/table/memory/memory_table.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

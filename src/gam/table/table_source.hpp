@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/byte_source.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/bytes/byte_source.hpp"
+#include "gam/table/reader/table_reader.hpp"
 
 #include <tessera/gam/table.hpp>
 #include <tessera/job/stop_request.hpp>

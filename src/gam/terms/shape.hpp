@@ -3,7 +3,7 @@
 
 #include "gam/basis/component.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <cstdint>
 #include <string>

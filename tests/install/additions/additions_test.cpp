@@ -7,8 +7,8 @@
 #include "gam/family/gamma.hpp"
 #include "gam/family/nb.hpp"
 #include "gam/model/model.hpp"
-#include "gam/table/csv_format.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/csv/csv_format.hpp"
+#include "gam/table/reader/table_reader.hpp"
 
 #include <tessera/gam/gam.hpp>
 #include <tessera/tessera.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/fit_checkpoint.hpp"
+#include "gam/fit/pirls/fit_checkpoint.hpp"
 
 #include "mpi/job/scoped_variable.hpp"
 #include "support/table_support.hpp"

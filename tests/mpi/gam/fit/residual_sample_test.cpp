@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a fit keeps of its data for a report. Which rows: a bits test compares the numbers of ranks.
-#include "gam/fit/residual_sample.hpp"
+#include "gam/fit/coordinates/residual_sample.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "support/table_support.hpp"

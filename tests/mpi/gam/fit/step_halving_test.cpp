@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that overshoot: counts that are zero but for four, which make the first steps too long.
-#include "gam/fit/step_halving.hpp"
+#include "gam/fit/pirls/step_halving.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model large enough that its working models are solved on a device: by whichever rank has it, with the
 // answer of a job without devices.
-#include "gam/fit/working_solver.hpp"
+#include "gam/fit/pirls/working_solver.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "mpi/job/scoped_variable.hpp"
 #include "support/fit_support.hpp"

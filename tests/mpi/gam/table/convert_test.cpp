@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table that was converted to HDF5 is the table that it was.
 #include "gam/table/convert_table.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/reader/table_reader.hpp"
 #include "support/table_support.hpp"
 
 #include <hdf5.h>

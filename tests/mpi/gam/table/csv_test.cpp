@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/csv_table.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/csv/csv_table.hpp"
+#include "gam/table/reader/table_reader.hpp"
 #include "support/bgzip.hpp"
 #include "support/table_support.hpp"
 

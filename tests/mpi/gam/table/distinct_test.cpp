@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/distinct.hpp"
+#include "gam/table/frame/distinct.hpp"
 #include "support/table_support.hpp"
 
 #include <algorithm>

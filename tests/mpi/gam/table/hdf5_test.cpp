@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/hdf5_table.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/hdf5/hdf5_table.hpp"
+#include "gam/table/reader/table_reader.hpp"
 #include "support/table_support.hpp"
 
 #include <hdf5.h>

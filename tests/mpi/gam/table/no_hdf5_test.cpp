@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/table_reader.hpp"
+#include "gam/table/reader/table_reader.hpp"
 #include "support/table_support.hpp"
 
 namespace tessera::gam {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/shared_input.hpp"
-#include "gam/table/table_reader.hpp"
+#include "gam/table/reader/shared_input.hpp"
+#include "gam/table/reader/table_reader.hpp"
 #include "gam/table/table_source.hpp"
 #include "support/bgzip.hpp"
 #include "support/table_support.hpp"

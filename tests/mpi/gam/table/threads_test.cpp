@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // However many threads read a table: the same columns, bit for bit, the same levels, and of several faults
 // the one that a single thread meets first.
-#include "gam/table/csv_table.hpp"
-#include "gam/table/extents.hpp"
-#include "gam/table/memory_table.hpp"
+#include "gam/table/csv/csv_table.hpp"
+#include "gam/table/frame/extents.hpp"
+#include "gam/table/memory/memory_table.hpp"
 #include "support/table_support.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/centred_by.hpp"
+#include "gam/fit/coordinates/centred_by.hpp"
 
 #include "gam/design/build_design.hpp"
 #include "gam/design/standardise.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/device_choice.hpp"
+#include "gam/fit/run/device_choice.hpp"
 
 #include <gtest/gtest.h>
 

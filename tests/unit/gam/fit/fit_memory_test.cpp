@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/fit_memory.hpp"
+#include "gam/fit/run/fit_memory.hpp"
 
 #include "gam/rows/layout.hpp"
 #include "support/design_support.hpp"

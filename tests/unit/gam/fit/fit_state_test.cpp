@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/fit_state.hpp"
+#include "gam/fit/pirls/fit_state.hpp"
 
 #include "gam/formula/formula.hpp"
 #include "temporary_folder.hpp"

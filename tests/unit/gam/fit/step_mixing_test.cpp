@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/step_mixing.hpp"
+#include "gam/fit/pirls/step_mixing.hpp"
 
 #include "gam/linalg/linalg.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/byte_places.hpp"
+#include "gam/table/csv/byte_places.hpp"
 
 #include <gtest/gtest.h>
 

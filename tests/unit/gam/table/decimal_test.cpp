@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/decimal.hpp"
+#include "gam/table/csv/decimal.hpp"
 
 #include <gtest/gtest.h>
 

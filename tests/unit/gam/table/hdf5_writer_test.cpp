@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/hdf5_writer.hpp"
+#include "gam/table/hdf5/hdf5_writer.hpp"
 
 #include "temporary_folder.hpp"
 

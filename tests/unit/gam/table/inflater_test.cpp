@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/inflater.hpp"
+#include "gam/table/bytes/inflater.hpp"
 
-#include "gam/table/gzip_members.hpp"
+#include "gam/table/gzip/gzip_members.hpp"
 #include "support/bgzip.hpp"
 
 #include <gtest/gtest.h>

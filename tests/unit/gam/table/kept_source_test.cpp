@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/kept_source.hpp"
+#include "gam/table/bytes/kept_source.hpp"
+#include "gam/table/gzip/gzip_source.hpp"
 
 #include "support/bgzip.hpp"
 #include "temporary_folder.hpp"

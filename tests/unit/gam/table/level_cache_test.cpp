@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/level_cache.hpp"
+#include "gam/table/frame/level_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/row_memory.hpp"
+#include "gam/table/frame/row_memory.hpp"
 
-#include "gam/table/frame.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <gtest/gtest.h>
 

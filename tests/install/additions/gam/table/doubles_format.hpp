@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/frame_builder.hpp"
-#include "gam/table/shared_input.hpp"
-#include "gam/table/table_format.hpp"
+#include "gam/table/frame/frame_builder.hpp"
+#include "gam/table/reader/shared_input.hpp"
+#include "gam/table/reader/table_format.hpp"
 
 #include <tessera/job/together.hpp>
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/cc.hpp"
+#include "gam/basis/cp.hpp"
+#include "gam/basis/cr.hpp"
+#include "gam/basis/parts.hpp"
+#include "gam/basis/ps.hpp"
+#include "gam/basis/re.hpp"
+#include "gam/basis/tp.hpp"
+
+namespace tessera::gam {
+
+/// The bases of one variable, in the order in which messages name them.
+using Bases = BasisList<Ps, Cp, Cr, Cc, Tp, Re>;
+
+}  // namespace tessera::gam

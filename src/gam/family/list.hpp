@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/binomial.hpp"
+#include "gam/family/gamma.hpp"
+#include "gam/family/gaussian.hpp"
+#include "gam/family/nb.hpp"
+#include "gam/family/parts.hpp"
+#include "gam/family/poisson.hpp"
+
+namespace tessera::gam {
+
+/// The built-in families; the first is the default.
+using BuiltInFamilies = FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb>;
+
+}  // namespace tessera::gam

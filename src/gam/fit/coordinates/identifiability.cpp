@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/coordinates/identifiability.hpp"
+
+#include "base/at.hpp"
+#include "gam/design/coefficient_sums.hpp"
+#include "gam/design/determined_columns.hpp"
+#include "gam/design/side_conditions.hpp"
+#include "gam/fit/coordinates/block_sketch.hpp"
+#include "gam/fit/coordinates/crowding.hpp"
+#include "gam/fit/coordinates/residual_sample.hpp"
+#include "gam/linalg/algebra.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+#include "gam/rows/row_reader.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// *Collective.* Lists of whole numbers from rank 0 to all.
+std::vector<std::vector<int>> told_by_root(const mpi::Communicator& comm,
+                                           std::vector<std::vector<int>> lists) {
+  std::vector<std::int64_t> sizes;
+  sizes.reserve(lists.size());
+  for (const auto& list : lists) sizes.push_back(static_cast<std::int64_t>(list.size()));
+  std::array<std::int64_t, 1> count{static_cast<std::int64_t>(sizes.size())};
+  comm.broadcast(std::span<std::int64_t>(count), 0);
+  sizes.resize(at(count[0]));
+  comm.broadcast(std::span(sizes), 0);
+  lists.resize(sizes.size());
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    lists[i].resize(at(sizes[i]));
+    if (!lists[i].empty()) comm.broadcast(std::span(lists[i]), 0);
+  }
+  return lists;
+}
+
+/// The smooths that are compared, in the order of the blocks.
+std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmooth> nested) {
+  std::vector<int> indices;
+  for (std::size_t i = 0; i < design.blocks.size(); ++i) {
+    const int index = static_cast<int>(i);
+    const bool compared = std::ranges::any_of(nested, [&](const NestedSmooth& one) {
+      return one.block == index || std::ranges::find(one.before, index) != one.before.end();
+    });
+    if (compared) indices.push_back(index);
+  }
+  return indices;
+}
+
+/// A sketch of raw columns and the constant as one of coefficients and the constant.
+void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
+  const auto ones = raw.column(compact.raw_size);
+  columns.sketched_ones.assign(ones.begin(), ones.end());
+  columns.sketch = Matrix(raw.rows(), compact.coef_size);
+  for (const CoefBlock& block : compact.blocks) {
+    assign(columns.sketch, 0, block.coef_begin,
+           multiply(submatrix(raw, 0, raw.rows(), block.raw_begin, block.raw_size), block.map));
+  }
+}
+
+}  // namespace
+
+Design with_side_conditions(Job& job, const Rows& rows, Design design, const RawMoments& moments,
+                            const PartedMatrix& raw_gram) {
+  const BlockSketch sketch =
+      sketch_of_blocks(job, *rows.frame, design, compared_blocks(design, nested_smooths(design)), raw_gram);
+  const Design& part = sketch.part;
+  ColumnSums columns;
+  std::vector<std::vector<int>> dropped;
+  together(job.comm(), [&] {
+    if (job.comm().rank() != 0) return;
+    columns.gram = gram_in_coefficients(raw_gram, part, HostAlgebra(job.threads())).core;
+    columns.sums = to_coefficients(moments.column_sums, part);
+    columns.rows = rows.frame->complete_rows;
+    set_sketch(columns, sketch.raw, sketch.compact);
+    dropped = dependent_columns(part, nested_smooths(part), columns, has_constant(design));
+  });
+  dropped = told_by_root(job.comm(), std::move(dropped));
+  std::vector<std::vector<int>> of_all(design.blocks.size());
+  const std::vector<int> indices = compared_blocks(design, nested_smooths(design));
+  for (std::size_t i = 0; i < indices.size(); ++i) of_all[at(indices[i])] = std::move(dropped[i]);
+  return without_columns(std::move(design), of_all);
+}
+
+namespace {
+
+/// *Collective.* What rank 0 has found, on all ranks.
+std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const Design& design,
+                                           std::vector<DeterminedColumn> columns) {
+  std::vector<std::vector<int>> indices;
+  indices.reserve(columns.size());
+  for (const DeterminedColumn& one : columns) indices.push_back({one.block, one.column, one.zero ? 1 : 0});
+  indices = told_by_root(comm, std::move(indices));
+  columns.resize(indices.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i].block = indices[i][0];
+    columns[i].column = indices[i][1];
+    columns[i].zero = indices[i][2] != 0;
+    columns[i].combination.resize(at(design.coef_size));
+    comm.broadcast(std::span(columns[i].combination), 0);
+  }
+  return columns;
+}
+
+/// *Collective.* Throws where a combination is not zero in the job's sample but for rounding: X'WX has half
+/// the digits of X, and what it takes for nothing may be something.
+void check_in_sample(const Job& job, const Rows& rows, const Design& design,
+                     std::span<const DeterminedColumn> columns) {
+  const Workers workers{job.comm(), job.host_team()};
+  const Frame& frame = *rows.frame;
+  constexpr double rounding = 1e-9;
+  std::vector<double> largest(2 * columns.size());  // of the sum, and of the sum of its terms' sizes
+  std::vector<double> x(at(design.coef_size));
+  RowReader reader(frame, design);
+  for (const std::int64_t row : local_sample(workers, frame)) {
+    reader.coefficient_row(at(row), x);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      double sum = 0;
+      double size = 0;
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        const double term = columns[i].combination[j] * x[j];
+        sum += term;
+        size += std::abs(term);
+      }
+      largest[2 * i] = std::max(largest[2 * i], std::abs(sum));
+      largest[2 * i + 1] = std::max(largest[2 * i + 1], size);
+    }
+  }
+  if (!largest.empty()) workers.comm.allreduce(std::span(largest), mpi::Reduction::max);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].zero || !(largest[2 * i] > rounding * largest[2 * i + 1])) continue;
+    const std::string others = determined_by(columns[i], design);
+    const std::string crowd = crowding(job, rows, design.blocks[at(columns[i].block)]);
+    std::string what =
+        others.empty()
+            ? fmt::format(
+                  "the functions of {} that have no penalty are so nearly dependent that their "
+                  "coefficients are lost in rounding",
+                  name_of(columns[i], design))
+            : fmt::format("{} is so nearly a combination of {} that its coefficient is lost in rounding",
+                          name_of(columns[i], design), others);
+    what += !crowd.empty()   ? ", as " + crowd
+            : others.empty() ? ": leave it out"
+                             : ": leave it out, or take its difference to the combination as the variable";
+    throw Error(ErrorCode::input, what);
+  }
+}
+
+}  // namespace
+
+Design without_determined_columns(Job& job, const Rows& rows, Design design, const PartedMatrix& raw_gram,
+                                  const OrthogonalSmooths* turned) {
+  const Design& own = turned != nullptr ? turned->design : design;
+  std::vector<DeterminedColumn> columns;
+  together(job.comm(), [&] {
+    if (job.comm().rank() == 0) columns = determined_columns(raw_gram, own, HostAlgebra(job.threads()));
+  });
+  columns = told_by_root(job.comm(), own, std::move(columns));
+  if (columns.empty()) return design;
+  check_in_sample(job, rows, own, columns);
+  for (DeterminedColumn& column : columns) {
+    if (turned != nullptr) column.combination = turned->coefficients_of_formula(column.combination);
+  }
+  return without_determined(std::move(design), columns);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/coordinates/orthogonal_smooths.hpp"
+
+#include "base/at.hpp"
+#include "gam/basis/basis.hpp"
+#include "gam/design/standardise.hpp"
+#include "gam/fit/coordinates/block_sketch.hpp"
+#include "gam/fit/coordinates/crowding.hpp"
+#include "gam/linalg/algebra.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// Smooths that together have more keep their coordinates: each row would have so many values of them.
+constexpr int most_coefficients = 500;
+/// Of what a QR leaves of a smooth's columns one by one: less than this part of the first is lost in X'WX,
+/// but for a few digits.
+constexpr double near_dependence = 1e-4;
+/// Several penalties are not diagonal in one basis. Where columns are made of unit size, penalties are as far
+/// apart as the squares of the sizes were, and lose the digits that X'WX gains: columns that are smaller than
+/// this part of the largest stay smaller.
+constexpr double least_unit = 1e-3;
+/// A column whose size is less than this part of what it is combined from is rounding of that.
+constexpr double rounding = 1e-13;
+
+/// Coordinates of a smooth: first those that penalties see, by the size of their columns, then the others.
+struct Turn {
+  Matrix to_formula;
+  std::vector<double> units;  ///< of the penalised columns: what each has been divided by
+  int hidden = 0;             ///< how many of these, the last, are rounding alone
+};
+
+/// The rank of the sum of each set of penalties.
+std::vector<int> ranks_of_sets(const Penalty& penalty) {
+  if (!penalty.commutes()) return penalty.set_ranks;
+  std::vector<int> ranks(std::size_t{1} << penalty.count());
+  for (std::size_t set = 0; set < ranks.size(); ++set) {
+    for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
+      bool seen = false;
+      for (std::size_t j = 0; j < penalty.count(); ++j)
+        seen = seen || ((set >> j & 1) != 0 && penalty.eigenvalues(i, static_cast<int>(j)) > 0);
+      ranks[set] += seen ? 1 : 0;
+    }
+  }
+  return ranks;
+}
+
+/// The penalty in these coordinates.
+Penalty turned_penalty(const Penalty& before, const Turn& turn) {
+  const int size = turn.to_formula.rows();
+  const int rank = before.rank();
+  Penalty penalty;
+  penalty.labels = before.labels;
+  penalty.orthogonal_columns = true;
+  penalty.null_space = submatrix(identity(size), 0, size, rank, size - rank);
+  if (before.matrices.size() == 1) {
+    penalty.matrices.emplace_back(size, size);
+    penalty.eigenvalues = Matrix(rank, 1);
+    for (int i = 0; i < rank; ++i) {
+      const double unit = turn.units[at(i)];
+      penalty.matrices.front()(i, i) = penalty.eigenvalues(i, 0) = 1 / (unit * unit);
+    }
+    return penalty;
+  }
+  const Matrix range = submatrix(turn.to_formula, 0, size, 0, rank);
+  for (const Matrix& matrix : before.matrices) {
+    Matrix& out = penalty.matrices.emplace_back(size, size);
+    assign(out, 0, 0, symmetrised(multiply_tn(range, multiply(matrix, range))));
+  }
+  penalty.set_ranks = ranks_of_sets(before);
+  return penalty;
+}
+
+/// A basis of what penalties see: such that a single penalty is the identity in it, or else an orthonormal
+/// one.
+Matrix penalised_basis(const Penalty& penalty) {
+  const int size = penalty.null_space.rows();
+  const int free = penalty.null_space.cols();
+  if (penalty.matrices.size() > 1)
+    return free == 0 ? identity(size) : submatrix(full_q(penalty.null_space), 0, size, free, size - free);
+  const SymmetricEigen eigen = symmetric_eigen(penalty.matrices.front());
+  Matrix basis = submatrix(eigen.vectors, 0, size, free, size - free);
+  for (int j = 0; j < basis.cols(); ++j) {
+    const double root = std::sqrt(eigen.values[at(free + j)]);
+    for (double& value : basis.column(j)) value /= root;
+  }
+  return basis;
+}
+
+/// Whether a crossproduct of these columns loses what tells them apart, and they have it.
+bool nearly_dependent(const Matrix& columns) {
+  const PivotedQr qr = pivoted_qr(columns);
+  const double first = std::abs(qr.r(0, 0));
+  for (int j = 0; j < qr.r.rows(); ++j) {
+    const double left = std::abs(qr.r(j, j));
+    if (left < near_dependence * first && left > rounding * first) return true;
+  }
+  return false;
+}
+
+/// The size of each of the sums of columns whose weights are a column of `map`, if none of it cancels.
+std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
+  std::vector<double> sizes(at(map.cols()));
+  for (int i = 0; i < columns.cols(); ++i) {
+    const double norm = std::sqrt(dot(columns.column(i), columns.column(i)));
+    for (int j = 0; j < map.cols(); ++j) sizes[at(j)] += norm * std::abs(map(i, j));
+  }
+  return sizes;
+}
+
+/// From the raw columns of a smooth, or a sketch of them; nothing where there is no need of it, or if its
+/// unpenalised columns are dependent. log|T'X'WXT| and log|T'ST|+ change by the same number: REML stays as it
+/// is.
+std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
+  const Penalty& penalty = *block.penalty;
+  const int size = block.coef_size;
+  const int rank = penalty.rank();
+  const int free = size - rank;
+  const bool single = penalty.matrices.size() == 1;
+  // Several penalties lose digits by themselves, as te's margins have coefficients that are values.
+  if (single && !nearly_dependent(multiply(raw_columns, block.map))) return std::nullopt;
+  const Matrix& null_space = penalty.null_space;
+  const Matrix range = penalised_basis(penalty);
+  Matrix both(size, size);
+  assign(both, 0, 0, null_space);
+  assign(both, 0, free, range);
+  const Matrix map = multiply(block.map, both);
+  std::vector<double> hidden_below = sizes_of_sums(raw_columns, map);
+  for (double& size_of_sum : hidden_below) size_of_sum *= rounding;
+
+  // A root of the crossproduct in these coordinates: first a QR with pivoting, which keeps the digits of
+  // columns of unlike size, then the unpenalised columns by themselves.
+  const PivotedQr qr = pivoted_qr(multiply(raw_columns, map));
+  if (qr.r.rows() < size) return std::nullopt;
+  Matrix root(size, size);
+  for (int j = 0; j < size; ++j) std::ranges::copy(qr.r.column(j), root.column(qr.pivots[at(j)]).begin());
+  if (free > 0) root = multiply_tn(full_q(submatrix(root, 0, size, 0, free)), root);
+  Matrix unpenalised = submatrix(root, 0, free, 0, free);
+  Matrix beside = submatrix(root, 0, free, free, rank);
+  for (int i = 0; i < free; ++i) {
+    if (!(std::abs(unpenalised(i, i)) > hidden_below[at(i)])) return std::nullopt;
+  }
+  const RightSingular penalised = right_singular(submatrix(root, free, rank, free, rank));
+  if (!std::isfinite(penalised.values.front())) return std::nullopt;
+
+  const double least_visible = *std::max_element(hidden_below.begin() + free, hidden_below.end());
+  Turn turn{Matrix(size, size), {}, 0};
+  for (const double value : penalised.values) {
+    turn.hidden += value < least_visible ? 1 : 0;
+    const double least = single ? least_visible : least_unit * penalised.values.front();
+    turn.units.push_back(std::max(value, least));
+  }
+  Matrix first = multiply(range, penalised.vectors);
+  if (free > 0) {
+    // What the unpenalised columns explain is theirs, and of them what those before explain.
+    for (int i = 0; i < free; ++i) {
+      const double own = unpenalised(i, i);
+      for (int j = 0; j < free; ++j) unpenalised(i, j) /= own;
+      for (int j = 0; j < rank; ++j) beside(i, j) /= own;
+    }
+    const Matrix back = solve(unpenalised, identity(free)).value();
+    const Matrix explained = multiply(null_space, multiply(back, multiply(beside, penalised.vectors)));
+    add_multiple(first.values(), -1, explained.values());
+    assign(turn.to_formula, 0, rank, multiply(null_space, back));
+  }
+  for (int j = 0; j < rank; ++j) {
+    for (double& value : first.column(j)) value /= turn.units[at(j)];
+  }
+  assign(turn.to_formula, 0, 0, first);
+  return turn;
+}
+
+/// *Collective.* What rank 0 has found, on all ranks: their processors may round otherwise.
+std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
+                                 std::optional<Turn> turn) {
+  std::array<std::int64_t, 2> numbers{turn ? 1 : 0, turn ? turn->hidden : 0};
+  comm.broadcast(std::span<std::int64_t>(numbers), 0);
+  if (numbers[0] == 0) return std::nullopt;
+  if (!turn) {
+    turn = Turn{Matrix(block.coef_size, block.coef_size), std::vector<double>(at(block.penalty->rank())),
+                static_cast<int>(numbers[1])};
+  }
+  comm.broadcast(turn->to_formula.values(), 0);
+  comm.broadcast(std::span(turn->units), 0);
+  return turn;
+}
+
+/// The place of the term that has the block's raw columns.
+std::size_t place_of_term(const Design& design, const CoefBlock& block) {
+  const auto term = std::ranges::find_if(design.terms, [&](const RawTerm& one) {
+    return one.raw_begin <= block.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;
+  });
+  return at(term - design.terms.begin());
+}
+
+/// Gives a block of the design these coordinates, and dense columns of its own.
+void turn_block(Design& design, CoefBlock& block, const Turn& turn) {
+  const std::size_t place = place_of_term(design, block);
+  const RawTerm& term = design.terms[place];
+  Matrix in_rows = turn.to_formula;
+  const int rank = block.penalty->rank();
+  for (int j = rank - turn.hidden; j < rank; ++j) std::ranges::fill(in_rows.column(j), 0.0);
+  Matrix combinations(term.raw_size, block.coef_size);
+  assign(combinations, block.raw_begin - term.raw_begin, 0, multiply(block.map, in_rows));
+  block.raw_begin = design.add_dense_term(static_cast<int>(place), combinations);
+  block.raw_size = design.terms.back().raw_size;
+  block.map = Matrix(block.raw_size, block.coef_size);
+  for (int j = 0; j < block.coef_size; ++j) block.map(j, j) = 1;
+  block.penalty = turned_penalty(*block.penalty, turn);
+}
+
+}  // namespace
+
+std::vector<double> OrthogonalSmooths::coefficients_of_formula(std::span<const double> coef) const {
+  std::vector<double> out(coef.begin(), coef.end());
+  for (const auto& [begin, to_formula] : turned) {
+    const auto own = coef.subspan(at(begin), at(to_formula.cols()));
+    std::ranges::copy(multiply(to_formula, own), out.begin() + begin);
+  }
+  return out;
+}
+
+void OrthogonalSmooths::turn(PartedMatrix& covariance) const {
+  for (const auto& [begin, to_formula] : turned) covariance.turn(begin, transpose(to_formula), HostAlgebra());
+}
+
+CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : job_(job) {
+  const Design& design = *rows.design;
+  std::vector<int> places;
+  int coefficients = 0;
+  for (const int index : crowded_blocks(job, rows)) {
+    const CoefBlock& block = design.blocks[at(index)];
+    if (coefficients + block.coef_size > most_coefficients) continue;
+    coefficients += block.coef_size;
+    places.push_back(index);
+  }
+  if (places.empty()) return;
+  const BlockSketch sketch =
+      sketch_of_blocks(job, *rows.frame, design, places, unweighted_gram(job, plan, rows));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const CoefBlock& own = sketch.compact.blocks[i];
+    smooths_.push_back({sketch.part.blocks[i].raw_begin,
+                        sketch.raw.empty()
+                            ? Matrix()
+                            : submatrix(sketch.raw, 0, sketch.raw.rows(), own.raw_begin, own.raw_size)});
+  }
+}
+
+std::optional<OrthogonalSmooths> CrowdedSmooths::turned(const Design& design) const {
+  if (smooths_.empty()) return std::nullopt;
+  const mpi::Communicator& comm = job_.comm();
+  OrthogonalSmooths out{design, {}};
+  for (const Columns& columns : smooths_) {
+    const auto block = std::ranges::find(out.design.blocks, columns.raw_begin, &CoefBlock::raw_begin);
+    if (block == out.design.blocks.end()) continue;
+    std::optional<Turn> turn;
+    together(comm, [&] {
+      if (comm.rank() == 0) turn = turn_of(*block, columns.sketch);
+    });
+    turn = told_by_root(comm, *block, std::move(turn));
+    if (!turn) continue;
+    turn_block(out.design, *block, *turn);
+    out.turned.push_back({block->coef_begin, std::move(turn->to_formula)});
+  }
+  if (out.turned.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < design.terms.size(); ++i) {
+    RawTerm& term = out.design.terms[i];
+    term.only_combined = std::ranges::none_of(
+        out.design.blocks, [&](const CoefBlock& block) { return place_of_term(out.design, block) == i; });
+  }
+  return out;
+}
+
+}  // namespace tessera::gam

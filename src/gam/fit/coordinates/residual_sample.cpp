@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/coordinates/residual_sample.hpp"
+
+#include "base/at.hpp"
+#include "base/hash.hpp"
+#include "base/number.hpp"
+#include "gam/rows/row_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <deque>
+#include <iterator>
+#include <numeric>
+
+namespace tessera::gam {
+namespace {
+
+/// Parts of a variable's extent in which rows are counted.
+constexpr int outline_parts = 60;
+/// Sampled rows that a thread takes in one go.
+constexpr std::int64_t rows_per_look = 256;
+/// And stretches that it counts at a time.
+constexpr std::int64_t stretches_per_look = 64;
+
+using base::at;
+
+/// To so many significant digits.
+double rounded(double value, int digits) {
+  std::array<char, 32> text{};
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits);
+  return base::parse_number<double>({text.data(), written.ptr}).value_or(value);
+}
+
+/// The splines of a design, one a variable.
+std::vector<const Component*> splines(const Design& design) {
+  std::vector<const Component*> found;
+  for (const RawTerm& term : design.terms) {
+    for (const Component& component : term.components) {
+      const bool known = std::any_of(found.begin(), found.end(), [&](const Component* other) {
+        return other->variable == component.variable;
+      });
+      if (component.is_curve() && !known) found.push_back(&component);
+    }
+  }
+  return found;
+}
+
+/// *Collective.*
+std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, const Rows& rows,
+                                               std::span<const std::int64_t> sample) {
+  std::vector<VariableOutline> outlines;
+  std::vector<std::int64_t> counts;
+  for (const Component* spline : splines(*rows.design)) {
+    const Variable& variable = rows.frame->variables[at(spline->variable)];
+    const auto [min, max] = spline->extent;
+    const auto begin = counts.size();
+    counts.resize(begin + outline_parts);
+    for (const std::int64_t row : sample) {
+      const double part = min < max ? (variable.numbers[at(row)] - min) / (max - min) * outline_parts : 0;
+      ++counts[begin + at(std::clamp(static_cast<int>(part), 0, outline_parts - 1))];
+    }
+    outlines.push_back({variable.name, min, max, {}});
+  }
+  comm.allreduce(std::span(counts), mpi::Reduction::sum);
+  for (std::size_t v = 0; v < outlines.size(); ++v) {
+    const auto begin = counts.begin() + static_cast<std::ptrdiff_t>(v * outline_parts);
+    outlines[v].counts.assign(begin, begin + outline_parts);
+  }
+  return outlines;
+}
+
+struct RowResidual {
+  double linear_predictor;
+  double deviance_residual;
+};
+
+RowResidual residual_of(const Rows& rows, RowReader& reader, std::size_t row,
+                        std::span<const double> raw_coef) {
+  const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
+  const double eta = reader.linear_predictor(row, raw_coef);
+  const double y = rows.response_factor * number(rows.response);
+  const double mu = rows.family.mean(eta);
+  const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
+  const double deviance = rows.family.deviance(y, mu, prior);
+  // Rounding leaves a saturated row's deviance a little below zero now and then.
+  const double size = std::sqrt(std::max(0.0, deviance) / rows.prior_factor) / rows.response_factor;
+  return {rounded(eta / rows.response_factor, 9), rounded(std::copysign(size, y - mu), 6)};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most) {
+  const std::int64_t count = std::min(rows, most);
+  std::vector<std::int64_t> sample;
+  sample.reserve(at(count));
+  // floor(part * rows / count), without the product that could be too large.
+  const auto begin = [&](std::int64_t part) { return part * (rows / count) + part * (rows % count) / count; };
+  for (std::int64_t part = 0; part < count; ++part) {
+    const auto size = static_cast<std::uint64_t>(begin(part + 1) - begin(part));
+    sample.push_back(begin(part) +
+                     static_cast<std::int64_t>(base::split_mix(static_cast<std::uint64_t>(part)) % size));
+  }
+  return sample;
+}
+
+std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame) {
+  constexpr std::int64_t stretch = 4096;
+  const auto end = static_cast<std::int64_t>(frame.complete.size());
+  std::vector<std::int64_t> complete_rows(at((end + stretch - 1) / stretch));  // of each stretch
+  workers.team.for_each_block(
+      {0, std::ssize(complete_rows)}, stretches_per_look, [&](int /*thread*/, Range stretches) {
+        for (std::int64_t i = stretches.begin; i < stretches.end; ++i) {
+          const std::uint8_t* const marks = frame.complete.data() + i * stretch;
+          complete_rows[at(i)] =
+              std::count(marks, marks + std::min(stretch, end - i * stretch), std::uint8_t{1});
+        }
+      });
+  const std::vector<std::int64_t> counts =
+      workers.comm.allgather(std::accumulate(complete_rows.begin(), complete_rows.end(), std::int64_t{0}));
+  std::int64_t complete = 0;  // rows before this one that are, in the whole job
+  for (int rank = 0; rank < workers.comm.rank(); ++rank) complete += counts[at(rank)];
+
+  const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows);
+  auto next = std::lower_bound(sample.begin(), sample.end(), complete);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t begin = 0; begin < end && next != sample.end(); begin += stretch) {
+    const std::int64_t size = std::min(stretch, end - begin);
+    const std::uint8_t* const marks = frame.complete.data() + begin;
+    const std::int64_t after = complete + complete_rows[at(begin / stretch)];
+    // The place of a complete row is known where all are, and sought elsewhere.
+    std::int64_t row = 0;
+    for (; next != sample.end() && *next < after; ++next) {
+      if (after - complete == size) {
+        rows.push_back(begin + *next - complete);
+        continue;
+      }
+      for (; marks[row] == 0 || complete < *next; ++row) complete += marks[row];
+      rows.push_back(begin + row);
+    }
+    complete = after;
+  }
+  return rows;
+}
+
+DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
+                       bool residuals) {
+  const mpi::Communicator& comm = job.comm();
+  const std::vector<std::int64_t> sample = local_sample({comm, job.host_team()}, *rows.frame);
+  DataOutline outline;
+  outline.variables = variable_outlines(comm, rows, sample);
+  if (!residuals) return outline;
+
+  std::deque<RowReader> readers;  // of each thread
+  for (int thread = 0; thread < job.threads(); ++thread) readers.emplace_back(rows);
+  std::vector<RowResidual> mine(sample.size());
+  job.host_team().for_each_block({0, std::ssize(sample)}, rows_per_look, [&](int thread, Range block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i)
+      mine[at(i)] = residual_of(rows, readers[at(thread)], at(sample[at(i)]), raw_coef);
+  });
+  std::vector<std::size_t> counts(at(comm.size()));
+  counts[0] = mine.size();
+  for (const RowResidual& one : comm.alltoallv(std::span<const RowResidual>(mine), counts)) {
+    outline.linear_predictor.push_back(one.linear_predictor);
+    outline.deviance_residual.push_back(one.deviance_residual);
+  }
+  return outline;
+}
+
+}  // namespace tessera::gam

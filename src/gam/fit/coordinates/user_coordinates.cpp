@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/coordinates/user_coordinates.hpp"
+
+#include "base/at.hpp"
+#include "gam/inference/term_tests.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+[[noreturn]] void out_of_range(const std::string& what) {
+  throw Error(ErrorCode::input, fmt::format("{} is beyond the range of numbers: give the response or the "
+                                            "term's variable another unit",
+                                            what));
+}
+
+/// The factor of each of the design's columns in the formula's column of the same number.
+std::vector<double> column_factors(const Design& design, const std::vector<ColumnCombination>& combinations) {
+  std::vector<double> factors(at(design.coef_size), 1.0);
+  for (std::size_t j = 0; j < combinations.size(); ++j) {
+    for (const auto& [column, factor] : combinations[j]) {
+      if (at(column) == j) factors[j] = factor;
+    }
+  }
+  for (const CoefBlock& block : design.blocks) {
+    for (int i = 0; i < block.coef_size; ++i)
+      factors[at(block.coef_begin + i)] *= block.by_factor * block.margin_factor;
+  }
+  return factors;
+}
+
+/// V of the formula's columns less V of the fit's.
+double reml_difference(const FittedModel& model, const std::vector<double>& factors, const Rows& units) {
+  const auto rows = static_cast<double>(model.rows);
+  double difference = -(rows - model.design.null_space()) * std::log(units.response_factor) -
+                      rows / 2 * std::log(units.prior_factor);
+  for (const CoefBlock& block : model.design.blocks) {
+    const int penalised = block.penalty ? block.penalty->rank() : 0;
+    if (block.penalty) {
+      difference -= (block.coef_size - penalised) * std::log(block.by_factor * block.margin_factor);
+    } else {
+      for (int i = 0; i < block.coef_size; ++i) difference -= std::log(factors[at(block.coef_begin + i)]);
+    }
+  }
+  return difference;
+}
+
+/// Takes the powers of two out of a design's columns, and tells the smoothing parameters.
+void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_factor) {
+  for (RawTerm& term : design.terms) {
+    for (Component& component : term.components) {
+      if (component.parts.empty()) continue;
+      const double factor = component.parts.front().factor;
+      for (NumericPart& part : component.parts) part.factor /= factor;
+      if (component.parts.size() == 1 && component.parts.front().centre == 0) component.parts.clear();
+    }
+  }
+  std::size_t sp = 0;
+  for (CoefBlock& block : design.blocks) {
+    if (!block.penalty) continue;
+    const double square = block.margin_factor * block.margin_factor;
+    if (!std::isnormal(square)) out_of_range("the penalty of " + block.label);
+    for (Matrix& matrix : block.penalty->matrices) {
+      for (double& value : matrix.values()) value /= square;
+    }
+    block.penalty->ridge /= square;
+    for (std::size_t j = 0; j < block.penalty->count(); ++j)
+      log_sp[sp++] -= std::log(prior_factor) + 2 * std::log(block.by_factor);
+    for (double& value : block.penalty->eigenvalues.values()) value /= square;
+    for (double& value : block.s_scale) value *= square;
+    block.by_factor = block.margin_factor = 1;
+  }
+}
+
+/// The rows of the matrix whose columns are the combinations, without their scale, that are more than a 1 in
+/// their own place.
+std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<ColumnCombination>& combinations,
+                                                          const std::vector<double>& factors) {
+  std::vector<ColumnCombination> rows(combinations.size());
+  for (std::size_t j = 0; j < combinations.size(); ++j) {
+    for (const auto& [column, factor] : combinations[j])
+      rows[at(column)].emplace_back(static_cast<int>(j), factor / factors[j]);
+  }
+  std::vector<std::pair<int, ColumnCombination>> mixed;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].size() > 1) mixed.emplace_back(static_cast<int>(i), std::move(rows[i]));
+  }
+  return mixed;
+}
+
+/// What remains of the centring for predictions, before the model's own numbers are the formula's.
+Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
+  Centring centring;
+  for (std::size_t t = 0; t < model.design.terms.size(); ++t) {
+    const std::vector<Component>& components = model.design.terms[t].components;
+    for (std::size_t c = 0; c < components.size(); ++c) {
+      if (components[c].parts.empty()) continue;
+      centring.components.push_back({static_cast<int>(t), static_cast<int>(c), components[c].parts});
+    }
+  }
+  for (const auto& [coefficient, parts] : mixed) {
+    centring.coefficients.push_back(coefficient);
+    centring.values.push_back(model.coef[at(coefficient)]);
+  }
+  if (!model.covariance.empty()) {
+    centring.covariance = Matrix(model.covariance.size(), static_cast<int>(mixed.size()));
+    for (int k = 0; k < centring.covariance.cols(); ++k)
+      std::ranges::copy(model.covariance.row(centring.coefficients[at(k)]),
+                        centring.covariance.column(k).begin());
+  }
+  return centring;
+}
+
+/// Coefficients and covariance of the formula's columns.
+void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
+  std::vector<double> values;
+  for (const auto& [coefficient, parts] : mixed) {
+    double value = 0;
+    for (const auto& [from, factor] : parts) value += factor * model.coef[at(from)];
+    values.push_back(value);
+  }
+  for (std::size_t k = 0; k < mixed.size(); ++k) model.coef[at(mixed[k].first)] = values[k];
+  PartedMatrix& covariance = model.covariance;
+  if (covariance.empty()) return;
+  // A V, then (A V) A': of a symmetric matrix, rows are as good as columns.
+  Matrix columns(covariance.size(), static_cast<int>(mixed.size()));
+  for (std::size_t k = 0; k < mixed.size(); ++k) {
+    const auto out = columns.column(static_cast<int>(k));
+    for (const auto& [from, factor] : mixed[k].second) {
+      add_multiple(out, factor, covariance.row(from));
+    }
+  }
+  Matrix corner(static_cast<int>(mixed.size()), static_cast<int>(mixed.size()));
+  for (std::size_t k = 0; k < mixed.size(); ++k) {
+    for (std::size_t m = 0; m <= k; ++m) {
+      double sum = 0;
+      for (const auto& [from, factor] : mixed[m].second) sum += factor * columns(from, static_cast<int>(k));
+      corner(static_cast<int>(k), static_cast<int>(m)) = corner(static_cast<int>(m), static_cast<int>(k)) =
+          sum;
+    }
+  }
+  for (std::size_t k = 0; k < mixed.size(); ++k) {
+    const int index = mixed[k].first;
+    for (int i = 0; i < covariance.size(); ++i) covariance.set(i, index, columns(i, static_cast<int>(k)));
+  }
+  for (std::size_t k = 0; k < mixed.size(); ++k) {
+    for (std::size_t m = 0; m < mixed.size(); ++m)
+      covariance.set(mixed[k].first, mixed[m].first, corner(static_cast<int>(k), static_cast<int>(m)));
+  }
+}
+
+/// `before`: the variances in the coordinates of the fit, which are no extreme numbers.
+void check_variances(const FittedModel& model, const std::vector<double>& before) {
+  for (int i = 0; i < model.covariance.size(); ++i) {
+    const double variance = model.covariance(i, i);
+    if (std::isfinite(variance) && (before[at(i)] == 0 || std::isnormal(variance))) continue;
+    out_of_range("the variance of the coefficient " + model.design.coef_names()[at(i)]);
+  }
+}
+
+void test_coefficients(FittedModel& model, bool scale_estimated) {
+  model.coefficient_tests.clear();
+  for (const CoefBlock& block : model.design.blocks) {
+    if (block.penalty) continue;
+    for (int i = 0; i < block.coef_size; ++i) {
+      const int index = block.coef_begin + i;
+      model.coefficient_tests.push_back(test_coefficient(block.names[at(i)], model.coef[at(index)],
+                                                         std::sqrt(model.covariance(index, index)),
+                                                         scale_estimated, model.residual_df()));
+    }
+  }
+}
+
+}  // namespace
+
+void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estimated) {
+  const std::vector<ColumnCombination> combinations = model.design.combinations();
+  const std::vector<double> factors = column_factors(model.design, combinations);
+  model.reml += reml_difference(model, factors, units);
+  for (std::size_t i = 0; i < factors.size(); ++i) model.coef[i] *= factors[i] / units.response_factor;
+  PartedMatrix& covariance = model.covariance;
+  std::vector<double> variances;
+  std::vector<double> units_of_coef;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (!covariance.empty()) variances.push_back(covariance(static_cast<int>(i), static_cast<int>(i)));
+    units_of_coef.push_back(factors[i] / units.response_factor);
+  }
+  if (!covariance.empty()) covariance.scale(units_of_coef);
+  undo_scaling(model.design, model.log_sp, units.prior_factor);
+
+  const auto mixed = mixed_rows(combinations, factors);
+  model.centring = centring_of(model, mixed);
+  undo_centring(model, mixed);
+  model.design.raw_combinations.clear();
+  for (RawTerm& term : model.design.terms) {
+    for (Component& component : term.components) component.parts.clear();
+  }
+  if (covariance.empty()) return;
+  check_variances(model, variances);
+  test_coefficients(model, scale_estimated);
+}
+
+}  // namespace tessera::gam

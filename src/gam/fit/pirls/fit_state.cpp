@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/pirls/fit_state.hpp"
+
+#include "base/hash.hpp"
+#include "gam/table/bytes/byte_source.hpp"
+#include "gam/table/memory/memory_table.hpp"
+#include "gam/table/table_source.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/version.hpp>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "files/json_file.hpp"
+
+namespace tessera::gam {
+namespace {
+
+/// So much of a large file is looked at, in so many pieces from its beginning to its end.
+constexpr std::int64_t sample_bytes = std::int64_t{1} << 16;
+constexpr std::int64_t samples = 64;
+/// So that one more is an integer too.
+constexpr int max_iterations = std::numeric_limits<int>::max() / 2;
+
+/// FNV-1a over pieces of the file, all of it if it is small.
+std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
+  std::vector<char> buffer(static_cast<std::size_t>(sample_bytes));
+  std::uint64_t hash = base::fnv1a_start;
+  const std::int64_t last = std::max<std::int64_t>(0, file_bytes - sample_bytes);
+  for (std::int64_t i = 0; i < samples; ++i) {
+    // Without a product that a file of exabytes would overflow.
+    source.seek(std::min(last, last / (samples - 1) * i + last % (samples - 1) * i / (samples - 1)));
+    const std::size_t got = source.read(buffer);
+    hash = base::fnv1a({buffer.data(), got}, hash);
+    if (last == 0) break;
+  }
+  return hash;
+}
+
+/// Of all but the data.
+Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& options,
+                           const TableOptions& table) {
+  std::string knots;
+  for (const auto& [variable, values] : options.knots)
+    knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
+  const Family& family = options.family.definition();
+  return {{"program", fmt::format("tessera-fit {}", tessera::version())},
+          {"formula", formula.text},
+          {"family", family.custom() ? to_toml(*family.custom()) : family.text()},
+          {"weights", options.weights},
+          {"knots", knots},
+          {"coordinates of the numbers", "centred and scaled"},
+          {"order of levels", "of numbers by value"},
+          {"missing values", fmt::format("{}", fmt::join(table.missing, ","))},
+          {"factors", fmt::format("{}", fmt::join(table.factors, ","))},
+          {"numeric columns", fmt::format("{}", fmt::join(table.numbers, ","))},
+          {"block rows", std::to_string(table.block_rows)}};
+}
+
+}  // namespace
+
+std::string to_text(const FitState& state) {
+  auto past = nlohmann::ordered_json::array();
+  for (const PastStep& one : state.course.past) past.push_back({{"coef", one.coef}, {"step", one.step}});
+  return nlohmann::ordered_json{{"iteration", state.iteration},
+                                {"deviance", state.deviance},
+                                {"place", state.hardware},
+                                {"fallback", state.why_on_cpu},
+                                {"log_sp", state.log_sp},
+                                {"parameters", state.parameters},
+                                {"coef", state.coef},
+                                {"past", past},
+                                {"global", state.course.search == Search::global},
+                                {"left", state.course.left}}
+      .dump();
+}
+
+FitState state_from(std::string_view text, const std::string& path) {
+  try {
+    const files::JsonFile file = files::JsonFile::parsed(text, path, "the state of a fit");
+    const files::JsonField json = file.root();
+    FitState state;
+    state.iteration = json.at("iteration").whole(0, max_iterations);
+    state.deviance = json.at("deviance").number();
+    state.hardware = json.at("place").text();
+    state.why_on_cpu = json.at("fallback").text();
+    state.log_sp = json.at("log_sp").numbers();
+    state.parameters = json.at("parameters").numbers();
+    state.coef = json.at("coef").numbers();
+    for (const files::JsonField& one : json.at("past").elements())
+      state.course.past.push_back({one.at("coef").numbers(), one.at("step").numbers()});
+    state.course.search = json.at("global").truth() ? Search::global : Search::local;
+    state.course.left = json.at("left").numbers();
+    return state;
+  } catch (const Error& fault) {
+    throw Error(ErrorCode::input, fmt::format("{}: remove it", fault.what()));
+  }
+}
+
+void check_state(const FitState& state, const Design& design, const Family& family, const std::string& path) {
+  const auto coefficients = static_cast<std::size_t>(design.coef_size);
+  const auto check = [&](std::size_t found, std::size_t expected, const char* what) {
+    if (found == expected) return;
+    throw Error(ErrorCode::input,
+                fmt::format("{} has {} {}, and the model {}: remove it", path, found, what, expected));
+  };
+  check(state.coef.size(), coefficients, "coefficients");
+  check(state.log_sp.size(), design.penalty_count(), "smoothing parameters");
+  check(state.parameters.size(), family.parameters().size(), "parameters of the family");
+  if (!family.at(state.parameters).has_such_parameters())
+    throw Error(ErrorCode::input, fmt::format("{} has parameters that are none of the family {}: remove it",
+                                              path, family.name()));
+  for (const PastStep& one : state.course.past) {
+    check(one.coef.size(), coefficients, "coefficients of a step");
+    check(one.step.size(), coefficients, "coefficients of a step");
+  }
+}
+
+std::string hardware_of(const Job& job) {
+  if (job.on_host()) return hardware_of_host;
+  std::set<std::string> kinds;
+  for (const InventoryDevice& device : job.inventory().devices()) {
+    kinds.insert(fmt::format("{} ({}.{})", device.name, device.capability.major, device.capability.minor));
+  }
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula, const FitOptions& options,
+                           files::FileState* looked_at) {
+  const auto source = open_plain(data.path);
+  const files::FileState file = source->file().state();
+  if (looked_at != nullptr) *looked_at = file;
+  constexpr std::int64_t second = 1'000'000'000;
+  Fingerprint print = fingerprint_of(formula, options, data.options);
+  print.insert(print.end(), {{"size of the data", fmt::format("{} bytes", file.size)},
+                             {"time of the data",
+                              fmt::format("{}.{:09d} s", file.written_ns / second, file.written_ns % second)},
+                             {"sample of the data", base::hex(hash_of_samples(*source, file.size))}});
+  return print;
+}
+
+Fingerprint fingerprint_of(const Workers& workers, const Table& data, const FormulaTerms& formula,
+                           const FitOptions& options) {
+  Fingerprint print = fingerprint_of(formula, options, source_of(data).options);
+  print.insert(print.end(), {{"rows of the data", std::to_string(data.plan.units())},
+                             {"values of the data", base::hex(hash_of(workers, data))}});
+  return print;
+}
+
+}  // namespace tessera::gam

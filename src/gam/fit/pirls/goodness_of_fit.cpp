@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/pirls/goodness_of_fit.hpp"
+
+#include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/pirls/starting_point.hpp"
+#include "gam/rows/columns.hpp"
+#include "gam/rows/row_reader.hpp"
+#include "gam/table/frame/workers.hpp"
+
+#include <tessera/job/reproducible_sum.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+/// Of an intercept alone.
+Design constant_design() {
+  Design constant;
+  constant.terms.resize(1);
+  constant.raw_size = 1;
+  return constant;
+}
+
+/// The deviance of a constant mean without offset.
+RawDeviance null_deviance(const FitContext& fit, Rows rows) {
+  const Design constant = constant_design();
+  rows.design = &constant;
+  rows.offsets.clear();
+  RowPass pass(fit.job, fit.plan, rows);
+  const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
+  const double predictor = predictor_of(rows.family, moments.mean_response());
+  return fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); });
+}
+
+/// The least deviance of an intercept beside the offset, as mgcv's find.null.dev has it for families with
+/// parameters. It is convex in the intercept where the likelihood is.
+double null_deviance_with_offset(const FitContext& fit, Rows rows) {
+  constexpr int max_steps = 100;
+  constexpr double longest_step = 2;
+  constexpr double last_step = 1e-8;
+  const Design constant = constant_design();
+  rows.design = &constant;
+  RowPass pass(fit.job, fit.plan, rows);
+  const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
+  double intercept = predictor_of(rows.family, moments.mean_response());
+  for (int i = 0; i < max_steps; ++i) {
+    const RawSums sums = fit.sums_of(pass, [&] { return pass.step(std::array{intercept}); });
+    const double step = std::clamp(sums.gradient[0] / sums.gram(0, 0), -longest_step, longest_step);
+    if (!(std::abs(step) > last_step)) break;
+    intercept += step;
+  }
+  return fit.sums_of(pass, [&] { return pass.deviance(std::array{intercept}); }).deviance;
+}
+
+}  // namespace
+
+void measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model) {
+  const RawDeviance left =
+      fit.sums_of(pass, [&] { return pass.deviance(model.design.raw_coefficients(model.coef)); });
+  const RawDeviance whole = null_deviance(fit, rows);
+  model.deviance = left.deviance * deviance_unit(rows);
+  const bool with_offset = !rows.family.parameters().empty() && !rows.offsets.empty();
+  model.null_deviance =
+      (with_offset ? null_deviance_with_offset(fit, rows) : whole.deviance) * deviance_unit(rows);
+  const auto n = static_cast<double>(model.rows);
+  const auto sum_of_squares = [n](const RawDeviance& sums) {
+    return sums.residual_square - sums.residual_sum * sums.residual_sum / n;
+  };
+  model.r_squared_adjusted = 1 - sum_of_squares(left) / sum_of_squares(whole) * (n - 1) / model.residual_df();
+}
+
+double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model) {
+  const Frame& frame = *rows.frame;
+  const auto numbers = [&](int variable, std::size_t begin, std::size_t end) {
+    if (variable < 0) return std::span<const double>();
+    return std::span(frame.variables[static_cast<std::size_t>(variable)].numbers.data() + begin, end - begin);
+  };
+  const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
+  const double scale = rows.family.aic_scale(model.deviance, static_cast<double>(model.rows), model.scale);
+  const std::vector<int> read = variables_read(rows);
+  std::deque<RowReader> readers;  // of each thread
+  for (int thread = 0; thread < fit.job.threads(); ++thread) readers.emplace_back(rows);
+  std::vector<ReproducibleSum> sums(static_cast<std::size_t>(fit.job.threads()), ReproducibleSum(1));
+  fit.job.host_team().for_each_block(frame.rows, fit.plan.block(), [&](int thread, Range block) {
+    double partial = 0;
+    RowReader& reader = readers[static_cast<std::size_t>(thread)];
+    const auto row_of = [&](std::int64_t unit) { return static_cast<std::size_t>(unit - frame.rows.begin); };
+    for (const int variable : read)
+      frame.variables[static_cast<std::size_t>(variable)].prepare_to_read(row_of(block.begin),
+                                                                          row_of(block.end));
+    for_each_complete_run(
+        frame, row_of(block.begin), row_of(block.end), [&](std::size_t begin, std::size_t end) {
+          partial = rows.family.add_saturated(
+              partial, numbers(rows.response, begin, end), numbers(rows.prior_weight, begin, end), scale,
+              [&](std::size_t i) { return reader.linear_predictor(begin + i, raw_coef); });
+        });
+    sums[static_cast<std::size_t>(thread)].add(std::span<const double>(&partial, 1));
+  });
+  ReproducibleSum& sum = sums.front();
+  for (std::size_t i = 1; i < sums.size(); ++i) sum.merge(sums[i]);
+  sum.allreduce(fit.job.comm());
+  const double estimated = rows.family.scale_is_known() ? 0 : 1;
+  return sum.values()[0] + model.deviance / scale + 2 * (model.edf_total + estimated);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/pirls/parameter_step.hpp"
+
+#include "gam/linalg/linalg.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <tessera/mpi/communicator.hpp>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+constexpr int max_steps = 100;
+constexpr int max_halvings = 25;
+/// Of a step, in each working parameter.
+constexpr double longest_step = 4;
+/// Gains of less than this part of the log likelihood are left to the step that would have them.
+constexpr double small_gain = 1e-13;
+/// A derivative of less than this part of the log likelihood is none.
+constexpr double no_slope = 1e-11;
+/// A step that is left where there is no slope, if the likelihood has no maximum near.
+constexpr double to_no_maximum = 1e-3;
+
+struct ParameterStep {
+  std::vector<double> step;
+  double longest = 0;  ///< of its parts
+  double gain = 0;     ///< what it can lower minus the log likelihood by, twice
+};
+
+/// -|H|^-1 g, in which |H| has the absolute eigenvalues of H: downhill wherever it begins.
+std::vector<double> newton_step(const RawLikelihood& at) {
+  constexpr double least_curvature = 1e-7;
+  SymmetricEigen eigen = symmetric_eigen(at.hessian);
+  for (double& value : eigen.values) value = std::abs(value);
+  const double floor = least_curvature * largest(eigen.values);
+  std::vector<double> along = multiply_t(eigen.vectors, at.gradient);
+  for (std::size_t i = 0; i < along.size(); ++i) along[i] /= -std::max(eigen.values[i], floor);
+  std::vector<double> step = multiply(eigen.vectors, along);
+  const double longest = largest(step);
+  if (longest > longest_step) {
+    for (double& part : step) part *= longest_step / longest;
+  }
+  return step;
+}
+
+/// *Collective.* The same on every rank, whatever its CPU makes of the same sums: that of rank 0.
+ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at) {
+  ParameterStep out{newton_step(at)};
+  out.longest = largest(out.step);
+  out.gain = -dot(at.gradient, out.step);
+  comm.broadcast(std::span(out.step), 0);
+  comm.broadcast(std::span(&out.longest, 1), 0);
+  comm.broadcast(std::span(&out.gain, 1), 0);
+  return out;
+}
+
+bool is_finite(const RawLikelihood& at) {
+  return at.bad_rows == 0 && std::isfinite(at.minus_log);
+}
+
+}  // namespace
+
+LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, const Family& begin,
+                                         std::span<const double> raw_coef) {
+  Family family = begin;
+  const auto look = [&](const Family& at) {
+    pass.set_parameters({at.parameters().begin(), at.parameters().end()});
+    return fit.sums_of(pass, [&] { return pass.likelihood(raw_coef); });
+  };
+  const auto end = [&](bool determined) {
+    LikeliestParameters out{{family.parameters().begin(), family.parameters().end()}, determined};
+    pass.set_parameters(out.values);
+    return out;
+  };
+  const auto moved = [&](std::span<const double> step, double fraction) {
+    std::vector<double> working = family.working_parameters();
+    add_multiple(working, fraction, step);
+    const Family there = family.at_working(working);
+    std::vector<double> values(there.parameters().begin(), there.parameters().end());
+    fit.job.comm().broadcast(std::span(values), 0);
+    return family.at(std::move(values));
+  };
+  RawLikelihood here = look(family);
+  for (int i = 0; i < max_steps && is_finite(here); ++i) {
+    const double size = std::abs(here.minus_log);
+    const auto [step, longest, gain] = common_step(fit.job.comm(), here);
+    // Where the likelihood only rises towards a limit, its slope wears off and steps do not.
+    if (largest(here.gradient) <= no_slope * size) return end(longest <= to_no_maximum);
+    if (gain <= small_gain * size) {
+      family = moved(step, 1);
+      return end(true);
+    }
+    double fraction = 1;
+    Family next = moved(step, fraction);
+    RawLikelihood there = look(next);
+    for (int halvings = 0; !is_finite(there) || there.minus_log > here.minus_log + small_gain * size;) {
+      if (++halvings > max_halvings) return end(true);
+      fraction /= 2;
+      next = moved(step, fraction);
+      there = look(next);
+    }
+    family = std::move(next);
+    here = std::move(there);
+  }
+  return end(true);
+}
+
+}  // namespace tessera::gam

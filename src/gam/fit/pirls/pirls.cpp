@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/pirls/pirls.hpp"
+
+#include "gam/fit/coordinates/crowding.hpp"
+#include "gam/fit/pirls/fit_checkpoint.hpp"
+#include "gam/fit/pirls/parameter_step.hpp"
+#include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/pirls/row_fault.hpp"
+#include "gam/fit/pirls/separation.hpp"
+#include "gam/fit/pirls/starting_point.hpp"
+#include "gam/fit/pirls/step_halving.hpp"
+#include "gam/fit/pirls/step_mixing.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+/// How often a step whose sums are not finite is halved.
+constexpr int fault_halvings = 30;
+/// A sum of squares about the base that is so many times what is left is far from it.
+constexpr double far_base = 1e3;
+/// Residuals whose squares are less than this of the response's are its rounding, some hundred units in its
+/// last place: a response without noise is fitted, and what is left of it tells no smoothing parameters.
+constexpr double rounding_share = 1e-26;
+/// A step, in the linear predictor, that leads to another solution and is not the rest of the way to this
+/// one.
+constexpr double to_another = 1e-6;
+/// Deviances of one solution, which it is come to on two ways, differ by less than this part of them.
+constexpr double same_deviance = 1e-8;
+
+/// What a change of the deviance is small against.
+double size_of(double deviance) {
+  return 0.1 + std::abs(deviance);
+}
+
+}  // namespace
+
+bool is_finite(const RawSums& sums) {
+  return sums.bad_rows == 0 && std::isfinite(sums.deviance);
+}
+
+RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean) {
+  const std::vector<double> coef = first_coefficients(*rows.design, rows.family, mean);
+  return fit.sums_of(pass, [&] {
+    return has_own_start(rows.family) ? pass.start() : pass.step(rows.design->raw_coefficients(coef));
+  });
+}
+
+PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments)
+    : fit_(fit),
+      pass_(pass),
+      rows_(rows),
+      design_(*rows.design),
+      weight_(moments.sum_weight),
+      mean_(moments.mean_response()),
+      solver_(fit.job, design_, rows.family.scale_is_known(), fit.plan.on_devices(), fit.job.options().stop) {
+}
+
+void PirlsLoop::run(RawSums first) {
+  sums_ = std::move(first);
+  end_.coef = first_coefficients(design_, rows_.family, mean_);
+  const int done = resume();
+  if (!is_finite(sums_)) throw diverged(done == 0 && has_own_start(rows_.family));
+  if (rows_.family.linear()) return solve_gaussian();
+  deviance_ = sums_.deviance;
+  int iteration = done + 1;
+  while (advance(iteration)) ++iteration;
+}
+
+/// The iterations that were another run's.
+int PirlsLoop::resume() {
+  if (fit_.checkpoint == nullptr) return 0;
+  const std::optional<FitState>& state = fit_.checkpoint->resumed();
+  if (!state || state->iteration == 0) return 0;
+  check_state(*state, design_, rows_.family, fit_.checkpoint->path());
+  set_parameters(state->parameters);
+  end_.coef = state->coef;
+  end_.solution.log_sp = state->log_sp;
+  course_ = state->course;
+  sums_ = sums_at(end_.coef);
+  return state->iteration;
+}
+
+/// The working model does not depend on the coefficients: one step is the answer. But the residual sum of
+/// squares is taken from that at the base, and about the answer it has the digits that a far base took.
+void PirlsLoop::solve_gaussian() {
+  solve(1, Search::global);
+  const auto residual_df = static_cast<double>(rows_.frame->complete_rows - design_.null_space());
+  if (sums_.deviance > far_base * end_.solution.scale * residual_df) {
+    const double level = sums_.deviance + weight_ * mean_ * mean_;
+    sums_ = sums_at(end_.coef);
+    if (!is_finite(sums_)) throw diverged();
+    if (sums_.deviance > rounding_share * level) solve(1, Search::local);
+  }
+  end_.converged = end_.solution.converged;
+  end_.iterations = 1;
+  if (!end_.converged) end_.why_not_converged = why_no_minimum();
+}
+
+/// One iteration; false if it was the last.
+bool PirlsLoop::advance(int iteration) {
+  const std::vector<double> begin = end_.coef;
+  if (!solve_or_end(iteration)) return false;
+  halve_step(begin, iteration == 1);
+  if (iteration == 1) begin_again_if_worse_than_the_mean();
+  if (!is_finite(sums_)) {
+    if (iteration == 1) throw diverged();
+    const Error why = diverged();
+    end_.coef = begin;
+    end_before(iteration, why);
+    return false;
+  }
+  move_parameters();
+  const double before = deviance_;
+  deviance_ = sums_.deviance;
+  const double change = std::abs(deviance_ - before);
+  end_.iterations = iteration;
+  tell(iteration, change);
+  const bool still = change < fit_.options.tolerance * size_of(deviance_) &&
+                     end_.solution.step <= fit_.options.step_tolerance;
+  end_.converged = settle(still && end_.solution.converged, before);
+  last_step_ = difference(end_.solution.coef, begin);  // the whole of it
+  const bool last =
+      end_.converged || !end_.why_not_converged.empty() || iteration >= fit_.options.max_iterations;
+  if (is_separated(change / size_of(deviance_), last)) return false;
+  if (last) {
+    explain(change);
+    return false;
+  }
+  keep(iteration);
+  return true;
+}
+
+/// False: there is no solution, and the iteration ends with the one before it. Columns that the first working
+/// model could tell apart are dependent in a later one only where its weights vanish.
+bool PirlsLoop::solve_or_end(int iteration) {
+  try {
+    solve(iteration, course_.search);
+    return true;
+  } catch (const Error& error) {
+    const bool of_model = error.code() == ErrorCode::not_converged || error.code() == ErrorCode::input;
+    if (!of_model || end_.solution.coef.empty()) throw;
+    end_before(iteration, error);
+    return false;
+  }
+}
+
+/// What `solve` returns; where there is no solution, with what is wrong with the data.
+template <class Solve>
+auto PirlsLoop::with_crowding(const Solve& solve) const {
+  try {
+    return solve();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_converged) throw;
+    for (const CoefBlock& block : design_.blocks) {
+      if (!block.penalty) continue;
+      const std::string where = crowding(fit_.job, rows_, block);
+      if (!where.empty()) throw Error(error.code(), fmt::format("{}, as {}", error.what(), where));
+    }
+    throw;
+  }
+}
+
+/// Moves the coefficients to where the step ends that the solution of the working model is.
+void PirlsLoop::solve(int iteration, Search search) {
+  PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
+  const bool mixed =
+      iteration >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration);
+  auto solution = with_crowding([&] {
+    return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
+                         mixed ? &course_.past : nullptr, search);
+  });
+  fit_.require_no_fallback();
+  const std::string& why = solver_.no_device_algebra();
+  if (!why.empty() && end_.solution.coef.empty()) fit_.observer.note("large products are the hosts': " + why);
+  end_.solution = std::move(*solution);
+  if (mixed) remember_step();
+  end_.coef = end_.solution.end;
+}
+
+/// Takes the sums where the step ends, or nearer to where it began: halved while they are not finite, or
+/// while the penalised deviance has risen above that at its beginning, but for the `first` step. Every rank
+/// has the same sums and penalty, and takes the same passes.
+void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
+  look_at_end();
+  cut_short_ = false;
+  double fraction = 1;
+  for (int faults = 0, rises = 0;;) {
+    if (!is_finite(sums_)) {
+      cut_short_ = true;
+      if (++faults > fault_halvings) return;
+    } else {
+      const PenaltyOnLine& penalty = end_.solution.penalty;
+      const bool risen = !first && is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
+      if (!risen || ++rises > rise_halvings) return;
+    }
+    fraction /= 2;
+    for (std::size_t i = 0; i < begin.size(); ++i) end_.coef[i] = (end_.coef[i] + begin[i]) / 2;
+    look_at_end();
+  }
+}
+
+/// Takes the sums; of a family whose parameters are moved next, what tells whether the step is one.
+void PirlsLoop::look_at_end() {
+  if (!rows_.family.estimates_parameters()) {
+    sums_ = sums_at(end_.coef);
+    return;
+  }
+  const RawDeviance at_end =
+      fit_.sums_of(pass_, [&] { return pass_.deviance(design_.raw_coefficients(end_.coef)); });
+  sums_.deviance = at_end.deviance;
+  sums_.bad_rows = at_end.bad_rows;
+}
+
+/// Moves the parameters of the family to the likeliest at the means of `end_.coef`, and takes the sums there.
+void PirlsLoop::move_parameters() {
+  if (!rows_.family.estimates_parameters()) return;
+  LikeliestParameters found =
+      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(end_.coef));
+  end_.parameters_determined = found.determined;
+  set_parameters(std::move(found.values));
+  sums_ = sums_at(end_.coef);
+}
+
+void PirlsLoop::set_parameters(std::vector<double> parameters) {
+  rows_.family = rows_.family.at(parameters);
+  pass_.set_parameters(std::move(parameters));
+}
+
+/// A solution that begins at the responses as means can end further off than their common mean: of
+/// responses near zero the logarithms say little of the mean. Then the iteration begins at that mean.
+void PirlsLoop::begin_again_if_worse_than_the_mean() {
+  if (rows_.family.start() != Start::response) return;
+  const auto mean = coefficients_of_mean(design_, rows_.family, mean_);
+  if (!mean) return;
+  const RawDeviance at_mean =
+      fit_.sums_of(pass_, [&] { return pass_.deviance(design_.raw_coefficients(*mean)); });
+  if (at_mean.bad_rows > 0 || !(at_mean.deviance < sums_.deviance)) return;
+  end_.coef = *mean;
+  sums_ = sums_at(end_.coef);
+}
+
+/// Whether the last step is one of those that go on for ever: the model then has no finite estimate, even if
+/// its deviance stands still. `change` is the deviance's, relative; `ends`: it was the last step anyway.
+bool PirlsLoop::is_separated(double change, bool ends) {
+  constexpr double worth_a_look = 1e-7;
+  constexpr double still = 1e-7;         // of the other rows, while the iteration goes on
+  constexpr double almost_still = 1e-3;  // and where it ends
+  if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
+  PhaseClock clock(fit_.job.comm(), fit_.phases, "rows", "the search for separation");
+  const auto reason = find_separation(fit_.job, rows_, design_.raw_coefficients(end_.coef),
+                                      design_.raw_coefficients(last_step_), ends ? almost_still : still);
+  if (!reason) return false;
+  end_.no_estimate = *reason;
+  end_.why_not_converged.clear();
+  end_.converged = false;
+  return true;
+}
+
+/// Whether the fit has converged, if the last iteration stood `still`: the next one looks for lower optima of
+/// V too, and has to stand still as well, or to lead nowhere but back. Where it leads to another solution,
+/// and that back to this one, the iteration would go round for ever. `before`: the deviance where the last
+/// step began.
+bool PirlsLoop::settle(bool still, double before) {
+  const bool global = course_.search == Search::global;
+  course_.search = still && !global ? Search::global : Search::local;
+  if (global) {
+    if (!still && end_.solution.step > to_another) course_.left.push_back(before);
+    return still;
+  }
+  if (!still) return false;
+  const auto again = std::ranges::find_if(course_.left, [&](double one) {
+    return std::abs(one - deviance_) <= same_deviance * size_of(deviance_);
+  });
+  if (again == course_.left.end()) return false;
+  if (again + 1 == course_.left.end()) return true;
+  std::vector<std::string> round;
+  for (auto one = again; one != course_.left.end(); ++one)
+    round.push_back(fmt::format("{:.6g}", *one * deviance_unit(rows_)));
+  end_.why_not_converged = fmt::format(
+      "the iteration goes round: solutions of deviance {} lead to one another, as the lower optimum of "
+      "REML; fewer terms, or smaller k, may have one solution",
+      fmt::join(round, " and "));
+  return false;
+}
+
+/// Why the iteration has ended without convergence, unless that is known.
+void PirlsLoop::explain(double change) {
+  if (end_.converged || !end_.why_not_converged.empty()) return;
+  if (cut_short_) {
+    end_.why_not_converged = "steps are cut short, as " +
+                             first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.solution.end)) +
+                             " where they lead";
+    return;
+  }
+  const bool moves = end_.solution.step > fit_.options.step_tolerance ||
+                     change >= fit_.options.tolerance * size_of(deviance_);
+  end_.why_not_converged =
+      end_.solution.converged || moves
+          ? fmt::format(
+                "the last iteration still changed the deviance by {:.2g}, and left {:.2g} of the "
+                "linear predictor to go: more iterations may settle it",
+                change * deviance_unit(rows_), end_.solution.step)
+          : why_no_minimum();
+}
+
+/// What is wrong with smoothing parameters at which V has no minimum.
+std::string PirlsLoop::why_no_minimum() const {
+  const CoefBlock& block = design_.blocks[static_cast<std::size_t>(end_.solution.doubtful_block)];
+  const std::string what =
+      end_.solution.hidden_by_rounding
+          ? fmt::format(
+                "{} has functions that are so nearly dependent in these rows that rounding hides how "
+                "smooth it is",
+                block.label)
+          : fmt::format("REML has no minimum that the search could find in the smoothing parameters of {}",
+                        block.label);
+  const std::string where = crowding(fit_.job, rows_, block);
+  return where.empty() ? what + ": give it a smaller k, or leave it out" : what + ", as " + where;
+}
+
+/// An iteration after the first came to no finite state: what counts is the one before it.
+void PirlsLoop::end_before(int iteration, const Error& why) {
+  end_.converged = false;
+  end_.iterations = iteration - 1;
+  end_.why_not_converged = fmt::format("iteration {}: {}", iteration, why.what());
+  fit_.observer.note(end_.why_not_converged);
+  static_cast<void>(is_separated(0, true));
+}
+
+/// What the last iteration leaves is not kept: it is the model, and another run begins before it.
+void PirlsLoop::keep(int iteration) {
+  if (fit_.checkpoint == nullptr) return;
+  fit_.checkpoint->keep({.iteration = iteration,
+                         .deviance = deviance_,
+                         .coef = end_.coef,
+                         .log_sp = end_.solution.log_sp,
+                         .parameters = {rows_.family.parameters().begin(), rows_.family.parameters().end()},
+                         .course = course_,
+                         .hardware = {},
+                         .why_on_cpu = {}});
+}
+
+/// Why there are no sums at the last coefficients, or at the family's own start.
+Error PirlsLoop::diverged(bool at_own_start) const {
+  const std::string fault =
+      at_own_start ? "" : first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.coef));
+  return {ErrorCode::not_converged,
+          fmt::format("the iteration diverged: {:.0f} rows have no working weight or no finite deviance{}{}",
+                      sums_.bad_rows, fault.empty() ? "" : ": " + fault,
+                      rows_.family.custom() != nullptr && !fault.empty()
+                          ? ""
+                          : "; look for extreme values in the response, offset or weights")};
+}
+
+void PirlsLoop::remember_step() {
+  course_.past.push_back({end_.coef, difference(end_.solution.coef, end_.coef)});
+  if (course_.past.size() > max_past_steps) course_.past.erase(course_.past.begin());
+}
+
+void PirlsLoop::tell(int iteration, double change) const {
+  const double unit = deviance_unit(rows_);
+  std::string parameters;
+  if (rows_.family.estimates_parameters()) {
+    const auto names = rows_.family.parameter_names();
+    for (std::size_t i = 0; i < names.size(); ++i)
+      parameters += fmt::format(", {} {:.6g}", names[i], rows_.family.parameters()[i]);
+  }
+  fit_.observer.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, step {:.2g}, edf {:.2f}{}",
+                                iteration, deviance_ * unit, change * unit, end_.solution.step,
+                                end_.solution.edf_total, parameters));
+}
+
+RawSums PirlsLoop::sums_at(std::span<const double> coef) {
+  return fit_.sums_of(pass_, [&] { return pass_.step(design_.raw_coefficients(coef)); });
+}
+
+}  // namespace tessera::gam

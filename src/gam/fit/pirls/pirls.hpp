@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/fit/pirls/fit_state.hpp"
+#include "gam/fit/pirls/working_solver.hpp"
+#include "gam/fit/run/fit_context.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <tessera/error.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Penalised iteratively reweighted least squares as performance iteration has it: a working linear model at
+/// each step, its smoothing parameters by REML.
+namespace tessera::gam {
+
+/// *Collective.* The sums of the first working model, at `first_coefficients` or at a start of the family's
+/// own. `mean`: of the response. Throws `FellBack`.
+[[nodiscard]] RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean);
+
+/// Whether a step can be taken from these sums.
+[[nodiscard]] bool is_finite(const RawSums& sums);
+
+/// Where PIRLS ended, the same on every rank.
+struct PirlsEnd {
+  std::vector<double> coef;
+  WorkingSolution solution;  ///< of the last working model
+  int iterations = 0;
+  bool converged = false;
+  bool parameters_determined = true;  ///< false: a parameter of the family has no finite estimate
+  std::string no_estimate;            ///< why there is no finite estimate; empty: there is one
+  /// Why this is not the solution although there is one; empty if it is, or if there is none.
+  std::string why_not_converged;
+};
+
+/// One run of PIRLS, from the first working model or from the state that the fit's checkpoint has of another
+/// run. All members are *collective*, but for those that return a reference.
+///
+/// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
+/// steps that go on for ever are found out (separation.hpp). Where the family has parameters to estimate,
+/// they are the likeliest at the means that each step ends with (parameter_step.hpp). It has converged where
+/// a step whose smoothing parameters are the lowest optimum of REML that is found, and a minimum of it,
+/// changes neither deviance nor linear predictor. Any other end is none, and says why.
+class PirlsLoop {
+ public:
+  /// `rows` are those of `pass`, and have their final design; `moments` are theirs. All outlive the loop,
+  /// which moves the parameters of the family in both.
+  PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
+
+  /// `first`: of `first_sums`. Throws `FellBack`; `Error(not_converged)` where there is not even a first
+  /// solution; what `WorkingSolver` throws.
+  void run(RawSums first);
+
+  [[nodiscard]] const PirlsEnd& end() const noexcept { return end_; }
+  [[nodiscard]] WorkingSolver& solver() noexcept { return solver_; }
+
+ private:
+  [[nodiscard]] int resume();
+  void solve_gaussian();
+  [[nodiscard]] bool advance(int iteration);
+  [[nodiscard]] bool solve_or_end(int iteration);
+  void solve(int iteration, Search search);
+  template <class Solve>
+  [[nodiscard]] auto with_crowding(const Solve& solve) const;
+  void halve_step(std::span<const double> begin, bool first);
+  void look_at_end();
+  void move_parameters();
+  void set_parameters(std::vector<double> parameters);
+  void begin_again_if_worse_than_the_mean();
+  [[nodiscard]] bool is_separated(double change, bool ends);
+  [[nodiscard]] bool settle(bool still, double before);
+  void explain(double change);
+  [[nodiscard]] std::string why_no_minimum() const;
+  void end_before(int iteration, const Error& why);
+  [[nodiscard]] Error diverged(bool at_own_start = false) const;
+  void keep(int iteration);
+  void remember_step();
+  void tell(int iteration, double change) const;
+  [[nodiscard]] RawSums sums_at(std::span<const double> coef);
+
+  const FitContext& fit_;
+  RowPass& pass_;
+  Rows& rows_;
+  const Design& design_;
+  double weight_;  ///< of all rows
+  double mean_;
+  WorkingSolver solver_;
+  RawSums sums_;                   ///< at `end_.coef`, but that products wait for the family's parameters
+  double deviance_ = 0;            ///< where the last step began
+  std::vector<double> last_step_;  ///< of the coefficients, whole; empty before the first
+  bool cut_short_ = false;         ///< the last step led to rows without a working weight
+  Course course_;                  ///< of the steps so far
+  PirlsEnd end_;
+};
+
+}  // namespace tessera::gam

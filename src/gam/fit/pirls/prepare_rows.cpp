@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/pirls/prepare_rows.hpp"
+
+#include "gam/design/standardise.hpp"
+#include "gam/fit/pirls/response_check.hpp"
+#include "gam/table/frame/extents.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+Variable& variable_of(Frame& frame, int index) {
+  return frame.variables[static_cast<std::size_t>(index)];
+}
+
+/// As glm() takes a factor: the first level is failure, 0, and the other success, 1. The levels are kept.
+void make_numeric_response(const Workers& workers, Frame& frame, int index) {
+  Variable& response = variable_of(frame, index);
+  if (!response.factor) return;
+  const std::vector<std::string>& levels = response.levels;
+  if (levels.size() == 1)
+    throw Error(ErrorCode::input, fmt::format("the response '{}' is '{}' in every complete row: there is "
+                                              "nothing to fit",
+                                              response.name, levels[0]));
+  if (levels.size() != 2)
+    throw Error(
+        ErrorCode::input,
+        fmt::format("the response '{}' has {} levels in the complete rows ('{}', '{}', '{}'{}): it must "
+                    "have two, failure and success",
+                    response.name, levels.size(), levels[0], levels[1], levels[2],
+                    levels.size() > 3 ? ", ..." : ""));
+  const std::span<const std::int32_t> codes = response.codes;
+  response.numbers = frame.memory.column<double>(frame.memory.place<double>(codes.size()));
+  double* const numbers = response.numbers.writable();
+  for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
+    response.codes.prepare_to_read(begin, end);
+    for (std::size_t i = begin; i < end; ++i)
+      numbers[i] = codes[i] >= 0 ? codes[i] : std::numeric_limits<double>::quiet_NaN();
+    response.numbers.release_written(begin, end);
+  });
+  response.codes = {};
+  response.factor = false;
+  // Both levels are there in the job, if not on this rank.
+  if (!frame.extents.empty()) frame.extents[static_cast<std::size_t>(index)] = {0, 1};
+}
+
+/// `first_fault(numbers)` is the place of the first bad one, or their number. Calls `refuse(number, row)` for
+/// that of the complete rows.
+template <class FirstFault, class Refuse>
+void check_numbers(const Workers& workers, const Frame& frame, const Variable& variable,
+                   const FirstFault& first_fault, const Refuse& refuse) {
+  const std::span<const double> numbers = variable.numbers;
+  for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
+    variable.prepare_to_read(begin, end);
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      const std::size_t fault = first + first_fault(numbers.subspan(first, last - first));
+      if (fault < last) refuse(numbers[fault], frame.rows.begin + static_cast<std::int64_t>(fault) + 1);
+    });
+  });
+}
+
+void check_response(const Workers& workers, const Frame& frame, const Variable& response,
+                    const Family& family) {
+  const auto refuse = [&](double number, std::int64_t row) {
+    throw Error(ErrorCode::input,
+                fmt::format("response '{}' is {} in data row {}: for the {} family it {}{}", response.name,
+                            number, row, family.name(), family.response_fault(number).value(),
+                            family.two_levels() ? ", or be a factor of two levels" : ""));
+  };
+  check_numbers(
+      workers, frame, response, [&](std::span<const double> numbers) { return family.first_fault(numbers); },
+      refuse);
+}
+
+void check_offset(const Variable& offset) {
+  if (offset.factor)
+    throw Error(ErrorCode::input, fmt::format("offset '{}' is text: it must be numeric", offset.name));
+}
+
+void check_weights(const Workers& workers, const Frame& frame, const Variable& weights) {
+  if (weights.factor) {
+    throw Error(ErrorCode::input, fmt::format("weights '{}' are text: they must be numbers", weights.name));
+  }
+  check_numbers(
+      workers, frame, weights,
+      [](std::span<const double> numbers) {
+        const auto fault = std::ranges::find_if_not(numbers, [](double weight) { return weight >= 0; });
+        return static_cast<std::size_t>(fault - numbers.begin());
+      },
+      [&](double number, std::int64_t row) {
+        throw Error(ErrorCode::input,
+                    fmt::format("weights '{}' are {} in data row {}: they must not be negative", weights.name,
+                                number, row));
+      });
+}
+
+/// Powers of two that bring the response to about 1 where it has a unit that the fit may choose, and the
+/// weights where only their ratios matter.
+void choose_units(const Workers& workers, Rows& rows) {
+  if (rows.family.scale_is_known()) return;
+  const Frame& frame = *rows.frame;
+  const auto number = [&](int variable, std::size_t row) {
+    return frame.variables[static_cast<std::size_t>(variable)].numbers[row];
+  };
+  if (rows.family.linear()) {
+    const auto level = [&](std::size_t row, std::span<Extent> here) {
+      double difference = number(rows.response, row);
+      for (const int offset : rows.offsets) difference -= number(offset, row);
+      here[0].add(difference);
+    };
+    const Extent levels = rows.offsets.empty() ? extent_of(workers, frame, rows.response)
+                                               : extents_of(workers, frame, 1, level).front();
+    rows.response_factor = power_of_two_for(levels.size());
+  }
+  if (rows.prior_weight >= 0)
+    rows.prior_factor = power_of_two_for(extent_of(workers, frame, rows.prior_weight).max);
+}
+
+}  // namespace
+
+Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
+                  const FitOptions& options) {
+  Rows rows;
+  rows.frame = &frame;
+  rows.family = options.family.definition();
+  rows.response = frame.index_of(formula.response.text);
+  for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
+  if (!options.weights.empty()) {
+    rows.prior_weight = frame.index_of(column_expression(options.weights).text);
+  }
+  together(workers.comm, [&] {
+    if (frame.complete_rows == 0) {
+      throw Error(ErrorCode::input,
+                  "no complete row: every row has a missing value in a variable of the model");
+    }
+    make_numeric_response(workers, frame, rows.response);
+    check_response(workers, frame, variable_of(frame, rows.response), rows.family);
+    for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
+    if (rows.prior_weight >= 0) check_weights(workers, frame, variable_of(frame, rows.prior_weight));
+  });
+  require_variation(workers, rows, formula);
+  choose_units(workers, rows);
+  return rows;
+}
+
+double deviance_unit(const Rows& rows) {
+  return 1 / rows.response_factor / rows.response_factor / rows.prior_factor;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/pirls/response_check.hpp"
+
+#include "gam/table/frame/extents.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace tessera::gam {
+namespace {
+
+/// *Collective.* Of the response, of the offset, and of their difference, on the scale of the linear
+/// predictor where the family has its start there.
+std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows) {
+  const Frame& frame = *rows.frame;
+  const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
+    return frame.variables[static_cast<std::size_t>(variable)].numbers;
+  };
+  // Without an offset nothing asks for the difference.
+  if (rows.offsets.empty() && rows.prior_weight < 0) {
+    const Extent response = extent_of(workers, frame, rows.response);
+    return {response, {0, 0}, response};
+  }
+  const bool starts_there = rows.family.start() == Start::response;
+  const auto extents = extents_of(workers, frame, 3, [&](std::size_t row, std::span<Extent> here) {
+    if (rows.prior_weight >= 0 && !(numbers(rows.prior_weight)[row] > 0)) return;
+    const double y = numbers(rows.response)[row];
+    double offset = 0;
+    for (const int variable : rows.offsets) offset += numbers(variable)[row];
+    here[0].add(y);
+    here[1].add(offset);
+    here[2].add((starts_there ? rows.family.predictor(y).value_or(y) : y) - offset);
+  });
+  return {extents[0], extents[1], extents[2]};
+}
+
+/// True if the columns of the parametric part can add up to a constant.
+bool has_constant(const FormulaTerms& formula, const Frame& frame) {
+  return formula.intercept ||
+         std::any_of(formula.parametric.begin(), formula.parametric.end(), [&](const ParametricTerm& term) {
+           return std::all_of(term.variables.begin(), term.variables.end(),
+                              [&](const Expression& variable) { return frame.at(variable.text).factor; });
+         });
+}
+
+}  // namespace
+
+void require_variation(const Workers& workers, const Rows& rows, const FormulaTerms& formula) {
+  const auto [response, offset, difference] = response_extents(workers, rows);
+  const Frame& frame = *rows.frame;
+  const std::string& name = frame.variables[static_cast<std::size_t>(rows.response)].name;
+  const char* where =
+      rows.prior_weight >= 0 ? "in every complete row of a weight above 0" : "in every complete row";
+  if (response.empty())
+    throw Error(ErrorCode::input,
+                fmt::format("the weights '{}' are 0 in every complete row",
+                            frame.variables[static_cast<std::size_t>(rows.prior_weight)].name));
+  const bool constant = response.constant(response.size());
+  const bool limit = constant && rows.family.limits().has(response.min);
+  if (limit || (constant && offset.constant(offset.size()) && has_constant(formula, frame)))
+    throw Error(ErrorCode::input, fmt::format("the response '{}' is {:g} {}: there is nothing to fit", name,
+                                              response.min, where));
+  if (rows.family.start() == Start::response && !rows.offsets.empty() && has_constant(formula, frame) &&
+      difference.constant(std::max(offset.size(), response.size())))
+    throw Error(
+        ErrorCode::input,
+        fmt::format("the response '{}' is that of the offset {}: there is nothing to fit", name, where));
+}
+
+}  // namespace tessera::gam

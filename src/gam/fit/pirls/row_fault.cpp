@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/pirls/row_fault.hpp"
+
+#include "base/at.hpp"
+#include "gam/rows/row_reader.hpp"
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+std::string value_text(double number) {
+  return std::isnan(number) ? "not a number" : fmt::format("{:g}", number);
+}
+
+/// Of a custom family at one predictor: what is no working weight.
+std::optional<std::string> family_fault(const CustomFamily& family, double eta) {
+  const double mu = family.mean(eta);
+  if (!std::isfinite(mu))
+    return fmt::format("its inverse link, {}, is {} for a linear predictor of {:g}",
+                       family.inverse_link.text(), value_text(mu), eta);
+  const double slope = family.derivative(eta);
+  if (!std::isfinite(slope) || slope == 0)
+    return fmt::format(
+        "its derivative, {}, is {} for a linear predictor of {:g} and must be a number other "
+        "than 0",
+        family.derivative.text(), value_text(slope), eta);
+  const double variance = family.variance(mu);
+  if (!(variance > 0) || !std::isfinite(variance))
+    return fmt::format("its variance, {}, is {} for a mean of {:g} and must be above 0",
+                       family.variance.text(), value_text(variance), mu);
+  return std::nullopt;
+}
+
+/// Of one row at its predictor; nothing if its step is one.
+std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double eta) {
+  const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
+  const double y = rows.response_factor * number(rows.response);
+  const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
+  const CustomFamily* const custom = rows.family.custom();
+  const std::string where =
+      fmt::format("in data row {}", rows.frame->rows.begin + static_cast<std::int64_t>(row) + 1);
+  if (!std::isfinite(eta)) return fmt::format("{} the linear predictor is {}", where, value_text(eta));
+  if (custom != nullptr) {
+    if (const auto found = family_fault(*custom, eta))
+      return fmt::format("{} the family {} has no working weight: {}", where, custom->name, *found);
+  }
+  const double mu = rows.family.mean(eta);
+  const double slope = rows.family.derivative(eta);
+  const double deviance = rows.family.deviance(y, mu, prior);
+  if (std::isfinite(deviance) && std::isfinite(prior * slope * (y - mu)) && slope != 0) return std::nullopt;
+  return fmt::format(
+      "{} the deviance is {} and the derivative of the mean {}, for a response of {:g}, a mean of {} and a "
+      "prior weight of {:g}",
+      where, value_text(deviance), value_text(slope), y / rows.response_factor,
+      value_text(mu / rows.response_factor), prior / rows.prior_factor);
+}
+
+}  // namespace
+
+std::string first_row_fault(const Job& job, const Rows& rows, std::span<const double> raw_coef) {
+  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  std::string text;
+  std::int64_t mine = none;
+  const Frame& frame = *rows.frame;
+  RowReader reader(rows);
+  for (std::size_t row = 0; row < frame.complete.size() && mine == none; ++row) {
+    if (frame.complete[row] == 0) continue;
+    const auto found = row_fault(rows, row, reader.linear_predictor(row, raw_coef));
+    if (!found) continue;
+    text = *found;
+    mine = frame.rows.begin + static_cast<std::int64_t>(row);
+  }
+  const mpi::Communicator& comm = job.comm();
+  const std::int64_t first = comm.allreduce(mine, mpi::Reduction::min);
+  if (first == none) return {};
+  const auto owner = comm.allreduce(mine == first ? std::int64_t{comm.rank()} : none, mpi::Reduction::min);
+  return comm.broadcast_text(text, static_cast<int>(owner));
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/run/device_choice.hpp"
+
+#include "base/counted.hpp"
+#include "gam/family/family.hpp"
+#include "gam/terms/shape.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <tessera/mpi/communicator.hpp>
+
+namespace tessera::gam {
+namespace {
+
+// Measured with tessera-bench gram and fit: a Xeon of 2025 without AVX, and an H200. Other hardware differs
+// by factors, which matter for fits of a few tenths of a second alone.
+constexpr double host_seconds_of_row = 20e-9;
+constexpr double host_seconds_of_product = 1.3e-9;
+constexpr double device_seconds_of_product = 1.2e-12;
+constexpr double bus_bytes_per_second = 30e9;
+/// Of a context, the kernels' modules and the first buffers, with the modules in the cache.
+constexpr double device_start_seconds = 0.35;
+constexpr double device_pass_seconds = 2e-3;
+/// Of a family whose working model changes from step to step.
+constexpr double passes_of_iteration = 10;
+
+}  // namespace
+
+CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
+                           const Hardware& hardware) {
+  const double nonzeros = nonzeros_of_row(formula);
+  const double products = nonzeros * (nonzeros + 1) / 2;
+  const double passes = linear ? 1 : passes_of_iteration;
+  const auto n = static_cast<double>(rows);
+  const auto threads = static_cast<double>(std::max<std::int64_t>(hardware.host_threads, 1));
+  const auto devices = static_cast<double>(std::max<std::int64_t>(hardware.devices, 1));
+  const double bytes = 8 * n * static_cast<double>(formula.variables().size());
+
+  CostEstimate out;
+  out.host_seconds = passes * n * (host_seconds_of_row + host_seconds_of_product * products) / threads;
+  out.device_seconds = device_start_seconds + bytes / bus_bytes_per_second / devices +
+                       passes * (device_pass_seconds + n * device_seconds_of_product * products / devices);
+  return out;
+}
+
+std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
+                                                  const FitOptions& options, std::int64_t rows) {
+  const auto devices = job.inventory().devices();
+  if (job.on_host() || job.options().policy != Policy::automatic || devices.empty()) return std::nullopt;
+  if (std::ranges::any_of(devices, &InventoryDevice::has_host_memory)) return std::nullopt;
+  const Hardware hardware{job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum),
+                          std::ssize(devices)};
+  return estimate_cost(formula, options.family.definition().linear(), rows, hardware);
+}
+
+std::string reason_for_host(const CostEstimate& estimate, std::int64_t rows, std::size_t devices) {
+  return fmt::format("{} rows are estimated at {:.1g} s there, and at {:.1g} s on {}", rows,
+                     estimate.host_seconds, estimate.device_seconds, base::counted(devices, "device"));
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/fit/run/phase_clock.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/rows/row_pass.hpp"
+
+#include <tessera/gam/fit.hpp>
+#include <tessera/job/job.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Thrown on every rank at once when a pass that began on devices ended on the CPU: the fit starts over
+/// there, so that its model has the bits of a run that was on the CPU from the start.
+struct FellBack {};
+
+/// Thrown on every rank at once by a fit on devices that has columns which only hosts evaluate.
+struct NeedsHosts {
+  std::string why;
+};
+
+class FitCheckpoint;
+
+/// What all stages of one fit share, and what outlives them.
+struct FitContext {
+  Job& job;
+  const Plan& plan;
+  const FormulaTerms& formula;
+  const FitOptions& options;
+  FitObserver& observer;
+  std::vector<PhaseTime>& phases;
+  FitCheckpoint* checkpoint = nullptr;  ///< keeps the state after every iteration; null: nothing is kept
+  bool began_on_host = job.on_host();
+  bool may_move_to_hosts = false;  ///< from devices, to start over
+
+  void require_no_fallback() const {
+    if (!began_on_host && job.on_host()) throw FellBack{};
+  }
+
+  /// *Collective.* The sums of a pass over the rows, timed as "rows". Throws `FellBack`.
+  template <class Pass>
+  [[nodiscard]] auto sums_of(const RowPass& rows, const Pass& pass) const {
+    PhaseClock clock(job.comm(), phases, "rows", "the sums over the rows");
+    clock.add_bytes(rows.bytes_per_pass());
+    auto sums = pass();
+    require_no_fallback();
+    return sums;
+  }
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/run/fit_memory.hpp"
+
+#include "gam/basis/bases.hpp"
+#include "gam/reml/search.hpp"
+#include "gam/rows/layout.hpp"
+#include "gam/rows/row_sketch.hpp"
+#include "gam/terms/shape.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
+
+/// Of any fit: buffers of BLAS, stacks, and rows that are being evaluated.
+constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
+
+/// Numbers as doubles: no model that is too large for an integer is small.
+std::int64_t bytes_of(double doubles) {
+  return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
+                               ? static_cast<std::int64_t>(8 * doubles)
+                               : most_bytes);
+}
+
+class Measure {
+ public:
+  explicit Measure(const Frame& frame) : frame_(frame) {}
+
+  void add(const ParametricTerm& term) {
+    TermShape shape = shape_of(term, frame_);
+    take({1, shape.raw, shape.coefficients, 0, true, false}, std::move(shape.components));
+  }
+
+  void add(const SmoothSpec& spec, bool nested) {
+    TermShape shape = shape_of(spec, frame_);
+    // A number that a smooth is by seldom leaves it a constraint.
+    const std::int64_t constraints = shape.constrained && !shape.by_number ? 1 : 0;
+    const ModelSize::Blocks block{shape.blocks,    shape.raw,    shape.coefficients - constraints,
+                                  shape.penalties, shape.random, shape.ridge};
+    if (nested) {
+      size_.nested_raw += block.count * block.raw;
+      size_.nested_coef += block.count * block.coef;
+    }
+    if (block.ridge) effects_.push_back({size_.blocks.size(), design_.raw_size, spec.label});
+    take(block, std::move(shape.components));
+  }
+
+  [[nodiscard]] ModelSize size(std::int64_t largest_whole_effect) {
+    for (const RandomEffect& effect : effects_) {
+      ModelSize::Blocks& own = size_.blocks[effect.blocks];
+      if (own.coef <= largest_whole_effect) {
+        check_coefficients(own.coef, effect.label);
+        continue;
+      }
+      own.parted = true;
+      // A row has one of the smooths by the levels of a factor.
+      const auto all = static_cast<double>(own.coef * own.count);
+      size_.pairs += static_cast<std::int64_t>(
+          std::min(static_cast<double>(frame_.complete_rows), all * static_cast<double>(size_.parted)));
+      size_.parted += own.coef * own.count;
+      for (int i = 0; i < own.count; ++i)
+        design_.parted_columns.add(effect.raw_begin + i * static_cast<int>(own.coef),
+                                   static_cast<int>(own.coef));
+    }
+    size_.raw = design_.raw_size;
+    size_.width = static_cast<std::int64_t>(RowLayout(design_).width(PassKind::step)) + size_.pairs;
+    return std::move(size_);
+  }
+
+  void take(const ModelSize::Blocks& blocks, std::vector<Component> components) {
+    design_.add_term(std::move(components));
+    size_.coef += blocks.count * blocks.coef;
+    size_.blocks.push_back(blocks);
+  }
+
+ private:
+  const Frame& frame_;
+  Design design_;  ///< of raw columns alone
+  ModelSize size_;
+  struct RandomEffect {
+    std::size_t blocks;  ///< among the model's
+    int raw_begin;
+    std::string label;
+  };
+  std::vector<RandomEffect> effects_;
+};
+
+/// Sums over the blocks, in doubles.
+struct Totals {
+  double design = 0;        ///< maps and penalties
+  double written = 0;       ///< of these, what a model's file has as numbers
+  double bases = 0;         ///< rotations, and penalties in them
+  double products = 0;      ///< (X'WX + S)^-1 S_j
+  double largest_map = 0;   ///< of one block
+  double largest_coef = 0;  ///< coefficients of one block
+  double largest_raw = 0;
+  double max_penalties = 0;  ///< of the block with several that is largest
+};
+
+Totals totals_of(const ModelSize& size) {
+  Totals all;
+  const auto core = static_cast<double>(size.coef - size.parted);
+  for (const ModelSize::Blocks& one : size.blocks) {
+    const auto count = static_cast<double>(one.count);
+    const auto coef = static_cast<double>(one.coef);
+    const auto penalties = static_cast<double>(one.penalties);
+    const double map = static_cast<double>(one.raw) * coef;
+    const double squares = penalties * coef * coef;
+    // Of each coefficient its name and its diagonals, and what these are in the model's file.
+    all.design += count * 16 * coef;
+    all.written += count * 16 * coef;
+    if (one.parted) continue;
+    all.products += count * penalties * core * coef;
+    all.largest_coef = std::max(all.largest_coef, coef);
+    all.largest_raw = std::max(all.largest_raw, static_cast<double>(one.raw));
+    if (one.ridge) continue;
+    // Several penalties have common eigenvectors beside them.
+    all.design += count * (map + squares + (one.penalties > 1 ? coef * coef : 0));
+    if (!one.sparse) all.written += count * (map + squares);
+    // A diagonal penalty is kept as such, and so are those of one smooth in their own basis.
+    if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));
+    all.largest_map = std::max(all.largest_map, map);
+    if (one.penalties > 1) all.max_penalties = std::max(all.max_penalties, penalties * coef * coef);
+  }
+  return all;
+}
+
+bool has_side_conditions(const SmoothSpec& smooth) {
+  return smooth.tensor || !is_random_effect(smooth.margins.front().basis);
+}
+
+/// Whether a smooth shares a variable with another one that is by the same.
+bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
+  const auto shares = [&](const SmoothSpec& other) {
+    return &other != &smooth && other.by == smooth.by && has_side_conditions(other) &&
+           std::ranges::any_of(smooth.margins, [&](const MarginSpec& mine) {
+             return std::ranges::any_of(other.margins, [&](const MarginSpec& theirs) {
+               return theirs.variable.text == mine.variable.text;
+             });
+           });
+  };
+  return has_side_conditions(smooth) && std::ranges::any_of(formula.smooths, shares);
+}
+
+struct MemoryPart {
+  std::int64_t FitMemory::*bytes;
+  std::string_view name;
+};
+constexpr std::array parts{MemoryPart{&FitMemory::design, "the design"},
+                           MemoryPart{&FitMemory::sums, "the sums over the rows"},
+                           MemoryPart{&FitMemory::nesting, "the side conditions of nested smooths"},
+                           MemoryPart{&FitMemory::mapping, "the crossproduct"},
+                           MemoryPart{&FitMemory::search, "the search for smoothing parameters"},
+                           MemoryPart{&FitMemory::results, "the covariance and the tests"},
+                           MemoryPart{&FitMemory::writing, "the writing of the model"}};
+
+const MemoryPart& largest_part(const FitMemory& memory) {
+  return *std::max_element(parts.begin(), parts.end(), [&](const MemoryPart& a, const MemoryPart& b) {
+    return memory.*a.bytes < memory.*b.bytes;
+  });
+}
+
+}  // namespace
+
+ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::int64_t largest_whole_effect) {
+  Measure measure(frame);
+  if (formula.intercept) measure.take({}, {});
+  for (const ParametricTerm& term : formula.parametric) measure.add(term);
+  for (const SmoothSpec& spec : formula.smooths) measure.add(spec, is_nested(spec, formula));
+  return measure.size(largest_whole_effect);
+}
+
+FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves) {
+  const Totals all = totals_of(size);
+  // Core, border, diagonal and pairs of a square.
+  const auto parted = static_cast<double>(size.parted);
+  const auto square = [&](std::int64_t rows) {
+    const double core = static_cast<double>(rows) - parted;
+    return core * core + parted * (core + 1) + 1.5 * static_cast<double>(size.pairs);
+  };
+  const double matrix = square(size.coef);
+  const auto width = static_cast<double>(size.width);
+  const double block = all.largest_coef * all.largest_coef;
+  const double gram = square(size.raw);  // R'WR
+
+  FitMemory memory;
+  // The draft, the design, and of one block what its constraint and its products with it take.
+  memory.design = bytes_of(2 * all.design + all.largest_map + 4 * block);
+  // A reproducible sum has 40 bytes an element, and a partial sum beside it; 36 go to the other ranks. The
+  // crossproduct of the last step is there until the next one is.
+  memory.sums = bytes_of(all.design + gram + width * (6.0 * sums_at_once + 5.5) + gram);
+  if (size.nested_raw > 0) {
+    // Of each thread, their sum and the matrix that it becomes; in coefficients, two copies, and as many for
+    // the QR.
+    const auto rows = static_cast<double>(sketch_rows(static_cast<int>(size.nested_coef)));
+    memory.nesting =
+        bytes_of(all.design + gram +
+                 rows * (static_cast<double>(size.nested_raw + 1) * (threads + (solves ? 2 : 1)) +
+                         (solves ? 4.0 : 0.0) * static_cast<double>(size.nested_coef)));
+  }
+  if (!solves) return memory;
+  // Of two blocks their part of R'WR, and what it is on the way.
+  memory.mapping =
+      bytes_of(all.design + gram + matrix + all.largest_raw * all.largest_raw + 2 * all.largest_map);
+  // X'WX three times; in an evaluation its sum with the penalties, the factor, the inverse, and on the way to
+  // each one more; graded penalties, and a decomposition of the largest block.
+  memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
+                           (all.max_penalties > 0 ? 6 * block : 3 * block) +
+                           doubles_of_evaluations(static_cast<double>(size.coef) - parted, threads - 1));
+  // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
+  memory.results = bytes_of(2 * all.design + 8 * matrix + 5 * block);
+  // A number is a value of 16 bytes in the document, whose arrays double as they grow, and some 22 characters
+  // of a text that does: 116 bytes when the text has just grown.
+  memory.writing = bytes_of(all.design + 4 * matrix + 14.5 * all.written);
+  return memory;
+}
+
+std::int64_t FitMemory::most() const {
+  return this->*largest_part(*this).bytes;
+}
+std::string_view FitMemory::largest() const {
+  return largest_part(*this).name;
+}
+
+std::string to_string(const FitMemory& memory, const ModelSize& size) {
+  return fmt::format(
+      "memory: {:.3g} GiB on a rank at most beside the rows, for {}: {} coefficients, {} columns",
+      static_cast<double>(memory.most()) / (1 << 30), memory.largest(), size.coef, size.raw);
+}
+
+void require_memory(const FitContext& fit, const Frame& frame) {
+  Job& job = fit.job;
+  ModelSize size;
+  together(job.comm(), [&] { size = size_of_model(fit.formula, frame, fit.options.largest_tested_effect); });
+  const bool on_devices = fit.plan.on_devices() && !job.on_host();
+  // Where the model is solved, and rank 0, which gets the solution.
+  const Plan unit = job.plan(1);
+  const int solver = on_devices ? unit.tiles().front().rank : 0;
+  const int rank = job.comm().rank();
+  const int sums = on_devices ? static_cast<int>(job.devices().size()) : job.threads();
+  const FitMemory memory = memory_of_fit(size, std::max(sums, 1), job.threads(), rank == 0 || rank == solver);
+  fit.observer.note(to_string(memory, size));
+  const auto shortage = find_memory_shortage(job.comm(), memory.most());
+  if (!shortage) return;
+  throw Error(ErrorCode::input,
+              fmt::format("{} coefficients in {} columns {}, less for the rows, or a model of smaller k, "
+                          "fewer levels or fewer terms",
+                          size.coef, size.raw, to_string(*shortage)));
+}
+
+std::int64_t memory_of_elimination(const EliminationOrder& order, int core) {
+  // X'WX, its sum with the penalties and its factor, and the inverse, over what is left; of what is
+  // eliminated X'WX, the factor and the inverse, with the places of its elements.
+  const double outer = static_cast<double>(order.left()) + core;
+  const auto sparse = static_cast<double>(order.lower.rows.size() + order.beside.rows.size());
+  return bytes_of(4 * outer * outer + 6 * sparse + 3.0 * order.eliminated() * core);
+}
+
+void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs) {
+  const mpi::Communicator& comm = fit.job.comm();
+  const int core = design.raw_size - design.parted_columns.size();
+  std::int64_t bytes = 0;
+  int left = 0;
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    Part part;  // without the core
+    for (const Part::Run& run : design.parted_columns.runs()) part.add(part.size(), run.size);
+    const EliminationOrder order(PartedMatrix(part.size(), part, pairs.pattern), {});
+    bytes = memory_of_elimination(order, core);
+    left = order.left();
+  });
+  const auto shortage = find_memory_shortage(comm, bytes);
+  if (comm.rank() == 0)
+    fit.observer.note(fmt::format("random effects: {} pairs of levels, {} of {} coefficients eliminated",
+                                  pairs.pattern->rows.size(), design.parted_columns.size() - left,
+                                  design.parted_columns.size()));
+  if (!shortage) return;
+  throw Error(ErrorCode::input,
+              fmt::format("random effects whose levels meet in {} pairs {}, or leave one of them out",
+                          pairs.pattern->rows.size(), to_string(*shortage)));
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/csv/csv_table.hpp"
+#include "gam/table/reader/table_format.hpp"
+
+namespace tessera::gam {
+
+/// Comma-separated values: any file that is nothing else.
+struct CsvFormat {
+  static bool recognises(ByteSource& /*bytes*/) { return true; }
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
+                                           const OpenOptions& options) {
+    return open_csv(workers, path, {.gzip = false, .open = options});
+  }
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/csv/csv_table.hpp"
+
+#include "gam/table/gzip/gzip_source.hpp"
+
+#include "files/input_file.hpp"
+#include "gam/table/bytes/byte_source.hpp"
+#include "gam/table/bytes/kept_source.hpp"
+#include "gam/table/csv/csv_index.hpp"
+#include "gam/table/csv/csv_scan.hpp"
+#include "gam/table/frame/frame_builder.hpp"
+#include "gam/table/reader/shared_input.hpp"
+#include "gam/table/reader/table_reader.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+/// What a text that is kept may take of the memory that is left is one of so many parts: the rest is for the
+/// columns, and for what is made of them.
+constexpr std::int64_t parts_of_memory = 4;
+
+/// Where the bytes of a table come from.
+struct CsvBytes {
+  std::unique_ptr<ByteSource> source;
+  KeptSource* packed = nullptr;  ///< that is the source; null if the file is not packed
+};
+
+class CsvTable final : public TableReader {
+ public:
+  CsvTable(std::string path, CsvOptions options, CsvBytes bytes, SharedTable shared,
+           std::vector<std::string> columns, CsvIndex index)
+      : path_(std::move(path)),
+        options_(std::move(options)),
+        bytes_(std::move(bytes)),
+        shared_(shared),
+        columns_(std::move(columns)),
+        index_(std::move(index)) {}
+
+  [[nodiscard]] std::int64_t rows() const override { return index_.rows; }
+  [[nodiscard]] std::vector<std::string> columns() const override { return columns_; }
+  [[nodiscard]] files::FileState opened() const override { return shared_.opened(); }
+  [[nodiscard]] std::int64_t bytes_read() const override { return bytes_.source->bytes_read(); }
+  [[nodiscard]] std::int64_t kept_bytes() const override {
+    return bytes_.packed == nullptr ? 0 : bytes_.packed->kept_bytes();
+  }
+
+  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
+    return shared_.read(workers.comm, [&] {
+      return read_frame(workers, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
+                        [this](Range part, FrameBuilder& builder) {
+                          scan_csv({.source = *bytes_.source,
+                                    .path = path_,
+                                    .columns = columns_.size(),
+                                    .index = index_,
+                                    .buffer_bytes = options_.buffer_bytes,
+                                    .between = options_.open.between},
+                                   part, builder);
+                        },
+                        {kept_bytes(), [this] {
+                           if (bytes_.packed != nullptr) bytes_.packed->let_go();
+                         }});
+    });
+  }
+
+ private:
+  std::string path_;
+  CsvOptions options_;
+  CsvBytes bytes_;
+  SharedTable shared_;  // refers to the file of the source
+  std::vector<std::string> columns_;
+  CsvIndex index_;
+};
+
+/// What a table is known by once it is open.
+struct Outline {
+  std::vector<std::string> columns;
+  CsvIndex index;
+};
+
+/// The bytes that a packed file has once it is unpacked, if that can be told before its end is reached.
+std::optional<std::int64_t> find_size(KeptSource& source, int ranks, std::optional<std::int64_t> node_bytes) {
+  const auto size = source.packed().find_size();
+  // Other ranks would have nothing of what this one keeps.
+  if (size || ranks > 1) return size;
+  constexpr std::int64_t most_of_packed = 1032;  // deflate makes no more of a byte
+  std::int64_t memory = files::memory_left();
+  if (node_bytes) memory = std::min(memory, *node_bytes);
+  return source.keep_all(std::min(memory / parts_of_memory, source.file().size() * most_of_packed));
+}
+
+/// *Collective.* Gives every rank the points of a packed file that rank 0 has.
+void share_points(const mpi::Communicator& comm, PackedSource& source) {
+  const std::string points = comm.broadcast_text(comm.rank() == 0 ? source.points() : std::string(), 0);
+  if (comm.rank() != 0) source.set_points(points);
+}
+
+/// *Collective.* Lets each rank keep the bytes that it is to read, unless it has them or there is too little
+/// memory: true if they are to be kept.
+bool begin_keeping(const mpi::Communicator& comm, KeptSource& source, Range bytes,
+                   std::optional<std::int64_t> node_bytes) {
+  const std::int64_t needed = parts_of_memory * bytes.size();
+  if (source.keeps_all() || find_memory_shortage(comm, needed)) return false;
+  if (node_bytes && share_memory(comm, needed, node_bytes).shortage) return false;
+  source.begin_keeping(bytes);
+  return true;
+}
+
+/// *Collective.* Counts the rows.
+Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::string& path,
+                     const CsvOptions& options) {
+  const mpi::Communicator& comm = workers.comm;
+  ByteSource& source = *bytes.source;
+  KeptSource* const packed = bytes.packed;
+  constexpr std::int64_t unknown = -1;
+  CsvHeader header;
+  std::int64_t size = unknown;
+  std::int64_t file_bytes = 0;
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    header = read_csv_header(source, path, options.buffer_bytes);
+    file_bytes = source.file().size();
+    size = packed != nullptr ? find_size(*packed, comm.size(), options.open.node_bytes).value_or(unknown)
+                             : file_bytes;
+  });
+  header.columns = unpack(comm.broadcast_text(pack(header.columns), 0));
+  std::array<std::int64_t, 4> offsets{header.data_offset, header.data_line, size, file_bytes};
+  comm.broadcast(std::span<std::int64_t>(offsets), 0);
+  std::int64_t data = 0;
+  CsvPart part;
+  std::tie(data, part.first_line, size, file_bytes) = std::tuple_cat(offsets);
+  const bool in_order = packed != nullptr && size == unknown;
+  if (packed != nullptr && !in_order) share_points(comm, packed->packed());
+
+  // About 65,000 landmarks over all ranks at most, and no more than some steps of reading between two; of a
+  // packed file enough that what is unpacked before the first row counts for little.
+  const std::int64_t least = std::int64_t{1} << (packed != nullptr && !in_order ? 20 : 18);
+  const std::int64_t spacing = options.landmark_bytes > 0
+                                   ? options.landmark_bytes
+                                   : std::max(least, std::max(size, file_bytes) / (std::int64_t{1} << 16));
+  if (in_order) {
+    part.begin = data;
+    part.end = comm.rank() == 0 ? std::numeric_limits<std::int64_t>::max() : data;
+  } else {
+    const Plan parts = Plan::over_hosts(std::max<std::int64_t>(0, size - data), comm.size());
+    const Range mine = parts.range_of(comm.rank());
+    part.begin = data + mine.begin;
+    part.end = data + mine.end;
+  }
+  const bool kept = packed != nullptr && !in_order &&
+                    begin_keeping(comm, *packed, {part.begin, part.end}, options.open.node_bytes);
+  CsvIndex index = index_csv(workers, source, part, options.buffer_bytes, spacing, options.open.between);
+  if (kept) packed->end_keeping();
+  if (index.rows == 0)
+    throw Error(ErrorCode::input, fmt::format("{}: there is a header, but no row of data", path));
+  if (in_order) share_points(comm, packed->packed());
+  return {std::move(header.columns), std::move(index)};
+}
+
+}  // namespace
+
+std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string& path,
+                                      const CsvOptions& options) {
+  const mpi::Communicator& comm = workers.comm;
+  CsvBytes bytes;
+  together(comm, [&] {
+    if (!options.gzip) {
+      bytes.source = open_plain(path, options.open.between);
+      return;
+    }
+    auto packed = std::make_unique<KeptSource>(open_gzip(path, options.open, options.point_bytes));
+    bytes.packed = packed.get();
+    bytes.source = std::move(packed);
+  });
+  const SharedTable shared(comm, bytes.source->file(), options.open.between);
+  Outline outline = shared.read(comm, [&] { return read_outline(workers, bytes, path, options); });
+  return std::make_unique<CsvTable>(path, options, std::move(bytes), shared, std::move(outline.columns),
+                                    std::move(outline.index));
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/csv/csv_table.hpp"
+#include "gam/table/reader/table_format.hpp"
+
+namespace tessera::gam {
+
+/// Comma-separated values, compressed by gzip.
+struct GzipFormat {
+  static bool recognises(ByteSource& bytes) { return has_signature(bytes, 0, "\x1f\x8b"); }
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
+                                           const OpenOptions& options) {
+    return open_csv(workers, path, {.gzip = true, .open = options});
+  }
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/text.hpp"
+
+#include <optional>
+#include <string_view>
+
+/// The text of a field: a cell of a table, or one of the texts that stand for a missing value.
+namespace tessera::gam {
+
+/// A field without the blanks around it; a newline within quotes is content.
+[[nodiscard]] inline std::string_view trimmed_field(std::string_view field) noexcept {
+  return base::trimmed(field, " \t\r");
+}
+
+/// A number as R reads it: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing if the text is
+/// something else. Blanks around it must be gone. What is too large is infinite, what is too small 0.
+[[nodiscard]] std::optional<double> field_number(std::string_view text);
+
+}  // namespace tessera::gam

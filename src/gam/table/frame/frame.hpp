@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/formula/formula.hpp"
+#include "gam/table/frame/column_storage.hpp"
+#include "gam/table/frame/extent.hpp"
+#include "gam/table/frame/row_memory.hpp"
+
+#include <tessera/gam/table_options.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+
+/// One variable of the model over this rank's rows: numbers, or codes of a factor's levels.
+struct Variable {
+  static constexpr std::int32_t missing = -1;  ///< the code of a missing value
+  static constexpr std::int32_t unseen = -2;   ///< predicting: the code of a level that the model lacks
+  std::string name;                            ///< the expression's text
+  bool factor = false;
+  ColumnStorage<double> numbers;      ///< one a row if numeric
+  ColumnStorage<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
+  std::vector<std::string> levels;    ///< those of the job, sorted (levels.hpp), the same on every rank
+
+  /// See `files::ScratchMemory`; rows.
+  void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
+    numbers.prepare_to_read(begin, end);
+    codes.prepare_to_read(begin, end);
+  }
+};
+
+/// How a column of the file was read, over the whole job.
+struct ColumnReading {
+  std::string name;        ///< in messages
+  std::string variable{};  ///< the text of the variable that it is
+  bool factor = false;
+  std::int64_t missing = 0;
+  std::int64_t blank = 0;   ///< fields of a factor that are a level of nothing but blanks, or of nothing
+  std::int64_t levels = 0;  ///< of a factor
+  std::string first{};      ///< of these
+  std::int64_t unseen = 0;  ///< predicting: rows whose level the model lacks
+  std::vector<std::string> unseen_levels{};  ///< the first few of these, in byte order
+  bool more_unseen = false;                  ///< there are others
+};
+
+/// "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'": for the log.
+[[nodiscard]] std::string to_string(const ColumnReading& column);
+
+/// Columns that are in scratch files, because memory has no room for them: of all ranks.
+struct SpilledColumns {
+  std::int64_t bytes = 0;
+  std::int64_t all_bytes = 0;  ///< with those in memory
+  std::string folder;          ///< of rank 0
+  std::string limit;           ///< what leaves no room, e.g. a file that sets a limit
+};
+
+/// "columns: 3 of 4 GiB are in scratch files in /var/tmp, …": for the log.
+[[nodiscard]] std::string to_string(const SpilledColumns& spilled);
+
+/// The model's variables over this rank's rows of the file.
+///
+/// Units of the job are the data rows of the file, those with a missing value too, so that a row's
+/// block does not depend on who reads it. Such rows are marked in `complete` and left out of every sum.
+struct Frame {
+  std::int64_t file_rows = 0;  ///< data rows of the whole file
+  tessera::Range rows;         ///< this rank's
+  std::vector<Variable> variables;
+  ColumnStorage<std::uint8_t> complete;  ///< one a row: no used variable is missing
+  std::int64_t complete_rows = 0;        ///< of the whole job: the n of the model
+  std::vector<ColumnReading> columns;    ///< that the variables use, the same on every rank
+  /// Of each variable over this rank's complete rows, those of factors being empty; or none, in a frame that
+  /// was not read.
+  std::vector<Extent> extents;
+  RowMemory memory;        ///< that the columns are in
+  SpilledColumns spilled;  ///< the same on every rank
+
+  /// See `files::ScratchMemory`; local rows of all columns.
+  void release_written(std::size_t begin, std::size_t end) const;
+
+  /// The place of a variable by its name. Throws `Error(input)` if there is none.
+  [[nodiscard]] int index_of(std::string_view name) const;
+  [[nodiscard]] const Variable& at(std::string_view name) const {
+    return variables[static_cast<std::size_t>(index_of(name))];
+  }
+};
+
+/// Columns that a table may have. Each takes memory on every rank, whether it is used or not.
+inline constexpr std::size_t max_columns = 1'000'000;
+
+/// What is wanted of a file. Variables of the same text are one variable of the frame.
+struct FrameRequest {
+  std::vector<Expression> variables;
+  /// Variables, by their texts, that must be numbers: a text there ends the read with an Error that names
+  /// the line, where any other column that stands alone may be a factor.
+  std::vector<std::string> numeric;
+  /// Predicting: a variable named here is a factor with these levels. A row with another one has the code
+  /// `Variable::unseen`, and is not complete but where `unseen_is_complete` names the variable.
+  std::vector<std::pair<std::string, std::vector<std::string>>> known_levels;
+  std::vector<std::string> unseen_is_complete;
+  TableOptions options;
+  /// Where the columns may lie; nothing: in memory, or the read is refused.
+  std::optional<MemoryOptions> memory;
+  /// Columns are wanted, and no model of them: every row is complete, and its values may be infinite.
+  bool every_row = false;
+};
+
+}  // namespace tessera::gam

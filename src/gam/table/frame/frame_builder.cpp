@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/frame/frame_builder.hpp"
+
+#include "base/at.hpp"
+#include "base/pack.hpp"
+#include "base/utf8.hpp"
+#include "gam/table/frame/levels.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+// Rows that are looked at before the columns' types are agreed on.
+constexpr std::int64_t sampled_rows = 1000;
+// Runs of rows for each thread between two looks at whether the job is to stop.
+constexpr std::size_t runs_between = 16;
+
+/// Bytes of a frame for each row: the least that a rank needs for its part of the table.
+std::int64_t bytes_per_row(const ReadPlan& plan) {
+  std::size_t bytes = sizeof(Frame{}.complete[0]);
+  for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
+    if (plan.in_memory(variable).empty())
+      bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+/// What the columns of a rank may take of memory, and what limits that.
+struct Share {
+  RowMemory memory;
+  std::string limit;
+};
+
+/// True if a rank lacks memory for all of its columns. What is taken already, `spare_bytes`, the system has
+/// counted, and a limit that was given for the columns has not. *Collective.*
+bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
+                        std::int64_t spare_bytes) {
+  const std::int64_t bytes = rows.size() * bytes_per_row(plan);
+  if (!plan.memory()) return find_memory_shortage(comm, bytes).has_value();
+  const auto node_bytes = plan.memory()->node_bytes;
+  return share_memory(comm, bytes + (node_bytes ? spare_bytes : 0), node_bytes).shortage.has_value();
+}
+
+/// Divides the memory among the ranks. A table that cannot be held, and must be, is refused before the kernel
+/// ends a rank that tries. *Collective.*
+Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
+  const std::int64_t bytes = rows.size() * bytes_per_row(plan);
+  if (!plan.memory()) {
+    if (const auto shortage = find_memory_shortage(comm, bytes))
+      throw Error(ErrorCode::input, fmt::format("{}: the rows {}", plan.path(), to_string(*shortage)));
+    return {};
+  }
+  const MemoryShare share = share_memory(comm, bytes, plan.memory()->node_bytes);
+  if (!share.shortage) return {};
+  const std::string& source = share.shortage->limit.source;
+  const std::string& folder = plan.memory()->scratch;
+  return {RowMemory(share.bytes, folder.empty() ? files::default_scratch_folder() : folder),
+          source.empty() ? "the limit that was given" : source};
+}
+
+/// What the ranks have spilled of so many bytes of columns. *Collective.*
+SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std::int64_t all_bytes,
+                          const std::string& limit) {
+  std::array<std::int64_t, 2> bytes{frame.memory.spilled_bytes(), all_bytes};
+  comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
+  return {bytes[0], bytes[1], comm.broadcast_text(frame.memory.folder(), 0), limit};
+}
+
+[[noreturn]] void refuse_levels(const ReadPlan& plan, const UsedColumn& column) {
+  throw Error(ErrorCode::input, fmt::format("{}: the text column '{}' has more than {} distinct values; a "
+                                            "factor has a coefficient for each",
+                                            plan.path(), column.name, max_levels));
+}
+
+/// Over the ranks. *Collective.*
+std::vector<FieldCounts> sums_over(const mpi::Communicator& comm, std::vector<FieldCounts> counts) {
+  std::vector<std::int64_t> flat;
+  for (const FieldCounts& column : counts)
+    flat.insert(flat.end(), {column.numbers, column.texts, column.missing, column.blank});
+  comm.allreduce(std::span(flat), mpi::Reduction::sum);
+  for (std::size_t c = 0; c < counts.size(); ++c)
+    counts[c] = {flat[4 * c], flat[4 * c + 1], flat[4 * c + 2], flat[4 * c + 3]};
+  return counts;
+}
+
+/// Those of the variables, then that of the marks of complete rows, which are read first of all and so are
+/// the last to leave memory.
+std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
+  const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
+  std::vector<RowMemory::Place> places;
+  for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
+    const bool borrowed = !plan.in_memory(variable).empty();
+    places.push_back(plan.is_factor(variable) ? memory.place<std::int32_t>(rows)
+                     : borrowed               ? RowMemory::Place{}
+                                              : memory.place<double>(rows));
+  }
+  places.push_back(marks);
+  return places;
+}
+
+/// Columns for some rows, each made by a thread of its own: the system gives memory page by page as it is
+/// first written to. Those that are in memory are borrowed.
+Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
+  Frame frame;
+  frame.rows = rows;
+  frame.variables.resize(plan.variables().size());
+  frame.memory = std::move(memory);
+  const auto places = place_columns(plan, at(rows.size()), frame.memory);
+  team.for_each_block({0, std::ssize(frame.variables) + 1}, 1, [&](int /*thread*/, Range one) {
+    const RowMemory::Place& place = places[at(one.begin)];
+    if (one.begin == std::ssize(frame.variables)) {
+      frame.complete = frame.memory.column<std::uint8_t>(place);
+      return;
+    }
+    const ReadPlan::PlannedVariable& planned = plan.variables()[at(one.begin)];
+    Variable& variable = frame.variables[at(one.begin)];
+    variable.name = planned.expression->text;
+    variable.factor = plan.is_factor(planned);
+    const std::span<const double> in_memory = plan.in_memory(planned);
+    if (variable.factor)
+      variable.codes = frame.memory.column<std::int32_t>(place);
+    else if (!in_memory.empty())
+      variable.numbers = ColumnStorage<double>::borrow(in_memory.first(at(rows.size())));
+    else
+      variable.numbers = frame.memory.column<double>(place);
+  });
+  return frame;
+}
+
+}  // namespace
+
+FrameBuilder::FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
+                           RowMemory memory)
+    : plan_(plan),
+      row_word_(row_word),
+      team_(team),
+      known_(known_levels_of(plan)),
+      frame_(frame_for(plan, rows, team, std::move(memory))) {
+  for (int thread = 0; thread < team.size(); ++thread) parts_.emplace_back(plan_, known_, frame_, row_word_);
+}
+
+void FrameBuilder::for_each_part(const std::function<void(std::size_t part)>& work) const {
+  team_.for_each_block({0, std::ssize(parts_)}, 1, [&](int /*thread*/, Range one) { work(at(one.begin)); });
+}
+
+void FrameBuilder::read_run(FramePart& part, Range rows, const std::function<void()>& read_rows) {
+  part.begin(rows);
+  try {
+    read_rows();
+  } catch (...) {
+    part.stop();
+    throw;
+  }
+  part.end();
+}
+
+// A thread that meets an infinite value reads on: whether an earlier row has one is known when all have
+// ended.
+void FrameBuilder::guard(const std::function<void()>& read_rows) {
+  try {
+    read_rows();
+  } catch (...) {
+    refuse_lasting_infinity();
+    throw;
+  }
+  refuse_lasting_infinity();
+}
+
+void FrameBuilder::read(Range rows, const std::function<void(FramePart& part)>& read_rows) {
+  guard([&] { read_run(parts_.front(), rows, [&] { read_rows(parts_.front()); }); });
+}
+
+void FrameBuilder::read(std::span<const Range> runs, const BetweenReads& between,
+                        const std::function<void(int thread, std::size_t run, FramePart& part)>& read_run) {
+  const std::size_t step = runs_between * parts_.size();
+  for (std::size_t begin = 0; begin < runs.size(); begin += step) {
+    if (between) between();
+    const Range taken{static_cast<std::int64_t>(begin),
+                      static_cast<std::int64_t>(std::min(runs.size(), begin + step))};
+    guard([&] {
+      team_.for_each_block(taken, 1, [&](int thread, Range one) {
+        FramePart& part = parts_[at(thread)];
+        const std::size_t run = at(one.begin);
+        this->read_run(part, runs[run], [&] { read_run(thread, run, part); });
+      });
+    });
+  }
+}
+
+const Infinity* FrameBuilder::first_infinity() const {
+  const Infinity* first = nullptr;
+  for (const FramePart& part : parts_) {
+    const auto& infinity = part.infinity();
+    if (infinity && (first == nullptr || infinity->row < first->row)) first = &*infinity;
+  }
+  return first;
+}
+
+void FrameBuilder::refuse(const Infinity& infinity) const {
+  throw Error(ErrorCode::input,
+              fmt::format("{}, {} {}: {} is infinite; leave the row out or make the value NA", plan_.path(),
+                          row_word_, infinity.row_number, frame_.variables[infinity.variable].name));
+}
+
+// One in front of the row whose fault ended the reading, if a fault did.
+void FrameBuilder::refuse_lasting_infinity() const {
+  const Infinity* const first = first_infinity();
+  if (first == nullptr || !first->lasting) return;
+  const bool in_front = std::all_of(parts_.begin(), parts_.end(),
+                                    [&](const FramePart& part) { return first->row < part.stopped_at(); });
+  if (in_front) refuse(*first);
+}
+
+std::vector<FieldCounts> FrameBuilder::counts() const {
+  std::vector<FieldCounts> counts(plan_.columns().size());
+  for (const FramePart& part : parts_) {
+    for (std::size_t c = 0; c < counts.size(); ++c) counts[c] += part.found(c).counts;
+  }
+  return counts;
+}
+
+ColumnFindings::Stray FrameBuilder::first_stray(std::size_t column) const {
+  ColumnFindings::Stray first;
+  for (const FramePart& part : parts_) {
+    const ColumnFindings::Stray& stray = part.found(column).stray;
+    if (stray.row_number != 0 && (first.row_number == 0 || stray.row_number < first.row_number))
+      first = stray;
+  }
+  return first;
+}
+
+std::int64_t FrameBuilder::first_not_utf8(std::size_t column) const {
+  std::int64_t first = 0;
+  for (const FramePart& part : parts_) {
+    const std::int64_t row_number = part.found(column).not_utf8;
+    if (row_number != 0 && (first == 0 || row_number < first)) first = row_number;
+  }
+  return first;
+}
+
+bool FrameBuilder::has_too_many_levels(std::size_t column) const {
+  std::unordered_set<std::string_view> texts;
+  for (const FramePart& part : parts_) {
+    const ColumnFindings& found = part.found(column);
+    if (found.too_many_levels) return true;
+    if (parts_.size() > 1) texts.insert(found.dictionary.texts.begin(), found.dictionary.texts.end());
+  }
+  return texts.size() > max_levels;
+}
+
+void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const UsedColumn& used = plan_.columns()[c];
+    if (used.text) {
+      if (has_too_many_levels(c)) refuse_levels(plan_, used);
+      const std::int64_t not_utf8 = first_not_utf8(c);
+      if (not_utf8 != 0)
+        throw Error(ErrorCode::input,
+                    fmt::format("{}, {} {}: the column '{}' holds a text that is not UTF-8: {}", plan_.path(),
+                                row_word_, not_utf8, used.name, base::how_to_utf8));
+      continue;
+    }
+    const ColumnFindings::Stray stray = first_stray(c);
+    if (stray.row_number == 0) continue;
+    const std::string text = excerpt(stray.text);
+    throw Error(
+        ErrorCode::input,
+        fmt::format("{}, {} {}: the column '{}' holds the text '{}', but most of its fields are "
+                    "numbers ({} of {}): it is a missing value if the NA strings are 'NA,{}', or a level if "
+                    "'{}' is among the factors",
+                    plan_.path(), row_word_, stray.row_number, used.name, text, counts[c].numbers,
+                    counts[c].numbers + counts[c].texts, text, used.name));
+  }
+  if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
+}
+
+// The levels of the job are those of its complete rows, as R drops the levels that no row uses.
+void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column) {
+  const UsedColumn& used = plan_.columns()[column];
+  if (used.known_levels != nullptr) {
+    variable.levels = *used.known_levels;
+    return;
+  }
+  // By the codes of each thread.
+  std::vector<std::vector<std::string>> texts;
+  for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
+  const bool as_given = used.typed && !used.made_factor;
+  const bool truths = !as_given && std::all_of(texts.begin(), texts.end(),
+                                               [](const auto& of_part) { return all_truth_values(of_part); });
+  if (comm.allreduce(truths ? 1 : 0, mpi::Reduction::min) != 0) {
+    for (std::vector<std::string>& of_part : texts) {
+      for (std::string& text : of_part) text = truth_value(text);
+    }
+  }
+  const auto for_each_code = [&](std::size_t part, const auto& work) {
+    for (const Range run : parts_[part].runs()) {
+      for (std::int64_t row = run.begin; row < run.end; ++row) work(at(row - frame_.rows.begin));
+    }
+  };
+  std::vector<std::vector<std::uint8_t>> seen(parts_.size());
+  for_each_part([&](std::size_t part) {
+    seen[part].resize(texts[part].size());
+    for_each_code(part, [&](std::size_t i) {
+      if (frame_.complete[i] != 0 && variable.codes[i] >= 0) seen[part][at(variable.codes[i])] = 1;
+    });
+  });
+  std::vector<std::string> mine;
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    for (std::size_t code = 0; code < texts[part].size(); ++code) {
+      if (seen[part][code] != 0) mine.push_back(texts[part][code]);
+    }
+  }
+  sort_levels(mine);
+  for (const std::string& packed : comm.allgather_text(pack(mine))) {
+    for (std::string& level : unpack(packed)) variable.levels.push_back(std::move(level));
+  }
+  sort_levels(variable.levels);
+  if (variable.levels.size() > max_levels) refuse_levels(plan_, used);
+  std::unordered_map<std::string_view, std::int32_t> code_of;
+  for (const std::string& level : variable.levels)
+    code_of.emplace(level, static_cast<std::int32_t>(code_of.size()));
+  for_each_part([&](std::size_t part) {
+    std::vector<std::int32_t> final_code(texts[part].size(), Variable::missing);
+    for (std::size_t code = 0; code < final_code.size(); ++code) {
+      const auto found = code_of.find(texts[part][code]);
+      if (found != code_of.end()) final_code[code] = found->second;
+    }
+    std::int32_t* const codes = variable.codes.writable();
+    for_each_code(part, [&](std::size_t i) {
+      if (codes[i] >= 0) codes[i] = final_code[at(codes[i])];
+    });
+  });
+}
+
+Frame FrameBuilder::finish(const mpi::Communicator& comm, std::int64_t file_rows) {
+  frame_.file_rows = file_rows;
+  std::int64_t mine = 0;
+  for (const FramePart& part : parts_) mine += part.complete_rows();
+  frame_.complete_rows = comm.allreduce(mine, mpi::Reduction::sum);
+  if (!plan_.every_row()) frame_.extents.resize(frame_.variables.size());
+  for (const FramePart& part : parts_) {
+    for (std::size_t v = 0; v < frame_.extents.size(); ++v) frame_.extents[v].add(part.extents()[v]);
+  }
+  for (std::size_t v = 0; v < frame_.variables.size(); ++v) {
+    if (frame_.variables[v].factor)
+      agree_on_levels(comm, frame_.variables[v], at(plan_.variables()[v].columns[0]));
+  }
+  describe_columns(comm);
+  return std::move(frame_);
+}
+
+// What the log and predictions tell of each column.
+void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
+  const std::vector<FieldCounts> counts = sums_over(comm, this->counts());
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const UsedColumn& used = plan_.columns()[c];
+    const bool of_texts = used.text && !used.number_levels;
+    ColumnReading reading{.name = used.factor_call.empty() ? used.name : used.factor_call,
+                          .variable = used.variable(),
+                          .factor = used.text,
+                          .missing = counts[c].missing + (of_texts ? 0 : counts[c].blank),
+                          .blank = of_texts ? counts[c].blank : 0};
+    for (const Variable& variable : frame_.variables) {
+      if (!used.text || variable.name != reading.variable) continue;
+      reading.levels = static_cast<std::int64_t>(variable.levels.size());
+      if (!variable.levels.empty()) reading.first = variable.levels.front();
+    }
+    if (used.known_levels != nullptr) {
+      std::int64_t unseen = 0;
+      std::set<std::string> levels;
+      for (const FramePart& part : parts_) {
+        unseen += part.found(c).unseen_rows;
+        levels.insert(part.found(c).unseen_levels.begin(), part.found(c).unseen_levels.end());
+      }
+      reading.unseen = comm.allreduce(unseen, mpi::Reduction::sum);
+      const std::vector<std::string> mine(levels.begin(), levels.end());
+      for (const std::string& packed : comm.allgather_text(pack(mine))) {
+        for (std::string& level : unpack(packed)) levels.insert(std::move(level));
+      }
+      reading.unseen_levels.assign(levels.begin(), levels.end());
+      reading.more_unseen = levels.size() > listed_levels;
+      if (reading.more_unseen) reading.unseen_levels.resize(listed_levels);
+    }
+    frame_.columns.push_back(std::move(reading));
+  }
+}
+
+Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
+                 std::string_view row_word, const RowScan& scan, const SpareMemory& spare) {
+  const mpi::Communicator& comm = workers.comm;
+  // Types by what was met: true if they are not those that the rows were read by.
+  const auto retyped = [&](std::span<const FieldCounts> counts) {
+    bool changed = false;
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      const UsedColumn& used = plan.columns()[c];
+      if (used.known_levels != nullptr || !used.numbers_for.empty()) continue;
+      const bool number_levels = used.made_factor && counts[c].texts == 0;
+      const bool text = used.typed ? used.text : counts[c].factor();
+      if (used.text == text && used.number_levels == number_levels) continue;
+      plan.set_text(c, text);
+      plan.set_number_levels(c, number_levels);
+      changed = true;
+    }
+    return changed;
+  };
+  {
+    // The rank with the first rows looks at some of them.
+    const std::int64_t first = comm.allreduce(
+        rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows.begin, mpi::Reduction::min);
+    Range sample = rows;
+    sample.end = rows.begin == first ? std::min(rows.end, first + sampled_rows) : rows.begin;
+    std::optional<FrameBuilder> builder;
+    together(comm, [&] { scan(sample, builder.emplace(plan, sample, row_word, workers.team)); });
+    static_cast<void>(retyped(sums_over(comm, builder->counts())));
+  }
+  for (;;) {
+    if (spare.let_go && is_short_of_memory(comm, plan, rows, spare.bytes)) spare.let_go();
+    const Share share = share_for(comm, plan, rows);
+    std::optional<FrameBuilder> builder;
+    together(comm, [&] { scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory)); });
+    const std::vector<FieldCounts> counts = sums_over(comm, builder->counts());
+    if (retyped(counts)) continue;
+    together(comm, [&] { builder->refuse_faults(counts); });
+    Frame frame = builder->finish(comm, file_rows);
+    frame.spilled = spilled_of(comm, frame, rows.size() * bytes_per_row(plan), share.limit);
+    return frame;
+  }
+}
+
+std::string pack(std::span<const std::string> texts) {
+  std::string packed;
+  for (const std::string& text : texts) base::pack(packed, text, base::tight);
+  return packed;
+}
+
+std::vector<std::string> unpack(std::string_view packed) {
+  std::vector<std::string> texts;
+  while (const auto text = base::unpack(packed, base::tight)) texts.emplace_back(*text);
+  return texts;
+}
+
+}  // namespace tessera::gam

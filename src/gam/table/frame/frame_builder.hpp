@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/bytes/byte_source.hpp"
+#include "gam/table/frame/frame_part.hpp"
+#include "gam/table/frame/workers.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The frame of a rank, whose rows the threads of its team read side by side: see frame_part.hpp for what a
+/// field means. Levels, faults and messages are those that one thread finds which reads row after row.
+namespace tessera::gam {
+
+class FrameBuilder {
+ public:
+  /// `row_word` is what messages call a row's number: "line" or "row". `memory` is what the columns may take.
+  FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
+               RowMemory memory = {});
+
+  [[nodiscard]] const ReadPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] HostTeam& team() const noexcept { return team_; }
+
+  /// Reads rows on this thread.
+  void read(Range rows, const std::function<void(FramePart& part)>& read_rows);
+  /// Reads runs of rows, one behind the other, on the threads of the team. `between` is called on this thread
+  /// before the first, and again and again.
+  void read(std::span<const Range> runs, const BetweenReads& between,
+            const std::function<void(int thread, std::size_t run, FramePart& part)>& read_run);
+
+  /// What was met so far, a column of the plan each.
+  [[nodiscard]] std::vector<FieldCounts> counts() const;
+  /// Throws `Error(input)` with the first fault of this rank's rows that was remembered, if there is one: a
+  /// text among numbers, too many levels, one that is not UTF-8, an infinite value. To be called once the
+  /// plan has the columns as the whole job has met them, whose `counts` these are.
+  void refuse_faults(std::span<const FieldCounts> counts) const;
+  /// *Collective.* The frame, with the levels of the job.
+  [[nodiscard]] Frame finish(const mpi::Communicator& comm, std::int64_t file_rows);
+
+ private:
+  void for_each_part(const std::function<void(std::size_t part)>& work) const;
+  void read_run(FramePart& part, Range rows, const std::function<void()>& read_rows);
+  void guard(const std::function<void()>& read_rows);
+  void refuse_lasting_infinity() const;
+  [[nodiscard]] const Infinity* first_infinity() const;
+  [[noreturn]] void refuse(const Infinity& infinity) const;
+  [[nodiscard]] ColumnFindings::Stray first_stray(std::size_t column) const;
+  [[nodiscard]] std::int64_t first_not_utf8(std::size_t column) const;
+  [[nodiscard]] bool has_too_many_levels(std::size_t column) const;
+  void agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column);
+  void describe_columns(const mpi::Communicator& comm);
+
+  const ReadPlan& plan_;
+  std::string row_word_;
+  HostTeam& team_;
+  std::vector<Dictionary> known_;
+  Frame frame_;
+  std::deque<FramePart> parts_;  // a thread of the team each
+};
+
+/// Hands the fields of some rows of the file to a builder.
+using RowScan = std::function<void(Range rows, FrameBuilder& builder)>;
+
+/// Memory of this rank that the reading can do without: its bytes, and what gives it back.
+struct SpareMemory {
+  std::int64_t bytes = 0;
+  std::function<void()> let_go{};
+};
+
+/// *Collective.* Reads this rank's rows. What the first rows say of a column's type is a guess; where the
+/// whole file says otherwise, the rows are read again. What is spare is given back on every rank if the
+/// columns have too little memory on one, or with it more than a limit that was given for them.
+[[nodiscard]] Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
+                               std::string_view row_word, const RowScan& scan, const SpareMemory& spare = {});
+
+/// Texts as one text, and back: what `broadcast_text` and `allgather_text` carry.
+[[nodiscard]] std::string pack(std::span<const std::string> texts);
+[[nodiscard]] std::vector<std::string> unpack(std::string_view packed);
+
+}  // namespace tessera::gam

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/frame/frame_part.hpp"
+
+#include "base/at.hpp"
+#include "base/utf8.hpp"
+#include "gam/table/frame/field_text.hpp"
+#include "gam/table/frame/levels.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+// Rows that are looked at together, while their columns are in the first cache.
+constexpr std::size_t rows_at_once = 1024;
+
+constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
+
+/// False for most texts that are no number, before they are looked at as one.
+bool begins_like_number(std::string_view text) {
+  return !text.empty() && std::string_view("0123456789+-.iInN").find(text[0]) != std::string_view::npos;
+}
+
+FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number) {
+  if (core.empty()) return FieldKind::blank;
+  if (plan.is_missing(core)) return FieldKind::not_a_level;
+  return number ? FieldKind::number : FieldKind::text;
+}
+
+/// An entry without a code.
+Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text) {
+  const std::string_view core = trimmed_field(text);
+  const bool may_be_number = !used.typed || used.made_factor;
+  const bool number = may_be_number && begins_like_number(core) && field_number(core).has_value();
+  return {.plain = kind_of(plan, core, number), .quoted = kind_of(plan, core, false)};
+}
+
+/// True if none of them is infinite or NaN.
+bool all_finite(std::span<const double> numbers) {
+  // An exponent of nothing but ones carries into the sign's place.
+  constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
+  constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
+  std::uint64_t carried = 0;
+  for (const double number : numbers)
+    carried |= (std::bit_cast<std::uint64_t>(number) & magnitude) + lowest_of_exponent;
+  return (carried >> 63) == 0;
+}
+
+/// True if none of them is negative.
+bool all_levels(std::span<const std::int32_t> codes) {
+  std::int32_t signs = 0;
+  for (const std::int32_t code : codes) signs |= code;
+  return signs >= 0;
+}
+
+}  // namespace
+
+void FieldCounts::add(FieldKind kind) noexcept {
+  switch (kind) {
+    case FieldKind::number: ++numbers; break;
+    case FieldKind::text: ++texts; break;
+    case FieldKind::missing: ++missing; break;
+    case FieldKind::blank: ++blank; break;
+    case FieldKind::not_a_level: break;
+  }
+}
+
+FieldCounts& FieldCounts::operator+=(const FieldCounts& other) noexcept {
+  numbers += other.numbers;
+  texts += other.texts;
+  missing += other.missing;
+  blank += other.blank;
+  return *this;
+}
+
+void Dictionary::add(std::string_view text, Entry entry) {
+  entry.code = static_cast<std::int32_t>(texts.size());
+  texts.emplace_back(text);
+  entries.emplace(text, entry);
+}
+
+std::vector<Dictionary> known_levels_of(const ReadPlan& plan) {
+  std::vector<Dictionary> known(plan.columns().size());
+  for (std::size_t c = 0; c < known.size(); ++c) {
+    const UsedColumn& used = plan.columns()[c];
+    if (used.known_levels == nullptr) continue;
+    Dictionary& dictionary = known[c];
+    for (const std::string& level : *used.known_levels) dictionary.add(level, entry_of(plan, used, level));
+    if (!all_truth_values(dictionary.texts)) continue;
+    for (const char* shorthand : {"T", "F"}) {
+      const auto whole = dictionary.entries.find(truth_value(shorthand));
+      if (whole != dictionary.entries.end()) dictionary.entries.emplace(shorthand, whole->second);
+    }
+  }
+  return known;
+}
+
+std::string excerpt(std::string_view text) {
+  std::size_t most = 60;
+  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // no character is cut
+  std::string shown(text.substr(0, most));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text.size() > most ? shown + "..." : shown;
+}
+
+FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame,
+                     std::string_view row_word)
+    : plan_(&plan),
+      known_(known),
+      frame_(&frame),
+      row_word_(row_word),
+      columns_(plan.columns().size()),
+      row_numbers_(rows_at_once),
+      found_(plan.columns().size()),
+      extents_(plan.variables().size()) {
+  for (std::size_t v = 0; v < plan.variables().size(); ++v) {
+    const ReadPlan::PlannedVariable& planned = plan.variables()[v];
+    unseen_is_complete_.push_back(plan.unseen_is_complete(planned));
+    if (!planned.expression->is_column()) continue;
+    Column& column = columns_[at(planned.columns[0])];
+    Variable& variable = frame.variables[v];
+    if (variable.factor) {
+      column.column_of_codes = variable.codes.writable();
+    } else if (plan.in_memory(planned).empty()) {
+      column.column_to = variable.numbers.writable();
+      column.column_of_numbers = column.column_to;
+    }
+  }
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const std::span<const double> in_memory = plan.columns()[c].in_memory;
+    if (!in_memory.empty()) columns_[c].column_of_numbers = in_memory.data();
+  }
+  for (const ReadPlan::PlannedVariable& planned : plan.variables()) {
+    for (const int c : planned.columns) {
+      Column& column = columns_[at(c)];
+      if (column.column_of_numbers != nullptr || column.numbers != nullptr || planned.expression->is_column())
+        continue;
+      column.to = scratch_.emplace_back(rows_at_once, missing_number).data();
+      column.numbers = column.to;
+    }
+  }
+}
+
+void FramePart::begin(Range rows) {
+  runs_.push_back(rows);
+  at_ = at(rows.begin - frame_->rows.begin);
+  for (Column& column : columns_) {
+    if (column.column_to != nullptr) column.to = column.column_to + at_;
+    if (column.column_of_numbers != nullptr) column.numbers = column.column_of_numbers + at_;
+    if (column.column_of_codes != nullptr) column.codes = column.column_of_codes + at_;
+  }
+}
+
+void FramePart::set_missing(std::size_t column) noexcept {
+  ++found_[column].counts.missing;
+  Column& of = columns_[column];
+  if (of.codes != nullptr) of.codes[waiting_] = Variable::missing;
+  if (of.to != nullptr) of.to[waiting_] = missing_number;
+}
+
+Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, std::int64_t row_number) {
+  const UsedColumn& used = plan_->columns()[column];
+  ColumnFindings& found = found_[column];
+  const bool known = used.known_levels != nullptr;
+  const Dictionary& dictionary = known ? known_[column] : found.dictionary;
+  if (const auto hit = dictionary.entries.find(text); hit != dictionary.entries.end()) return hit->second;
+  if (used.number_levels) {
+    const std::string_view core = trimmed_field(text);
+    if (core.empty()) return {.plain = FieldKind::blank, .quoted = FieldKind::blank};
+    const auto number = field_number(core);
+    if (plan_->is_missing(core) || (number && std::isnan(*number)))
+      return {.plain = FieldKind::missing, .quoted = FieldKind::missing};
+    if (number) {
+      const std::string level = number_level(core, *number);
+      if (level != text) return look_up(column, level, row_number);
+    }
+  }
+  Dictionary::Entry entry = entry_of(*plan_, used, text);
+  if (!known && found.dictionary.texts.size() == max_levels) {
+    found.too_many_levels = true;
+    return entry;
+  }
+  if (found.not_utf8 == 0 && !base::is_utf8(text)) found.not_utf8 = row_number;
+  if (known) {
+    entry.code = Variable::unseen;
+    found.unseen_levels.emplace(text);
+    // The job's first levels are among the first of each thread.
+    if (found.unseen_levels.size() > listed_levels + 1)
+      found.unseen_levels.erase(std::prev(found.unseen_levels.end()));
+    return entry;
+  }
+  found.dictionary.add(text, entry);
+  entry.code = static_cast<std::int32_t>(found.dictionary.texts.size()) - 1;
+  return entry;
+}
+
+void FramePart::set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number) {
+  Column& of = columns_[column];
+  if (!of.cache) of.cache = std::make_unique<LevelCache<Dictionary::Entry>>();
+  const Dictionary::Entry* entry = of.cache->find(text);
+  std::optional<Dictionary::Entry> looked_up;
+  if (entry == nullptr) {
+    if (plan_->is_missing(text)) return set_missing(column);
+    entry = &looked_up.emplace(look_up(column, text, row_number));
+    of.cache->keep(text, *entry);
+  }
+  ColumnFindings& found = found_[column];
+  found.counts.add(quoted ? entry->quoted : entry->plain);
+  if (entry->code == Variable::unseen) ++found.unseen_rows;
+  of.codes[waiting_] = entry->code;
+}
+
+void FramePart::set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number) {
+  if (plan_->columns()[column].text) return set_level(column, text, quoted, row_number);
+  if (plan_->is_missing(text)) return set_missing(column);
+  ColumnFindings& found = found_[column];
+  Column& of = columns_[column];
+  const std::string_view core = trimmed_field(text);
+  const auto value = begins_like_number(core) ? field_number(core) : std::nullopt;
+  const FieldKind kind = kind_of(*plan_, core, value && !quoted);
+  found.counts.add(kind == FieldKind::not_a_level ? FieldKind::missing : kind);
+  if (kind == FieldKind::text && !value) note_stray(column, core, row_number);
+  of.to[waiting_] = value && kind != FieldKind::not_a_level ? *value : missing_number;
+}
+
+void FramePart::set_number_field(std::size_t column, double value, std::int64_t row_number) {
+  if (std::isnan(value)) return set_missing(column);
+  set_field(column, fmt::format("{}", value), false, row_number);
+}
+
+// The first text where a column holds numbers otherwise; at once an error where it cannot hold anything else.
+void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
+  const UsedColumn& used = plan_->columns()[column];
+  if (!used.numbers_for.empty())
+    throw Error(ErrorCode::input,
+                fmt::format("{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: give a "
+                            "number or NA, or name the text among the NA strings",
+                            plan_->path(), row_word_, row_number, used.name, excerpt(text),
+                            used.numbers_for == used.name ? "the model" : used.numbers_for));
+  ColumnFindings::Stray& stray = found_[column].stray;
+  if (stray.row_number == 0) stray = {row_number, std::string(text)};
+}
+
+void FramePart::set_numbers(std::size_t column, std::span<const double> numbers) noexcept {
+  FieldCounts& counts = found_[column].counts;
+  double* const to = columns_[column].to;
+  if (to != nullptr) std::copy(numbers.begin(), numbers.end(), to + waiting_);
+  counts.numbers += std::ssize(numbers);
+  if (all_finite(numbers)) return;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!std::isnan(numbers[i])) continue;
+    if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever its bits were
+    --counts.numbers;
+    ++counts.missing;
+  }
+}
+
+void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> places,
+                           std::span<const std::string> levels, std::int64_t first_row_number) {
+  Column& of = columns_[column];
+  ColumnFindings& found = found_[column];
+  if (of.levels.empty()) of.levels.resize(levels.size());
+  std::int32_t* const to = of.codes + waiting_;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    to[i] = Variable::missing;
+    if (places[i] < 0) {
+      ++found.counts.missing;
+      continue;
+    }
+    std::optional<Dictionary::Entry>& entry = of.levels[at(places[i])];
+    if (!entry) {
+      const std::string& level = levels[at(places[i])];
+      entry = plan_->is_missing(level)
+                  ? Dictionary::Entry{.code = Variable::missing, .quoted = FieldKind::missing}
+                  : look_up(column, level, first_row_number + static_cast<std::int64_t>(i));
+    }
+    found.counts.add(entry->quoted);
+    if (entry->code == Variable::unseen) ++found.unseen_rows;
+    to[i] = entry->code;
+  }
+}
+
+void FramePart::end_rows(std::int64_t first_row_number, std::size_t count) {
+  const auto first = row_numbers_.begin() + static_cast<std::ptrdiff_t>(waiting_);
+  std::iota(first, first + static_cast<std::ptrdiff_t>(count), first_row_number);
+  waiting_ += count;
+  if (waiting_ == row_numbers_.size()) flush();
+}
+
+void FramePart::stop() {
+  flush();
+  stopped_at_ = frame_->rows.begin + static_cast<std::int64_t>(at_);
+}
+
+// Where the rows that wait have their values of a variable.
+const double* FramePart::numbers_of(std::size_t variable) const noexcept {
+  return frame_->variables[variable].numbers.data() + at_;
+}
+
+void FramePart::evaluate(std::size_t variable, std::size_t count) {
+  const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
+  arguments_.clear();
+  for (const int c : planned.columns) arguments_.push_back(columns_[at(c)].numbers);
+  planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
+}
+
+// Looks at the rows that wait, a variable at a time.
+void FramePart::flush() {
+  const std::size_t count = std::exchange(waiting_, 0);
+  std::uint8_t* const complete = frame_->complete.writable() + at_;
+  std::fill_n(complete, count, std::uint8_t{1});
+  bool infinite = false;
+  bool all_complete = true;
+  for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
+    const Variable& variable = frame_->variables[v];
+    if (!plan_->variables()[v].expression->is_column()) evaluate(v, count);
+    if (plan_->every_row()) continue;
+    if (variable.factor) {
+      const std::span codes(variable.codes.data() + at_, count);
+      if (all_levels(codes)) continue;
+      all_complete = false;
+      const std::int32_t least = unseen_is_complete_[v] ? Variable::unseen : 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (codes[i] < least || codes[i] == Variable::missing) complete[i] = 0;
+      }
+      continue;
+    }
+    const std::span<const double> numbers(numbers_of(v), count);
+    if (all_finite(numbers)) continue;
+    all_complete = false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (std::isnan(numbers[i])) complete[i] = 0;
+      if (std::isinf(numbers[i])) infinite = true;
+    }
+  }
+  if (!plan_->every_row()) add_extents(count, all_complete);
+  if (infinite && !infinity_) find_infinity(count);
+  complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
+  frame_->release_written(at_, at_ + count);
+  at_ += count;
+  for (Column& column : columns_) {
+    if (column.column_to != nullptr) column.to += count;
+    if (column.column_of_numbers != nullptr) column.numbers += count;
+    if (column.column_of_codes != nullptr) column.codes += count;
+  }
+}
+
+// The rows are in the cache now: to look at them later is to read the table again.
+void FramePart::add_extents(std::size_t count, bool all_complete) {
+  const std::uint8_t* const complete = frame_->complete.data() + at_;
+  for (std::size_t v = 0; v < extents_.size(); ++v) {
+    if (frame_->variables[v].factor) continue;
+    const std::span<const double> numbers(numbers_of(v), count);
+    if (all_complete) {
+      extents_[v].add(extent_of(numbers));
+      continue;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (complete[i] != 0) extents_[v].add(numbers[i]);
+    }
+  }
+}
+
+// R drops a row with a missing value before it looks for infinite ones.
+void FramePart::find_infinity(std::size_t count) {
+  for (std::size_t i = 0; i < count && !infinity_; ++i) {
+    if (frame_->complete[at_ + i] == 0) continue;
+    for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
+      if (frame_->variables[v].factor || !std::isinf(numbers_of(v)[i])) continue;
+      const ReadPlan::PlannedVariable& planned = plan_->variables()[v];
+      infinity_ = {.row = frame_->rows.begin + static_cast<std::int64_t>(at_ + i),
+                   .row_number = row_numbers_[i],
+                   .variable = v,
+                   .lasting = !planned.expression->is_column() ||
+                              !plan_->columns()[at(planned.columns[0])].numbers_for.empty()};
+      if (infinity_->lasting) break;
+    }
+  }
+}
+
+}  // namespace tessera::gam

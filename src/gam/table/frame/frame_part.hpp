@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/frame/frame.hpp"
+#include "gam/table/frame/level_cache.hpp"
+#include "gam/table/frame/read_plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+/// From fields to the columns of a frame, as one thread does it: what every file format shares. A reader
+/// hands over the fields of the columns that are wanted; types, levels, expressions and missing values are
+/// decided here.
+///
+/// The rule is that of R's read.csv(stringsAsFactors = TRUE), with two exceptions. Quotes tell a factor: a
+/// column is one if at least half of its fields are in quotes or are no numbers, those that are missing or
+/// blank aside. And where most fields are numbers without quotes, one that is no number is an error, for R
+/// would make a factor of the whole column because of it.
+///
+/// | field                                | in a column of numbers | in a factor     |
+/// | ------------------------------------ | ---------------------- | --------------- |
+/// | `NA`, in quotes or not               | missing                | missing         |
+/// | nothing or blanks, in quotes or not  | missing                | the level as is |
+/// | blanks around something              | count for nothing      | part of it      |
+/// | a number in quotes                   | that number            | the level as is |
+///
+/// A factor whose texts are all of T, TRUE, F and FALSE has the levels FALSE and TRUE, as R has it. One that
+/// is made of numbers without quotes, by an option or factor(), has numbers as levels (levels.hpp), and what
+/// is missing among numbers is missing there.
+namespace tessera::gam {
+
+/// What a field is for the type of its column.
+enum class FieldKind : std::uint8_t {
+  number,      ///< without quotes
+  text,        ///< any other that is neither missing nor blank
+  missing,     ///< whatever the column is
+  blank,       ///< nothing, or blanks
+  not_a_level  ///< missing with blanks around it: a level of a factor, which counts for nothing there
+};
+
+/// What the fields of a column are.
+struct FieldCounts {
+  std::int64_t numbers = 0;
+  std::int64_t texts = 0;
+  std::int64_t missing = 0;
+  std::int64_t blank = 0;
+
+  [[nodiscard]] bool factor() const noexcept { return texts > 0 && texts >= numbers; }
+  void add(FieldKind kind) noexcept;
+  FieldCounts& operator+=(const FieldCounts& other) noexcept;
+};
+
+/// The texts of a factor's fields, with a code for each.
+struct Dictionary {
+  struct Entry {
+    std::int32_t code = Variable::missing;
+    FieldKind plain = FieldKind::text;   ///< what the text is without quotes
+    FieldKind quoted = FieldKind::text;  ///< and in quotes
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  /// With the next code.
+  void add(std::string_view text, Entry entry);
+
+  std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries;
+  std::vector<std::string> texts;  ///< by code
+};
+
+/// The codes that a plan gives the levels it knows, a column of the plan each; those of others are empty.
+[[nodiscard]] std::vector<Dictionary> known_levels_of(const ReadPlan& plan);
+
+/// A factor has a coefficient for each level, so a column with more texts than this is not meant as one.
+inline constexpr std::size_t max_levels = 100'000;
+/// Unseen levels that a message lists.
+inline constexpr std::size_t listed_levels = 5;
+
+/// What a message shows of a text of any length.
+[[nodiscard]] std::string excerpt(std::string_view text);
+
+/// What one thread has met in a column, in the rows that it has read.
+struct ColumnFindings {
+  /// The first field that is no number, where others are.
+  struct Stray {
+    std::int64_t row_number = 0;  ///< 0: none
+    std::string text;
+  };
+
+  FieldCounts counts;
+  Stray stray;
+  Dictionary dictionary;         ///< of a factor whose levels are not known; codes are of this thread alone
+  bool too_many_levels = false;  ///< more than the dictionary may have
+  std::int64_t not_utf8 = 0;     ///< the number of the first row with a text that is not UTF-8; 0: none
+  std::int64_t unseen_rows = 0;  ///< with a text that is none of the known levels
+  std::set<std::string> unseen_levels;  ///< the first few of these in byte order
+};
+
+/// The first infinite value of what must be finite, in a row that has nothing missing.
+struct Infinity {
+  std::int64_t row = 0;         ///< among those of the table
+  std::int64_t row_number = 0;  ///< for messages
+  std::size_t variable = 0;
+  bool lasting = false;  ///< no text can make a factor of the column yet, with INF or 12e4567 as a level
+};
+
+/// What one thread reads of a rank's rows: some runs of rows, each in order and the later ones behind the
+/// earlier. It fills their part of the frame's columns, and keeps what it has met.
+///
+///     part.begin({17, 20});
+///     part.set_number(0, 2.5);        // or set_missing, set_field: one for each column of the plan
+///     part.end_row(18);               // the line of the file, for messages
+///     …
+///     part.end();
+///
+/// Several rows may be set at once, a column at a time, where a table has its columns so:
+///
+///     part.set_numbers(0, numbers);   // or set_levels; at most `room()` rows
+///     part.end_rows(18, numbers.size());
+class FramePart {
+ public:
+  /// `frame` has room for all rows of the rank. `known` is what `known_levels_of` gives; `row_word` is what
+  /// messages call a row's number: "line" or "row". All of it must stay.
+  FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, std::string_view row_word);
+
+  [[nodiscard]] const ReadPlan& plan() const noexcept { return *plan_; }
+
+  /// Begins a run of rows of the table, which are the rank's.
+  void begin(Range rows);
+
+  /// A number without quotes, where the plan has numbers.
+  void set_number(std::size_t column, double value) noexcept {
+    ++found_[column].counts.numbers;
+    columns_[column].to[waiting_] = value;
+  }
+  void set_missing(std::size_t column) noexcept;
+  /// A field as it stands in the file. Throws `Error(input)` for one that is no number where the request
+  /// needs numbers; other faults depend on what the column turns out to be.
+  void set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
+  /// A number as the field that it would be in a CSV file, or NaN for a missing value.
+  void set_number_field(std::size_t column, double value, std::int64_t row_number);
+  void end_row(std::int64_t row_number) {
+    row_numbers_[waiting_] = row_number;
+    if (++waiting_ == row_numbers_.size()) flush();
+  }
+
+  /// Rows that can be set at once.
+  [[nodiscard]] std::size_t room() const noexcept { return row_numbers_.size() - waiting_; }
+  /// The next rows of a column: numbers without quotes, or NaN for a missing value. They are not copied
+  /// where the plan has the column in memory: they are those.
+  void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
+  /// The next rows of a factor: places among `levels`, which are fields in quotes, or negative for a missing
+  /// value. The levels are the same in each call for a column.
+  void set_levels(std::size_t column, std::span<const std::int32_t> places,
+                  std::span<const std::string> levels, std::int64_t first_row_number);
+  /// Ends rows whose numbers follow one another.
+  void end_rows(std::int64_t first_row_number, std::size_t count);
+
+  /// Ends the run.
+  void end() { flush(); }
+  /// Ends it before its end, because of a fault in the row at hand.
+  void stop();
+
+  [[nodiscard]] std::span<const Range> runs() const noexcept { return runs_; }
+  [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
+  [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
+  [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
+  /// Of each variable over the complete rows, those of factors being empty.
+  [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
+  /// The row whose fault ended a run; beyond all rows if there was none.
+  [[nodiscard]] std::int64_t stopped_at() const noexcept { return stopped_at_; }
+
+ private:
+  /// Where the fields of a column go, for the rows that wait: into the frame, into scratch memory that
+  /// expressions read them from, or nowhere where they are in memory.
+  struct Column {
+    double* to = nullptr;
+    const double* numbers = nullptr;  // where they are then
+    std::int32_t* codes = nullptr;
+    double* column_to = nullptr;  // of all rows; null for scratch memory
+    const double* column_of_numbers = nullptr;
+    std::int32_t* column_of_codes = nullptr;
+    std::vector<std::optional<Dictionary::Entry>> levels{};  // what `set_levels` has looked up
+    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // and `set_field`, if it is called for a factor
+  };
+
+  void set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
+  Dictionary::Entry look_up(std::size_t column, std::string_view text, std::int64_t row_number);
+  void note_stray(std::size_t column, std::string_view text, std::int64_t row_number);
+  void flush();
+  [[nodiscard]] const double* numbers_of(std::size_t variable) const noexcept;
+  void evaluate(std::size_t variable, std::size_t count);
+  void add_extents(std::size_t count, bool all_complete);
+  void find_infinity(std::size_t count);
+
+  const ReadPlan* plan_;
+  std::span<const Dictionary> known_;
+  Frame* frame_;
+  std::string_view row_word_;
+  std::vector<Column> columns_;
+  std::vector<std::vector<double>> scratch_;
+  std::vector<std::int64_t> row_numbers_;  // of the rows that wait: they are ended, but not looked at yet
+  std::size_t waiting_ = 0;
+  std::size_t at_ = 0;  // the place in the frame of the first of them
+  std::vector<const double*> arguments_;
+  std::vector<bool> unseen_is_complete_;
+
+  std::vector<Range> runs_;
+  std::vector<ColumnFindings> found_;
+  std::optional<Infinity> infinity_;
+  std::int64_t complete_rows_ = 0;
+  std::vector<Extent> extents_;
+  std::int64_t stopped_at_ = std::numeric_limits<std::int64_t>::max();
+};
+
+}  // namespace tessera::gam

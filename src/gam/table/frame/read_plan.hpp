@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/frame/frame.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// A column of the file that some variable reads. One of numbers may be read by factor(x), too: that is
+/// another used column.
+struct UsedColumn {
+  std::string name;
+  std::string factor_call;  ///< the variable that has its levels, "factor(x)"; empty: the column as it stands
+  int position = 0;         ///< among the columns of the file
+  bool text = false;        ///< a factor: its fields are levels
+  bool typed = false;       ///< what it is follows from the request, not from its fields
+  bool made_factor = false;  ///< because the request says so: its fields may be numbers
+  /// A factor whose levels are numbers, as R's factor() makes of them: 1, 1.0 and 01 are one, and blanks are
+  /// missing.
+  bool number_levels = false;
+  std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
+  const std::vector<std::string>* known_levels = nullptr;  ///< the only levels that are not unseen
+  std::span<const double> in_memory;  ///< this rank's rows, of a table that has them there
+
+  /// The text of the variable that is this column.
+  [[nodiscard]] std::string variable() const {
+    return factor_call.empty() ? column_expression(name).text : factor_call;
+  }
+};
+
+/// The variables of a request in terms of the columns of a file. It refers to the request, which must
+/// stay.
+class ReadPlan {
+ public:
+  /// Throws `Error(input)` for a column that the file does not have, with the names nearest to it, and
+  /// `Error(usage)` for an option about a column that is not used, or not so.
+  /// `table_word` is what messages call the table.
+  ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
+           std::string_view table_word = "the file");
+
+  struct PlannedVariable {
+    const Expression* expression = nullptr;
+    std::vector<int> columns;  ///< places in `columns()`, as Expression::columns() has them
+  };
+
+  [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
+  [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// A column of text by itself; all else is numbers.
+  [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
+  /// Where the variable is a column that is in memory: its numbers. Else empty.
+  [[nodiscard]] std::span<const double> in_memory(const PlannedVariable& variable) const;
+  void set_text(std::size_t column, bool text) { columns_[column].text = text; }
+  void set_number_levels(std::size_t column, bool number_levels) {
+    columns_[column].number_levels = number_levels;
+  }
+  /// Whose levels are as they are.
+  void set_factor(std::size_t column);
+  /// The numbers of this rank's rows, which stay as they are.
+  void set_in_memory(std::size_t column, std::span<const double> numbers) {
+    columns_[column].in_memory = numbers;
+  }
+  /// As the request has it.
+  [[nodiscard]] const std::optional<MemoryOptions>& memory() const noexcept { return memory_; }
+  /// True for a field that stands for a missing value.
+  [[nodiscard]] bool is_missing(std::string_view field) const;
+  /// True if some number does: what reads as one has to be looked at as a text first.
+  [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }
+  /// Every row is complete, whatever it has.
+  [[nodiscard]] bool every_row() const noexcept { return every_row_; }
+  /// A row with an unseen level of this variable is complete.
+  [[nodiscard]] bool unseen_is_complete(const PlannedVariable& variable) const;
+
+ private:
+  void apply(const TableOptions& options);
+  std::vector<UsedColumn> columns_;
+  std::vector<PlannedVariable> variables_;
+  std::vector<std::string> missing_;
+  std::vector<std::string> unseen_is_complete_;
+  bool numbers_may_be_missing_ = false;
+  std::optional<MemoryOptions> memory_;
+  bool every_row_ = false;
+  std::string path_;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/huge_pages.hpp"
+#include "gam/table/frame/column_storage.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "files/scratch_memory.hpp"
+
+namespace tessera::gam {
+
+/// What the columns of a rank may take of memory. Columns are given room in turn; one that what is left has
+/// no room for is spilled: it is in a scratch file.
+class RowMemory {
+ public:
+  /// As much as they need.
+  RowMemory() = default;
+  RowMemory(std::int64_t bytes, std::string folder)
+      : bytes_(bytes), left_(bytes), folder_(std::move(folder)) {}
+
+  /// A column's place.
+  struct Place {
+    std::size_t rows = 0;
+    bool in_memory = true;
+  };
+  template <class T>
+  [[nodiscard]] Place place(std::size_t rows) {
+    const auto bytes = static_cast<std::int64_t>(rows * sizeof(T));
+    const bool in_memory = bytes <= left_;
+    if (in_memory)
+      left_ -= bytes;
+    else
+      spilled_ += bytes;
+    return {rows, in_memory};
+  }
+  /// Zeros there. Thread-safe.
+  template <class T>
+  [[nodiscard]] ColumnStorage<T> column(const Place& place) const {
+    if (!place.in_memory) return ColumnStorage<T>::in(files::ScratchMemory(folder_, place.rows * sizeof(T)));
+    ColumnStorage<T> column;
+    base::resize_in_huge_pages(column.own(), place.rows);
+    return column;
+  }
+
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::int64_t spilled_bytes() const noexcept { return spilled_; }
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+
+ private:
+  std::int64_t bytes_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t left_ = bytes_;
+  std::int64_t spilled_ = 0;
+  std::string folder_;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/gzip/gzip_source.hpp"
+
+#include "gam/table/gzip/gzip_members.hpp"
+#include "gam/table/gzip/gzip_points.hpp"
+#include "gam/table/gzip/gzip_unpacker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "files/input_file.hpp"
+
+namespace tessera::gam {
+namespace {
+
+/// Points in a stream, each with a window: no more memory than for some buffers of each thread.
+constexpr std::size_t max_stream_points = 1024;
+
+/// Memory for all of a file at once, packed: of a larger one nobody is to wait for the end.
+constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
+/// Bytes that are taken of it between two calls of `between`.
+constexpr std::size_t step_bytes = std::size_t{4} << 20;
+/// Unpacked bytes that tell how well the whole file is packed.
+constexpr std::int64_t least_to_judge_by = std::int64_t{64} << 20;
+/// Text is packed to a third or a tenth. What unpacks to more than so many times its bytes is told of, from
+/// so many unpacked bytes on.
+constexpr std::int64_t many_times = 100;
+constexpr std::int64_t least_to_tell = std::int64_t{256} << 20;
+
+/// As `unpack_gzip`, on a thread of its own: nothing stops it within a member, which may be gigabytes. What
+/// `between` throws leaves the thread behind, which owns its memory.
+std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, std::size_t packed_bytes,
+                                         const std::shared_ptr<char[]>& room, std::size_t room_bytes,
+                                         const BetweenReads& between) {
+  using Unpacking = std::packaged_task<std::optional<std::size_t>()>;
+  const auto unpacking = std::make_shared<Unpacking>([=] {
+    return unpack_gzip({packed.get(), packed_bytes}, {room.get(), room_bytes});
+  });
+  auto unpacked = unpacking->get_future();
+  try {
+    std::thread([unpacking] { (*unpacking)(); }).detach();
+  } catch (const std::system_error&) {  // no thread is granted
+    (*unpacking)();
+  }
+  constexpr std::chrono::milliseconds pause(20);
+  do {
+    if (between) between();
+  } while (unpacked.wait_for(pause) != std::future_status::ready);
+  return unpacked.get();
+}
+
+/// Some thread's place in a file that another source has open.
+template <class Unpacker>
+class PlaceInGzip final : public ByteSource {
+ public:
+  PlaceInGzip(const files::InputFile& file, const GzipPoints& points, std::atomic<std::int64_t>& bytes_read)
+      : file_(file), points_(points), bytes_read_(bytes_read), unpacker_(file, points, bytes_read) {}
+
+  std::size_t read(std::span<char> buffer) override { return unpacker_.read(buffer); }
+  void seek(std::int64_t offset) override { unpacker_.seek(offset); }
+  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
+    return std::make_unique<PlaceInGzip>(file_, points_, bytes_read_);
+  }
+  [[nodiscard]] std::int64_t begin_of_reading(std::int64_t offset) const override {
+    return points_.all[points_.before(offset)].unpacked;
+  }
+  [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
+  [[nodiscard]] const files::InputFile& file() const override { return file_; }
+
+ private:
+  const files::InputFile& file_;
+  const GzipPoints& points_;
+  std::atomic<std::int64_t>& bytes_read_;
+  Unpacker unpacker_;
+};
+
+class GzipSource final : public PackedSource {
+ public:
+  GzipSource(const std::string& path, OpenOptions options, std::int64_t spacing_bytes)
+      : file_(path), options_(std::move(options)), spacing_(spacing_bytes) {}
+
+  std::size_t read(std::span<char> buffer) override {
+    if (options_.between) options_.between();
+    if (points_.complete()) return unpacker_.read(buffer);
+    const std::size_t got = unpacker_.read(buffer, [this] { leave_point(); });
+    tell_growth(unpacker_.position(), unpacker_.packed_position());
+    if (got < buffer.size()) points_.size = unpacker_.position();
+    return got;
+  }
+  void seek(std::int64_t offset) override { unpacker_.seek(offset); }
+  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
+    if (!points_.complete()) return nullptr;
+    if (points_.by_members) return std::make_unique<PlaceInGzip<GzipMembers>>(file_, points_, bytes_read_);
+    return std::make_unique<PlaceInGzip<GzipUnpacker>>(file_, points_, bytes_read_);
+  }
+  [[nodiscard]] std::int64_t begin_of_reading(std::int64_t offset) const override {
+    return points_.all[points_.before(offset)].unpacked;
+  }
+  [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
+  [[nodiscard]] const files::InputFile& file() const override { return file_; }
+
+  [[nodiscard]] std::optional<std::int64_t> find_size() override {
+    if (!points_.complete()) {
+      GzipPoints members = members_of(file_);
+      if (members.complete()) {
+        points_ = std::move(members);
+        tell_growth(points_.size, file_.size());
+      }
+    }
+    return points_.complete() ? std::optional(points_.size) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
+                                                       std::size_t room_bytes) override {
+    if (room_bytes < size_of_last_member(file_)) return std::nullopt;
+    if (file_.size() <= most_at_once) {
+      if (const auto size = unpack_at_once(room, room_bytes)) return size;
+    }
+    return unpack_in_order({room.get(), room_bytes});
+  }
+  [[nodiscard]] std::string points() const override { return pack(points_); }
+  void set_points(std::string_view points) override { points_ = unpack_points(points); }
+
+ private:
+  // What unpacks to many times its bytes is left to the unpacking in order, which tells how far it is.
+  std::optional<std::int64_t> unpack_at_once(const std::shared_ptr<char[]>& room, std::size_t room_bytes) {
+    const auto size = static_cast<std::size_t>(file_.size());
+    const std::shared_ptr<char[]> packed(new (std::nothrow) char[size]);
+    if (packed == nullptr) return std::nullopt;
+    for (std::size_t at = 0; at < size; at += step_bytes) {
+      if (options_.between) options_.between();
+      const std::span<char> step(packed.get() + at, std::min(step_bytes, size - at));
+      const std::size_t got = file_.read_at(static_cast<std::int64_t>(at), step);
+      bytes_read_ += static_cast<std::int64_t>(got);
+      if (got < step.size()) return std::nullopt;
+    }
+    const std::size_t most = std::min(room_bytes, static_cast<std::size_t>(many_times) * size);
+    const auto unpacked = unpack_beside(packed, size, room, most, options_.between);
+    return unpacked ? std::optional(static_cast<std::int64_t>(*unpacked)) : std::nullopt;
+  }
+
+  // As a stream, which leaves points, and says what is wrong with damaged data.
+  std::optional<std::int64_t> unpack_in_order(std::span<char> room) {
+    seek(0);
+    std::size_t unpacked = 0;
+    while (unpacked < room.size() && !points_.complete() && may_have_room(room.size()))
+      unpacked += read(room.subspan(unpacked, std::min(step_bytes, room.size() - unpacked)));
+    return points_.complete() ? std::optional(points_.size) : std::nullopt;
+  }
+
+  // Of a file that does not seem to, little is unpacked in vain.
+  [[nodiscard]] bool may_have_room(std::size_t room_bytes) const {
+    if (unpacker_.position() < least_to_judge_by) return true;
+    const auto of_each =
+        static_cast<double>(unpacker_.position()) / static_cast<double>(unpacker_.packed_position());
+    return of_each * static_cast<double>(file_.size()) <= static_cast<double>(room_bytes);
+  }
+
+  void tell_growth(std::int64_t unpacked, std::int64_t packed) {
+    if (unpacked < next_told_) return;
+    constexpr std::int64_t factor = 4;
+    while (next_told_ <= unpacked) next_told_ *= factor;
+    if (!options_.tell || unpacked / many_times < packed) return;
+    const double times = static_cast<double>(unpacked) / static_cast<double>(packed);
+    constexpr double gib = 1 << 30;
+    options_.tell(fmt::format(
+        "{}: unpacks to {:.0f} times its bytes: {:.3g} GiB so far, about {:.2g} GiB in all", file_.path(),
+        times, static_cast<double>(unpacked) / gib, times * static_cast<double>(file_.size()) / gib));
+  }
+
+  // Behind the last one; of a stream that is longer than was thought half of them, twice as far apart.
+  void leave_point() {
+    std::vector<GzipPoint>& all = points_.all;
+    if (unpacker_.position() < all.back().unpacked + spacing_) return;
+    if (all.size() == max_stream_points) {
+      for (std::size_t i = 1; 2 * i < all.size(); ++i) all[i] = std::move(all[2 * i]);
+      all.resize((all.size() + 1) / 2);
+      spacing_ *= 2;
+    }
+    all.push_back(unpacker_.here());
+  }
+
+  files::InputFile file_;
+  OpenOptions options_;
+  std::int64_t spacing_;
+  std::int64_t next_told_ = least_to_tell;
+  GzipPoints points_;
+  std::atomic<std::int64_t> bytes_read_ = 0;
+  GzipUnpacker unpacker_{file_, points_, bytes_read_};
+};
+
+}  // namespace
+
+std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions options,
+                                        std::int64_t point_bytes) {
+  return std::make_unique<GzipSource>(path, std::move(options), point_bytes);
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables that a build without HDF5 writes: none.
+#include "gam/table/hdf5/hdf5_writer.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+namespace tessera::gam {
+
+bool has_hdf5() noexcept {
+  return false;
+}
+
+void begin_hdf5(files::OutputFile& file) {
+  throw Error(ErrorCode::input, fmt::format("{}: is to be HDF5, which this tessera-fit was built without; "
+                                            "configure with TESSERA_ENABLE_HDF5=ON",
+                                            file.path()));
+}
+
+std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<const NewColumn> /*columns*/,
+                                           std::int64_t /*rows*/) {
+  begin_hdf5(file);
+  return {};
+}
+
+std::string problem_of_hdf5_name(const std::string& /*name*/) {
+  return {};
+}
+
+}  // namespace tessera::gam

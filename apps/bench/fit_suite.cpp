@@ -65,7 +65,7 @@ Suite fit_suite() {
       "Whole fits of simulated data in memory, beside bam() of R's mgcv where that is installed";
   suite.add_options = [chosen](CLI::App& command) {
     add_options_of_models(command, chosen->rows, chosen->models);
-    command.add_option("--block-rows", chosen->block_rows, "Rows in which the order of additions is fixed")
+    command.add_option("--block-rows", chosen->block_rows, "Rows per block of the reproducible sums")
         ->check(from_to(1, std::int64_t{1} << 40))
         ->capture_default_str();
     chosen->memory.add_to(command);

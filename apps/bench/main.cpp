@@ -66,7 +66,8 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   app.add_option("--repeats", options.repeats, "Runs of each thing; else each suite's own choice")
       ->check(from_to(1, 1'000'000));
   device.add_to(app);
-  app.add_option("--threads", options.threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
+  app.add_option("--threads", options.threads,
+                 "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
       ->check(from_to(0, 65536))
       ->capture_default_str();
   collective_timeout.add_to(app);

@@ -22,8 +22,9 @@ struct CollectiveTimeout {
   double seconds = 1800;
 
   void add_to(CLI::App& app) {
-    app.add_option("--collective-timeout", seconds,
-                   "End the job, naming ranks that keep the others waiting for so many seconds; 0: never")
+    app.add_option(
+           "--collective-timeout", seconds,
+           "Seconds after which a collective call ends the job, naming the ranks that are missing; 0: never")
         ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
   }
@@ -35,9 +36,8 @@ struct DeviceArgument {
   std::string word = "auto";
 
   void add_to(CLI::App& app, const std::string& name = "--device") {
-    app.add_option(
-           name, word,
-           "auto: GPUs if there are any, and a fit is not sooner done without; gpu: GPUs or an error; cpu")
+    app.add_option(name, word,
+                   "auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu")
         ->check(CLI::IsMember({"auto", "gpu", "cpu"}))
         ->capture_default_str();
   }
@@ -51,8 +51,9 @@ struct DeviceFailureArgument {
   std::string word = "cpu";
 
   void add_to(CLI::App& app) {
-    app.add_option("--on-device-failure", word,
-                   "If a GPU fails: cpu: the CPU computes all; error: end; exclude: go on with the others")
+    app.add_option(
+           "--on-device-failure", word,
+           "If a GPU fails: cpu: recompute all on the CPU; error: exit; exclude: continue on the others")
         ->check(CLI::IsMember({"cpu", "error", "exclude"}))
         ->capture_default_str();
   }
@@ -69,10 +70,10 @@ struct SharingArguments {
   bool allowed = false;
 
   void add_to(CLI::App& app) {
-    app.add_option("--score-model", word, "How GPUs are weighed against each other")
+    app.add_option("--score-model", word, "How the speeds of GPUs are estimated")
         ->check(CLI::IsMember({"spec", "throughput"}))
         ->capture_default_str();
-    app.add_flag("--allow-sharing", allowed, "Let ranks share a GPU where a node has more ranks");
+    app.add_flag("--allow-sharing", allowed, "Let ranks share a GPU if a node has more ranks than GPUs");
   }
   [[nodiscard]] ScoreModel score_model() const {
     return word == "spec" ? ScoreModel::spec : ScoreModel::throughput;

@@ -37,15 +37,14 @@ struct MemoryArguments {
   SizeArgument device;
 
   void add_to(CLI::App& app) {
-    node.add_to(
-        app, "--memory",
-        "What columns may take of a node's memory, of all its ranks, such as 2G; others are in scratch "
-        "files (else 3/4 of what is free)");
-    app.add_option("--scratch", scratch, "Folder of scratch files, on a disk (else $TMPDIR or /var/tmp)")
+    node.add_to(app, "--memory",
+                "Memory limit per node for columns, such as 2G; the rest is kept in scratch files "
+                "(default: 3/4 of free memory)");
+    app.add_option("--scratch", scratch, "Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp)")
         ->type_name("DIR");
     device.add_to(
         app, "--device-memory",
-        "What columns and scratch may take of a GPU's memory; others come there in each pass (else half)");
+        "Memory limit per GPU for columns and workspace; the rest is uploaded in each pass (default: half)");
   }
   [[nodiscard]] gam::MemoryOptions options() const {
     return {.node_bytes = node.bytes(), .scratch = scratch, .device_bytes = device.bytes()};

@@ -11,11 +11,12 @@ std::string footer(std::string_view exit_statuses) {
          "Environment:\n"
          "  CUDA_VISIBLE_DEVICES  GPUs that a rank may see, as indices or UUIDs; empty: none\n"
          "  TESSERA_CACHE_DIR     where compiled GPU code is kept; empty: nowhere\n"
-         "  TESSERA_CACHE_MIB     most that a folder of it may have (256); what is not used goes\n"
+         "  TESSERA_CACHE_MIB     size limit of that folder in MiB (256); least recently used code is "
+         "removed\n"
          "  TESSERA_LOCK_DIR      where jobs of a node tell each other which GPUs they drive\n"
          "  TESSERA_SIMULATE      simulated devices, as 'rank0:2xH200; rank1:T4', to rehearse a job\n"
          "  TESSERA_START_TIMEOUT seconds that MPI may take to start on all ranks (600); 0: no limit\n"
-         "  OMP_NUM_THREADS       host threads of a rank, where it is not told\n"
+         "  OMP_NUM_THREADS       host threads per rank, unless --threads is given\n"
          "  SLURM_CPUS_PER_TASK   the same, after OMP_NUM_THREADS; else a fair share of the cores\n"
          "  HWLOC_XMLFILE         a recorded topology in place of this machine's\n";
 }

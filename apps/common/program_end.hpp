@@ -18,9 +18,8 @@
 /// is no memory left to make a text of.
 namespace tessera::apps {
 
-/// Sets memory aside for what must not fail, as destructors: the first allocation for which there is none
-/// gets it, and only one that finds none after that throws std::bad_alloc. To be called once, first in a
-/// program.
+/// Reserves 1 MiB, released by the first allocation that fails, so that destructors and the closing message
+/// still find memory; later failures throw std::bad_alloc. Call it once, first in a program.
 inline void keep_memory_in_reserve() noexcept {
   constexpr std::size_t bytes = std::size_t{1} << 20;
   static std::atomic<void*> reserve = ::operator new(bytes, std::nothrow);

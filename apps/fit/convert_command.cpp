@@ -24,11 +24,11 @@ CLI::App* ConvertCommand::add_to(CLI::App& program) {
   command->add_option("OUT", out, "HDF5 file, with one dataset a column")
       ->required()
       ->check(apps::name_of_whole_file());
-  command
-      ->add_option("--column", columns, "Column that is wanted (repeat for another); all, if none is named")
+  command->add_option("--column", columns, "Column to convert (repeatable; default: all)")
       ->allow_extra_args(false);
   table.add_to(*command, true);
-  command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
+  command
+      ->add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   collective_timeout.add_to(*command);

@@ -69,44 +69,45 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
                                fmt::join(family_names(), ", ")))
       ->type_name("FAMILY")
       ->capture_default_str();
-  command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeat for another)")
+  command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--weights", weights, "Column of prior weights");
   table.add_to(*command, true);
   device.add_to(*command);
   device_failure.add_to(*command);
   sharing.add_to(*command);
-  command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
+  command
+      ->add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  command->add_option("--block-rows", block_rows, "Rows in which the order of additions is fixed")
+  command->add_option("--block-rows", block_rows, "Rows per block of the reproducible sums")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command->add_flag("--no-residuals", no_residuals, "Keep no residuals of sampled rows in the model");
-  command->add_option("--max-iterations", max_iterations, "Iterations after which the fit has not converged")
+  command->add_flag("--no-residuals", no_residuals, "Do not store residuals of sampled rows in the model");
+  command->add_option("--max-iterations", max_iterations, "Iteration limit")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command
       ->add_option("--largest-tested-effect", largest_tested_effect,
-                   "Coefficients of a random effect up to which it is tested: a test costs p^3")
+                   "Largest random effect, in coefficients, that is tested: a test costs p^3")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->capture_default_str();
   command
       ->add_option("--checkpoint", checkpoint,
-                   "Keep the state here after every iteration; the same command goes on from it")
+                   "Checkpoint file, written after every iteration; the same command resumes from it")
       ->check(apps::name_of_whole_file());
   memory.add_to(*command);
   command
       ->add_option(
           "--time-limit", time_limit,
-          "Stop after so many seconds, as at SIGUSR1, SIGTERM or SIGINT, with status 75; 0: no limit")
+          "Seconds after which the fit stops with status 75, as at SIGUSR1, SIGTERM or SIGINT; 0: no limit")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   collective_timeout.add_to(*command);
-  command->add_option("--out", out, "Where the model goes")
+  command->add_option("--out", out, "File for the model")
       ->check(apps::name_of_whole_file())
       ->capture_default_str();
-  command->add_option("--run-report", run_report, "Where a report of the run goes (JSON)")
+  command->add_option("--run-report", run_report, "File for a report of the run (JSON)")
       ->check(apps::name_of_whole_file());
   return command;
 }
@@ -209,14 +210,14 @@ void FitCommand::show(const FitResult& result) const {
   // mpirun may drop the last output of a rank that ends with another status than 0.
   files::say(fmt::format("{}\nModel written to {}\n", summary(model), out), stdout);
   if (!model.no_estimate().empty()) {
-    files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last state is in {}",
+    files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last iterate is in {}",
                                  model.no_estimate(), out)});
   } else if (!model.converged()) {
     files::say_line({fmt::format(
-        "tessera-fit: not converged after {}: {}; the last state is in {}{}",
+        "tessera-fit: not converged after {}: {}; the last iterate is in {}{}",
         counted(model.iterations(), "iteration"), model.why_not_converged(), out,
         result.kept && is_cut_short(model)
-            ? fmt::format("; with more --max-iterations the same command goes on from {}", checkpoint)
+            ? fmt::format("; with more --max-iterations the same command resumes from {}", checkpoint)
             : std::string())});
   }
 }

@@ -23,7 +23,7 @@ namespace tessera::gam {
 CLI::App* PredictCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("predict", "Predict the rows of a table from a model");
   command->add_option("MODEL", model, "model.json of a fit")->required();
-  command->add_option("DATA", data, "Table with the columns of the formula's right-hand side")->required();
+  command->add_option("DATA", data, "Table with the predictors of the formula")->required();
   command->add_option("--type", type, "link: the linear predictor; response: the mean")
       ->check(CLI::IsMember({"link", "response"}))
       ->capture_default_str();
@@ -32,12 +32,13 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   device.add_to(*command);
   device_failure.add_to(*command);
   sharing.add_to(*command);
-  command->add_option("--threads", threads, "Host threads a rank; 0: by OMP_NUM_THREADS, Slurm or cores")
+  command
+      ->add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   memory.add_to(*command, "--memory",
-                "What rows may take of a node's memory, of all its ranks, such as 2G; more go through in "
-                "parts (else 3/4 of what is free)");
+                "Memory limit per node for rows, such as 2G; a larger table is predicted in "
+                "parts (default: 3/4 of free memory)");
   collective_timeout.add_to(*command);
   command->add_option("--out", out, "CSV file, or a pipe; -: standard output")
       ->check(apps::file_name())

@@ -17,12 +17,14 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("report", "Write a page with the plots and checks of a model (HTML)");
   command->add_option("MODEL", model, "model.json of a fit")->required();
-  command->add_option("--run-report", run_report, "Report of the run that fitted it, for its plan and times")
+  command
+      ->add_option("--run-report", run_report,
+                   "Report of the run that fitted the model, for its plan and times")
       ->check(apps::file_name());
-  command->add_option("--y-scale", y_scale, "Vertical axes of curves: the same for all, or each its own")
+  command->add_option("--y-scale", y_scale, "Vertical axes of curves: one scale for all, or one each")
       ->check(CLI::IsMember({"same", "own"}))
       ->capture_default_str();
-  command->add_option("--out", out, "Where the page goes; -: standard output")
+  command->add_option("--out", out, "File for the page; -: standard output")
       ->check(apps::file_name())
       ->capture_default_str();
   return command;

@@ -20,7 +20,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   app.footer(
       apps::footer("0 answer; 2 usage; 3 input; 4 not converged, or no finite estimate; 5 device required "
                    "but absent; 6 job fault; "
-                   "75 interrupted, the same command goes on"));
+                   "75 interrupted, the same command resumes"));
   app.set_version_flag("--version", std::string("tessera-fit ") + tessera::version());
   app.require_subcommand(1);
 

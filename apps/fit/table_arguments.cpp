@@ -11,14 +11,12 @@ namespace tessera::gam {
 void TableArguments::add_to(CLI::App& command, bool with_types) {
   command
       .add_option("--na-strings", missing,
-                  "Fields that are missing values, with commas between them: 'NA,N/A,' has the empty one too")
+                  "Fields that mean a missing value, comma-separated; 'NA,N/A,' includes the empty field")
       ->capture_default_str();
   if (!with_types) return;
-  command.add_option("--factor", factors, "Column whose fields are levels, numbers too (repeat for another)")
+  command.add_option("--factor", factors, "Column to read as a factor, even if numeric (repeatable)")
       ->allow_extra_args(false);
-  command
-      .add_option("--numeric", numbers,
-                  "Column that must be numbers, those in quotes too (repeat for another)")
+  command.add_option("--numeric", numbers, "Column to read as numeric, even if quoted (repeatable)")
       ->allow_extra_args(false);
 }
 

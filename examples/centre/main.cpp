@@ -49,6 +49,6 @@ int main(int argc, char** argv) {
     checkpoint.remove();
   } catch (const tessera::Error& error) {
     if (session.is_root()) std::cerr << error.what() << '\n';
-    return tessera::exit_status(error.code());  // 75 if it was stopped: the same command goes on
+    return tessera::exit_status(error.code());  // 75 if it was stopped: the same command resumes
   }
 }

@@ -33,20 +33,20 @@ struct FitOptions {
   /// Random effects of more coefficients are not tested against a zero variance, as with `re.test = FALSE` of
   /// mgcv's summary: a test takes several products of p x p matrices. Their statistic and p-value are NaN.
   int largest_tested_effect = 1000;
-  /// A file that keeps the state after every iteration, and from which a later fit of the same model to the
-  /// same table goes on, with the bits of one that was never stopped (`Checkpoint`). Empty: none.
+  /// Checkpoint file, written after every iteration; a later fit of the same model to the same table resumes
+  /// from it and gives the same bits as an uninterrupted one (`Checkpoint`). Empty: none.
   std::string checkpoint{};
   MemoryOptions memory{};  ///< that the columns may take; neither bits nor checkpoints depend on it
 };
 
-/// What a fit tells while it works, on every rank alike, on the thread that called it. Each does nothing
-/// unless it is overridden, and must not throw.
+/// Progress callbacks of a fit, called on every rank alike, on the thread that called `fit`. The defaults do
+/// nothing; overrides must not throw.
 class FitObserver {
  public:
   virtual ~FitObserver() = default;
-  /// What is being done now: "iteration 3: deviance 12.5, ...". It takes the place of what was told before.
+  /// Current activity, replacing the previous one: "iteration 3: deviance 12.5, ...".
   virtual void now(std::string_view /*what*/) {}
-  /// Something to be kept: "x: numbers, 3 missing".
+  /// A line for the log: "x: numbers, 3 missing".
   virtual void note(std::string_view /*what*/) {}
 };
 
@@ -57,11 +57,11 @@ struct PhaseTime {
   std::int64_t bytes = 0;  ///< read from the file, or from columns in passes, by all ranks
 };
 
-/// What the passes over the rows are estimated to take: a model of cost, from rows, the products that a row
-/// takes, host threads and devices.
+/// Estimated time of the passes over the rows, from a cost model of rows, products per row, host threads and
+/// devices.
 struct CostEstimate {
   double host_seconds = 0;
-  double device_seconds = 0;  ///< with the start of a device, if its kernels are in the cache of modules
+  double device_seconds = 0;  ///< including device start-up, with compiled kernels in the module cache
 };
 
 /// What a fit gives, on every rank.
@@ -69,11 +69,11 @@ struct FitResult {
   Model model;
   Plan plan;  ///< of the table's rows, by which the model was fitted
   std::vector<PhaseTime> phases{};
-  /// By which the fit chose between the job's devices and its hosts; empty: there was no choice.
+  /// The estimate by which the fit chose between devices and hosts; empty: there was no choice.
   std::optional<CostEstimate> estimate{};
   std::optional<int> resumed_from{};  ///< the iteration of another run that this one went on from
-  /// `FitOptions::checkpoint`, whose files are there until they are removed: *collectively*, when the model
-  /// is where it is to stay (`checkpoint->remove()`), while the job lives. Null: there is none.
+  /// The checkpoint of `FitOptions::checkpoint`. Its files stay until `checkpoint->remove()` is called,
+  /// *collectively*, once the model is saved, while the job lives. Null: none was asked for.
   std::shared_ptr<Checkpoint> checkpoint{};
   std::optional<int> kept{};       ///< the last iteration whose state is in it
   std::int64_t spilled_bytes = 0;  ///< of the columns of all ranks, in scratch files
@@ -85,23 +85,22 @@ struct FitResult {
 /// same bits for any number of ranks and threads of a job on the CPU, and of devices of one kind.
 ///
 /// Under `Policy::automatic` a fit of a file that is estimated to end sooner on the CPU runs there, and its
-/// verdict says so. If a device fails the fit starts over on the CPU, as its verdict says. An iteration that
-/// does not converge is a result, whose model says so. Throws the same `Error` on every rank: `usage` for
-/// options that do not fit the formula or the table; `input` for data that the model cannot have, with row
-/// and column, and for a model that the ranks have not the memory for; `not_converged` where there is not
-/// even a first step; `interrupted` when the job's `JobOptions::stop` was asked, with how to go on;
-/// `job_fault` as passes do.
+/// verdict says so. If a device fails, the fit restarts on the CPU, and its verdict says so. A fit that does
+/// not converge returns a model whose `converged()` is false. Throws the same `Error` on every rank: `usage`
+/// for options that do not fit the formula or the table; `input` for invalid data, with row and column, and
+/// for a model that exceeds the ranks' memory; `not_converged` if the first step cannot be computed;
+/// `interrupted` after a request to stop (`JobOptions::stop`), with how to resume; `job_fault` as passes do.
 ///
 /// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
-/// own stream, or on its threads. Memory of a rank: the columns that the model uses, or as much of them as
-/// `FitOptions::memory` lets them take, but for numbers of the table, which are read where it has them and
-/// must not change meanwhile; and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is
+/// own stream, or on its threads. Memory of a rank: the columns that the model uses, within
+/// `FitOptions::memory` (numeric columns of a `Table` are read in place and must not change during the call),
+/// and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is
 /// one pass over the rows and some p^3 operations on one rank.
 [[nodiscard]] FitResult fit(Job& job, const Formula& formula, const Table& table,
                             const FitOptions& options = {}, FitObserver* observer = nullptr);
 
-/// The same of a table in a file, which is read by the plan that the fit needs: anew, for the CPU, after a
-/// device failed.
+/// The same for a table in a file. It is read by the plan of the fit, and once more for the CPU if a device
+/// fails.
 [[nodiscard]] FitResult fit(Job& job, const Formula& formula, const TableFile& file,
                             const FitOptions& options = {}, FitObserver* observer = nullptr);
 

@@ -15,8 +15,8 @@ struct FittedModel;
 /// A fitted model: all that predicting, summarising and plotting need, and no row of the data. A value that
 /// does not change and is cheap to copy; a move is a copy. Any thread may read it.
 ///
-/// After a fit rank 0 has all of it. The other ranks have what is marked *every rank*, with the same bits;
-/// for the rest they have what an empty model has. A model that was read from a file is whole.
+/// After a fit rank 0 has the complete model. On other ranks the members marked *every rank* have the same
+/// bits as on rank 0, and the remaining fields are empty. A model read from a file is complete.
 class Model {
  public:
   Model(const Model&) = default;
@@ -25,7 +25,7 @@ class Model {
 
   [[nodiscard]] const std::string& formula() const noexcept;  ///< its text; *every rank*
   [[nodiscard]] std::int64_t rows() const noexcept;           ///< complete ones: n; *every rank*
-  /// False if the iteration ended without an answer, of which this is the last state. *Every rank.*
+  /// False if the iteration did not converge; the model then holds its last state. *Every rank.*
   [[nodiscard]] bool converged() const noexcept;
   /// Why there is no finite estimate, as for separated groups; empty: there is one. *Every rank.*
   [[nodiscard]] const std::string& no_estimate() const noexcept;
@@ -56,11 +56,11 @@ class Model {
   std::shared_ptr<const FittedModel> fitted_;
 };
 
-/// Writes a model that is whole to a file, whole or not at all: JSON, and for a model of more than 512
-/// coefficients the covariance beside it. Numbers read back to the same bits. Returns the checksum of the
+/// Writes a complete model to a file, atomically: JSON, and for a model of more than 512 coefficients the
+/// covariance in a file beside it. Numbers read back to the same bits. Returns the checksum of the
 /// file, by which a run report names it. Not collective: rank 0 calls it, within `together`. Throws
-/// `Error(input)` if a file cannot be written: what was there is there still, unless the message says that
-/// the model is written, but may not survive a power failure.
+/// `Error(input)` if a file cannot be written: an existing file is left unchanged, unless the message says
+/// that the model is written but may not survive a power failure.
 std::string save_model(const Model& model, const std::string& path);
 
 /// Reads a model, which anyone may have written: all of it is checked. Not collective. Throws `Error(input)`,

@@ -31,8 +31,7 @@ struct Predictions {
   std::int64_t first_row = 0;             ///< of the table, that is the plan's first
   std::vector<double> fit{};              ///< one a row
   std::vector<double> standard_errors{};  ///< one a row; empty if they were not asked for
-  std::vector<std::string>
-      remarks{};  ///< levels that the fit had not, a line a factor; the same on every rank
+  std::vector<std::string> remarks{};  ///< unseen factor levels, one line per factor; the same on every rank
 };
 
 /// *Collective.* Predicts every row of a table that has the columns of the formula's right-hand side. `model`

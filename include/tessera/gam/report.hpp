@@ -7,7 +7,8 @@
 
 #include <string>
 
-/// What people read of a model. All of it is of a model that is whole, as rank 0 has it, and not collective.
+/// What people read of a model. These functions take a complete model, as rank 0 has it, and are not
+/// collective.
 namespace tessera::gam {
 
 /// The summary that R users know from `summary.gam`: the parametric table, the smooth table with edf and
@@ -20,16 +21,16 @@ struct ReportOptions {
       run_report{};  ///< a file of `save_run_report`, of the same model, for plan and times; empty: none
 };
 
-/// A page of HTML with the summary, every term's plot and residual checks. It stands alone: no script, no
-/// other file, no network. The same for the same input. Throws `Error(input)` for a run report that cannot be
+/// A self-contained HTML page with the summary, every term's plot and residual checks: no script, no other
+/// file, no network access. Deterministic. Throws `Error(input)` for a run report that cannot be
 /// read or is of another model.
 [[nodiscard]] std::string report_html(const Model& model, const ReportOptions& options = {});
 
 /// Writes what ran where, and how it ended, as JSON: ranks, devices, plan, verdict, seconds and bytes of each
 /// phase. `checksum`: of the model's file, which `save_model` returned. `log_problem`: why lines of the
 /// program's own log could not be written; empty: they were. Throws `Error(input)` if the file cannot be
-/// written; what was there is there still. Returns an empty string, or one line if the file is in place, but
-/// may not survive a power failure, because its folder could not be flushed to disk.
+/// written, and leaves an existing file unchanged. Returns an empty string, or one line if the file is in
+/// place but may not survive a power failure, because its folder could not be flushed to disk.
 std::string save_run_report(const Job& job, const FitResult& result, const std::string& checksum,
                             const std::string& path, const std::string& log_problem = {});
 

@@ -30,7 +30,7 @@ struct StopOptions {
 ///       while (!done) step(job), checkpoint.save(state);   // its passes are cut short
 ///     } catch (const tessera::Error& error) {
 ///       if (error.code() != tessera::ErrorCode::interrupted) throw;
-///       return exit_status(error.code());                  // 75: the same command goes on
+///       return exit_status(error.code());                  // 75: the same command resumes
 ///     }
 ///
 /// Batch systems signal some or all ranks, at different moments. A rank with a request therefore does not act

@@ -21,10 +21,10 @@
 /// says what is in it.
 namespace tessera::gam {
 
-/// A basis whose coefficients would be its values at K points, as te has it, where that is so nearly singular
-/// that digits would be lost: what is asked of it is written in the coefficients that there are.
+/// A basis parametrised by its values at K points, as mgcv's te() has it, where that map is ill-conditioned:
+/// point-value quantities are expressed in the basis' own coefficients.
 struct PointValues {
-  Matrix values;   ///< at the points, by the coefficients that there are
+  Matrix values;   ///< at the points, by the basis' own coefficients
   Matrix map;      ///< of the basis of values
   Matrix penalty;  ///< in values
 };

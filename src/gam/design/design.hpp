@@ -114,7 +114,7 @@ struct Design {
   /// Of each raw column that is a parametric column of a design whose numbers are standardised, in raw
   /// columns of the formula; else empty.
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
-  /// What was left out, as other terms determine it: a parametric column's name, a smooth's label.
+  /// What was dropped, linearly dependent on other terms: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
   /// The raw columns of the random effects whose blocks of crossproducts and of the covariance are sparse
   /// (`PartedMatrix`); none: all are kept whole.

@@ -86,11 +86,11 @@ class TableFit {
         observer_.note(needed.why);
         checkpoint.stay_on_cpu("computed on the CPU: " + needed.why);
       } catch (const FellBack&) {
-        observer_.note(to_string(job_.last_verdict()) + "; starting over on the CPU");
+        observer_.note(to_string(job_.last_verdict()) + "; restarting on the CPU");
         checkpoint.keep_on_cpu();
       } catch (const Error& error) {
         if (error.code() != ErrorCode::outdated_plan || source_.plan) throw;
-        observer_.note(std::string(error.what()) + "; starting over on the devices that are left");
+        observer_.note(std::string(error.what()) + "; restarting on the remaining devices");
       }
     }
   }
@@ -117,13 +117,13 @@ class TableFit {
     return frame;
   }
 
-  /// Leaves devices alone that a fit would wait for. One that goes on stays where it was begun.
+  /// Chooses the CPU if it is estimated to be faster. A resumed fit stays where it was begun.
   void choose_hardware(std::int64_t rows, FitCheckpoint& checkpoint) {
     if (source_.plan || checkpoint.resumed() || !checkpoint.why_on_cpu().empty()) return;
     estimate_ = estimate_to_choose_by(job_, formula_, options_, rows);
     if (!estimate_ || estimate_->host_seconds > estimate_->device_seconds) return;
-    const std::string reason = reason_for_host(*estimate_, rows, job_.inventory().devices().size());
-    observer_.note("devices are left alone: " + reason);
+    const std::string reason = reason_for_host(*estimate_, job_.inventory().devices().size());
+    observer_.note("using the CPU: " + reason);
     checkpoint.stay_on_cpu("computed on the CPU: " + reason);
   }
 

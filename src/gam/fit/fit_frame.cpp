@@ -162,7 +162,7 @@ class FitRun {
     model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram,
                                                turned_ ? &*turned_ : nullptr);
     const std::string list = text_of(model_.design.left_out);
-    if (!list.empty()) fit_.observer.note("left out, as other terms determine it: " + list);
+    if (!list.empty()) fit_.observer.note("dropped, linearly dependent on other terms: " + list);
     return !list.empty();
   }
   CrowdedSmooths look_for_crowded() {
@@ -197,7 +197,7 @@ class FitRun {
     for (const CoefBlock& block : model_.design.blocks) {
       if (is_left_untested(block, fit_.options.largest_tested_effect)) untested.push_back(block.label);
     }
-    if (!untested.empty()) fit_.observer.note("random effects that are not tested: " + text_of(untested));
+    if (!untested.empty()) fit_.observer.note("random effects not tested: " + text_of(untested));
   }
 
   void describe() {

@@ -101,7 +101,7 @@ class Page {
       add("<p class=\"warning\">There is <strong>no finite estimate</strong>: {}.</p>\n",
           escaped(model_.no_estimate));
     } else if (!model_.converged) {
-      add("<p class=\"warning\">The iteration has <strong>not converged</strong>: do not rely on this fit. "
+      add("<p class=\"warning\">The fit has <strong>not converged</strong>: do not rely on it. "
           "{}</p>\n",
           escaped(model_.why_not_converged));
     }

@@ -26,7 +26,7 @@ struct RunRecord {
   std::string model;  ///< the checksum of its file: `FittedModel::checksum`
   std::string verdict;
   std::int64_t rows = 0;   ///< of the file
-  std::int64_t block = 0;  ///< rows in which the order of additions is fixed
+  std::int64_t block = 0;  ///< rows per block of the reproducible sums
   int ranks = 0;
   int nodes = 0;
   int devices = 0;

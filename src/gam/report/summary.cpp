@@ -128,7 +128,7 @@ std::string summary_text(const FittedModel& model) {
   print("Parametric coefficients", coefficient_table(model));
   print("Approximate significance of smooth terms", smooth_table(model));
   if (!model.design.left_out.empty()) {
-    fmt::format_to(to, "\nLeft out, as other terms determine it: {}\n",
+    fmt::format_to(to, "\nDropped, linearly dependent on other terms: {}\n",
                    printable(fmt::format("{}", fmt::join(model.design.left_out, ", "))));
   }
   if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
@@ -142,7 +142,7 @@ std::string summary_text(const FittedModel& model) {
   if (!model.no_estimate.empty()) {
     fmt::format_to(to, "There is NO finite estimate: {}.\n", printable(model.no_estimate));
   } else if (!model.converged) {
-    fmt::format_to(to, "The iteration has NOT converged: do not rely on this fit.\n");
+    fmt::format_to(to, "The fit has NOT converged: do not rely on it.\n");
     if (!model.why_not_converged.empty()) fmt::format_to(to, "({})\n", printable(model.why_not_converged));
   }
   if (!std::isnan(model.aic)) fmt::format_to(to, "AIC = {:.8g}  ", model.aic);

@@ -10,11 +10,10 @@
 #include <span>
 #include <vector>
 
-/// Smooths by a number that is far from zero. Of s(x, by = z) with z = 5.5e6 +- 1000 the functions z and z x,
-/// which no penalty sees, are the intercept's column and that of x but for a thousandth, and a crossproduct
-/// of them has lost the digits that tell them apart. Where the other terms have the function q of x without a
-/// penalty, z q is replaced by u q, u the centred number: the model is the same, and what is penalised is not
-/// touched.
+/// Centring of by= variables. If abs(mean(z)) >> sd(z), the unpenalised columns z and z·x of s(x, by = z) are
+/// nearly collinear with 1 and x, and their crossproduct loses the digits that tell them apart. Where the
+/// other terms contain the unpenalised function q of x, z q is replaced by u q, with u the centred z: the
+/// model space and the penalties are unchanged.
 namespace tessera::gam {
 
 /// Such a design, and its way to the design that it was made from.
@@ -34,9 +33,9 @@ struct CentredBy {
   void turn(RemlFit& fit, PartedMatrix& gram) const;
 };
 
-/// The centred design, with an unpenalised block at its end for each smooth that lost functions to it;
-/// nothing where no number that a smooth is by is far from zero, in its standard deviations, or no function
-/// of it is among the other terms'. `design` has all its constraints. Pure.
+/// The centred design, with an unpenalised block at its end for each smooth from which functions were moved;
+/// empty if no by= variable has abs(mean) >> sd, or no such function is in the span of the other terms.
+/// `design` has all its constraints. Pure.
 [[nodiscard]] std::optional<CentredBy> centre_by(const Design& design, const Standards& standards);
 
 }  // namespace tessera::gam

@@ -18,7 +18,7 @@ FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprin
   checkpoint_ = std::make_shared<Checkpoint>(job.comm(), path, fingerprint);
   for (const std::string& remark : checkpoint_->remarks()) observer.note(remark);
   if (!checkpoint_->state()) {
-    if (!checkpoint_->remarks().empty()) observer.note("starting from the beginning");
+    if (!checkpoint_->remarks().empty()) observer.note("starting over");
     return;
   }
   FitState state;
@@ -30,7 +30,7 @@ FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprin
     return;
   }
   observer.note(fmt::format("resuming after iteration {} from {}{}", state.iteration, path,
-                            stays_on_cpu ? ", on the CPU, where it was" : ""));
+                            stays_on_cpu ? ", on the CPU, as before" : ""));
   hardware_ = state.hardware;
   why_on_cpu_ = state.why_on_cpu;
   kept_ = state.iteration;
@@ -85,7 +85,7 @@ void FitCheckpoint::stop(const std::string& cause) {
   }
   if (!kept_) throw interrupted(" before the first iteration was done: the same command starts over");
   throw interrupted(
-      fmt::format(" after iteration {}: the same command goes on from {}", *kept_, checkpoint_->path()));
+      fmt::format(" after iteration {}: the same command resumes from {}", *kept_, checkpoint_->path()));
 }
 
 }  // namespace tessera::gam

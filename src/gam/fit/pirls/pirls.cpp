@@ -179,7 +179,8 @@ void PirlsLoop::solve(int iteration, Search search) {
   });
   fit_.require_no_fallback();
   const std::string& why = solver_.no_device_algebra();
-  if (!why.empty() && end_.solution.coef.empty()) fit_.observer.note("large products are the hosts': " + why);
+  if (!why.empty() && end_.solution.coef.empty())
+    fit_.observer.note("large matrix products run on the hosts: " + why);
   end_.solution = std::move(*solution);
   if (mixed) remember_step();
   end_.coef = end_.solution.end;
@@ -285,8 +286,8 @@ bool PirlsLoop::settle(bool still, double before) {
   for (auto one = again; one != course_.left.end(); ++one)
     round.push_back(fmt::format("{:.6g}", *one * deviance_unit(rows_)));
   end_.why_not_converged = fmt::format(
-      "the iteration goes round: solutions of deviance {} lead to one another, as the lower optimum of "
-      "REML; fewer terms, or smaller k, may have one solution",
+      "the iteration cycles between solutions of deviance {}, each of which makes the other the lower "
+      "optimum of REML; fewer terms or a smaller k may have one solution",
       fmt::join(round, " and "));
   return false;
 }
@@ -305,8 +306,8 @@ void PirlsLoop::explain(double change) {
   end_.why_not_converged =
       end_.solution.converged || moves
           ? fmt::format(
-                "the last iteration still changed the deviance by {:.2g}, and left {:.2g} of the "
-                "linear predictor to go: more iterations may settle it",
+                "the last iteration changed the deviance by {:.2g}, with a relative step of {:.2g} in the "
+                "linear predictor: more iterations may be enough",
                 change * deviance_unit(rows_), end_.solution.step)
           : why_no_minimum();
 }

@@ -19,8 +19,8 @@
 namespace tessera::gam {
 namespace {
 
-/// Coefficients from which on an H200 is faster than a whole node's cores, the way there included: they were
-/// equal at 400 (64 cores), and fewer cores are overtaken earlier.
+/// Smallest p for which the GPU beats all host cores, transfers included: measured at 400 for an H200 against
+/// 64 cores, and at less against fewer.
 constexpr int smallest_on_device = 512;
 
 }  // namespace

@@ -54,9 +54,9 @@ std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaT
   return estimate_cost(formula, options.family.definition().linear(), rows, hardware);
 }
 
-std::string reason_for_host(const CostEstimate& estimate, std::int64_t rows, std::size_t devices) {
-  return fmt::format("{} rows are estimated at {:.1g} s there, and at {:.1g} s on {}", rows,
-                     estimate.host_seconds, estimate.device_seconds, base::counted(devices, "device"));
+std::string reason_for_host(const CostEstimate& estimate, std::size_t devices) {
+  return fmt::format("estimated {:.1g} s, against {:.1g} s on {}", estimate.host_seconds,
+                     estimate.device_seconds, base::counted(devices, "GPU"));
 }
 
 }  // namespace tessera::gam

@@ -109,7 +109,7 @@ TEST_F(FitCheckpointTest, GoesOnFromTheLastState) {
   checkpoint_->keep(state_after(2));
   EXPECT_EQ(checkpoint_->kept(), 2);
   EXPECT_EQ(stopped(ErrorCode::interrupted),
-            "stopped by the test after iteration 2: the same command goes on from " + file_.path());
+            "stopped by the test after iteration 2: the same command resumes from " + file_.path());
   start();
   FitState expected = state_after(2);
   expected.hardware = "the CPU";
@@ -218,7 +218,7 @@ TEST_F(FitCheckpointTest, AFitThatFellBackStaysOnTheCpu) {
   EXPECT_EQ(checkpoint_->resumed()->hardware, "the CPU");
   EXPECT_NE(checkpoint_->why_on_cpu().find("a device fails"), std::string::npos) << checkpoint_->why_on_cpu();
   if (is_root()) {
-    EXPECT_EQ(said(), "resuming after iteration 1 from " + file_.path() + ", on the CPU, where it was");
+    EXPECT_EQ(said(), "resuming after iteration 1 from " + file_.path() + ", on the CPU, as before");
   }
   checkpoint_->keep(state_after(2));
   start(devices);
@@ -246,7 +246,7 @@ TEST_F(FitCheckpointTest, WarnsOnceOfADiskThatDoesNotTakeTheState) {
     EXPECT_EQ(warning.find("; "), std::string::npos) << warning;
   }
   EXPECT_EQ(stopped(ErrorCode::interrupted),
-            "stopped by the test after iteration 3: the same command goes on from " + file_.path());
+            "stopped by the test after iteration 3: the same command resumes from " + file_.path());
   start();
   EXPECT_EQ(checkpoint_->resumed()->iteration, 3);
 }

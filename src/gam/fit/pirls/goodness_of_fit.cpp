@@ -29,10 +29,17 @@ Design constant_design() {
   return constant;
 }
 
-/// The deviance of a constant mean without offset.
-RawDeviance null_deviance(const FitContext& fit, Rows rows) {
-  const Design constant = constant_design();
+/// The same rows by `constant`, which has no random effects to meet.
+Rows rows_by(const Design& constant, Rows rows) {
   rows.design = &constant;
+  rows.pairs = nullptr;
+  return rows;
+}
+
+/// The deviance of a constant mean without offset.
+RawDeviance null_deviance(const FitContext& fit, const Rows& of_model) {
+  const Design constant = constant_design();
+  Rows rows = rows_by(constant, of_model);
   rows.offsets.clear();
   RowPass pass(fit.job, fit.plan, rows);
   const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
@@ -42,12 +49,12 @@ RawDeviance null_deviance(const FitContext& fit, Rows rows) {
 
 /// The least deviance of an intercept beside the offset, as mgcv's find.null.dev has it for families with
 /// parameters. It is convex in the intercept where the likelihood is.
-double null_deviance_with_offset(const FitContext& fit, Rows rows) {
+double null_deviance_with_offset(const FitContext& fit, const Rows& of_model) {
   constexpr int max_steps = 100;
   constexpr double longest_step = 2;
   constexpr double last_step = 1e-8;
   const Design constant = constant_design();
-  rows.design = &constant;
+  const Rows rows = rows_by(constant, of_model);
   RowPass pass(fit.job, fit.plan, rows);
   const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
   double intercept = predictor_of(rows.family, moments.mean_response());

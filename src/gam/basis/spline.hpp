@@ -17,17 +17,10 @@ inline double within_period(double x, double first, double last) {
 
 /// How many of `count` increasing breaks are not above x; 0 for what is no number.
 inline int breaks_up_to(const double* breaks, int count, double x) {
+  // Without a branch, whose outcome could not be predicted.
   int low = 0;
-  int high = count;
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (breaks[middle] <= x) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  for (; count > 1; count -= count / 2) low += breaks[low + count / 2 - 1] <= x ? count / 2 : 0;
+  return low + (count > 0 && breaks[low] <= x ? 1 : 0);
 }
 
 /// a + b t + c t^2 + d t^3.

@@ -2,13 +2,14 @@
 #include "gam/rows/chunk.hpp"
 
 #include "base/at.hpp"
+#include "base/vectors.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace tessera::gam {
 
 using base::at;
+using Two = base::Vectors<2>;
 
 RowChunk::RowChunk(const RowLayout& layout)
     : evaluator(layout.tables, chunk_rows),
@@ -90,17 +91,26 @@ void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coe
   const int* starts = chunk.starts_of(term.placement_begin);
   const int* offsets = view_.offsets + view_.placements[term.placement_begin].offset_begin;
   const double* coef = raw_coef.data() + term.raw_begin;
-  const auto add = [&](auto nonzeros) {
-    for (int r = 0; r < chunk.count; ++r, values += nonzeros) {
-      double sum = 0;
-      for (int k = 0; k < nonzeros; ++k) sum += coef[starts[r] + offsets[k]] * values[k];
-      chunk.eta[at(r)] += sum;
+  int r = 0;
+  if (term.nonzeros == 4 && offsets[3] == 3) {
+    // Two rows at a time.
+    for (; r + 1 < chunk.count; r += 2, values += 8) {
+      const double* first = coef + starts[r];
+      const double* second = coef + starts[r + 1];
+      const auto low = Two::at(first) * Two::at(values);
+      const auto high = Two::at(first + 2) * Two::at(values + 2);
+      const auto second_low = Two::at(second) * Two::at(values + 4);
+      const auto second_high = Two::at(second + 2) * Two::at(values + 6);
+      Two::at(&chunk.eta[at(r)]) += (((0.0 + __builtin_shufflevector(low, second_low, 0, 2)) +
+                                      __builtin_shufflevector(low, second_low, 1, 3)) +
+                                     __builtin_shufflevector(high, second_high, 0, 2)) +
+                                    __builtin_shufflevector(high, second_high, 1, 3);
     }
-  };
-  if (term.nonzeros == 4) {
-    add(std::integral_constant<int, 4>{});
-  } else {
-    add(term.nonzeros);
+  }
+  for (; r < chunk.count; ++r, values += term.nonzeros) {
+    double sum = 0;
+    for (int k = 0; k < term.nonzeros; ++k) sum += coef[starts[r] + offsets[k]] * values[k];
+    chunk.eta[at(r)] += sum;
   }
 }
 

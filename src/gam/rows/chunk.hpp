@@ -4,12 +4,12 @@
 #include "gam/rows/columns.hpp"
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/layout.hpp"
+#include "gam/rows/products.hpp"
 #include "gam/rows/row_pass.hpp"
 #include "gam/terms/point_values.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -65,28 +65,10 @@ class RowEvaluator {
   std::vector<const std::int32_t*> codes_;
 };
 
-/// One term of a product over the rows of a chunk.
-struct ProductSide {
-  const double* values;  ///< `nonzeros` a row
-  const int* starts;     ///< one a row
-};
 [[nodiscard]] inline ProductSide side_of(const LayoutView& view, const RowChunk& chunk,
                                          const std::vector<double>& values, int term, int placement) {
   return {values.data() + view.terms[term].value_begin * chunk_rows,
           chunk.starts.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows};
-}
-
-/// Two neighbouring doubles in one register of any 64-bit processor.
-using Two = double __attribute__((vector_size(16)));
-
-/// From wherever they lie: they are aligned as doubles are, not as pairs.
-inline Two load_two(const double* from) {
-  Two two;
-  std::memcpy(&two, from, sizeof two);
-  return two;
-}
-inline void store_two(double* to, Two two) {
-  std::memcpy(to, &two, sizeof two);
 }
 
 }  // namespace tessera::gam

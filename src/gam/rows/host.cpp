@@ -5,6 +5,7 @@
 #include "gam/family/visit.hpp"
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/chunk.hpp"
+#include "gam/rows/products.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,68 +15,7 @@ namespace {
 
 using base::at;
 
-/// Where the nonzeros of a product's terms meet, from where their places do.
-struct Meetings {
-  const std::int64_t* lines;  ///< by nonzero of the row term
-  const int* offsets;         ///< by nonzero of the column term
-};
-
-/// out[k] += value * b[k] for four neighbours.
-inline void add_four(double* out, double value, const double* b) {
-  const Two low = load_two(out) + value * load_two(b);
-  const Two high = load_two(out + 2) + value * load_two(b + 2);
-  store_two(out, low);
-  store_two(out + 2, high);
-}
-
-/// Row by row, sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, where the offsets come
-/// in runs of four. `row_nonzeros` is a constant for the counts that nearly every product has; 0: any number
-/// of both.
-template <int row_nonzeros>
-void add_runs(const Product& product, int count, const ProductSide& row, const ProductSide& column,
-              const Meetings& meet, double* sums) {
-  constexpr bool any = row_nonzeros == 0;
-  const int rows = any ? product.row_nonzeros : row_nonzeros;
-  const int columns = any ? product.column_nonzeros : 4;
-  const std::int64_t line_size = product.columns;
-  for (int r = 0; r < count; ++r) {
-    const double* a = row.values + static_cast<std::ptrdiff_t>(r) * rows;
-    const double* b = column.values + static_cast<std::ptrdiff_t>(r) * columns;
-    double* corner = sums + row.starts[r] * line_size + column.starts[r];
-    for (int i = 0; i < rows; ++i) {
-      double* line = corner + meet.lines[i];
-      // Below its diagonal a symmetric product is not read.
-      for (int j = any && product.symmetric ? i / 4 * 4 : 0; j < columns; j += 4) {
-        add_four(line + meet.offsets[j], a[i], b + j);
-      }
-    }
-  }
-}
-
-/// As `add_runs`, for a column term with one nonzero, and so a row term with one.
-void add_single(const Product& product, int count, const ProductSide& row, const ProductSide& column,
-                double* sums) {
-  const std::int64_t line_size = product.columns;
-  for (int r = 0; r < count; ++r) {
-    sums[row.starts[r] * line_size + column.starts[r]] += row.values[r] * column.values[r];
-  }
-}
-
-/// As `add_runs`, for column offsets that are no runs: a spline that is not the fastest component.
-void add_scattered(const Product& product, int count, const ProductSide& row, const ProductSide& column,
-                   const Meetings& meet, double* sums) {
-  for (int r = 0; r < count; ++r) {
-    const double* a = row.values + static_cast<std::ptrdiff_t>(r) * product.row_nonzeros;
-    const double* b = column.values + static_cast<std::ptrdiff_t>(r) * product.column_nonzeros;
-    double* corner = sums + static_cast<std::int64_t>(row.starts[r]) * product.columns + column.starts[r];
-    for (int i = 0; i < product.row_nonzeros; ++i) {
-      double* line = corner + meet.lines[i];
-      for (int j = 0; j < product.column_nonzeros; ++j) line[meet.offsets[j]] += a[i] * b[j];
-    }
-  }
-}
-
-/// As `add_single`, for two random effects: `places` has where the product of each row of the frame goes.
+/// The product of two random effects: `places` has where the product of each row of the frame goes.
 void add_paired(const RowChunk& chunk, const ProductSide& row, const ProductSide& column,
                 const std::int32_t* places, double* sums) {
   for (int r = 0; r < chunk.count; ++r) {
@@ -233,23 +173,11 @@ void HostRows::add_product(const Product& product, Chunk& chunk, double* sums) c
     chunk.aligned.add(product, chunk.count, row, column);
     return;
   }
-  const Meetings meet{view_.lines + product.line_begin, view_.offsets + product.offset_begin};
   double* out = sums + product.begin;
-  const int rows = product.row_nonzeros;
-  const int columns = product.column_nonzeros;
-  if (product.pairs >= 0) {
+  if (product.pairs >= 0)
     add_paired(chunk, row, column, layout_.places_of(product), out);
-  } else if (columns == 1) {
-    add_single(product, chunk.count, row, column, out);
-  } else if (!product.runs_of_four) {
-    add_scattered(product, chunk.count, row, column, meet, out);
-  } else if (rows == 1 && columns == 4) {
-    add_runs<1>(product, chunk.count, row, column, meet, out);
-  } else if (rows == 4 && columns == 4) {
-    add_runs<4>(product, chunk.count, row, column, meet, out);
-  } else {
-    add_runs<0>(product, chunk.count, row, column, meet, out);
-  }
+  else
+    add_to_matrix(view_, product, chunk.count, row, column, out);
 }
 
 }  // namespace tessera::gam

@@ -2,6 +2,7 @@
 #include "gam/rows/host_prediction.hpp"
 
 #include "base/at.hpp"
+#include "base/vectors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@ namespace tessera::gam {
 namespace {
 
 using base::at;
+using Two = base::Vectors<2>;
 
 /// The products of a row's nonzeros with the numbers where a step adds them, summed. Where column offsets
 /// come in fours, four at a time.
@@ -23,11 +25,11 @@ double sum_of_row(const Product& product, const double* corner, const double* a,
     double of_line = 0;
     if (product.runs_of_four) {
       // Below its diagonal a symmetric form is zero, or is not there.
-      Two low{};
-      Two high{};
+      Two::Doubles low{};
+      Two::Doubles high{};
       for (int j = product.symmetric ? i / 4 * 4 : 0; j < product.column_nonzeros; j += 4) {
-        low += load_two(line + offsets[j]) * load_two(b + j);
-        high += load_two(line + offsets[j] + 2) * load_two(b + j + 2);
+        low += Two::at(line + offsets[j]) * Two::at(b + j);
+        high += Two::at(line + offsets[j] + 2) * Two::at(b + j + 2);
       }
       low += high;
       of_line = low[0] + low[1];

@@ -21,29 +21,38 @@ struct Located {
   double t;
 };
 
-inline Located locate(const MarginTable& margin, const double* numbers, double x) {
-  if (margin.cyclic) x = within_period(x, margin.begin, margin.end);
-  int slot = 0;
-  if (margin.uniform) {
-    const double u = (x - margin.begin) * margin.inverse_step;
-    const double last = margin.cells;
-    // Truncation is the floor here, since nothing below -1 is left; a NaN goes to slot 0.
-    slot = static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
-  } else {
-    slot = breaks_up_to(numbers + margin.breaks, margin.cells + 1, x);
-  }
+/// The slot of a value among cells of equal width.
+inline int slot_among_equal_cells(const MarginTable& margin, double x) {
+  const double u = (x - margin.begin) * margin.inverse_step;
+  const double last = margin.cells;
+  // Truncation is the floor here, since nothing below -1 is left; a NaN goes to slot 0.
+  return static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
+}
+
+inline Located located_in(const MarginTable& margin, const double* numbers, double x, int slot) {
   const int cell = slot < 1 ? 0 : slot > margin.cells ? margin.cells - 1 : slot - 1;
   return {slot, cell * margin.stride,
           (x - numbers[margin.origins + slot]) * numbers[margin.inverse_widths + slot]};
 }
 
+inline Located locate(const MarginTable& margin, const double* numbers, double x) {
+  if (margin.cyclic) x = within_period(x, margin.begin, margin.end);
+  return located_in(margin, numbers, x,
+                    margin.uniform ? slot_among_equal_cells(margin, x)
+                                   : breaks_up_to(numbers + margin.breaks, margin.cells + 1, x));
+}
+
+/// Four powers of t by four values.
+inline const double* cubics_at(const MarginTable& margin, const double* numbers, int slot) {
+  // Where all cells have the same cubics, they are read from one: lanes of a warp read the same address.
+  const bool inside = slot > 0 && slot <= margin.cells;
+  return numbers + margin.cubics + std::int64_t{16} * (margin.alike && inside ? 1 : slot);
+}
+
 /// The four values of a margin at a located point.
 inline void local_values(const MarginTable& margin, const double* numbers, const Located& at,
                          double* values) {
-  // Where all cells have the same cubics, they are read from one: lanes of a warp read the same address.
-  const bool inside = at.slot > 0 && at.slot <= margin.cells;
-  const int slot = margin.alike && inside ? 1 : at.slot;
-  const double* c = numbers + margin.cubics + std::int64_t{16} * slot;
+  const double* c = cubics_at(margin, numbers, at.slot);
   for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
 }
 

@@ -2,6 +2,7 @@
 #include "gam/terms/point_values.hpp"
 
 #include "base/at.hpp"
+#include "base/vectors.hpp"
 #include "gam/terms/evaluation.hpp"
 
 #include <algorithm>
@@ -11,6 +12,9 @@ namespace tessera::gam {
 namespace {
 
 using base::at;
+
+#define TESSERA_TEXT "gam/terms/curve_values_text.hpp"
+#include "base/each_width.hpp"
 
 int nonzeros_of(const ComponentTable& component) {
   return component.kind == ComponentKind::dense    ? component.columns
@@ -39,7 +43,7 @@ std::vector<int> strides_of(std::span<const Component> components) {
 }  // namespace
 
 PointEvaluator::PointEvaluator(const ComponentTables& tables, int points)
-    : tables_(tables), first_(at(points)) {
+    : tables_(tables), first_(at(points)), x_(at(points + 7)), slots_(x_.size()) {
   int most = 1;
   for (const ComponentTable& component : tables.components) most = std::max(most, nonzeros_of(component));
   part_.resize(at(most) * at(points));
@@ -101,23 +105,16 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
         values[r] = level < 0 ? 0 : 1;
       }
       break;
-    case ComponentKind::spline: {
-      const double* numbers = points.numbers[component.variable];
-      const MarginTable margin = component.margin;
-      for (int r = 0; r < points.count; ++r) {
-        const Located located = locate(margin, table_numbers, numbers[index[r]]);
-        first[r] = located.first;
-        local_values(margin, table_numbers, located, values + std::ptrdiff_t{4} * r);
-      }
-      break;
-    }
+    case ComponentKind::spline:
     case ComponentKind::dense: {
       const double* numbers = points.numbers[component.variable];
+      for (int r = 0; r < points.count; ++r) x_[at(r)] = numbers[index[r]];
+      if (component.kind == ComponentKind::spline)
+        return TESSERA_AT_WIDTH(spline_values(component.margin, table_numbers, points.count, x_.data(),
+                                              slots_.data(), first, values));
       std::fill_n(first, points.count, 0);
-      for (int r = 0; r < points.count; ++r)
-        dense_values(component, table_numbers, numbers[index[r]],
-                     values + std::ptrdiff_t{component.columns} * r);
-      break;
+      TESSERA_AT_WIDTH(
+          dense_values_of_points(component, table_numbers, points.count, x_.data(), slots_.data(), values));
     }
   }
 }

@@ -5,15 +5,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/vectors.hpp"
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_reader.hpp"
+#include "gam/terms/evaluation.hpp"
+#include "gam/terms/point_values.hpp"
 #include "support/rows_model.hpp"
 
 namespace {
@@ -282,6 +287,85 @@ TEST(Rows, PredictionIsTheDenseRowTimesTheMap) {
         }
         ASSERT_NEAR(x[static_cast<std::size_t>(block.coef_begin) + static_cast<std::size_t>(j)],
                     static_cast<double>(expected), 1e-12);
+      }
+    }
+  }
+}
+
+/// Calls `check` for each width of registers that this processor has.
+template <class Check>
+void at_each_width(const Check& check) {
+  const int widest = tessera::base::register_width();
+  for (int width = 2; width <= widest; width *= 2) {
+    SCOPED_TRACE("registers of " + std::to_string(width) + " doubles");
+    tessera::base::register_width() = width;
+    check();
+  }
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+TEST(Rows, RegistersOfEveryWidthGiveTheSameBits) {
+  for (const rows_test::ModelOptions& options :
+       {rows_test::ModelOptions{.family = Poisson{}, .rows = 20'000},
+        {.rows = 777, .terms = 14},
+        {.family = Gamma{}, .rows = 1000, .dense = true, .curves = true}}) {
+    const Model model = make_model(options);
+    const std::vector<double> widest = reduce(model, PassKind::step);
+    at_each_width([&] { EXPECT_TRUE(same_bits(reduce(model, PassKind::step), widest)); });
+  }
+}
+
+TEST(Rows, SeveralPointsHaveTheValuesOfEachAlone) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> x = {nan, -1e300, 1e300, -0.0, 0.3, 1, -7.25, 2.5, 1e-300};
+  for (int i = 0; i < 240; ++i) x.push_back(-0.1 + 0.005 * i);
+  std::vector<std::size_t> index(x.size());
+  std::iota(index.begin(), index.end(), 0);
+  for (const bool uniform : {true, false}) {
+    for (const bool cyclic : {true, false}) {
+      for (const bool dense : {true, false}) {
+        Component component;
+        component.kind = dense ? Component::Kind::dense : Component::Kind::spline;
+        component.margin.uniform = uniform;
+        component.margin.cyclic = cyclic;
+        component.margin.breaks = {0, 0.25, 0.5, 0.75, 1};
+        for (int cell = 0; cell < 4; ++cell) {
+          auto& cubics = component.margin.cells.emplace_back();
+          for (std::size_t k = 0; k < 16; ++k) cubics.at(k) = std::sin(cell + 3.0 * static_cast<double>(k));
+        }
+        component.combinations = Matrix(component.margin.raw_size(), 8);
+        for (int i = 0; i < component.combinations.rows(); ++i)
+          for (int j = 0; j < 8; ++j) component.combinations(i, j) = std::cos(i + 2.5 * j);
+        ComponentTables tables;
+        tables.add(component);
+        tables.finish();
+        const ComponentTable& table = tables.components[0];
+        const int count = component.nonzeros();
+        std::vector<double> expected(x.size() * static_cast<std::size_t>(count));
+        std::vector<int> first(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          double* values = expected.data() + i * static_cast<std::size_t>(count);
+          if (dense) {
+            dense_values(table, tables.numbers.data(), x[i], values);
+          } else {
+            const Located at = locate(table.margin, tables.numbers.data(), x[i]);
+            first[i] = at.first;
+            local_values(table.margin, tables.numbers.data(), at, values);
+          }
+        }
+        const double* numbers = x.data();
+        at_each_width([&] {
+          PointEvaluator evaluator(tables, static_cast<int>(x.size()));
+          std::vector<double> values(expected.size());
+          evaluator.evaluate(0, 1, {&numbers, nullptr, index.data(), static_cast<int>(x.size())},
+                             values.data(), [&](int /*component*/, const int* found) {
+                               EXPECT_TRUE(std::equal(first.begin(), first.end(), found));
+                             });
+          EXPECT_TRUE(same_bits(values, expected)) << uniform << cyclic << dense;
+        });
       }
     }
   }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Includes TESSERA_TEXT for each width of registers, in a namespace of its own (see base/vectors.hpp). All
+// functions of the text have TESSERA_TARGET before them: what is inlined from elsewhere is without vectors,
+// since GCC takes these apart as long as it does not know the width.
+namespace lanes_2 {
+using Wide = base::Vectors<2>;
+using UpToFour = base::Vectors<2>;
+#define TESSERA_TARGET
+#include TESSERA_TEXT
+#undef TESSERA_TARGET
+}  // namespace lanes_2
+#ifdef __x86_64__
+namespace lanes_4 {
+using Wide = base::Vectors<4>;
+using UpToFour = base::Vectors<4>;
+#define TESSERA_TARGET __attribute__((target("avx2")))
+#include TESSERA_TEXT
+#undef TESSERA_TARGET
+}  // namespace lanes_4
+namespace lanes_8 {
+using Wide = base::Vectors<8>;
+using UpToFour = base::Vectors<4>;
+#define TESSERA_TARGET __attribute__((target("avx512f,avx512vl")))
+#include TESSERA_TEXT
+#undef TESSERA_TARGET
+}  // namespace lanes_8
+#endif
+#undef TESSERA_TEXT

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Loops over registers of 2, 4 or 8 doubles, by the compiler's vector types: SSE2, AVX2 and AVX-512 on
+/// x86-64, two doubles elsewhere. One text, a header that base/each_width.hpp includes for each width, and
+/// TESSERA_AT_WIDTH(function(arguments)) calls what was made of it for this processor. Each product and each
+/// sum is rounded by itself: the bits are the same.
+namespace tessera::base {
+
+/// `n` neighbouring numbers as one value, wherever they lie.
+template <int n>
+struct Vectors;
+
+// The compilers drop these attributes where the size depends on a parameter.
+#define TESSERA_VECTORS(n)                                                                             \
+  template <>                                                                                          \
+  struct Vectors<n> {                                                                                  \
+    using Doubles __attribute__((vector_size(8 * (n)), aligned(8), may_alias)) = double;               \
+    using Ints __attribute__((vector_size(4 * (n)), aligned(4), may_alias)) = int;                     \
+    static constexpr int count = n;                                                                    \
+    static Doubles& at(double* first) { return *reinterpret_cast<Doubles*>(first); }                   \
+    static const Doubles& at(const double* first) { return *reinterpret_cast<const Doubles*>(first); } \
+    static Ints& at(int* first) { return *reinterpret_cast<Ints*>(first); }                            \
+  }
+TESSERA_VECTORS(2);
+TESSERA_VECTORS(4);
+TESSERA_VECTORS(8);
+#undef TESSERA_VECTORS
+
+/// Doubles in a register of this processor. A test may set fewer.
+inline int& register_width() {
+  static int width = [] {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return 8;
+    if (__builtin_cpu_supports("avx2")) return 4;
+#endif
+    return 2;
+  }();
+  return width;
+}
+
+}  // namespace tessera::base
+
+#ifdef __x86_64__
+#define TESSERA_AT_WIDTH(...)                                      \
+  (::tessera::base::register_width() == 8   ? lanes_8::__VA_ARGS__ \
+   : ::tessera::base::register_width() == 4 ? lanes_4::__VA_ARGS__ \
+                                            : lanes_2::__VA_ARGS__)
+#else
+#define TESSERA_AT_WIDTH(...) lanes_2::__VA_ARGS__
+#endif

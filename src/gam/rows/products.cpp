@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/rows/products.hpp"
+
+#include "base/vectors.hpp"
+#include "gam/rows/chunk.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::gam {
+namespace {
+
+/// Where the nonzeros of a product's terms meet, from where their places do.
+struct Meetings {
+  const std::int64_t* lines;  ///< by nonzero of the row term
+  const int* offsets;         ///< by nonzero of the column term
+};
+
+#define TESSERA_TEXT "gam/rows/products_text.hpp"
+#include "base/each_width.hpp"
+
+/// As `add_runs`, for a column term with one nonzero, and so a row term with one.
+void add_single(const Product& product, int count, const ProductSide& row, const ProductSide& column,
+                double* sums) {
+  const std::int64_t line_size = product.columns;
+  for (int r = 0; r < count; ++r) {
+    sums[row.starts[r] * line_size + column.starts[r]] += row.values[r] * column.values[r];
+  }
+}
+
+/// As `add_runs`, for column offsets that are no runs: a spline that is not the fastest component.
+void add_scattered(const Product& product, const Meetings& meet, int count, const ProductSide& row,
+                   const ProductSide& column, double* sums) {
+  for (int r = 0; r < count; ++r) {
+    const double* a = row.values + static_cast<std::ptrdiff_t>(r) * product.row_nonzeros;
+    const double* b = column.values + static_cast<std::ptrdiff_t>(r) * product.column_nonzeros;
+    double* corner = sums + static_cast<std::int64_t>(row.starts[r]) * product.columns + column.starts[r];
+    for (int i = 0; i < product.row_nonzeros; ++i) {
+      double* line = corner + meet.lines[i];
+      for (int j = 0; j < product.column_nonzeros; ++j) line[meet.offsets[j]] += a[i] * b[j];
+    }
+  }
+}
+
+}  // namespace
+
+void add_to_matrix(const LayoutView& view, const Product& product, int count, const ProductSide& row,
+                   const ProductSide& column, double* sums) {
+  const Meetings meet{view.lines + product.line_begin, view.offsets + product.offset_begin};
+  const int rows = product.row_nonzeros;
+  const int columns = product.column_nonzeros;
+  if (rows == product.rows && columns == product.columns && (columns == 1 || product.runs_of_four)) {
+    TESSERA_AT_WIDTH(add_everywhere(product, count, row, column, sums));
+  } else if (columns == 1) {
+    add_single(product, count, row, column, sums);
+  } else if (!product.runs_of_four) {
+    add_scattered(product, meet, count, row, column, sums);
+  } else if (rows == 1 && columns == 4) {
+    TESSERA_AT_WIDTH(add_runs<1, 4>(product, meet, count, row, column, sums));
+  } else if (rows == 4 && columns == 4) {
+    TESSERA_AT_WIDTH(add_runs<4, 4>(product, meet, count, row, column, sums));
+  } else {
+    TESSERA_AT_WIDTH(add_runs<0, 0>(product, meet, count, row, column, sums));
+  }
+}
+
+void add_to_aligned(const AlignedTarget& to, int row_nonzeros, int count, const ProductSide& row,
+                    const ProductSide& column) {
+  if (row_nonzeros == 4)
+    TESSERA_AT_WIDTH(add_aligned<4>(to, count, row, column));
+  else
+    TESSERA_AT_WIDTH(add_aligned<1>(to, count, row, column));
+}
+
+}  // namespace tessera::gam

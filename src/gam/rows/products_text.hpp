@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rows of a chunk give to the sums of products, row by row, for registers of any width: see
+// base/each_width.hpp.
+
+/// Four neighbours.
+struct Four {
+  UpToFour::Doubles parts[4 / UpToFour::count];
+};
+
+TESSERA_TARGET inline void load(const double* from, Four& four) {
+  for (int k = 0; k < 4; k += UpToFour::count) four.parts[k / UpToFour::count] = UpToFour::at(from + k);
+}
+
+/// to[k] += factor * four[k].
+TESSERA_TARGET inline void add_multiple(double* to, double factor, const Four& four) {
+  for (int k = 0; k < 4; k += UpToFour::count)
+    UpToFour::at(to + k) += factor * four.parts[k / UpToFour::count];
+}
+
+/// sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, where the offsets come in runs of
+/// four. The numbers of nonzeros are constants for nearly all products; 0: any.
+template <int row_nonzeros, int column_nonzeros>
+TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int count, const ProductSide& row,
+                             const ProductSide& column, double* sums) {
+  const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
+  const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
+  // Below its diagonal a symmetric product is not read.
+  const bool upper = column_nonzeros == 0 && product.symmetric;
+  const std::int64_t line_size = product.columns;
+  for (int r = 0; r < count; ++r) {
+    const double* a = row.values + static_cast<std::ptrdiff_t>(r) * rows;
+    const double* b = column.values + static_cast<std::ptrdiff_t>(r) * columns;
+    double* corner = sums + row.starts[r] * line_size + column.starts[r];
+    for (int j = 0; j < columns; j += 4) {
+      Four four;
+      load(b + j, four);
+      const int end = upper ? std::min(rows, j + 4) : rows;
+      for (int i = 0; i < end; ++i) add_multiple(corner + meet.lines[i] + meet.offsets[j], a[i], four);
+    }
+  }
+}
+
+/// A row's runs among `AlignedSums`.
+template <int row_nonzeros>
+TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const ProductSide& row,
+                                const ProductSide& column) {
+  int corners[chunk_rows];
+  for (int r = 0; r < count; ++r) {
+    const int remainder = column.starts[r] & 3;
+    corners[r] = remainder * to.matrix + row.starts[r] * to.columns + (column.starts[r] - remainder);
+  }
+  std::ptrdiff_t runs[row_nonzeros];
+  std::copy_n(to.runs, row_nonzeros, runs);
+  for (int r = 0; r < count; ++r) {
+    Four four;
+    load(column.values + std::ptrdiff_t{4} * r, four);
+    for (int i = 0; i < row_nonzeros; ++i)
+      add_multiple(to.sums + corners[r] + runs[i], row.values[std::ptrdiff_t{row_nonzeros} * r + i], four);
+  }
+}
+
+/// A block of `lines` x `registers` of the sums of `add_everywhere`, which stays in registers.
+template <class Vectors, int lines, int registers>
+TESSERA_TARGET inline void add_block(int count, int rows, int columns, const double* a, const double* b,
+                                     double* sums) {
+  typename Vectors::Doubles sum[lines][registers];
+  const auto place = [&](int i, int k) { return sums + std::ptrdiff_t{i} * columns + k * Vectors::count; };
+  for (int i = 0; i < lines; ++i) {
+    for (int k = 0; k < registers; ++k) sum[i][k] = Vectors::at(place(i, k));
+  }
+  for (int r = 0; r < count; ++r, a += rows, b += columns) {
+    for (int k = 0; k < registers; ++k) {
+      const auto factor = Vectors::at(b + k * Vectors::count);
+      for (int i = 0; i < lines; ++i) sum[i][k] += a[i] * factor;
+    }
+  }
+  for (int i = 0; i < lines; ++i) {
+    for (int k = 0; k < registers; ++k) Vectors::at(place(i, k)) = sum[i][k];
+  }
+}
+
+/// Columns from j on of some lines; returns where the next begins.
+template <class Vectors, int lines, int registers>
+TESSERA_TARGET inline int add_blocks(int j, int count, int rows, int columns, const double* a,
+                                     const double* b, double* sums) {
+  constexpr int width = registers * Vectors::count;
+  for (; j + width <= columns; j += width)
+    add_block<Vectors, lines, registers>(count, rows, columns, a, b + j, sums + j);
+  return j;
+}
+
+template <int lines>
+TESSERA_TARGET inline void add_lines(bool upper, int count, int rows, int columns, const double* a,
+                                     const double* b, double* sums) {
+  for (int i = 0; i < rows; i += lines) {
+    double* line = sums + std::ptrdiff_t{i} * columns;
+    int j = upper ? i : 0;
+    j = add_blocks<Wide, lines, 3>(j, count, rows, columns, a + i, b, line);
+    j = add_blocks<Wide, lines, 1>(j, count, rows, columns, a + i, b, line);
+    j = add_blocks<UpToFour, lines, 1>(j, count, rows, columns, a + i, b, line);
+    (void)j;
+  }
+}
+
+/// sums[i * columns + j] += a_i b_j: every row adds to every sum. The rows are taken by as many as the
+/// nearest cache holds.
+TESSERA_TARGET void add_everywhere(const Product& product, int count, const ProductSide& row,
+                                   const ProductSide& column, double* sums) {
+  const int rows = product.rows;
+  const int columns = product.columns;
+  if (columns == 1) {
+    double sum = *sums;
+    for (int r = 0; r < count; ++r) sum += row.values[r] * column.values[r];
+    *sums = sum;
+    return;
+  }
+  constexpr int cached_numbers = 2048;
+  const int step = std::max(16, cached_numbers / (rows + columns));
+  for (int begin = 0; begin < count; begin += step) {
+    const int some = std::min(step, count - begin);
+    const double* a = row.values + static_cast<std::ptrdiff_t>(begin) * rows;
+    const double* b = column.values + static_cast<std::ptrdiff_t>(begin) * columns;
+    if (rows % 4 == 0)
+      add_lines<4>(product.symmetric, some, rows, columns, a, b, sums);
+    else
+      add_lines<1>(product.symmetric, some, rows, columns, a, b, sums);
+  }
+}

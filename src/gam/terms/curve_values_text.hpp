@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of splines and of dense columns at points, for registers of any width: see base/each_width.hpp.
+// Arrays by points have room for a multiple of eight.
+
+/// Where points fall in a margin, by slots (see `Located`). Brings them into the period of a cyclic one.
+TESSERA_TARGET inline void find_slots(const MarginTable& margin, const double* numbers, int count, double* x,
+                                      int* slots) {
+  if (margin.cyclic) {
+    for (int r = 0; r < count; ++r) x[r] = within_period(x[r], margin.begin, margin.end);
+  }
+  if (!margin.uniform) {
+    for (int r = 0; r < count; ++r) slots[r] = breaks_up_to(numbers + margin.breaks, margin.cells + 1, x[r]);
+    return;
+  }
+  // As `slot_among_equal_cells`.
+  const auto least = Wide::Doubles{} - 1.0;
+  const auto last = Wide::Doubles{} + static_cast<double>(margin.cells);
+  for (int r = 0; r < count; r += Wide::count) {
+    const auto u = (Wide::at(x + r) - margin.begin) * margin.inverse_step;
+    const auto below = u < last ? u : last;
+    Wide::at(slots + r) = __builtin_convertvector((u > least ? below : least) + 1.0, Wide::Ints);
+  }
+}
+
+TESSERA_TARGET void spline_values(const MarginTable margin, const double* numbers, int count, double* x,
+                                  int* slots, int* first, double* values) {
+  find_slots(margin, numbers, count, x, slots);
+  for (int r = 0; r < count; ++r, values += 4) {
+    const Located at = located_in(margin, numbers, x[r], slots[r]);
+    first[r] = at.first;
+    const double* c = cubics_at(margin, numbers, at.slot);
+    for (int a = 0; a < 4; a += UpToFour::count) {
+      UpToFour::at(values + a) =
+          ((UpToFour::at(c + 12 + a) * at.t + UpToFour::at(c + 8 + a)) * at.t + UpToFour::at(c + 4 + a)) *
+              at.t +
+          UpToFour::at(c + a);
+    }
+  }
+}
+
+/// As `dense_values`, at each point.
+TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, const double* numbers, int count,
+                                           double* x, int* slots, double* values) {
+  const MarginTable margin = component.margin;
+  find_slots(margin, numbers, count, x, slots);
+  const int columns = component.columns;
+  for (int r = 0; r < count; ++r, values += columns) {
+    const Located at = located_in(margin, numbers, x[r], slots[r]);
+    double four[4];
+    local_values(margin, numbers, at, four);
+    const double* weights = numbers + component.combinations + std::int64_t{columns} * at.first;
+    for (int c = 0; c < columns; c += UpToFour::count) {
+      UpToFour::at(values + c) =
+          ((four[0] * UpToFour::at(weights + c) + four[1] * UpToFour::at(weights + columns + c)) +
+           four[2] * UpToFour::at(weights + 2 * columns + c)) +
+          four[3] * UpToFour::at(weights + 3 * columns + c);
+    }
+  }
+}

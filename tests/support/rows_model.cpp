@@ -393,7 +393,7 @@ std::vector<long double> dense_row(const Model& model, std::size_t row) {
       for (int j = 0; j < term.raw_size; ++j) {
         long double sum = 0;
         for (int i = 0; i < from.raw_size; ++i)
-          sum += dense[static_cast<std::size_t>(from.raw_begin + i)] * term.combinations(i, j);
+          sum += dense[static_cast<std::size_t>(from.raw_begin + i)] * term.combinations(j, i);
         dense.push_back(sum);
       }
       continue;

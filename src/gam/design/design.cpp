@@ -168,8 +168,8 @@ int Design::add_dense_term(int combined, const Matrix& combinations) {
   term.raw_begin = raw_size;
   term.raw_size = term.nonzeros = std::max(8, (combinations.cols() + 3) / 4 * 4);
   term.combined = combined;
-  term.combinations = Matrix(combinations.rows(), term.raw_size);
-  assign(term.combinations, 0, 0, combinations);
+  term.combinations = Matrix(term.raw_size, combinations.rows());
+  assign(term.combinations, 0, 0, transpose(combinations));
   raw_size += term.raw_size;
   terms.push_back(std::move(term));
   return terms.back().raw_begin;

@@ -5,6 +5,7 @@
 #include "base/vectors.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::gam {
 
@@ -20,7 +21,7 @@ RowChunk::RowChunk(const RowLayout& layout)
       values(at(layout.view().values_per_row) * chunk_rows) {}
 
 RowEvaluator::RowEvaluator(const Rows& rows, const RowLayout& layout)
-    : rows_(rows), layout_(layout), view_(layout.view()), variables_(variables_read(rows)) {
+    : rows_(rows), view_(layout.view()), variables_(variables_read(rows)) {
   for (const Variable& variable : rows.frame->variables) {
     numbers_.push_back(variable.numbers.data());
     codes_.push_back(variable.codes.data());
@@ -54,8 +55,7 @@ void RowEvaluator::evaluate_term(int term_index, RowChunk& chunk) const {
     int* starts = chunk.starts_of(p);
     std::fill(starts, starts + count, 0);
   }
-  if (const RowLayout::Combined& combined = layout_.combined(term_index); combined.term >= 0)
-    return combine(combined, term_index, chunk);
+  if (term.combined >= 0) return combine(rows_.design->terms[at(term_index)], values, chunk);
   const Points points{numbers_.data(), codes_.data(), chunk.index.data(), count};
   chunk.evaluator.evaluate(term.component_begin, term.component_end, points, values,
                            [&](int component, const int* first) {
@@ -67,21 +67,14 @@ void RowEvaluator::evaluate_term(int term_index, RowChunk& chunk) const {
                            });
 }
 
-/// Dense columns from the nonzeros of the other term.
-void RowEvaluator::combine(const RowLayout::Combined& combined, int term_index, RowChunk& chunk) const {
-  const TermTable& from = view_.terms[combined.term];
-  const int columns = view_.terms[term_index].nonzeros;
+void RowEvaluator::combine(const RawTerm& dense, double* out, RowChunk& chunk) const {
+  const TermTable& from = view_.terms[dense.combined];
   const double* values = chunk.values_of(from);
   const int* starts = chunk.starts_of(from.placement_begin);
   const int* offsets = view_.offsets + view_.placements[from.placement_begin].offset_begin;
-  double* out = chunk.values_of(view_.terms[term_index]);
-  std::fill_n(out, static_cast<std::ptrdiff_t>(chunk.count) * columns, 0.0);
-  for (int r = 0; r < chunk.count; ++r, values += from.nonzeros, out += columns) {
-    for (int k = 0; k < from.nonzeros; ++k) {
-      const double* weights =
-          combined.weights.data() + static_cast<std::ptrdiff_t>(starts[r] + offsets[k]) * columns;
-      for (int c = 0; c < columns; ++c) out[c] += values[k] * weights[c];
-    }
+  for (int r = 0; r < chunk.count; ++r, values += from.nonzeros, out += dense.raw_size) {
+    dense.combine(
+        from.nonzeros, [&](int k) { return std::pair(starts[r] + offsets[k], values[k]); }, out);
   }
 }
 

@@ -55,10 +55,9 @@ class RowEvaluator {
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
 
  private:
-  void combine(const RowLayout::Combined& combined, int term, RowChunk& chunk) const;
+  void combine(const RawTerm& dense, double* values, RowChunk& chunk) const;
 
   const Rows& rows_;
-  const RowLayout& layout_;
   LayoutView view_;
   std::vector<int> variables_;  ///< that the rows have
   std::vector<const double*> numbers_;

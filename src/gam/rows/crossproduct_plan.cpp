@@ -156,8 +156,8 @@ class Planner {
 
 bool Planner::choose_terms() {
   for (int t = 0; t + 1 < static_cast<int>(layout_.terms.size()); ++t) {
-    if (layout_.combined(t).term >= 0) return false;  // such a layout is for hosts
     const TermTable& term = layout_.terms[at(t)];
+    if (term.combined >= 0) return false;  // such a layout is for hosts
     const auto has = [&](ComponentKind kind) {
       return std::any_of(layout_.tables.components.begin() + term.component_begin,
                          layout_.tables.components.begin() + term.component_end,

@@ -2,7 +2,6 @@
 #include "gam/rows/layout.hpp"
 
 #include "base/at.hpp"
-#include "gam/linalg/linalg.hpp"
 #include "gam/rows/evaluation.hpp"
 
 #include <algorithm>
@@ -94,6 +93,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
     TermTable table;
     table.nonzeros = term.nonzeros;
     table.raw_begin = term.raw_begin;
+    table.combined = term.combined;
     table.value_begin = values_per_row_;
     table.component_begin = static_cast<int>(tables.components.size());
     for (const Component& component : term.components) {
@@ -106,8 +106,6 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
     table.placement_end = static_cast<int>(placements.size());
     terms.push_back(table);
     values_per_row_ += term.nonzeros;
-    const Matrix by_row = term.is_dense() ? transpose(term.combinations) : Matrix();
-    combined_.push_back({term.combined, {by_row.values().begin(), by_row.values().end()}});
   }
   tables.finish();
   TermTable residual;
@@ -364,7 +362,7 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
 
   // The column term starts where its own components say, plus what the row says of the shared ones.
   std::vector<int> own_part(at(product.columns));
-  if (combined(product.column_term).term >= 0) std::iota(own_part.begin(), own_part.end(), 0);
+  if (column.combined >= 0) std::iota(own_part.begin(), own_part.end(), 0);
   for (int q = 0; q < product.columns; ++q) {
     for (int i = 0; i < count; ++i) {
       if (own[i] != 0) own_part[at(q)] += q / own[i] % size_of(column, i) * full[i];
@@ -392,7 +390,7 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
 template <class Use>
 void RowLayout::for_each_of_band(const Product& product, const Use& use) const {
   const TermTable& term = terms[at(product.row_term)];
-  if (combined(product.row_term).term >= 0) {
+  if (term.combined >= 0) {
     for (int p = 0; p < product.rows; ++p) {
       for (int q = p; q < product.columns; ++q)
         use(product.begin + static_cast<std::int64_t>(p) * product.columns + q, term.raw_begin + p,

@@ -74,16 +74,6 @@ class RowLayout {
     return pairs_->terms[static_cast<std::size_t>(product.pairs)].places.data();
   }
 
-  /// Dense columns are combinations of those of another term, which hosts alone evaluate.
-  struct Combined {
-    int term = -1;                ///< the other one; -1: the columns are not dense
-    std::vector<double> weights;  ///< its columns x the dense ones, row by row
-  };
-  /// Of a term of the model.
-  [[nodiscard]] const Combined& combined(int term) const noexcept {
-    return combined_[static_cast<std::size_t>(term)];
-  }
-
  private:
   /// One spline, or dense component, of a term's band.
   struct BandSpline {
@@ -108,7 +98,6 @@ class RowLayout {
   template <class Use>
   void for_each_of_band(const Product& product, const Use& use) const;
 
-  std::vector<Combined> combined_;
   /// For each placement, which components it leaves out (bit i: the i-th of its term).
   std::vector<std::uint64_t> left_out_;
   std::vector<int> component_sizes_;

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::gam {
 
@@ -35,15 +36,13 @@ void RowReader::read(std::size_t row) {
       });
       continue;
     }
-    const std::size_t from = begins_[at(term.combined)];
-    const std::size_t end = begins_[at(term.combined) + 1];
+    const Nonzero* from = nonzeros_.data() + begins_[at(term.combined)];
+    const auto count = static_cast<int>(begins_[at(term.combined) + 1] - begins_[at(term.combined)]);
     const int from_column = design_.terms[at(term.combined)].raw_begin;
-    for (int j = 0; j < term.raw_size; ++j) {
-      double value = 0;
-      for (std::size_t k = from; k < end; ++k)
-        value += nonzeros_[k].value * term.combinations(nonzeros_[k].column - from_column, j);
-      nonzeros_.push_back({term.raw_begin + j, value});
-    }
+    dense_.resize(at(term.raw_size));
+    term.combine(
+        count, [&](int k) { return std::pair(from[k].column - from_column, from[k].value); }, dense_.data());
+    for (int j = 0; j < term.raw_size; ++j) nonzeros_.push_back({term.raw_begin + j, dense_[at(j)]});
   }
 }
 

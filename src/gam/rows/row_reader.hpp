@@ -43,6 +43,7 @@ class RowReader {
   std::vector<const std::int32_t*> codes_;
   std::deque<TermEvaluator> terms_;
   std::vector<Nonzero> nonzeros_;
+  std::vector<double> dense_;        ///< columns of one term
   std::vector<std::size_t> begins_;  ///< of each term among the nonzeros
 };
 

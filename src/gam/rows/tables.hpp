@@ -17,6 +17,7 @@ struct TermTable {
   int nonzeros = 1;
   int raw_begin = 0;
   std::int64_t value_begin = 0;  ///< nonzeros of the terms before this one
+  int combined = -1;             ///< of dense columns, on hosts alone: the term that they are combinations of
 };
 
 /// Where the nonzeros of a term lie when some of its components are left out.

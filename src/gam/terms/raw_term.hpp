@@ -4,6 +4,7 @@
 #include "gam/basis/component.hpp"
 #include "gam/linalg/matrix.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace tessera::gam {
@@ -17,10 +18,21 @@ struct RawTerm {
   int raw_size = 1;
   int nonzeros = 1;
   int combined = -1;      ///< of dense columns: the place of the term that they are combinations of
-  Matrix combinations{};  ///< its raw columns x `raw_size`
+  Matrix combinations{};  ///< `raw_size` x its raw columns
   /// Only combinations of its columns are in the model: no crossproduct of its own is wanted.
   bool only_combined = false;
   [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }
+  /// The dense columns in a row, from the other term's nonzeros there: `nonzero(k)` is the raw column and the
+  /// value of one.
+  template <class Nonzero>
+  void combine(int count, const Nonzero& nonzero, double* values) const {
+    std::fill_n(values, raw_size, 0.0);
+    for (int k = 0; k < count; ++k) {
+      const auto [column, value] = nonzero(k);
+      const double* weights = combinations.column(column).data();
+      for (int c = 0; c < raw_size; ++c) values[c] += value * weights[c];
+    }
+  }
 };
 
 }  // namespace tessera::gam

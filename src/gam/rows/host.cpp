@@ -128,14 +128,9 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
   chunk.unit_weights = kind == PassKind::moments || (F::linear && rows_.prior_weight < 0);
   if (chunk.unit_weights || kind == PassKind::deviance) return;
   for (int term = 0; term <= view_.term_count; ++term) {
-    const int nonzeros = view_.terms[term].nonzeros;
     const std::ptrdiff_t begin = view_.terms[term].value_begin * chunk_rows;
-    const double* __restrict values = chunk.values.data() + begin;
-    double* __restrict weighted = chunk.weighted.data() + begin;
-    for (int r = 0; r < chunk.count; ++r) {
-      const double weight = chunk.weight[at(r)];
-      for (int k = 0; k < nonzeros; ++k, ++values, ++weighted) *weighted = weight * *values;
-    }
+    multiply_rows(chunk.weight.data(), view_.terms[term].nonzeros, chunk.count, chunk.values.data() + begin,
+                  chunk.weighted.data() + begin);
   }
 }
 

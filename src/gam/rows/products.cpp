@@ -45,6 +45,10 @@ void add_scattered(const Product& product, const Meetings& meet, int count, cons
 
 }  // namespace
 
+void multiply_rows(const double* factors, int nonzeros, int count, const double* values, double* products) {
+  TESSERA_AT_WIDTH(scale_rows(factors, nonzeros, count, values, products));
+}
+
 void add_to_matrix(const LayoutView& view, const Product& product, int count, const ProductSide& row,
                    const ProductSide& column, double* sums) {
   const Meetings meet{view.lines + product.line_begin, view.offsets + product.offset_begin};

@@ -15,6 +15,9 @@ struct ProductSide {
   const int* starts;     ///< one a row
 };
 
+/// The values of each row times its factor.
+void multiply_rows(const double* factors, int nonzeros, int count, const double* values, double* products);
+
 /// Adds them to the product's matrix of sums.
 void add_to_matrix(const LayoutView& view, const Product& product, int count, const ProductSide& row,
                    const ProductSide& column, double* sums);

@@ -17,6 +17,16 @@ TESSERA_TARGET inline void add_multiple(double* to, double factor, const Four& f
     UpToFour::at(to + k) += factor * four.parts[k / UpToFour::count];
 }
 
+TESSERA_TARGET void scale_rows(const double* factors, int nonzeros, int count, const double* values,
+                               double* products) {
+  for (int r = 0; r < count; ++r, values += nonzeros, products += nonzeros) {
+    int k = 0;
+    for (; k + UpToFour::count <= nonzeros; k += UpToFour::count)
+      UpToFour::at(products + k) = factors[r] * UpToFour::at(values + k);
+    for (; k < nonzeros; ++k) products[k] = factors[r] * values[k];
+  }
+}
+
 /// sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, where the offsets come in runs of
 /// four. The numbers of nonzeros are constants for nearly all products; 0: any.
 template <int row_nonzeros, int column_nonzeros>

@@ -45,12 +45,7 @@ void add_components(const RowsView& rows, std::int64_t row, double* values, int*
       double own[component.columns];
       dense_values(rows.components[term.component_begin + i], rows.numbers,
                    rows.columns.numbers[component.variable][row], own);
-#pragma unroll
-      for (int k = count - 1; k >= 0; --k) {
-        const double value = values[k];
-#pragma unroll
-        for (int j = 0; j < component.columns; ++j) values[component.columns * k + j] = value * own[j];
-      }
+      expand(values, count, own, component.columns);
     } else {
       const double x = rows.columns.numbers[component.variable][row];
       MarginTable margin = component.margin;
@@ -61,12 +56,7 @@ void add_components(const RowsView& rows, std::int64_t row, double* values, int*
       const Located located = locate(margin, rows.numbers, x);
       double four[4];
       local_values(margin, rows.numbers, located, four);
-#pragma unroll
-      for (int k = count - 1; k >= 0; --k) {
-        const double value = values[k];
-#pragma unroll
-        for (int j = 0; j < 4; ++j) values[4 * k + j] = value * four[j];
-      }
+      expand(values, count, four, 4);
       first = located.first;
     }
 #pragma unroll

@@ -71,11 +71,20 @@ inline void dense_values(const ComponentTable& component, const double* __restri
   }
 }
 
+// Values of a row on a device are in registers, which have no index.
+#ifdef __CUDACC__
+#define TESSERA_UNROLL _Pragma("unroll")
+#else
+#define TESSERA_UNROLL
+#endif
+
 /// The Kronecker product of `count` values and `more` others, whose index varies fastest, in place.
 inline void expand(double* values, int count, const double* others, int more) {
+  TESSERA_UNROLL
   for (int k = count - 1; k >= 0; --k) {
     const double value = values[k];
-    for (int j = more - 1; j >= 0; --j) values[more * k + j] = value * others[j];
+    TESSERA_UNROLL
+    for (int j = 0; j < more; ++j) values[more * k + j] = value * others[j];
   }
 }
 

@@ -79,9 +79,10 @@ TESSERA_TARGET inline void add_block(int count, int rows, int columns, const dou
     for (int k = 0; k < registers; ++k) sum[i][k] = Vectors::at(place(i, k));
   }
   for (int r = 0; r < count; ++r, a += rows, b += columns) {
-    for (int k = 0; k < registers; ++k) {
-      const auto factor = Vectors::at(b + k * Vectors::count);
-      for (int i = 0; i < lines; ++i) sum[i][k] += a[i] * factor;
+    typename Vectors::Doubles factor[registers];
+    for (int k = 0; k < registers; ++k) factor[k] = Vectors::at(b + k * Vectors::count);
+    for (int i = 0; i < lines; ++i) {
+      for (int k = 0; k < registers; ++k) sum[i][k] += a[i] * factor[k];
     }
   }
   for (int i = 0; i < lines; ++i) {
@@ -124,7 +125,7 @@ TESSERA_TARGET void add_everywhere(const Product& product, int count, const Prod
     *sums = sum;
     return;
   }
-  constexpr int cached_numbers = 2048;
+  constexpr int cached_numbers = 4096;
   const int step = std::max(16, cached_numbers / (rows + columns));
   for (int begin = 0; begin < count; begin += step) {
     const int some = std::min(step, count - begin);

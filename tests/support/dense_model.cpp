@@ -260,6 +260,14 @@ void DenseModel::add_te(const std::string& label, const std::vector<double>& x, 
       submatrix(symmetric_eigen(constrained(sum, constraint)).vectors, 0, b.cols() - 1, 0, 3);
 }
 
+void DenseModel::link(const std::vector<std::string>& labels, const std::vector<double>& by_factors) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    CoefBlock& block = *std::ranges::find(design_.blocks, labels[i], &CoefBlock::label);
+    block.id = labels.front();
+    block.by_factor = by_factors[i];
+  }
+}
+
 void DenseModel::forget_eigenvectors() {
   for (CoefBlock& block : design_.blocks) {
     if (block.penalty) block.penalty->eigenvectors = {};

@@ -31,6 +31,8 @@ class DenseModel {
 
   [[nodiscard]] const Matrix& matrix() const noexcept { return x_; }
   [[nodiscard]] const Design& design() const noexcept { return design_; }
+  /// Gives blocks one id, their columns being so many times what they would be.
+  void link(const std::vector<std::string>& labels, const std::vector<double>& by_factors);
   /// Leaves penalties without the eigenvectors that they have in common.
   void forget_eigenvectors();
   /// X'WX, X'Wr and r'Wr about `base`, r = z - X base.

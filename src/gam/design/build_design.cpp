@@ -15,6 +15,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
 
 namespace tessera::gam {
 namespace {
@@ -40,6 +43,32 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
     sum += std::abs(v[0] * m[0] + v[1] * m[1] + v[2] * m[2] + v[3] * m[3]);
   }
   return sum;
+}
+
+/// The margins' variables of some smooths, one smooth after the other, by the names that the first has.
+Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> smooths) {
+  Frame out;
+  out.memory = frame.memory;
+  const std::size_t rows = frame.complete.size();
+  const std::size_t all = rows * smooths.size();
+  out.complete_rows = frame.complete_rows * std::ssize(smooths);
+  out.complete = out.memory.column<std::uint8_t>(out.memory.place<std::uint8_t>(all));
+  for (std::size_t s = 0; s < smooths.size(); ++s)
+    std::ranges::copy(frame.complete, out.complete.writable() + s * rows);
+  for (std::size_t m = 0; m < smooths.front()->margins.size(); ++m) {
+    Variable& variable = out.variables.emplace_back();
+    variable.name = smooths.front()->margins[m].variable.text;
+    variable.numbers = out.memory.column<double>(out.memory.place<double>(all));
+    for (std::size_t s = 0; s < smooths.size(); ++s) {
+      const Variable& from = frame.at(smooths[s]->margins[m].variable.text);
+      if (from.factor)
+        throw Error(ErrorCode::input,
+                    fmt::format("{}: '{}' is text, and the id needs numbers", smooths[s]->label, from.name));
+      from.prepare_to_read(0, rows);
+      std::ranges::copy(from.numbers, variable.numbers.writable() + s * rows);
+    }
+  }
+  return out;
 }
 
 /// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins.
@@ -80,6 +109,7 @@ class Drafter {
     for (ParametricColumns& columns : terms) add(std::move(columns));
     keep(combinations);
     for (const SmoothSpec& spec : formula_.smooths) add(spec);
+    constrain_together();
     part_large_effects();
     if (setup_rows_.is_own_sample())
       draft_.note = fmt::format(
@@ -129,9 +159,7 @@ class Drafter {
 
   void add(const SmoothSpec& spec) {
     const TermShape shape = shape_of(spec, frame_);
-    std::vector<Basis> margins = make_margins(spec);
-    if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // as in the shape
-    const double row_sum = largest_row_sum(workers_, frame_, margins);
+    const auto [margins, row_sum] = margins_of(spec);
     DraftBlock draft = draft_of(
         spec, shape.ridge ? random_effect(margins.size(), static_cast<int>(shape.coefficients), row_sum)
                           : combine(margins, spec.tensor, row_sum));
@@ -161,6 +189,7 @@ class Drafter {
     CoefBlock& block = draft.block;
     block.label = spec.label;
     block.kind = spec.tensor ? "te" : spec.margins[0].basis;
+    block.id = spec.id;
     block.map = std::move(smooth.map);
     block.raw_size = smooth.ridge > 0 ? smooth.eigenvalues.rows() : block.map.rows();
     block.penalty = Penalty{.matrices = std::move(smooth.penalties),
@@ -208,18 +237,86 @@ class Drafter {
     }
   }
 
-  [[nodiscard]] std::vector<Basis> make_margins(const SmoothSpec& spec) {
+  struct Margins {
+    std::vector<Basis> bases;
+    double row_sum = 0;  ///< the largest of |X| over a row
+  };
+
+  [[nodiscard]] Margins margins_of(const SmoothSpec& spec) {
+    std::vector<const SmoothSpec*> linked;
+    for (const SmoothSpec& other : formula_.smooths) {
+      if (!spec.id.empty() && other.id == spec.id) linked.push_back(&other);
+    }
+    // What smooths have in common of random effects is the smoothing parameter alone.
+    const bool random = std::ranges::any_of(
+        spec.margins, [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
+    if (linked.size() < 2 || random)
+      return make_margins(spec, frame_, [&](int variable) { return setup_rows_.values(variable); });
+    const auto [found, is_first] = linked_.try_emplace(spec.id);
+    if (is_first) {
+      found->second = make_margins(spec, one_after_another(frame_, linked), [&](int margin) {
+        std::vector<double> all;
+        for (const SmoothSpec* one : linked) {
+          const std::vector<double> own =
+              setup_rows_.values(frame_.index_of(one->margins[at(margin)].variable.text));
+          all.insert(all.end(), own.begin(), own.end());
+        }
+        return all;
+      });
+    }
+    Margins own = found->second;
+    for (std::size_t m = 0; m < spec.margins.size(); ++m) {
+      Component& component = own.bases[spec.tensor ? m : spec.margins.size() - 1 - m].component;
+      component.variable = frame_.index_of(spec.margins[m].variable.text);
+      const Extent range = extent_of(workers_, frame_, component.variable);
+      component.extent = {range.min, range.max};
+    }
+    return own;
+  }
+
+  [[nodiscard]] Margins make_margins(const SmoothSpec& spec, const Frame& frame,
+                                     const std::function<std::vector<double>(int)>& setup_values) {
     std::vector<Basis> margins;
     for (const MarginSpec& margin : spec.margins) {
-      margins.push_back(make_basis(workers_, frame_, margin, supplied_, setup_rows_, spec.label));
+      margins.push_back(make_basis(workers_, frame, margin, supplied_, setup_values, spec.label));
       Basis& basis = margins.back();
       if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
       if (spec.tensor && spec.normalise && !basis.nodal) {
-        const Extent range = extent_of(workers_, frame_, basis.component.variable);
+        const Extent range = extent_of(workers_, frame, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);
       }
     }
-    return margins;
+    if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // as in the shape
+    const double row_sum = largest_row_sum(workers_, frame, margins);
+    return {std::move(margins), row_sum};
+  }
+
+  /// Smooths with the same id have one constraint: the column means of them all.
+  void constrain_together() {
+    for (const auto& [id, margins] : linked_) {
+      std::vector<int> begins;
+      int copies = 0;
+      bool any = false;
+      bool all = true;
+      const auto is_linked = [&](const DraftBlock& draft) { return draft.block.id == id; };
+      for (const DraftBlock& draft : draft_.blocks) {
+        if (!is_linked(draft)) continue;
+        any = any || draft.constrained;
+        all = all && draft.constrained && draft.by_value == 1;
+        // Blocks of levels have the same columns to add up.
+        if (draft.block.raw_begin != draft.sum_begins.front()) continue;
+        ++copies;
+        begins.insert(begins.end(), draft.sum_begins.begin(), draft.sum_begins.end());
+      }
+      if (any && !all)
+        throw Error(ErrorCode::input,
+                    fmt::format("id={}: smooths by a number and others cannot have one id", id));
+      for (DraftBlock& draft : draft_.blocks) {
+        if (!is_linked(draft)) continue;
+        draft.sum_begins = begins;
+        draft.copies = copies;
+      }
+    }
   }
 
   /// The combinations of the parametric columns, which are all that there are by now, in raw columns.
@@ -270,6 +367,7 @@ class Drafter {
   const Standards& standards_;
   int largest_whole_effect_;
   SetupRows setup_rows_;
+  std::map<std::string, Margins> linked_;  ///< of the smooths with an id
   DesignDraft draft_;
 };
 
@@ -285,7 +383,7 @@ std::vector<double> column_means(const DraftBlock& draft, std::span<const double
     throw Error(ErrorCode::input, fmt::format("{}: '{}' is zero in every row: leave the term out",
                                               block.label, block.variables.back()));
   }
-  for (double& value : raw) value /= static_cast<double>(rows) * draft.by_value;
+  for (double& value : raw) value /= static_cast<double>(rows * draft.copies) * draft.by_value;
   return multiply_t(block.map, raw);
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -135,6 +136,22 @@ std::size_t Design::penalty_count() const {
     if (block.penalty) count += block.penalty->count();
   }
   return count;
+}
+
+std::vector<PenaltyParameter> Design::parameters() const {
+  std::vector<PenaltyParameter> parameters;
+  std::map<std::string, std::pair<int, double>> first;  // of an id: parameter, and factor of the columns
+  int count = 0;
+  for (const CoefBlock& block : blocks) {
+    if (!block.penalty) continue;
+    std::pair own(count, block.by_factor);
+    if (!block.id.empty()) own = first.emplace(block.id, own).first->second;
+    const auto penalties = static_cast<int>(block.penalty->count());
+    for (int j = 0; j < penalties; ++j)
+      parameters.push_back({own.first + j, 2 * std::log(block.by_factor / own.second)});
+    if (own.first == count) count += penalties;
+  }
+  return parameters;
 }
 
 int Design::add_term(std::vector<Component> components) {

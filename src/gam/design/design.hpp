@@ -85,6 +85,7 @@ struct CoefBlock {
   double by_factor = 1;
   double margin_factor = 1;
   int determined = 0;  ///< functions of a smooth's null space that it lacks, as other terms determine them
+  std::string id;      ///< of `s(…, id=)`: see `Design::parameters`
 
   /// Of a random effect, whose raw columns are its coefficients' own.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
@@ -103,6 +104,12 @@ struct DesignVariable {
 
 /// A column of the design as a combination of the columns that the formula says: places and factors.
 using ColumnCombination = std::vector<std::pair<int, double>>;
+
+/// What a penalty is multiplied by: log lambda = log smoothing parameter + offset.
+struct PenaltyParameter {
+  int index = 0;
+  double offset = 0;
+};
 
 /// Everything about the model matrix that does not depend on a single row.
 struct Design {
@@ -130,6 +137,10 @@ struct Design {
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
   /// Penalties of all blocks.
   [[nodiscard]] std::size_t penalty_count() const;
+  /// The smoothing parameter of each: one for the j-th penalties of all blocks with the same `id`, which are
+  /// one penalty that spans these blocks. Where columns are scaled, lambdas that are equal in the formula's
+  /// columns have offsets.
+  [[nodiscard]] std::vector<PenaltyParameter> parameters() const;
   /// M as one raw x coefficients matrix.
   [[nodiscard]] Matrix map() const;
   /// M b, without M as one matrix.

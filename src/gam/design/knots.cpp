@@ -58,7 +58,9 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
 }
 
 Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
-                 const SuppliedKnots& supplied, SetupRows& setup_rows, const std::string& label) {
+                 const SuppliedKnots& supplied,
+                 const std::function<std::vector<double>(int variable)>& setup_values,
+                 const std::string& label) {
   const int index = frame.index_of(spec.variable.text);
   const Variable& variable = frame.variables[static_cast<std::size_t>(index)];
   const BasisKind& kind = basis_of(spec.basis);
@@ -95,7 +97,7 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   data.quantiles = [&](std::span<const double> limits) {
     return distinct_quantiles(workers, frame, index, spec.k, limits);
   };
-  data.setup_values = [&] { return setup_rows.values(index); };
+  data.setup_values = [&] { return setup_values(index); };
   Basis basis = kind.make(data);
   check_penalty(data, basis);
   basis.component.variable = index;

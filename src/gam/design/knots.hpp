@@ -2,11 +2,11 @@
 #pragma once
 
 #include "gam/basis/basis.hpp"
-#include "gam/design/setup_rows.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/table/frame/frame.hpp"
 #include "gam/table/frame/workers.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,9 +28,11 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 ///
 /// Throws on every rank alike: `Error(usage)` for a wrong number of knots or equal ones; `Error(input)` for a
 /// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data
-/// outside the knots. `label` is the smooth's, for those messages.
+/// outside the knots. `label` is the smooth's, for those messages. `setup_values` has the values of a
+/// variable of the frame from which mgcv makes a basis.
 [[nodiscard]] Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
-                               const SuppliedKnots& supplied, SetupRows& setup_rows,
+                               const SuppliedKnots& supplied,
+                               const std::function<std::vector<double>(int variable)>& setup_values,
                                const std::string& label);
 
 }  // namespace tessera::gam

@@ -200,7 +200,24 @@ class RightHandSide {
       if (is_response(margin.variable))
         formula_error(tree.position, fmt::format("a smooth of the response {}", margin.variable.text));
     }
+    link(smooth, tree.position);
     formula_.smooths.push_back(std::move(smooth));
+  }
+
+  /// Makes a smooth the like of the first with its id.
+  void link(SmoothSpec& smooth, std::size_t position) const {
+    const auto first = std::ranges::find(formula_.smooths, smooth.id, &SmoothSpec::id);
+    if (smooth.id.empty() || first == formula_.smooths.end()) return;
+    if (first->tensor != smooth.tensor || first->margins.size() != smooth.margins.size())
+      formula_error(position, fmt::format("{} cannot have the id of {}: they are of one kind, of as many "
+                                          "variables",
+                                          smooth.label, first->label));
+    for (std::size_t i = 0; i < smooth.margins.size(); ++i) {
+      MarginSpec linked = first->margins[i];
+      linked.variable = std::move(smooth.margins[i].variable);
+      smooth.margins[i] = std::move(linked);
+    }
+    smooth.normalise = first->normalise;
   }
 
   Terms without(Terms terms, const Syntax& removed) {

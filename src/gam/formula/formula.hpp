@@ -74,6 +74,9 @@ struct SmoothSpec {
   bool normalise = true;  ///< te's np: reparameterise each margin
   std::optional<Expression> by;
   std::string label;  ///< as R prints it: "s(x)", "te(x,z)", "s(x):fac" before levels
+  /// Smooths with the same have the basis of the first of them, made from the variables of all, and smoothing
+  /// parameters in common; empty: none.
+  std::string id;
   friend bool operator==(const SmoothSpec&, const SmoothSpec&) = default;
 };
 

@@ -248,7 +248,6 @@ void refuse_absent_arguments(const Arguments& arguments) {
                    "and no d");
   arguments.refuse("fx", "a smooth without a penalty is not available; leave it out, or write I() terms");
   arguments.refuse("sp", "smoothing parameters are estimated; leave it out");
-  arguments.refuse("id", "each smooth has smoothing parameters of its own; leave it out");
   arguments.refuse("xt", "it is not available for these bases; leave it out");
   arguments.refuse("pc", "smooths sum to zero over the rows; a point constraint is not available");
 }
@@ -296,6 +295,11 @@ SmoothSpec smooth_from(const Syntax& call) {
     if (!value)
       formula_error(np->position, fmt::format("np: expected TRUE or FALSE, found {}", deparse(*np)));
     smooth.normalise = *value;
+  }
+  if (const Syntax* id = arguments.find("id"); id != nullptr && !is_missing(*id)) {
+    if (id->kind != Kind::text && id->kind != Kind::number)
+      formula_error(id->position, fmt::format("id: expected a number or a text, found {}", deparse(*id)));
+    smooth.id = id->kind == Kind::text ? id->text : deparse(*id);
   }
   if (const Syntax* by = arguments.find("by"); by != nullptr && !is_missing(*by)) {
     smooth.by = variable(*by);

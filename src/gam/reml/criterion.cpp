@@ -131,6 +131,7 @@ void RemlCriterion::Coordinates::turn(int begin, const Matrix& u, const Algebra&
 /// X'WX + S factored at one point, in the coordinates graded for it: what is eliminated, and the Schur
 /// complement of it, which is E L L' E.
 struct RemlCriterion::Factored {
+  std::vector<double> log_lambda;
   std::vector<ScaledPenalty> penalties;
   std::vector<std::pair<int, Matrix>> turns;  ///< what graded the blocks of several penalties
   std::optional<Coordinates> graded;          ///< the working model where there are such turns
@@ -140,6 +141,7 @@ struct RemlCriterion::Factored {
   std::vector<double> coef;
   double deviance = 0;  ///< RSS + b'Sb
   double log_det = 0;   ///< log|X'WX + S|
+  PenaltyDeterminant penalty_det;
 
   /// The block of the inverse over what is not eliminated: E^-1 L'^-1 L^-1 E^-1.
   [[nodiscard]] Matrix outer_inverse(const Algebra& algebra) const {
@@ -157,7 +159,7 @@ struct RemlCriterion::Factored {
   [[nodiscard]] std::vector<double> solve(const Coordinates& model, std::span<const double> b) const;
 
   /// Finds the coordinates, and the penalties in them.
-  void grade(const RemlCriterion& of, std::span<const double> log_sp);
+  void grade(const RemlCriterion& of);
   /// False if X'WX + S is not positive definite.
   [[nodiscard]] bool factor(const Coordinates& model, const Algebra& algebra);
   /// False if the deviance is not finite.
@@ -171,7 +173,10 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
       scale_known_(scale_known),
       bases_(bases),
       part_(part_to_eliminate(model.gram, bases)),
+      parameters_(design.parameters()),
       unpenalised_(design.null_space()) {
+  for (const PenaltyParameter& one : parameters_) sp_count_ = std::max(sp_count_, one.index + 1);
+  std::vector<double> start;
   PartedMatrix gram = model.gram;
   Coordinates own;
   own.gradient = model.gradient;
@@ -179,9 +184,8 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
   for (const BlockBasis& basis : bases_) {
     for (std::size_t j = 0; j < basis.penalty->count(); ++j) {
       const double ratio = diagonal_mean_ratio(model.gram, basis, j);
-      default_start_.push_back(ratio > 0 ? std::log(ratio) : 0.0);
+      start.push_back(ratio > 0 ? std::log(ratio) : 0.0);
     }
-    sp_count_ += basis.penalties();
     gram.turn(basis.begin, basis.rotation, algebra);
     turn_vector(own.gradient, basis.begin, basis.rotation, true);
     if (basis.inverse.empty())
@@ -195,10 +199,38 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
                             "model or more rows",
                             model.rows, unpenalised_));
   }
+  default_start_ = parameters_of(start);
   refuse_dependent_columns(gram, design, bases_);
   floor_ = smallest_sum_of_squares(model);
   order(std::move(gram), own);
   model_ = std::make_shared<const Coordinates>(std::move(own));
+}
+
+std::vector<double> RemlCriterion::log_lambda(std::span<const double> log_sp) const {
+  std::vector<double> each;
+  each.reserve(parameters_.size());
+  for (const PenaltyParameter& one : parameters_) each.push_back(log_sp[base::at(one.index)] + one.offset);
+  return each;
+}
+
+std::vector<double> RemlCriterion::parameters_of(std::span<const double> log_lambda) const {
+  std::vector<double> log_sp(log_lambda.empty() ? 0 : base::at(sp_count_));
+  for (std::size_t j = log_lambda.size(); j-- > 0;)
+    log_sp[base::at(parameters_[j].index)] = log_lambda[j] - parameters_[j].offset;
+  return log_sp;
+}
+
+void RemlCriterion::add_up(Evaluation& at) const {
+  if (base::at(sp_count_) == parameters_.size()) return;
+  const Evaluation each = at;
+  at.gradient.assign(base::at(sp_count_), 0);
+  at.hessian = Matrix(sp_count_, sp_count_);
+  for (int j = 0; j < each.hessian.rows(); ++j) {
+    const int row = parameters_[base::at(j)].index;
+    at.gradient[base::at(row)] += each.gradient[base::at(j)];
+    for (int k = 0; k < each.hessian.cols(); ++k)
+      at.hessian(row, parameters_[base::at(k)].index) += each.hessian(j, k);
+  }
 }
 
 /// Puts the working model in the order of elimination.
@@ -214,9 +246,9 @@ void RemlCriterion::order(PartedMatrix gram, Coordinates& model) const {
   model.matrix = in_order(gram, std::move(order), turned);
 }
 
-void RemlCriterion::Factored::grade(const RemlCriterion& of, std::span<const double> log_sp) {
+void RemlCriterion::Factored::grade(const RemlCriterion& of) {
   for (const BlockBasis& basis : of.bases_) {
-    const std::vector<double> lambda = basis.smoothing_parameters(log_sp);
+    const std::vector<double> lambda = basis.smoothing_parameters(log_lambda);
     const int place = of.place_of(basis);
     const int in_outer = place - of.model_->matrix.eliminated();
     if (basis.dense.empty()) {
@@ -340,10 +372,14 @@ bool RemlCriterion::Factored::solve_for_coef(const Coordinates& model, double re
 
 std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const double> log_sp) const {
   Factored at;
-  at.grade(*this, log_sp);
+  at.log_lambda = log_lambda(log_sp);
+  at.grade(*this);
   const Coordinates& model = coordinates_of(at);
   if (!at.factor(model, *algebra_) || !at.solve_for_coef(model, working_.residual, floor_))
     return std::nullopt;
+  auto found = penalty_determinant(bases_, at.log_lambda, *algebra_);
+  if (!found) return std::nullopt;
+  at.penalty_det = std::move(*found);
   return at;
 }
 
@@ -351,10 +387,11 @@ double RemlCriterion::scale_of(const Factored& at) const {
   return scale_known_ ? 1.0 : at.deviance / (static_cast<double>(working_.rows) - unpenalised_);
 }
 
-double RemlCriterion::value_of(const Factored& at, double log_det_penalty) const {
+double RemlCriterion::value_of(const Factored& at) const {
   const double df = static_cast<double>(working_.rows) - unpenalised_;
   const double phi = scale_of(at);
-  return (at.deviance / phi + df * std::log(2 * std::numbers::pi * phi) + at.log_det - log_det_penalty) / 2;
+  return (at.deviance / phi + df * std::log(2 * std::numbers::pi * phi) + at.log_det - at.penalty_det.value) /
+         2;
 }
 
 std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matrix& inverse) const {
@@ -393,32 +430,30 @@ std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matr
 
 std::optional<double> RemlCriterion::value(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
-  const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
-  if (!at || !penalty_det) return std::nullopt;
-  return value_of(*at, penalty_det->value);
+  if (!at) return std::nullopt;
+  return value_of(*at);
 }
 
 std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
   if (!at) return std::nullopt;
-  const auto count = base::at(sp_count_);
-  const auto found = penalty_determinant(bases_, log_sp, *algebra_);
-  if (!found) return std::nullopt;
-  const PenaltyDeterminant& penalty_det = *found;
+  const std::size_t count = parameters_.size();
+  const auto penalties = static_cast<int>(count);
+  const PenaltyDeterminant& penalty_det = at->penalty_det;
   const double phi = scale_of(*at);
 
   Evaluation out;
-  out.value = value_of(*at, penalty_det.value);
+  out.value = value_of(*at);
   // The sum of squares is a difference of terms as large as that about the base.
   out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(working_.rows) + working_.residual / phi);
   out.gradient.resize(count);
-  out.hessian = Matrix(sp_count_, sp_count_);
-  if (sp_count_ == 0) return out;
+  out.hessian = Matrix(penalties, penalties);
+  if (count == 0) return out;
 
   // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda), of which the
   // second is that of what is left and that of what is eliminated.
   const Coordinates& model = coordinates_of(*at);
-  Matrix penalised(core_size(), sp_count_);
+  Matrix penalised(core_size(), penalties);
   std::vector<double> deviance_slope(count);
   std::vector<std::vector<double>> eliminated;  // L^-1 S_j b
   for (std::size_t j = 0; j < count; ++j) {
@@ -464,15 +499,14 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
       out.hessian(row, col) = out.hessian(col, row) = curvature / 2;
     }
   }
+  add_up(out);
   return out;
 }
 
-RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
-                                   int coordinate) const {
+RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, int penalty) const {
   RemlProfile out;
-  const auto index = base::at(coordinate);
-  const ScaledPenalty& own = at.penalties[index];
-  out.log_sp = log_sp[index];
+  const ScaledPenalty& own = at.penalties[base::at(penalty)];
+  out.log_sp = at.log_lambda[base::at(penalty)];
   out.deviance = at.deviance;
   out.log_det = at.log_det;
   out.smallest_deviance = floor_;
@@ -481,7 +515,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, st
 
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
   const Matrix part = submatrix(inverse, own.in_outer, own.rank, own.in_outer, own.rank);
-  const Matrix root = own.root(penalty_rank(basis_with(bases_, coordinate), coordinate));
+  const Matrix root = own.root(penalty_rank(basis_with(bases_, penalty), penalty));
   algebra_->go_on();
   const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_->multiply(part, root)));
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
@@ -509,28 +543,27 @@ std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
                                                  std::span<const int> coordinates) const {
   std::vector<RemlProfile> out;
   const auto at = factor(log_sp);
-  const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
-  if (!at || !penalty_det || coordinates.empty()) return out;
+  if (!at || coordinates.empty()) return out;
   algebra_->go_on();
   const Matrix inverse = at->outer_inverse(*algebra_);
   for (const int coordinate : coordinates) {
-    out.push_back(profile(*at, inverse, log_sp, coordinate));
-    out.back().log_det_penalty = penalty_det->value;
+    const auto own = std::ranges::find(parameters_, coordinate, &PenaltyParameter::index);
+    out.push_back(profile(*at, inverse, static_cast<int>(own - parameters_.begin())));
+    out.back().log_det_penalty = at->penalty_det.value;
   }
   return out;
 }
 
 RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   const auto at = factor(log_sp);
-  const auto penalty_det = penalty_determinant(bases_, log_sp, *algebra_);
-  if (!at || !penalty_det) {
+  if (!at) {
     throw Error(
         ErrorCode::not_converged,
         "the penalised crossproduct of the model is not positive definite: use fewer terms or smaller k");
   }
   RemlFit fit;
-  fit.log_sp.assign(log_sp.begin(), log_sp.end());
-  fit.score = value_of(*at, penalty_det->value);
+  fit.log_sp = at->log_lambda;
+  fit.score = value_of(*at);
   fit.penalised_deviance = at->deviance;
   fit.scale = scale_of(*at);
 
@@ -552,7 +585,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   if (working_.gram.is_parted()) {
     for (const Part::Run& run : part_.runs()) {
       const BlockBasis& basis = *std::ranges::find(bases_, run.begin, &BlockBasis::begin);
-      fit.part_ridges.push_back(basis.penalty->ridge * std::exp(log_sp[base::at(basis.first_sp)]));
+      fit.part_ridges.push_back(basis.penalty->ridge * std::exp(fit.log_sp[base::at(basis.first_sp)]));
     }
   }
   const Influence f = influence(fit.inverse, working_.gram, fit.part_ridges, *algebra_);
@@ -607,7 +640,9 @@ PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& co
 }
 
 bool RemlCriterion::has_profile(int coordinate) const {
-  const BlockBasis& basis = basis_with(bases_, coordinate);
+  const auto own = std::ranges::find(parameters_, coordinate, &PenaltyParameter::index);
+  if (std::ranges::count(parameters_, coordinate, &PenaltyParameter::index) > 1) return false;
+  const BlockBasis& basis = basis_with(bases_, static_cast<int>(own - parameters_.begin()));
   return !is_of_part(basis) && basis.rank <= largest_profile;
 }
 

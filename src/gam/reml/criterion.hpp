@@ -55,14 +55,17 @@ class RemlCriterion {
     return same;
   }
 
-  /// Number of smoothing parameters.
+  /// Number of smoothing parameters: `Design::parameters`.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
+  /// The smoothing parameters of penalties whose log lambdas these are; empty of none.
+  [[nodiscard]] std::vector<double> parameters_of(std::span<const double> log_lambda) const;
   /// Number of coefficients, but for those that are eliminated.
   [[nodiscard]] int core_size() const noexcept { return model_->matrix.outer.rows(); }
   /// Whether second derivatives are exact, and the search may look elsewhere at their cost.
   [[nodiscard]] bool is_exact() const noexcept { return !model_->matrix.order->has_pattern(); }
   [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
-  /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises.
+  /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises; S_j
+  /// the first of those that a parameter has.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
   /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(q^3 + M q^2) where q
@@ -70,8 +73,8 @@ class RemlCriterion {
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
   /// V alone, at a sixth of the cost or so.
   [[nodiscard]] std::optional<double> value(std::span<const double> log_sp) const;
-  /// Whether `profiles` has this coordinate: its penalty is not so large that a profile of it costs more than
-  /// many evaluations.
+  /// Whether `profiles` has this coordinate: it is of one block, whose penalty is not so large that a profile
+  /// of it costs more than many evaluations.
   [[nodiscard]] bool has_profile(int coordinate) const;
   /// V along each of `coordinates` through `log_sp`; empty where `evaluate` gives nothing. Digits are lost a
   /// factor of 1e10 or so from there: a parameter at infinity is looked at from a finite value of it. Cost:
@@ -94,6 +97,10 @@ class RemlCriterion {
   struct Factored;
 
   void order(PartedMatrix gram, Coordinates& model) const;
+  /// log lambda of each penalty.
+  [[nodiscard]] std::vector<double> log_lambda(std::span<const double> log_sp) const;
+  /// Adds up the derivatives by log lambdas that are one parameter's.
+  void add_up(Evaluation& at) const;
   /// Those of an evaluation, which are its own where penalties had to be graded.
   [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
   [[nodiscard]] bool is_of_part(const BlockBasis& basis) const { return part_.has(basis.begin); }
@@ -101,22 +108,23 @@ class RemlCriterion {
   [[nodiscard]] int place_of(const BlockBasis& basis) const {
     return part_.size() + part_.in_core(basis.begin);
   }
-  [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;
-  [[nodiscard]] RemlProfile profile(const Factored& at, const Matrix& inverse, std::span<const double> log_sp,
-                                    int coordinate) const;
+  [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_lambda) const;
+  /// Along the log lambda of one penalty.
+  [[nodiscard]] RemlProfile profile(const Factored& at, const Matrix& inverse, int penalty) const;
   [[nodiscard]] Matrix whole_inverse(const Factored& at, const Matrix& core) const;
   [[nodiscard]] PartedMatrix inverse_of_part(const Factored& at, const Matrix& core) const;
   [[nodiscard]] double scale_of(const Factored& at) const;
   /// By how much the rounding of X'WX changes log|X'WX + S| or a trace of it with a penalty, at most, for the
   /// coefficients of each penalised block and, at the end, for all others. `inverse` is that of the core.
   [[nodiscard]] std::vector<double> noise_of(const Coordinates& model, const Matrix& inverse) const;
-  [[nodiscard]] double value_of(const Factored& at, double log_det_penalty) const;
+  [[nodiscard]] double value_of(const Factored& at) const;
 
   const WorkingModel& working_;
   const Algebra* algebra_;
   bool scale_known_;
   const std::vector<BlockBasis>& bases_;
   Part part_;  ///< that of X'WX, or the block that is eliminated without one
+  std::vector<PenaltyParameter> parameters_;
   int sp_count_ = 0;
   int unpenalised_ = 0;                       ///< M_p
   double floor_ = 0;                          ///< of the residual sum of squares

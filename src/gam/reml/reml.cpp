@@ -21,7 +21,8 @@ namespace {
 constexpr double start_above = 10;
 constexpr double start_below = 20;
 
-std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<const double> start) {
+std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<const double> log_lambda) {
+  const std::vector<double> start = criterion.parameters_of(log_lambda);
   std::vector<double> log_sp = criterion.default_start();
   for (std::size_t j = 0; j < std::min(log_sp.size(), start.size()); ++j) {
     log_sp[j] = std::clamp(start[j], log_sp[j] - start_below, log_sp[j] + start_above);
@@ -53,8 +54,10 @@ void judge(RemlFit& fit, const RemlOptimum& end, const Design& design, const std
   }
   const auto size = [](double v) { return std::abs(v); };
   const auto steepest = std::ranges::max_element(end.at.gradient, {}, size) - end.at.gradient.begin();
+  const auto all = design.parameters();
+  const auto penalty = std::ranges::find(all, steepest, &PenaltyParameter::index) - all.begin();
   const auto basis = std::ranges::find_if(
-      bases, [&](const BlockBasis& one) { return steepest < one.first_sp + one.penalties(); });
+      bases, [&](const BlockBasis& one) { return penalty < one.first_sp + one.penalties(); });
   fit.doubtful_block = block_of(design, basis - bases.begin());
 }
 

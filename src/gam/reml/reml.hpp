@@ -18,11 +18,11 @@ enum class Search {
 };
 
 /// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if
-/// the scale is not known) by Newton's method with exact derivatives, from `start` (empty: a default
-/// from the diagonals). `bases` are `penalty_bases(design)`, which are worth keeping from step to step. Pure:
-/// the same bits for the same input and algebra, which does the larger part of the work. A smoothing
-/// parameter that tends to infinity stops where its gradient vanishes; a start is clamped to within 10 above
-/// and 20 below the default, since from where V is flat no descent returns.
+/// the scale is not known) by Newton's method with exact derivatives, from the log lambdas `start` (empty: a
+/// default from the diagonals). `bases` are `penalty_bases(design)`, which are worth keeping from step to
+/// step. Pure: the same bits for the same input and algebra, which does the larger part of the work. A
+/// smoothing parameter that tends to infinity stops where its gradient vanishes; a start is clamped to within
+/// 10 above and 20 below the default, since from where V is flat no descent returns.
 ///
 /// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, naming the block, or if
 /// there are no more rows than unpenalised coefficients; `Error(not_converged)` if X'WX + S stays singular.

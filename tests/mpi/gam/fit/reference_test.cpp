@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "m06_binomial_trials_by", "m07_gamma_weights", "m08_numeric_by",
                       "m10_binary_no_intercept_te", "m12_te_by_factor", "m13_poisson_te_re",
                       "m14_cr_supplied_knots", "m15_probit", "m16_inverse_gaussian", "n01_nb",
-                      "n02_nb_offset_weights", "n03_nb_fixed", "n04_nb_fixed_offset_weights"),
+                      "n02_nb_offset_weights", "n03_nb_fixed", "n04_nb_fixed_offset_weights", "i01_id",
+                      "i02_id_by_factor", "i03_ids_poisson", "i04_id_te", "i05_id_by_numbers"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

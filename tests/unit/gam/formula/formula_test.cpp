@@ -94,6 +94,18 @@ TEST(Formula, SmoothsHaveTheirArguments) {
   EXPECT_EQ(t.by->text, "w");
 }
 
+TEST(Formula, SmoothsWithOneIdAreLikeTheFirst) {
+  const FormulaTerms terms =
+      parse_terms("y ~ s(x, bs='ps', k=12, m=c(2,1), id=1) + s(z, bs='cr', by=f, id='1') + s(w, id=2)");
+  const SmoothSpec& linked = terms.smooths[1];
+  EXPECT_EQ(linked.id, terms.smooths[0].id);
+  EXPECT_EQ(linked.label, "s(z):f");
+  MarginSpec expected = terms.smooths[0].margins[0];
+  expected.variable = parse_expression("z");
+  EXPECT_EQ(linked.margins[0], expected);
+  EXPECT_EQ(terms.smooths[2].margins[0].basis, "tp");
+}
+
 TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
   for (const std::string basis : {"ps", "cp", "cr", "cc"}) {
     EXPECT_EQ(smooth("s(x, bs='" + basis + "')").margins[0].k, 10) << basis;
@@ -319,7 +331,9 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, bs='ps', k=5, k=6)", "'k' twice"},
       {"y ~ s(x, bs='ps', fx=TRUE)", "'fx' is not available"},
       {"y ~ s(x, bs='ps', sp=1)", "'sp' is not available"},
-      {"y ~ s(x, bs='ps', id=1)", "'id' is not available"},
+      {"y ~ s(x, id=f(1))", "id: expected a number or a text"},
+      {"y ~ s(x, id=1) + te(x, z, id=1)", "te(x,z) cannot have the id of s(x)"},
+      {"y ~ te(x, z, id=1) + te(x, z, w, id=1)", "te(x,z,w) cannot have the id of te(x,z)"},
       {"y ~ te(x, z, d=c(1,1))", "'d' is not available"},
       {"y ~ te(x, z, v, d=c(2,1), bs=c('tp','cr'))", "'d' is not available: margins of several variables"},
       {"y ~ te(x, z, np=1)", "expected TRUE or FALSE"},

@@ -99,6 +99,25 @@ DenseModel graded_model(const Data& data) {
   return model;
 }
 
+/// Penalties that span blocks: four of two parameters, of which one has columns of two sizes.
+DenseModel linked_model(const Data& data) {
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(v)", data.v, 9);
+  model.add_re("s(many)", data.many);
+  model.add_ps("s(x)", data.x, 7);
+  model.add_re("s(some)", data.some);
+  model.link({"s(v)", "s(x)"}, {4, 0.5});
+  model.link({"s(many)", "s(some)"}, {1, 1});
+  return model;
+}
+
+/// log lambda of each penalty.
+std::vector<double> each_of(const std::vector<double>& log_sp, const Design& design) {
+  if (design.blocks[1].id.empty()) return log_sp;
+  return {log_sp[0], log_sp[1], log_sp[0] - 6 * std::log(2.0), log_sp[1]};
+}
+
 double total(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -172,11 +191,13 @@ class OfModel : public ::testing::TestWithParam<DenseModel (*)(const Data&)> {
   const DenseModel model = GetParam()(data);
   const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
 };
-INSTANTIATE_TEST_SUITE_P(RemlCriterion, OfModel, ::testing::Values(mixed_model, crossed_model, graded_model),
+INSTANTIATE_TEST_SUITE_P(RemlCriterion, OfModel,
+                         ::testing::Values(mixed_model, crossed_model, graded_model, linked_model),
                          [](const auto& one) {
                            return one.param == mixed_model     ? "Mixed"
                                   : one.param == crossed_model ? "Crossed"
-                                                               : "Graded";
+                                  : one.param == graded_model  ? "Graded"
+                                                               : "Linked";
                          });
 
 TEST_P(OfModel, IsTheDefinition) {
@@ -185,7 +206,8 @@ TEST_P(OfModel, IsTheDefinition) {
     for (const std::vector<double>& values :
          {std::vector<double>{0, 0, 0, 0, 0}, {3, -2, 1.5, -1, 2}, {-4, 5, -3, 2, -1}, {8, 4, 9, 6, 5}}) {
       const std::vector<double> log_sp = first_of(values, criterion);
-      const double expected = criterion_by_definition(working, model.design(), log_sp, scale_known);
+      const double expected =
+          criterion_by_definition(working, model.design(), each_of(log_sp, model.design()), scale_known);
       EXPECT_NEAR(criterion->evaluate(log_sp)->value, expected, 1e-8 * std::abs(expected));
       EXPECT_EQ(criterion->value(log_sp), criterion->evaluate(log_sp)->value);
     }
@@ -218,7 +240,10 @@ TEST_P(OfModel, HasTheSolutionOfThePenalisedNormalEquations) {
   const Criterion criterion(working, model.design(), false);
   const std::vector<double> at = first_of({1, -1, 2, 0.5, 0.3}, criterion);
   const RemlFit fit = criterion->solution(at);
-  const Matrix lower = *cholesky(penalised_gram(working, model.design(), at).first);
+  const std::vector<double> log_lambda = each_of(at, model.design());
+  EXPECT_EQ(fit.log_sp, log_lambda);
+  EXPECT_EQ(criterion->parameters_of(log_lambda), at);
+  const Matrix lower = *cholesky(penalised_gram(working, model.design(), log_lambda).first);
   const std::vector<double> coef = cholesky_solve(lower, working.gradient);
   const Matrix inverse = cholesky_inverse(lower);
   const Matrix f = multiply(inverse, working.gram.core);
@@ -281,9 +306,13 @@ WorkingModel with_all_effects_parted(const WorkingModel& whole, const Design& de
   return parted;
 }
 
-TEST(RemlCriterion, IsTheSameIfAllRandomEffectsAreSparse) {
+class OfEffects : public ::testing::TestWithParam<DenseModel (*)(const Data&)> {};
+INSTANTIATE_TEST_SUITE_P(RemlCriterion, OfEffects, ::testing::Values(crossed_model, linked_model),
+                         [](const auto& one) { return one.param == crossed_model ? "Crossed" : "Linked"; });
+
+TEST_P(OfEffects, IsTheSameIfAllRandomEffectsAreSparse) {
   const Data data;
-  const DenseModel model = crossed_model(data);
+  const DenseModel model = GetParam()(data);
   const WorkingModel whole = model.working(response(data, wavy), data.weight, zeros(model));
   const WorkingModel parted = with_all_effects_parted(whole, model.design());
   ASSERT_GT(parted.gram.part().runs().size(), 1U);

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# The fits of mgcv in the i.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and jsonlite.
+# Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
+suppressMessages(library(mgcv)); library(jsonlite)
+d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
+ctl <- gam.control(epsilon=1e-12, maxit=400)
+save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL) {
+  folder <- file.path("..", name)
+  dir.create(folder, showWarnings=FALSE)
+  d$.w <- if (is.null(weights)) rep(1, nrow(d)) else d[[weights]]
+  b <- bam(as.formula(formula), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, control=ctl)
+  p <- predict(b, se.fit=TRUE)
+  con <- gzfile(file.path(folder, "fitted.csv.gz"), "w")
+  writeLines("fitted,linpred", con)
+  writeLines(paste(format(as.numeric(fitted(b)), digits=11), format(as.numeric(p$fit), digits=11), sep=","), con)
+  close(con)
+  write_json(list(case=name, note="simulated; see README.md", data_file="../mixed/data.csv.gz", n=nrow(d), formula=formula,
+                  family=called, weights=weights, supplied_knots=NULL,
+                  fits=list(bam_fREML_tight=list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
+                    edf_total=sum(b$edf), deviance=b$deviance, null_deviance=b$null.deviance, scale=b$sig2,
+                    r_squared_adjusted=summary(b)$r.sq, aic=b$aic, se_link50=as.numeric(p$se.fit)[1:50]))),
+             file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", pretty=TRUE)
+  cat(name, "edf", sum(b$edf), "iterations", b$iter, "\n")
+}
+save_case("i01_id", 'y ~ s(x, id=1) + s(z, id=1) + s(u, bs="cr")')
+save_case("i02_id_by_factor", 'y ~ f + s(x, by=f, bs="cr", k=8, id="a") + s(u, bs="ps", k=9)')
+save_case("i03_ids_poisson", 'pois ~ s(x, bs="cr", k=9, id=1) + s(u, id=1) + s(z, bs="ps", k=12, id=2) + s(e, id=2)', poisson())
+save_case("i04_id_te", 'y ~ te(x, z, k=c(5,4), id=1) + te(u, e, id=1)', weights="wt")
+save_case("i05_id_by_numbers", 'y ~ s(x, by=z, bs="ps", k=10, id=1) + s(u, by=e, id=1)')

@@ -65,7 +65,8 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
   command
       ->add_option("--family", family,
-                   fmt::format("{}, also as R has them: \"nb(theta=3)\"; or @FILE: a custom family in TOML",
+                   fmt::format("{}, also as R has them: \"binomial(probit)\", \"nb(theta=3)\"; or @FILE: a "
+                               "custom family in TOML",
                                fmt::join(family_names(), ", ")))
       ->type_name("FAMILY")
       ->capture_default_str();

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <stdexcept>
 #include <string_view>
@@ -230,6 +231,14 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
   if (family.name() == "gaussian") {
     const long double mu = start ? y : eta;
     return {prior, start ? y - offset : y - mu, prior * (y - mu) * (y - mu)};
+  }
+  if (family.link_name() == "cauchit") {
+    const long double mu =
+        start ? (prior * y + 0.5L) / (prior + 1) : 0.5L + std::atan(eta) / std::numbers::pi_v<long double>;
+    const long double at = std::tan(std::numbers::pi_v<long double> * (mu - 0.5L));
+    const long double slope = 1 / (std::numbers::pi_v<long double> * (1 + at * at));
+    return {prior * slope * slope / (mu * (1 - mu)), (y - mu) / slope + (start ? at - offset : 0),
+            2 * prior * (log_or_zero(y, mu) + log_or_zero(1 - y, 1 - mu))};
   }
   if (family.name() == "binomial") {
     const long double mu = start ? (prior * y + 0.5L) / (prior + 1) : 1 / (1 + std::exp(-eta));
@@ -502,6 +511,16 @@ void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSum
   EXPECT_EQ(bits(a.residual), bits(b.residual));
   EXPECT_EQ(bits(a.deviance), bits(b.deviance));
   EXPECT_EQ(bits(a.bad_rows), bits(b.bad_rows));
+}
+
+std::vector<Family> families() {
+  std::vector<Family> all = tessera::gam::built_in_families();
+  all.push_back(tessera::gam::chosen_family("binomial(cauchit)"));
+  return all;
+}
+
+std::string name_of(const Family& family) {
+  return std::string(family.name()) + (family.link() > 0 ? "_" + std::string(family.link_name()) : "");
 }
 
 }  // namespace rows_test

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "gam/family/list.hpp"
@@ -74,5 +75,9 @@ void expect_near(const tessera::gam::RawSums& sums, const DenseSums& dense, doub
 void expect_near(const tessera::gam::RawMoments& moments, const DenseSums& dense, double tolerance);
 /// Fails the test where two sums differ in one bit.
 void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSums& b);
+
+/// The built-in families, and one with another link than its own; and what a test of one is called.
+[[nodiscard]] std::vector<tessera::gam::Family> families();
+[[nodiscard]] std::string name_of(const tessera::gam::Family& family);
 
 }  // namespace rows_test

@@ -38,11 +38,12 @@ class ResponseFamily {
 /// The built-in families: "gaussian", "binomial", "poisson", "gamma", "nb".
 [[nodiscard]] std::vector<std::string> family_names();
 
-/// A built-in family with mgcv's default link (that of gamma is the logarithm), as R's users write it, in
-/// letters of any case: `poisson`, `binomial()`, `Gamma(link = "log")`, `nb(theta = 3)`; or `@FILE`: a custom
-/// family, as expressions in TOML (docs/fit.md). The theta of `nb` is estimated by a fit unless it is given.
-/// Throws `Error(usage)` for another name, link or parameter, and `Error(input)`, with the line, for a file
-/// that cannot be read or is no family. Not collective: a fit sees that all ranks have read the same file.
+/// A built-in family with mgcv's default link (that of gamma is the logarithm) or another, as R's users write
+/// it, in letters of any case: `poisson`, `binomial(probit)`, `Gamma(link = "inverse")`, `nb(theta = 3)`; or
+/// `@FILE`: a custom family, as expressions in TOML (docs/fit.md). The theta of `nb` is estimated by a fit
+/// unless it is given. Throws `Error(usage)` for another name, link or parameter, and `Error(input)`, with
+/// the line, for a file that cannot be read or is no family. Not collective: a fit sees that all ranks have
+/// read the same file.
 [[nodiscard]] ResponseFamily family(const std::string& text);
 
 }  // namespace tessera::gam

@@ -9,7 +9,7 @@ namespace tessera::gam {
 /// link.
 struct Binomial {
   static constexpr char name[] = "binomial";
-  static constexpr char link_name[] = "logit";
+  static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit};
   static constexpr bool scale_is_known = true;
   static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
@@ -33,6 +33,7 @@ struct Binomial {
     const double e = exp(eta);
     return e / ((1 + e) * (1 + e));
   }
+  static double variance(double mu) { return mu * (1 - mu); }
   static double weight(double prior, double mu, double slope) {
     return prior * slope * slope / (mu * (1 - mu));
   }

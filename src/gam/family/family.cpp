@@ -164,6 +164,7 @@ std::string Family::text() const {
   std::string arguments;
   for (const double value : parameters_)
     arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", estimated_ ? -value : value);
+  if (link_ > 0) return fmt::format("{}({})", name(), link_name());
   return arguments.empty() ? std::string(name()) : fmt::format("{}(theta={})", name(), arguments);
 }
 
@@ -182,7 +183,27 @@ std::string Family::title() const {
 }
 
 std::string_view Family::link_name() const {
-  return visit(*this, [](const auto& family) -> std::string_view { return family.link_name; });
+  return custom() != nullptr ? std::string_view(custom()->link_name)
+                             : link_names().at(static_cast<std::size_t>(link_));
+}
+
+std::vector<std::string_view> Family::link_names() const {
+  return visit(*this, [](const auto& family) {
+    std::vector<std::string_view> names;
+    if constexpr (BuiltInFamily<std::decay_t<decltype(family)>>) {
+      for (const Link link : family.links) names.emplace_back(gam::link_names[static_cast<int>(link)]);
+    }
+    return names;
+  });
+}
+
+std::optional<Family> Family::linked(std::string_view name) const {
+  const std::vector<std::string_view> names = link_names();
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  Family family = *this;
+  family.link_ = static_cast<int>(found - names.begin());
+  return family;
 }
 
 std::string_view Family::residuals() const {
@@ -224,7 +245,8 @@ double Family::deviance(double y, double mu, double prior) const {
 std::optional<double> Family::predictor(double mean) const {
   return visit(*this, [&](const auto& family) -> std::optional<double> {
     if constexpr (BuiltInFamily<std::decay_t<decltype(family)>>) {
-      return family.link(mean);
+      const double eta = family.link(mean);
+      return std::isnan(eta) ? std::nullopt : std::optional(eta);
     } else {
       return predictor_of(family, mean);
     }
@@ -287,8 +309,8 @@ std::string Family::device_source() const {
     return family_device_source(*family) + "constexpr OwnFamily family_of(const double*) { return {}; }\n";
   return fmt::format(
       "constexpr auto family_of(const double* parameters) {{\n"
-      "  return family_at<{}>(BuiltInFamilies{{}}, parameters);\n}}\n",
-      index_);
+      "  return family_at<{}, {}>(BuiltInFamilies{{}}, parameters);\n}}\n",
+      index_, link_);
 }
 
 int Family::index_of(std::string_view name) {
@@ -328,13 +350,18 @@ Family chosen_family(const std::string& text) {
     }
   }
   const auto written = parse_written(text);
-  const auto known = written ? parse_family(in_small_letters(written->name)) : std::nullopt;
-  if (known && written->link && in_small_letters(*written->link) != known->link_name())
-    throw Error(ErrorCode::usage,
-                fmt::format("the family '{}': {} is there with the link {} alone: write {}, or @FILE for a "
-                            "custom family",
-                            text, in_small_letters(known->name()), known->link_name(),
-                            in_small_letters(known->name())));
+  auto known = written ? parse_family(in_small_letters(written->name)) : std::nullopt;
+  if (known && written->link) {
+    const auto linked = known->linked(in_small_letters(*written->link));
+    const auto names = known->link_names();
+    if (!linked)
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("the family '{}': the link of {} is {}: write {}, or @FILE for a custom family", text,
+                      in_small_letters(known->name()), base::listed({names.begin(), names.end()}, "or"),
+                      in_small_letters(known->name())));
+    known = linked;
+  }
   if (known && !written->theta) return *known;
   if (known && known->parameters().size() == 1) {
     if (*written->theta == 0) return *known;

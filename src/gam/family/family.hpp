@@ -15,8 +15,9 @@
 
 namespace tessera::gam {
 
-/// The family of a fit: one of the list, each with mgcv's default link (the Gamma with log), or a custom one,
-/// and the values of its parameters. parts.hpp says what each part is; visit.hpp gives it as its own type.
+/// The family of a fit: one of the list with one of its links, of which the first is mgcv's default (of the
+/// Gamma the log), or a custom one, and the values of its parameters. parts.hpp says what each part is;
+/// visit.hpp gives it as its own type.
 class Family {
  public:
   Family() = default;  ///< the first of the list
@@ -34,6 +35,13 @@ class Family {
   [[nodiscard]] const CustomFamily* custom() const { return custom_.get(); }
   /// In the list, where the family is built in.
   [[nodiscard]] int index() const { return index_; }
+
+  /// Among its links; 0 is its own.
+  [[nodiscard]] int link() const { return link_; }
+  /// Of a built-in family, its own first.
+  [[nodiscard]] std::vector<std::string_view> link_names() const;
+  /// The family with the link of a name; nothing if it has none such.
+  [[nodiscard]] std::optional<Family> linked(std::string_view name) const;
 
   /// Empty if it has none.
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
@@ -53,7 +61,7 @@ class Family {
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
-  /// As `chosen_family` reads it: "poisson", "nb(theta=3)".
+  /// As `chosen_family` reads it: "poisson", "binomial(probit)", "nb(theta=3)".
   [[nodiscard]] std::string text() const;
   /// As mgcv prints it: the name, or "Negative Binomial(2.345)".
   [[nodiscard]] std::string title() const;
@@ -68,7 +76,7 @@ class Family {
   [[nodiscard]] double mean(double eta) const;
   [[nodiscard]] double derivative(double eta) const;
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
-  /// The predictor of a mean; nothing if a custom family does not reach it.
+  /// The predictor of a mean; nothing if there is none.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
   /// Why `y` cannot be a response of the family; nothing if it can.
   [[nodiscard]] std::optional<std::string_view> response_fault(double y) const;
@@ -101,6 +109,7 @@ class Family {
   static int index_of(std::string_view name);
 
   int index_ = 0;
+  int link_ = 0;
   std::shared_ptr<const CustomFamily> custom_;
   std::vector<double> parameters_;
   bool estimated_ = false;
@@ -111,10 +120,10 @@ class Family {
 /// The built-in family of a name: R's, or that in small letters. Parameters are to be estimated.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
-/// A built-in family as R's users write it, in letters of any case: "poisson", "binomial()", "Gamma(link =
-/// log)", "nb(theta = 3)"; or "@FILE": a custom family. As in mgcv a theta above 0 is fixed, and one below 0
-/// is where the estimate begins, but for its sign. Throws `Error(usage)` for another name, link or parameter,
-/// `Error(input)` if the file cannot be read or is not as `parse_custom_family` has it.
+/// A built-in family as R's users write it, in letters of any case: "poisson", "binomial(probit)",
+/// "Gamma(link = log)", "nb(theta = 3)"; or "@FILE": a custom family. As in mgcv a theta above 0 is fixed,
+/// and one below 0 is where the estimate begins, but for its sign. Throws `Error(usage)` for another name,
+/// link or parameter, `Error(input)` if the file cannot be read or is not as `parse_custom_family` has it.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace tessera::gam

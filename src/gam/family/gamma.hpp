@@ -8,7 +8,7 @@ namespace tessera::gam {
 /// Positive responses whose spread grows with their mean: V(mu) = mu^2, with the log link.
 struct Gamma {
   static constexpr char name[] = "Gamma";
-  static constexpr char link_name[] = "log";
+  static constexpr Link links[] = {Link::log, Link::inverse, Link::identity};
   static constexpr bool scale_is_known = false;
   static constexpr bool linear = false;
   static constexpr Start start = Start::response;
@@ -22,6 +22,7 @@ struct Gamma {
   /// A mean has a unit: nothing is small for it but what is no number any more.
   static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
   static double derivative(double eta) { return mean(eta); }
+  static double variance(double mu) { return mu * mu; }
   /// The slope is the mean, and its square may be beyond all numbers.
   static double weight(double prior, double, double) { return prior; }
   static double deviance(double y, double mu, double prior) {

@@ -8,7 +8,7 @@ namespace tessera::gam {
 /// Normal responses: V(mu) = 1, with the identity link.
 struct Gaussian {
   static constexpr char name[] = "gaussian";
-  static constexpr char link_name[] = "identity";
+  static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};
   static constexpr bool scale_is_known = false;
   static constexpr bool linear = true;
   static constexpr Start start = Start::response;
@@ -20,6 +20,7 @@ struct Gaussian {
   static double link(double mu) { return mu; }
   static double mean(double eta) { return eta; }
   static double derivative(double) { return 1; }
+  static double variance(double) { return 1; }
   static double weight(double prior, double, double) { return prior; }
   static double deviance(double y, double mu, double prior) { return prior * (y - mu) * (y - mu); }
   static double first_mean(double y, double) { return y; }

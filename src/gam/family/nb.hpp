@@ -10,7 +10,7 @@ namespace tessera::gam {
 /// theta is stepped as log(theta).
 struct Nb {
   static constexpr char name[] = "nb";
-  static constexpr char link_name[] = "log";
+  static constexpr Link links[] = {Link::log};
   static constexpr bool scale_is_known = true;
   static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/links.hpp"
+
 #include <cmath>
 #include <limits>
 
@@ -84,7 +86,7 @@ concept ParametricOrNot = (parameter_count_of<F>() == 0) || ParametricFamily<F>;
 template <class F>
 concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F family, double x) {
   {family.name[0]};              // as R has it; `--family` takes it in small letters, too
-  {family.link_name[0]};         // for reports
+  {Link(family.links[0])};       // its own link; the others that it may have, which need `variance(mu)`
   {+family.scale_is_known};      // bool: phi is 1 by definition
   {Limits(family.limits)};       // Limits
   {+family.two_levels};          // bool: a text of two levels is a response of 0 and 1
@@ -111,13 +113,33 @@ constexpr F family_of([[maybe_unused]] const double* parameters) {
   }
 }
 
-/// The family at a place of the list.
-template <int index, class First, class... Rest>
+/// A family with another link than its own.
+template <class F>
+struct Linked : F {
+  static constexpr bool linear = false;
+  static constexpr Start start = F::start == Start::response && F::linear ? Start::mean : F::start;
+  /// Of proportions these are limits by any link.
+  static constexpr Limits limits = F::limits.has_upper() ? F::limits : Limits{};
+
+  [[nodiscard]] double link(double mu) const { return link_of(which, mu); }
+  [[nodiscard]] double mean(double eta) const { return mean_of(which, eta); }
+  [[nodiscard]] double derivative(double eta) const { return derivative_of(which, eta); }
+  static double weight(double prior, double mu, double slope) {
+    return prior * slope * slope / F::variance(mu);
+  }
+
+  Link which;
+};
+
+/// The family at a place of the list, with one of its links.
+template <int index, int link, class First, class... Rest>
 constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* parameters) {
-  if constexpr (index == 0) {
-    return family_of<First>(parameters);
+  if constexpr (index > 0) {
+    return family_at<index - 1, link>(FamilyList<Rest...>{}, parameters);
+  } else if constexpr (link > 0) {
+    return Linked<First>{family_of<First>(parameters), First::links[link]};
   } else {
-    return family_at<index - 1>(FamilyList<Rest...>{}, parameters);
+    return family_of<First>(parameters);
   }
 }
 

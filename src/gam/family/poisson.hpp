@@ -8,7 +8,7 @@ namespace tessera::gam {
 /// Counts: V(mu) = mu, with the log link.
 struct Poisson {
   static constexpr char name[] = "poisson";
-  static constexpr char link_name[] = "log";
+  static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
   static constexpr bool scale_is_known = true;
   static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
@@ -20,6 +20,7 @@ struct Poisson {
   static double link(double mu) { return log(mu); }
   static double mean(double eta) { return exp_at_least(eta, std::numeric_limits<double>::epsilon()); }
   static double derivative(double eta) { return mean(eta); }
+  static double variance(double mu) { return mu; }
   static double weight(double prior, double mu, double slope) { return prior * slope * slope / mu; }
   static double deviance(double y, double mu, double prior) {
     return 2 * prior * (y_log_y(y, mu) - (y - mu));

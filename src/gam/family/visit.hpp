@@ -4,13 +4,18 @@
 #include "gam/family/family.hpp"
 #include "gam/family/list.hpp"
 
+#include <iterator>
+
 namespace tessera::gam {
 
 template <class Use, class First, class... Rest>
-decltype(auto) visit_index(int index, FamilyList<First, Rest...> /*list*/, const double* parameters,
+decltype(auto) visit_index(int index, int link, FamilyList<First, Rest...> /*list*/, const double* parameters,
                            Use& use) {
   if constexpr (sizeof...(Rest) > 0) {
-    if (index > 0) return visit_index(index - 1, FamilyList<Rest...>{}, parameters, use);
+    if (index > 0) return visit_index(index - 1, link, FamilyList<Rest...>{}, parameters, use);
+  }
+  if constexpr (std::size(First::links) > 1) {
+    if (link > 0) return use(Linked<First>{family_of<First>(parameters), First::links[link]});
   }
   return use(family_of<First>(parameters));
 }
@@ -20,7 +25,7 @@ decltype(auto) visit_index(int index, FamilyList<First, Rest...> /*list*/, const
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {
   if (const CustomFamily* custom = family.custom()) return use(*custom);
-  return visit_index(family.index(), BuiltInFamilies{}, family.parameters().data(), use);
+  return visit_index(family.index(), family.link(), BuiltInFamilies{}, family.parameters().data(), use);
 }
 
 }  // namespace tessera::gam

@@ -416,8 +416,9 @@ Family family_from(const JsonField& json, const std::string& path) {
       own->refuse(fault.what());
     }
   }
-  const auto family = parse_family(json.at("family").text());
-  if (!family) refuse(path, "names a family that this version does not know");
+  auto family = parse_family(json.at("family").text());
+  if (family) family = family->linked(json.at("link").text());
+  if (!family) refuse(path, "names a family or a link that this version does not know");
   if (family->parameters().empty()) return *family;
   const JsonField field = json.at("family_parameters");
   std::vector<double> values;
@@ -584,7 +585,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
     json["covariance"] = {{"rows", covariance.size()}, {"columns", columns_json(covariance.core)}};
     if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
   }
-  if (has_radial_columns(model.design)) json["version"] = newest_version;
+  if (has_radial_columns(model.design) || model.family.link() > 0) json["version"] = newest_version;
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
   file.write(text);

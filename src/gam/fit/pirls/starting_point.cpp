@@ -35,7 +35,8 @@ std::vector<double> first_coefficients(const Design& design, const Family& famil
   if (!has_own_start(family)) {
     if (auto coef = coefficients_of_mean(design, family, mean)) return *std::move(coef);
     if (family.start() == Start::mean)
-      throw Error(ErrorCode::usage, "a custom family needs a formula with an intercept");
+      throw Error(ErrorCode::usage,
+                  fmt::format("the family {} needs a formula with an intercept", family.text()));
   }
   return std::vector<double>(static_cast<std::size_t>(design.coef_size));
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fits of mgcv in the i.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and jsonlite.
+# The fits of mgcv in the i.. and l.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and jsonlite.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite)
 d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
@@ -27,3 +27,12 @@ save_case("i02_id_by_factor", 'y ~ f + s(x, by=f, bs="cr", k=8, id="a") + s(u, b
 save_case("i03_ids_poisson", 'pois ~ s(x, bs="cr", k=9, id=1) + s(u, id=1) + s(z, bs="ps", k=12, id=2) + s(e, id=2)', poisson())
 save_case("i04_id_te", 'y ~ te(x, z, k=c(5,4), id=1) + te(u, e, id=1)', weights="wt")
 save_case("i05_id_by_numbers", 'y ~ s(x, by=z, bs="ps", k=10, id=1) + s(u, by=e, id=1)')
+save_case("l01_probit_weights", 'prop ~ f + s(x, bs="ps", k=10) + s(h, bs="re")', binomial(probit), "binomial(probit)", weights="trials")
+save_case("l02_cloglog", 'bin ~ f + s(x, bs="cr", k=8)', binomial(cloglog), 'binomial(link = "cloglog")')
+save_case("l03_cauchit", 'bin ~ f + s(x, bs="cr", k=8)', binomial(cauchit), "binomial(cauchit)")
+save_case("l04_gamma_inverse", 'gam ~ f + s(x, bs="ps", k=10)', Gamma(), "Gamma(inverse)", weights="wt")
+save_case("l05_gamma_identity", 'gam ~ f + s(x, bs="ps", k=10)', Gamma(identity), "gamma(identity)")
+save_case("l06_poisson_sqrt", 'pois ~ e + s(x, bs="cr", k=8) + s(h, bs="re")', poisson(sqrt), "poisson(sqrt)")
+save_case("l07_poisson_identity", 'pois ~ s(x, bs="cr", k=8)', poisson(identity), "poisson(identity)")
+save_case("l08_gaussian_log_offset", 'gam ~ f + offset(log(e)) + s(x, bs="ps", k=10)', gaussian(log), "gaussian(log)", weights="wt")
+save_case("l09_gaussian_inverse", 'gam ~ f + s(x, bs="ps", k=10)', gaussian(inverse), "gaussian(inverse)")

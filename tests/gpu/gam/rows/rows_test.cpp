@@ -369,7 +369,7 @@ TEST_P(GpuRows, KernelsAreCompiledOnceInTheJob) {
   EXPECT_EQ(comm_.allreduce(compiles, tessera::mpi::Reduction::sum), static_cast<std::int64_t>(kinds.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllFamilies, GpuRows, ::testing::ValuesIn(tessera::gam::built_in_families()),
-                         [](const auto& param) { return std::string(param.param.name()); });
+INSTANTIATE_TEST_SUITE_P(AllFamilies, GpuRows, ::testing::ValuesIn(rows_test::families()),
+                         [](const auto& param) { return rows_test::name_of(param.param); });
 
 }  // namespace

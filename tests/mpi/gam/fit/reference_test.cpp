@@ -64,7 +64,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "m10_binary_no_intercept_te", "m12_te_by_factor", "m13_poisson_te_re",
                       "m14_cr_supplied_knots", "m15_probit", "m16_inverse_gaussian", "n01_nb",
                       "n02_nb_offset_weights", "n03_nb_fixed", "n04_nb_fixed_offset_weights", "i01_id",
-                      "i02_id_by_factor", "i03_ids_poisson", "i04_id_te", "i05_id_by_numbers"),
+                      "i02_id_by_factor", "i03_ids_poisson", "i04_id_te", "i05_id_by_numbers",
+                      "l01_probit_weights", "l02_cloglog", "l03_cauchit", "l04_gamma_inverse",
+                      "l05_gamma_identity", "l06_poisson_sqrt", "l07_poisson_identity",
+                      "l08_gaussian_log_offset", "l09_gaussian_inverse"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -142,8 +142,8 @@ TEST_P(RowPasses, PredictTheSameBitsAfterAFallback) {
   EXPECT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::fallback);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllFamilies, RowPasses, ::testing::ValuesIn(tessera::gam::built_in_families()),
-                         [](const auto& param) { return std::string(param.param.name()); });
+INSTANTIATE_TEST_SUITE_P(AllFamilies, RowPasses, ::testing::ValuesIn(rows_test::families()),
+                         [](const auto& param) { return rows_test::name_of(param.param); });
 
 TEST(RowPass, CountsTheBytesOfItsColumns) {
   const Model model = rows_test::make_model({.rows = row_count});

@@ -45,9 +45,9 @@ TEST(Family, NamesAsRHasThem) {
     }
   };
   EXPECT_EQ(
-      refusal("binomial(link = probit)"),
-      "the family 'binomial(link = probit)': binomial is there with the link logit alone: write binomial, or "
-      "@FILE for a custom family");
+      refusal("binomial(link = log)"),
+      "the family 'binomial(link = log)': the link of binomial is logit, probit, cloglog or cauchit: write "
+      "binomial, or @FILE for a custom family");
   for (const char* text : {"", "normal", "poisson(", "poisson(log, 2)", "poisson(links = log)", "poisson + 1",
                            "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
     EXPECT_NE(refusal(text).find("is not gaussian, binomial, poisson, gamma or nb: write @FILE"),
@@ -209,14 +209,44 @@ TEST(Family, ResponsesOutsideTheRange) {
 }
 
 TEST(Family, LinkUndoesItsInverse) {
-  for (const Family& family : built_in_families()) {
-    for (const double eta : {-3.0, -0.2, 0.0, 1.7}) {
-      EXPECT_NEAR(family.predictor(family.mean(eta)).value(), eta, 1e-14);
-      const double step = 1e-6;
-      const double slope = (family.mean(eta + step) - family.mean(eta - step)) / (2 * step);
-      EXPECT_NEAR(family.derivative(eta), slope, 1e-9 * (1 + slope));
+  for (const Family& one : built_in_families()) {
+    for (const std::string_view link : one.link_names()) {
+      const Family family = one.linked(link).value();
+      EXPECT_EQ(family.link_name(), link);
+      EXPECT_EQ(family.linear(), family.text() == "gaussian");
+      for (double eta : {-3.0, -0.2, 0.01, 1.7}) {
+        if (link == "sqrt") eta = std::abs(eta);
+        EXPECT_NEAR(family.predictor(family.mean(eta)).value(), eta, 1e-14) << family.text();
+        const double step = 1e-6 * std::abs(eta);
+        const double slope = (family.mean(eta + step) - family.mean(eta - step)) / (2 * step);
+        EXPECT_NEAR(family.derivative(eta), slope, 1e-8 * (1 + std::abs(slope))) << family.text();
+      }
     }
   }
+}
+
+// R's binomial(link)$linkinv and mu.eta, and qnorm.
+TEST(Family, LinksAreThoseOfR) {
+  struct Value {
+    const char* family;
+    double eta, mean, derivative;
+  };
+  for (const Value& one : {Value{"binomial(probit)", -9, 2.2204460492503284e-16, 2.2204460492503131e-16},
+                           Value{"binomial(probit)", -2.5, 0.0062096653257761349, 0.01752830049356854},
+                           Value{"binomial(probit)", 0.3, 0.61791142218895267, 0.38138781546052414},
+                           Value{"binomial(cloglog)", -40, 2.2204460492503131e-16, 2.2204460492503131e-16},
+                           Value{"binomial(cloglog)", -1.5, 0.19998928699564639, 0.17850651851312094},
+                           Value{"binomial(cloglog)", 2, 0.99938202101066886, 0.0045662814201279153},
+                           Value{"binomial(cloglog)", 4, 0.99999999999999978, 2.2204460492503131e-16},
+                           Value{"binomial(cauchit)", -1e20, 2.2204460492503131e-16, 2.2204460492503131e-16},
+                           Value{"binomial(cauchit)", -50, 0.0063653491009727971, 0.00012727304525541412},
+                           Value{"binomial(cauchit)", 3, 0.89758361765043326, 0.031830988618379068}}) {
+    const Family family = chosen_family(one.family);
+    EXPECT_EQ(chosen_family(family.text()).text(), family.text());
+    EXPECT_NEAR(family.mean(one.eta) / one.mean, 1, 1e-14) << one.family << ' ' << one.eta;
+    EXPECT_NEAR(family.derivative(one.eta) / one.derivative, 1, 1e-14) << one.family << ' ' << one.eta;
+  }
+  EXPECT_NEAR(chosen_family("binomial(probit)").predictor(1e-10).value(), -6.3613409024040557, 1e-14);
 }
 
 // Sums of R's family()$aic over three rows with prior weights.

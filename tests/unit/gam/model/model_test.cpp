@@ -85,6 +85,17 @@ TEST_F(ModelFile, ReadsBackWhateverItIsCalled) {
   }
 }
 
+TEST_F(ModelFile, HasTheLinkOfItsFamily) {
+  FittedModel model = mean_of(1, 2);
+  model.family = chosen_family("poisson(sqrt)");
+  save_model(model, path_, inline_limit);
+  EXPECT_EQ(read_model(path_).family.text(), "poisson(sqrt)");
+  // A program that knows no links refuses the file.
+  EXPECT_NE(files::read_text(path_, 1 << 20).find("\"version\": 5"), std::string::npos);
+  replace("\"sqrt\"", "\"logit\"");
+  EXPECT_THROW(static_cast<void>(read_model(path_)), Error);
+}
+
 TEST_F(ModelFile, IsReadUnderItsNewNameAndThroughALink) {
   save_model(mean_of(1, 2), path_, inline_limit);
   fs::create_directory(folder_ / "there");

@@ -61,6 +61,7 @@ TEST(RowsSource, DoesNotDependOnParametersOfTheFamily) {
 TEST(RowsSource, TellsModelsApart) {
   const ModuleSource all = source_of(make_model({}));
   EXPECT_NE(source_of(make_model({.family = Gamma{}})).name, all.name);
+  EXPECT_NE(source_of(make_model({.family = chosen_family("gaussian(log)")})).name, all.name);
   EXPECT_NE(source_of(make_model({.weights = false})).name, all.name);
   EXPECT_NE(source_of(make_model({.offsets = false})).name, all.name);
   EXPECT_NE(source_of(make_model({.terms = 5})).name, all.name);
@@ -149,6 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
              {.family = Binomial{}, .offsets = false, .weights = false, .terms = 1},
              "sm_90"},
         Case{"some_terms_poisson_80", {.family = Poisson{}, .terms = 5}, "sm_80"},
+        Case{"some_terms_probit_90", {.family = chosen_family("binomial(probit)"), .terms = 5}, "sm_90"},
+        Case{"intercept_gaussian_log_80", {.family = chosen_family("gaussian(log)"), .terms = 1}, "sm_80"},
         Case{"some_terms_nb_90", {.family = chosen_family("nb"), .terms = 5}, "sm_90"}),
     [](const auto& param) { return std::string(param.param.name); });
 

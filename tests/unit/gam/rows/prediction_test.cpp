@@ -86,8 +86,8 @@ TEST_P(PredictionOfFamily, IsTheDenseRowsOnEitherScale) {
   for (const bool response : {false, true}) expect_dense(model, posterior_of(model, response));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllFamilies, PredictionOfFamily, ::testing::ValuesIn(built_in_families()),
-                         [](const auto& param) { return std::string(param.param.name()); });
+INSTANTIATE_TEST_SUITE_P(AllFamilies, PredictionOfFamily, ::testing::ValuesIn(rows_test::families()),
+                         [](const auto& param) { return rows_test::name_of(param.param); });
 
 TEST(Prediction, OfATermOfThreeSplinesIsTheDenseRows) {
   Model model = rows_test::make_model({.rows = 80, .seed = 32, .terms = 14});

@@ -229,8 +229,8 @@ TEST(Rows, LikelihoodIsThatOfTheRows) {
   EXPECT_TRUE(std::isfinite(reduced(rows).minus_log));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllFamilies, RowsOfFamily, ::testing::ValuesIn(tessera::gam::built_in_families()),
-                         [](const auto& param) { return std::string(param.param.name()); });
+INSTANTIATE_TEST_SUITE_P(AllFamilies, RowsOfFamily, ::testing::ValuesIn(rows_test::families()),
+                         [](const auto& param) { return rows_test::name_of(param.param); });
 
 TEST(Rows, NoCompleteRowGivesZeros) {
   Model model = make_model({.rows = 50});

@@ -8,7 +8,7 @@ namespace tessera::gam {
 /// V(mu) = mu^3, with the log link.
 struct InverseGaussian {
   static constexpr char name[] = "inverse.gaussian";
-  static constexpr char link_name[] = "log";
+  static constexpr Link links[] = {Link::log};
   static constexpr bool scale_is_known = false;
   static constexpr bool linear = false;
   static constexpr Start start = Start::response;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+/// The links that a family may have beside its first one, which is in its own file: R's functions, with the
+/// bounds that R keeps to. The same source on the host and in a kernel, where the link is a constant.
+namespace tessera::gam {
+
+/// The logit has no function here: only the binomial has it, as its own.
+enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit };
+
+inline constexpr const char* link_names[] = {"identity", "log",    "inverse", "sqrt",
+                                             "logit",    "probit", "cloglog", "cauchit"};
+
+inline double normal_probability(double x) {
+  return 0.5 * erfc(-x * 0.70710678118654752);
+}
+inline double normal_density(double x) {
+  return 0.39894228040143268 * exp(-0.5 * x * x);
+}
+/// Newton's method from 0 on the side of the root, where the probability is convex: steps do not pass it.
+inline double probit_of(double p) {
+  const double tail = p < 0.5 ? p : 1 - p;
+  double x = 0;
+  double step = -1;
+  for (int i = 0; i < 100 && fabs(step) > 1e-16 * fabs(x); ++i) {
+    step = (tail - normal_probability(x)) / normal_density(x);
+    x += step;
+  }
+  return p < 0.5 ? x : -x;
+}
+
+/// x, but for what is outside.
+inline double within(double low, double x, double high) {
+  return x < low ? low : x > high ? high : x;
+}
+
+/// The predictor of a mean; not a number or infinite where there is none.
+inline double link_of(Link link, double mu) {
+  constexpr double pi = 3.141592653589793;
+  switch (link) {
+    case Link::identity: return mu;
+    case Link::log: return log(mu);
+    case Link::inverse: return 1 / mu;
+    case Link::sqrt: return sqrt(mu);
+    case Link::probit: return probit_of(mu);
+    case Link::cloglog: return log(-log1p(-mu));
+    case Link::cauchit: return tan(pi * (mu - 0.5));
+    case Link::logit: break;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+inline double mean_of(Link link, double eta) {
+  constexpr double pi = 3.141592653589793;
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  switch (link) {
+    case Link::identity: return eta;
+    case Link::log: return exp(eta) > epsilon ? exp(eta) : epsilon;
+    case Link::inverse: return 1 / eta;
+    case Link::sqrt: return eta * eta;
+    case Link::probit: return normal_probability(within(-8.125890664701906, eta, 8.125890664701906));
+    case Link::cloglog: return within(epsilon, -expm1(-exp(eta)), 1 - epsilon);
+    case Link::cauchit: {
+      const double share = eta < -1 ? -atan(1 / eta) / pi : 0.5 + atan(eta) / pi;
+      return within(epsilon, share, 1 - epsilon);
+    }
+    case Link::logit: break;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Of the mean, by the predictor.
+inline double derivative_of(Link link, double eta) {
+  constexpr double pi = 3.141592653589793;
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  double slope = std::numeric_limits<double>::quiet_NaN();
+  switch (link) {
+    case Link::identity: return 1;
+    case Link::log: return mean_of(link, eta);
+    case Link::inverse: return -1 / (eta * eta);
+    case Link::sqrt: return 2 * eta;
+    case Link::probit: slope = normal_density(eta); break;
+    case Link::cloglog: slope = exp(eta - exp(eta)); break;
+    case Link::cauchit: slope = 1 / (pi * (1 + eta * eta)); break;
+    case Link::logit: break;
+  }
+  return slope < epsilon ? epsilon : slope;
+}
+
+}  // namespace tessera::gam

@@ -9,7 +9,6 @@
 #include "module_suite.hpp"
 #include "nccl_suite.hpp"
 #include "partition_suite.hpp"
-#include "pool_suite.hpp"
 #include "predict_suite.hpp"
 #include "probe_suite.hpp"
 #include "resident_suite.hpp"
@@ -17,7 +16,6 @@
 #include "scatter_suite.hpp"
 #include "stream_suite.hpp"
 #include "vote_suite.hpp"
-#include "workspace_suite.hpp"
 
 namespace tessera::bench {
 
@@ -31,8 +29,6 @@ std::vector<Suite> all_suites() {
   all.push_back(resident_suite());
   all.push_back(stream_suite());
   all.push_back(exclude_suite());
-  all.push_back(pool_suite());
-  all.push_back(workspace_suite());
   all.push_back(module_suite());
   all.push_back(nccl_suite());
   all.push_back(gram_suite());

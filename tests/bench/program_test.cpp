@@ -105,21 +105,6 @@ TEST(Bench, APlanOfAMillionDevicesIsMeasuredForThreeShapesOfAJob) {
   EXPECT_NE(result.out.find("1000000 devices, 1 rank "), std::string::npos) << result.out;
 }
 
-TEST(Bench, PoolsAreMeasuredOnTheHostIfThereIsNoGpu) {
-  const ProgramResult result = bench(2, "pool workspace --repeats 2 --json --device cpu");
-  ASSERT_EQ(result.status, 0) << result.err;
-  std::map<std::string, int> lines_of_suite;
-  for (const auto& line : lines_of(result.out)) {
-    ++lines_of_suite[line.at("suite")];
-    EXPECT_GT(line.at("minimum"), 0) << line;
-    if (std::string(line.at("what")).ends_with("peak reserved / peak live")) {
-      EXPECT_LE(line.at("maximum"), 1.10) << line;
-    }
-  }
-  EXPECT_EQ(lines_of_suite["pool"], 9);  // four sizes, one and more threads and their ratio, the trace
-  EXPECT_EQ(lines_of_suite["workspace"], 2);
-}
-
 TEST(Bench, AFitIsMeasuredWithItsPhases) {
   const ProgramResult result =
       bench(2, "fit --rows 20000 --repeats 1 --threads 1 --device cpu --no-peer --json");

@@ -8,16 +8,6 @@
 #include <string>
 
 namespace tessera::bench {
-namespace {
-
-__global__ void empty_kernel() {}
-
-}  // namespace
-
-void launch_empty_kernel(StreamView stream) {
-  empty_kernel<<<1, 1, 0, native(stream)>>>();
-  check(cudaGetLastError(), "an empty kernel");
-}
 
 DeviceZeros::DeviceZeros(std::size_t bytes) {
   check(cudaMalloc(&data_, bytes), "cudaMalloc");

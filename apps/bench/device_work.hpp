@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/device/stream.hpp>
-
 #include <cstddef>
 
 /// What suites do on the current device. All of it throws `Error(job_fault)`, and in a build without CUDA
@@ -22,8 +20,5 @@ class DeviceZeros {
  private:
   void* data_ = nullptr;
 };
-
-/// Launches a kernel that does nothing on the stream. Does not wait for it.
-void launch_empty_kernel(StreamView stream);
 
 }  // namespace tessera::bench

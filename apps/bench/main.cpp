@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-bench: measures parts of Tessera on this machine, beside a peer where there is one.
-#include "child.hpp"
 #include "suite.hpp"
 
 #include <CLI/CLI.hpp>
@@ -32,12 +31,10 @@ Inventory look_around(const mpi::Communicator& comm, Policy policy) {
 
 void measure(const std::vector<Suite>& suites, const CLI::App& app, const mpi::Session& session,
              const SuiteOptions& options, bool json) {
-  std::string machine;
+  const std::string machine = machine_of(look_around(session.world(), options.policy));
   for (const Suite& suite : suites) {
     if (!app.got_subcommand(suite.name)) continue;
     const auto measurements = suite.run(session.world(), options);
-    // Not before, because a first job is measured with all that it starts.
-    if (machine.empty()) machine = machine_of(look_around(session.world(), options.policy));
     if (!session.is_root()) continue;
     if (json) {
       print_json_lines(measurements, machine);
@@ -95,7 +92,6 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  if (tessera::bench::is_child(argc, argv)) return tessera::bench::run_child(argc, argv);
   tessera::apps::keep_memory_in_reserve();
   std::optional<tessera::mpi::Session> session;
   return tessera::apps::exit_status_of(tessera::bench::name, session,

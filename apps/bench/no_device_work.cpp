@@ -17,8 +17,4 @@ DeviceZeros::DeviceZeros(std::size_t) {
 }
 DeviceZeros::~DeviceZeros() = default;
 
-void launch_empty_kernel(StreamView) {
-  refuse();
-}
-
 }  // namespace tessera::bench

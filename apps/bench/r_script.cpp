@@ -1,14 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "r_script.hpp"
 
-#include "child.hpp"
-
 #include <fmt/core.h>
 
+#include <array>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 
 namespace tessera::bench {
+namespace {
+
+struct Output {
+  std::string text;
+  int status = 0;
+};
+
+/// Runs a command of the shell to its end.
+Output output_of(const std::string& command) {
+  Output output;
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return {{}, -1};
+  std::array<char, 4096> part{};
+  while (std::fgets(part.data(), part.size(), pipe) != nullptr) output.text += part.data();
+  output.status = pclose(pipe);
+  return output;
+}
+
+}  // namespace
 
 std::optional<std::string> version_of_r_package(const std::string& package) {
   const Output version =

@@ -10,7 +10,6 @@
 #include "nccl_suite.hpp"
 #include "partition_suite.hpp"
 #include "predict_suite.hpp"
-#include "probe_suite.hpp"
 #include "resident_suite.hpp"
 #include "scale_suite.hpp"
 #include "scatter_suite.hpp"
@@ -21,7 +20,6 @@ namespace tessera::bench {
 
 std::vector<Suite> all_suites() {
   std::vector<Suite> all;
-  all.push_back(probe_suite());  // the first: it measures the start of CUDA in this process
   all.push_back(claim_suite());
   all.push_back(partition_suite());
   all.push_back(vote_suite());

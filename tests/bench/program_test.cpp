@@ -35,8 +35,8 @@ void expect_refused(const std::string& arguments, const std::string& why) {
 }
 
 TEST(Bench, RefusesOnOneLineThatSaysWhatToGive) {
-  expect_refused("", "give a subcommand: probe, claim, ");
-  expect_refused("nonsense", "'nonsense' is no subcommand: give probe, claim, ");
+  expect_refused("", "give a subcommand: claim, partition, ");
+  expect_refused("nonsense", "'nonsense' is no subcommand: give claim, partition, ");
   expect_refused("vote --repeats 0", "--repeats: give a whole number from 1 to 1000000, not '0'");
   expect_refused("vote --repeats many", "--repeats: give a whole number from 1 to 1000000, not 'many'");
   expect_refused("fit --rows -1", "--rows: give a whole number from 1 to");
@@ -63,7 +63,7 @@ TEST(Bench, MeasuresTheSuitesThatAreNamedAndNoOther) {
 
 TEST(Bench, LinesOfJsonHoldTheFiguresThePeerTheRatioAndWhereTheyAreFrom) {
   const ProgramResult result =
-      bench(3, "probe claim vote scatter --repeats 3 --json --device auto --threads 1");
+      bench(3, "claim vote scatter --repeats 3 --json --device auto --threads 1");
   ASSERT_EQ(result.status, 0) << result.err;
   std::map<std::string, int> lines_of_suite;
   for (const auto& line : lines_of(result.out)) {
@@ -75,7 +75,6 @@ TEST(Bench, LinesOfJsonHoldTheFiguresThePeerTheRatioAndWhereTheyAreFrom) {
     EXPECT_FALSE(std::string(line.at("commit")).empty()) << line;
     EXPECT_TRUE(line.at("runs") == 1 || line.at("runs") == 3) << line;
   }
-  EXPECT_GE(lines_of_suite["probe"], 3);
   EXPECT_EQ(lines_of_suite["claim"], 2);
   EXPECT_EQ(lines_of_suite["vote"], 4);     // the passes, the peer, the ratio
   EXPECT_EQ(lines_of_suite["scatter"], 3);  // the same

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda_check.cuh"
 #include "dense_products.hpp"
-#include "device_work.hpp"
 
 #include <tessera/device/cuda_library.hpp>
 
@@ -28,6 +27,19 @@ __global__ void fill(double* x, std::size_t count) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   x[i] = static_cast<double>((bits ^ (bits >> 27)) >> 11) * 0x1p-53;
 }
+
+/// Memory of the current device.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::size_t bytes) { bench::check(cudaMalloc(&data_, bytes), "cudaMalloc"); }
+  ~DeviceMemory() { (void)cudaFree(data_); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  [[nodiscard]] void* data() const noexcept { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
 
 class Dense {
  public:
@@ -93,8 +105,8 @@ class Dense {
   decltype(cublasDgemm_v2)* gemm_ = nullptr;
   decltype(cublasDsyrk_v2)* syrk_ = nullptr;
   cublasHandle_t handle_ = nullptr;
-  DeviceZeros x_;
-  DeviceZeros product_;
+  DeviceMemory x_;
+  DeviceMemory product_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 using gam::Handle;
 
 constexpr hsize_t rows_of_chunk = hsize_t{1} << 16;
-constexpr unsigned compression_level = 1;
+constexpr unsigned chunk_compression_level = 1;
 
 Handle open_file(const std::filesystem::path& path) {
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
@@ -63,7 +63,7 @@ void write_column(hid_t file, const Hdf5Column& column, const std::filesystem::p
   const hsize_t chunk = std::min(column.rows, rows_of_chunk);
   H5Pset_chunk(creation.get(), 1, &chunk);
   H5Pset_shuffle(creation.get());
-  H5Pset_deflate(creation.get(), compression_level);
+  H5Pset_deflate(creation.get(), chunk_compression_level);
   const Handle space(H5Screate_simple(1, &column.rows, nullptr), H5Sclose);
   const Handle dataset(H5Dcreate2(file, column.name.c_str(), column.type.get(), space.get(), H5P_DEFAULT,
                                   creation.get(), H5P_DEFAULT),

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of suites: a line to include one, a line to run it.
-#include "claim_suite.hpp"
 #include "crossed_suite.hpp"
-#include "exclude_suite.hpp"
 #include "fit_suite.hpp"
 #include "gram_suite.hpp"
 #include "io_suite.hpp"
-#include "module_suite.hpp"
-#include "nccl_suite.hpp"
-#include "partition_suite.hpp"
 #include "predict_suite.hpp"
 #include "resident_suite.hpp"
 #include "scale_suite.hpp"
@@ -20,15 +15,10 @@ namespace tessera::bench {
 
 std::vector<Suite> all_suites() {
   std::vector<Suite> all;
-  all.push_back(claim_suite());
-  all.push_back(partition_suite());
   all.push_back(vote_suite());
   all.push_back(scatter_suite());
   all.push_back(resident_suite());
   all.push_back(stream_suite());
-  all.push_back(exclude_suite());
-  all.push_back(module_suite());
-  all.push_back(nccl_suite());
   all.push_back(gram_suite());
   all.push_back(fit_suite());
   all.push_back(predict_suite());

@@ -62,21 +62,6 @@ std::string packed(std::string_view text) {
   return out;
 }
 
-/// Once a file was read to its end, other threads have the same from anywhere.
-void check_points(std::string_view bytes, std::size_t begin) {
-  const auto source = tessera::gam::open_gzip(file().path(), {}, 1);
-  std::string buffer(100, '\0');
-  while (source->read(buffer) == buffer.size()) continue;
-  const auto other = source->for_another_thread();
-  require(other != nullptr, "its points are known");
-  for (const std::size_t offset : {begin, begin / 2, bytes.size() - begin / 3}) {
-    other->seek(static_cast<std::int64_t>(offset));
-    const std::size_t got = other->read(buffer);
-    require(std::string_view(buffer).substr(0, got) == bytes.substr(offset, buffer.size()),
-            "the same is read from each point");
-  }
-}
-
 /// All of it at once is what it is in order, if there is room, and nothing if there is none.
 void check_whole(std::string_view bytes) {
   const std::shared_ptr<char[]> room(new char[bytes.size() + 1]);
@@ -99,7 +84,6 @@ void check_file(std::string_view bytes, std::int64_t offset) {
   require(small.bytes == all.bytes, "the same is read with each buffer");
   const auto begin = std::min(static_cast<std::size_t>(offset), all.bytes.size());
   require(unpacked(offset, 64).bytes == all.bytes.substr(begin), "the same is read from each place");
-  check_points(all.bytes, begin);
   check_whole(all.bytes);
 }
 
@@ -112,7 +96,6 @@ void check_table(std::string_view text, std::size_t cut) {
   const auto source = tessera::gam::open_gzip(file().path());
   const auto bytes = static_cast<std::int64_t>(text.size());
   require(read_csv(*source, bytes, {}) == read_csv(plain, bytes, {}), "a packed table is the plain one");
-  check_points(text, cut);
   check_whole(text);
 
   // Nothing of a file is left out: a bit of the second member's beginning is no end of the file.

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::files {
 class InputFile;
@@ -34,14 +35,12 @@ class ByteSource {
   virtual ~ByteSource() = default;
   /// Fills the buffer from where it stands; less than its size only at the end. Throws `Error(input)`.
   [[nodiscard]] virtual std::size_t read(std::span<char> buffer) = 0;
-  /// Goes to an offset of the unpacked bytes. Of a gzip file what lies before it is unpacked, from
-  /// `begin_of_reading` on or from where the source stands.
+  /// Goes to an offset of the unpacked bytes. Of a gzip stream what lies before it is unpacked, from its
+  /// beginning or from where the source stands.
   virtual void seek(std::int64_t offset) = 0;
-  /// Where reading begins to get at an offset.
-  [[nodiscard]] virtual std::int64_t begin_of_reading(std::int64_t offset) const { return offset; }
   /// The same bytes for another thread, whose reads count in `bytes_read` of this source and are not
-  /// announced by `between`; null where they can be had in their order alone, as those of a gzip stream that
-  /// was not read to its end yet. The source must stay.
+  /// announced by `between`; null where they can be had in their order alone, as those of a gzip stream. The
+  /// source must stay.
   [[nodiscard]] virtual std::unique_ptr<ByteSource> for_another_thread() = 0;
   /// Bytes taken from the file so far, packed if it is packed.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
@@ -49,19 +48,25 @@ class ByteSource {
   [[nodiscard]] virtual const files::InputFile& file() const = 0;
 };
 
-/// The bytes of a packed file, which can be unpacked from some points on (see gzip_points.hpp).
+/// Where a member of a gzip file begins, or the last one ends.
+struct GzipMember {
+  std::int64_t packed = 0;    ///< the byte of the file
+  std::int64_t unpacked = 0;  ///< the byte that is unpacked first
+};
+
+/// The bytes of a packed file.
 class PackedSource : public ByteSource {
  public:
-  /// How many bytes are unpacked; nothing if only the end of reading tells. Throws `Error(input)`.
-  [[nodiscard]] virtual std::optional<std::int64_t> find_size() = 0;
+  /// Of a file of small members that tell their sizes, as bgzip writes them, where each of them begins and
+  /// the last one ends: from there on other threads unpack it. None of any other file. Throws `Error(input)`.
+  [[nodiscard]] virtual const std::vector<GzipMember>& find_members() = 0;
+  /// What another rank has found, which has the same file open.
+  virtual void set_members(std::vector<GzipMember> members) = 0;
   /// Unpacks all of the file into `room` of so many bytes: how many they are; nothing if they are more.
   /// Throws `Error(input)`, and what `between` throws: then a thread may still write to the room, which it
   /// owns too. What stands behind it is to be found by `seek`.
   [[nodiscard]] virtual std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
                                                                std::size_t room_bytes) = 0;
-  /// The points, once they are known, for other ranks that have the same file open.
-  [[nodiscard]] virtual std::string points() const = 0;
-  virtual void set_points(std::string_view points) = 0;
 };
 
 /// Throws `Error(input)` if the file cannot be opened or is no regular file.

@@ -43,9 +43,6 @@ class KeptSource::Place final : public ByteSource {
   [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
     return source_.for_another_thread();
   }
-  [[nodiscard]] std::int64_t begin_of_reading(std::int64_t offset) const override {
-    return source_.begin_of_reading(offset);
-  }
   [[nodiscard]] std::int64_t bytes_read() const override { return source_.bytes_read(); }
   [[nodiscard]] const files::InputFile& file() const override { return source_.file(); }
 
@@ -77,10 +74,6 @@ std::optional<std::int64_t> KeptSource::keep_all(std::int64_t max_bytes) {
   all.finish_all(static_cast<std::size_t>(*size));
   kept_ = std::move(all);
   return size;
-}
-
-std::int64_t KeptSource::begin_of_reading(std::int64_t offset) const {
-  return kept_.from(offset).empty() ? packed_->begin_of_reading(offset) : offset;
 }
 
 std::unique_ptr<ByteSource> KeptSource::for_another_thread() {

@@ -69,7 +69,6 @@ class KeptSource final : public ByteSource {
 
   [[nodiscard]] std::size_t read(std::span<char> buffer) override { return place_.read(buffer); }
   void seek(std::int64_t offset) override { place_.offset = offset; }
-  [[nodiscard]] std::int64_t begin_of_reading(std::int64_t offset) const override;
   [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override;
   [[nodiscard]] std::int64_t bytes_read() const override { return packed_->bytes_read(); }
   [[nodiscard]] const files::InputFile& file() const override { return packed_->file(); }

@@ -168,13 +168,8 @@ void scan_by_landmarks(const CsvRows& file, Range rows, FrameBuilder& builder) {
   const std::vector<CsvLandmark>& marks = file.index.landmarks;
   std::vector<Range> runs;
   std::vector<std::size_t> starts;  // the landmark of each run
-  std::int64_t begin_of_last = -1;
   std::size_t mark = file.index.before(rows.begin);
   for (; mark < marks.size() && marks[mark].row < rows.end; ++mark) {
-    // Nobody begins where others have to unpack what lies before.
-    const std::int64_t begin = file.source.begin_of_reading(marks[mark].offset);
-    if (begin == begin_of_last) continue;
-    begin_of_last = begin;
     runs.push_back({std::max(rows.begin, marks[mark].row), rows.end});
     starts.push_back(mark);
   }

@@ -93,19 +93,24 @@ struct Outline {
 
 /// The bytes that a packed file has once it is unpacked, if that can be told before its end is reached.
 std::optional<std::int64_t> find_size(KeptSource& source, int ranks, std::optional<std::int64_t> node_bytes) {
-  const auto size = source.packed().find_size();
-  // Other ranks would have nothing of what this one keeps.
-  if (size || ranks > 1) return size;
+  const std::vector<GzipMember>& members = source.packed().find_members();
+  if (!members.empty()) return members.back().unpacked;
+  if (ranks > 1) return std::nullopt;            // others would have nothing of what this one keeps
   constexpr std::int64_t most_of_packed = 1032;  // deflate makes no more of a byte
   std::int64_t memory = files::memory_left();
   if (node_bytes) memory = std::min(memory, *node_bytes);
   return source.keep_all(std::min(memory / parts_of_memory, source.file().size() * most_of_packed));
 }
 
-/// *Collective.* Gives every rank the points of a packed file that rank 0 has.
-void share_points(const mpi::Communicator& comm, PackedSource& source) {
-  const std::string points = comm.broadcast_text(comm.rank() == 0 ? source.points() : std::string(), 0);
-  if (comm.rank() != 0) source.set_points(points);
+/// *Collective.* Gives every rank the members of a packed file that rank 0 has.
+void share_members(const mpi::Communicator& comm, PackedSource& source) {
+  std::vector<GzipMember> members;
+  if (comm.rank() == 0) members = source.find_members();
+  std::array<std::int64_t, 1> count{std::ssize(members)};
+  comm.broadcast(std::span<std::int64_t>(count), 0);
+  members.resize(static_cast<std::size_t>(count[0]));
+  comm.broadcast(std::span<GzipMember>(members), 0);
+  source.set_members(std::move(members));
 }
 
 /// *Collective.* Lets each rank keep the bytes that it is to read, unless it has them or there is too little
@@ -143,7 +148,7 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
   CsvPart part;
   std::tie(data, part.first_line, size, file_bytes) = std::tuple_cat(offsets);
   const bool in_order = packed != nullptr && size == unknown;
-  if (packed != nullptr && !in_order) share_points(comm, packed->packed());
+  if (packed != nullptr && !in_order) share_members(comm, packed->packed());
 
   // About 65,000 landmarks over all ranks at most, and no more than some steps of reading between two; of a
   // packed file enough that what is unpacked before the first row counts for little.
@@ -166,7 +171,6 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
   if (kept) packed->end_keeping();
   if (index.rows == 0)
     throw Error(ErrorCode::input, fmt::format("{}: there is a header, but no row of data", path));
-  if (in_order) share_points(comm, packed->packed());
   return {std::move(header.columns), std::move(index)};
 }
 
@@ -181,7 +185,7 @@ std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string&
       bytes.source = open_plain(path, options.open.between);
       return;
     }
-    auto packed = std::make_unique<KeptSource>(open_gzip(path, options.open, options.point_bytes));
+    auto packed = std::make_unique<KeptSource>(open_gzip(path, options.open));
     bytes.packed = packed.get();
     bytes.source = std::move(packed);
   });

@@ -18,7 +18,6 @@ struct CsvOptions {
   std::size_t buffer_bytes = std::size_t{1} << 18;  ///< of each thread: they stay in its cache
   /// Between the places of the file from which rows can be found again; 0: chosen by the file's size.
   std::int64_t landmark_bytes = 0;
-  std::int64_t point_bytes = std::int64_t{1} << 22;  ///< see `open_gzip`
   OpenOptions open{};
 };
 
@@ -30,12 +29,13 @@ struct CsvOptions {
 ///
 /// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows, both on
 /// all threads of its team. So of a gzip file of blocks that tell their sizes, as bgzip writes them. Any
-/// other gzip file is unpacked by rank 0 alone to count the rows, on one thread, which leaves points from
-/// which each thread of each rank then unpacks what it reads.
+/// other gzip file is unpacked from its beginning, by rank 0 alone to count the rows, and by each rank to
+/// read its own, on one thread each.
 ///
 /// What is unpacked to count the rows is kept (kept_source.hpp), and nothing is unpacked twice, where it
 /// takes no more than a quarter of the memory that is left, and of `node_bytes`, and as long as the columns
-/// do not lack that memory: of blocks by each rank, of any other file by a rank that is alone.
+/// do not lack that memory: of blocks by each rank, of any other file by a rank that is alone, all of whose
+/// threads read it then.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no header, no row, two columns
 /// of one name.

@@ -4,8 +4,67 @@
 #include "gam/table/gzip/gzip_unpacker.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace tessera::gam {
+namespace {
+
+constexpr std::size_t header_bytes = 18;  // of a member with nothing but its size beside the data
+constexpr std::size_t size_bytes = 4;     // at the end of a member: of what is unpacked
+constexpr std::int64_t least_bytes = 26;  // with the checksum
+constexpr std::int64_t most_unpacked = 1 << 16;
+
+std::int64_t little_endian(std::span<const char> bytes) {
+  std::int64_t number = 0;
+  for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte)
+    number = number << 8 | static_cast<unsigned char>(*byte);
+  return number;
+}
+
+/// The bytes of the member that begins so; nothing if it does not tell them.
+std::optional<std::int64_t> member_bytes(std::string_view header) {
+  constexpr std::string_view magic("\x1f\x8b\x08\x04", 4);  // deflate, with extra fields
+  constexpr std::string_view extra(
+      "\x06\x00"
+      "BC\x02\x00",
+      6);
+  if (header.size() < header_bytes || !header.starts_with(magic) || header.substr(10, 6) != extra)
+    return std::nullopt;
+  const std::int64_t size = little_endian(header.substr(16, 2)) + 1;
+  return size > least_bytes ? std::optional(size) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<GzipMember> members_of(const files::InputFile& file) {
+  std::vector<GzipMember> members;
+  std::array<char, size_bytes + header_bytes> bytes{};
+  std::string_view header(bytes.data(), file.read_at(0, std::span(bytes).first(header_bytes)));
+  GzipMember at;
+  while (const auto size = member_bytes(header)) {
+    members.push_back(at);
+    at.packed += *size;
+    const std::size_t got = file.read_at(at.packed - static_cast<std::int64_t>(size_bytes), bytes);
+    if (got < size_bytes) return {};
+    const std::int64_t unpacked = little_endian(std::span(bytes).first(size_bytes));
+    if (unpacked > most_unpacked) return {};
+    at.unpacked += unpacked;
+    header = std::string_view(bytes.data(), got).substr(size_bytes);
+    if (header.empty()) {
+      members.push_back(at);
+      return members;
+    }
+  }
+  return {};
+}
+
+std::size_t size_of_last_member(const files::InputFile& file) {
+  std::array<char, size_bytes> bytes{};
+  const std::int64_t at = file.size() - static_cast<std::int64_t>(size_bytes);
+  if (at < 0 || file.read_at(at, bytes) < bytes.size()) return 0;
+  return static_cast<std::size_t>(little_endian(bytes));
+}
 
 std::optional<std::size_t> unpack_gzip(std::span<const char> packed, std::span<char> room) {
   Inflater inflater;
@@ -24,7 +83,7 @@ std::size_t GzipMembers::read(std::span<char> buffer) {
   std::size_t got = 0;
   while (got < buffer.size()) {
     if (at_ == text_.size()) {
-      if (next_ == points_.all.size() - 1) break;  // the end of the file
+      if (next_ == members_.size() - 1) break;  // the end of the file
       load(next_);
     }
     const std::size_t taken = std::min(buffer.size() - got, text_.size() - at_);
@@ -36,18 +95,21 @@ std::size_t GzipMembers::read(std::span<char> buffer) {
 }
 
 void GzipMembers::seek(std::int64_t offset) {
-  const std::size_t member = std::min(points_.before(offset), points_.all.size() - 2);
+  const auto behind =
+      std::upper_bound(members_.begin(), members_.end() - 1, offset,
+                       [](std::int64_t byte, const GzipMember& member) { return byte < member.unpacked; });
+  const auto member = static_cast<std::size_t>(behind - members_.begin()) - 1;
   if (next_ != member + 1) load(member);
-  at_ = std::min(static_cast<std::size_t>(offset - points_.all[member].unpacked), text_.size());
+  at_ = std::min(static_cast<std::size_t>(offset - members_[member].unpacked), text_.size());
 }
 
 void GzipMembers::load(std::size_t member) {
-  const GzipPoint& begin = points_.all[member];
-  const GzipPoint& end = points_.all[member + 1];
+  const GzipMember& begin = members_[member];
+  const GzipMember& end = members_[member + 1];
   text_.resize(static_cast<std::size_t>(end.unpacked - begin.unpacked));
   at_ = 0;
   next_ = member + 1;
-  if (!inflate(begin.packed, end.packed)) refuse_damage(begin.unpacked);
+  if (!inflate(begin.packed, end.packed)) refuse_damage(begin.packed);
 }
 
 /// True if the bytes of the file from `begin` to `end` are a member that unpacks to as many as there are to
@@ -61,9 +123,8 @@ bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
 }
 
 // What unpacks a stream finds what is wrong with it, and where.
-void GzipMembers::refuse_damage(std::int64_t offset) {
-  GzipUnpacker unpacker(file_, points_, bytes_read_);
-  unpacker.seek(offset);
+void GzipMembers::refuse_damage(std::int64_t begin) {
+  GzipUnpacker unpacker(file_, bytes_read_, begin);
   std::vector<char> text(text_.size() + 1);  // to the end of the member, and its checksum
   static_cast<void>(unpacker.read(text));
   file_.fail("damaged gzip data (a block does not unpack to what it says)");

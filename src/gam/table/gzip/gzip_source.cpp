@@ -2,7 +2,6 @@
 #include "gam/table/gzip/gzip_source.hpp"
 
 #include "gam/table/gzip/gzip_members.hpp"
-#include "gam/table/gzip/gzip_points.hpp"
 #include "gam/table/gzip/gzip_unpacker.hpp"
 
 #include <fmt/format.h>
@@ -22,9 +21,6 @@
 
 namespace tessera::gam {
 namespace {
-
-/// Points in a stream, each with a window: no more memory than for some buffers of each thread.
-constexpr std::size_t max_stream_points = 1024;
 
 /// Memory for all of a file at once, packed: of a larger one nobody is to wait for the end.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
@@ -59,66 +55,61 @@ std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, 
   return unpacked.get();
 }
 
-/// Some thread's place in a file that another source has open.
-template <class Unpacker>
+/// Some thread's place in a file of blocks that another source has open.
 class PlaceInGzip final : public ByteSource {
  public:
-  PlaceInGzip(const files::InputFile& file, const GzipPoints& points, std::atomic<std::int64_t>& bytes_read)
-      : file_(file), points_(points), bytes_read_(bytes_read), unpacker_(file, points, bytes_read) {}
+  PlaceInGzip(const files::InputFile& file, const std::vector<GzipMember>& members,
+              std::atomic<std::int64_t>& bytes_read)
+      : file_(file), members_(members), bytes_read_(bytes_read), unpacker_(file, members, bytes_read) {}
 
   std::size_t read(std::span<char> buffer) override { return unpacker_.read(buffer); }
   void seek(std::int64_t offset) override { unpacker_.seek(offset); }
   [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
-    return std::make_unique<PlaceInGzip>(file_, points_, bytes_read_);
-  }
-  [[nodiscard]] std::int64_t begin_of_reading(std::int64_t offset) const override {
-    return points_.all[points_.before(offset)].unpacked;
+    return std::make_unique<PlaceInGzip>(file_, members_, bytes_read_);
   }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
   [[nodiscard]] const files::InputFile& file() const override { return file_; }
 
  private:
   const files::InputFile& file_;
-  const GzipPoints& points_;
+  const std::vector<GzipMember>& members_;
   std::atomic<std::int64_t>& bytes_read_;
-  Unpacker unpacker_;
+  GzipMembers unpacker_;
 };
 
 class GzipSource final : public PackedSource {
  public:
-  GzipSource(const std::string& path, OpenOptions options, std::int64_t spacing_bytes)
-      : file_(path), options_(std::move(options)), spacing_(spacing_bytes) {}
+  GzipSource(const std::string& path, OpenOptions options) : file_(path), options_(std::move(options)) {}
 
   std::size_t read(std::span<char> buffer) override {
     if (options_.between) options_.between();
-    if (points_.complete()) return unpacker_.read(buffer);
-    const std::size_t got = unpacker_.read(buffer, [this] { leave_point(); });
+    const std::size_t got = unpacker_.read(buffer);
     tell_growth(unpacker_.position(), unpacker_.packed_position());
-    if (got < buffer.size()) points_.size = unpacker_.position();
     return got;
   }
-  void seek(std::int64_t offset) override { unpacker_.seek(offset); }
-  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
-    if (!points_.complete()) return nullptr;
-    if (points_.by_members) return std::make_unique<PlaceInGzip<GzipMembers>>(file_, points_, bytes_read_);
-    return std::make_unique<PlaceInGzip<GzipUnpacker>>(file_, points_, bytes_read_);
+  void seek(std::int64_t offset) override {
+    if (offset < unpacker_.position()) unpacker_.restart();
+    // What is passed over is unpacked all the same.
+    std::vector<char> passed(std::min(step_bytes, static_cast<std::size_t>(offset - unpacker_.position())));
+    while (unpacker_.position() < offset) {
+      const auto left = static_cast<std::size_t>(offset - unpacker_.position());
+      if (read(std::span(passed).first(std::min(passed.size(), left))) == 0) return;
+    }
   }
-  [[nodiscard]] std::int64_t begin_of_reading(std::int64_t offset) const override {
-    return points_.all[points_.before(offset)].unpacked;
+  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
+    return members_.empty() ? nullptr : std::make_unique<PlaceInGzip>(file_, members_, bytes_read_);
   }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
   [[nodiscard]] const files::InputFile& file() const override { return file_; }
 
-  [[nodiscard]] std::optional<std::int64_t> find_size() override {
-    if (!points_.complete()) {
-      GzipPoints members = members_of(file_);
-      if (members.complete()) {
-        points_ = std::move(members);
-        tell_growth(points_.size, file_.size());
-      }
+  [[nodiscard]] const std::vector<GzipMember>& find_members() override {
+    if (members_.empty()) {
+      members_ = members_of(file_);
+      if (!members_.empty()) tell_growth(members_.back().unpacked, file_.size());
     }
-    return points_.complete() ? std::optional(points_.size) : std::nullopt;
+    return members_;
   }
+  void set_members(std::vector<GzipMember> members) override { members_ = std::move(members); }
   [[nodiscard]] std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
                                                        std::size_t room_bytes) override {
     if (room_bytes < size_of_last_member(file_)) return std::nullopt;
@@ -127,8 +118,6 @@ class GzipSource final : public PackedSource {
     }
     return unpack_in_order({room.get(), room_bytes});
   }
-  [[nodiscard]] std::string points() const override { return pack(points_); }
-  void set_points(std::string_view points) override { points_ = unpack_points(points); }
 
  private:
   // What unpacks to many times its bytes is left to the unpacking in order, which tells how far it is.
@@ -148,13 +137,16 @@ class GzipSource final : public PackedSource {
     return unpacked ? std::optional(static_cast<std::int64_t>(*unpacked)) : std::nullopt;
   }
 
-  // As a stream, which leaves points, and says what is wrong with damaged data.
+  // As a stream, which says what is wrong with damaged data.
   std::optional<std::int64_t> unpack_in_order(std::span<char> room) {
     seek(0);
-    std::size_t unpacked = 0;
-    while (unpacked < room.size() && !points_.complete() && may_have_room(room.size()))
-      unpacked += read(room.subspan(unpacked, std::min(step_bytes, room.size() - unpacked)));
-    return points_.complete() ? std::optional(points_.size) : std::nullopt;
+    for (std::size_t unpacked = 0; unpacked < room.size() && may_have_room(room.size());) {
+      const std::span<char> step = room.subspan(unpacked, std::min(step_bytes, room.size() - unpacked));
+      const std::size_t got = read(step);
+      unpacked += got;
+      if (got < step.size()) return static_cast<std::int64_t>(unpacked);
+    }
+    return std::nullopt;
   }
 
   // Of a file that does not seem to, little is unpacked in vain.
@@ -177,32 +169,18 @@ class GzipSource final : public PackedSource {
         times, static_cast<double>(unpacked) / gib, times * static_cast<double>(file_.size()) / gib));
   }
 
-  // Behind the last one; of a stream that is longer than was thought half of them, twice as far apart.
-  void leave_point() {
-    std::vector<GzipPoint>& all = points_.all;
-    if (unpacker_.position() < all.back().unpacked + spacing_) return;
-    if (all.size() == max_stream_points) {
-      for (std::size_t i = 1; 2 * i < all.size(); ++i) all[i] = std::move(all[2 * i]);
-      all.resize((all.size() + 1) / 2);
-      spacing_ *= 2;
-    }
-    all.push_back(unpacker_.here());
-  }
-
   files::InputFile file_;
   OpenOptions options_;
-  std::int64_t spacing_;
   std::int64_t next_told_ = least_to_tell;
-  GzipPoints points_;
+  std::vector<GzipMember> members_;
   std::atomic<std::int64_t> bytes_read_ = 0;
-  GzipUnpacker unpacker_{file_, points_, bytes_read_};
+  GzipUnpacker unpacker_{file_, bytes_read_};
 };
 
 }  // namespace
 
-std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions options,
-                                        std::int64_t point_bytes) {
-  return std::make_unique<GzipSource>(path, std::move(options), point_bytes);
+std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions options) {
+  return std::make_unique<GzipSource>(path, std::move(options));
 }
 
 }  // namespace tessera::gam

@@ -3,7 +3,6 @@
 
 #include "gam/table/bytes/byte_source.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -11,10 +10,8 @@ namespace tessera::gam {
 
 /// Throws `Error(input)` if the file cannot be opened or is no regular file, and `read` if its data are
 /// damaged or cut short, with the byte of the file: nothing of a file is left out.
-/// `point_bytes`: what is unpacked from one point of a stream to the next, at least. A file that unpacks to
-/// more than 100 times its bytes, and to 256 MiB, is told, again when it has come to four times as much: it
-/// may be a table of constants, or one that is made to fill memory and disks.
-[[nodiscard]] std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions options = {},
-                                                      std::int64_t point_bytes = std::int64_t{1} << 22);
+/// A file that unpacks to more than 100 times its bytes, and to 256 MiB, is told, again when it has come to
+/// four times as much: it may be a table of constants, or one that is made to fill memory and disks.
+[[nodiscard]] std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions options = {});
 
 }  // namespace tessera::gam

@@ -546,7 +546,7 @@ TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
   EXPECT_NE(fault.find("damaged gzip data"), std::string::npos) << fault;
 }
 
-TEST(CsvTable, ReadsPackedFilesFromTheirPointsOn) {
+TEST(CsvTable, ReadsStreamsInOrderAndBlocksFromAnyOfThem) {
   const mpi::Communicator comm = world();
   std::string text = "x,f\n";
   for (int i = 0; i < 30000; ++i)
@@ -559,12 +559,14 @@ TEST(CsvTable, ReadsPackedFilesFromTheirPointsOn) {
   const Range share = uneven_share(comm, plain_table->rows(), 8);
   const std::string expected = put_together(comm, plain_table->read(crew(comm), request({"f", "x"}), share));
   for (const std::string& path : {stream.path(), blocks.path()}) {
-    for (const std::int64_t spacing : {1, 20'000, 10'000'000}) {
+    // With memory for the text, and without.
+    for (const std::optional<std::int64_t> node_bytes :
+         {std::optional<std::int64_t>(), std::optional<std::int64_t>(0)}) {
       CsvOptions options;
       options.gzip = true;
       options.buffer_bytes = 1 << 12;
       options.landmark_bytes = 1 << 12;
-      options.point_bytes = spacing;
+      options.open.node_bytes = node_bytes;
       const auto table = open_csv(crew(comm), path, options);
       ASSERT_EQ(table->rows(), plain_table->rows());
       EXPECT_EQ(put_together(comm, table->read(crew(comm), request({"f", "x"}), share)), expected) << path;
@@ -603,7 +605,7 @@ TEST(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
   const SharedFile blocks(comm, "b.csv.gz", bgzip(text, 10'000));
   std::string expected;
   for (const std::string& path : {stream.path(), blocks.path()}) {
-    // A stream is kept by a rank alone, for which there are no points of it.
+    // A stream is kept by a rank alone.
     if (path == stream.path() && comm.size() > 1) continue;
     for (const bool is_short : {false, true}) {
       CsvOptions options;

@@ -17,6 +17,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
@@ -133,35 +134,39 @@ void expect_from_anywhere(ByteSource& source, const std::string& text) {
   }
 }
 
-TEST_F(ByteSourceTest, AGzipStreamThatWasReadOnceIsReadFromAnywhere) {
-  const std::string text = long_text();
-  const std::string half = packed(text.substr(0, text.size() / 2));
-  const std::string whole = half + packed(text.substr(text.size() / 2));
-  for (const std::int64_t spacing : {1, 1000, 100'000}) {
-    std::ofstream(path(), std::ios::binary) << whole << std::string(50, '\0');
-    const auto source = open_gzip(path(), {}, spacing);
-    EXPECT_EQ(source->find_size(), std::nullopt);
-    EXPECT_EQ(source->for_another_thread(), nullptr);
-    std::string buffer(10'000, '\0');
-    while (source->read(buffer) == buffer.size()) continue;
-    EXPECT_EQ(source->find_size(), std::ssize(text));
-    expect_from_anywhere(*source, text);
-    // What it has learnt serves another that has the file open.
-    const auto other = open_gzip(path());
-    other->set_points(source->points());
-    expect_from_anywhere(*other, text);
-    // Reading begins near where it is to begin, and is bounded by what a point is apart.
-    EXPECT_GT(source->begin_of_reading(std::ssize(text) - 1), std::ssize(text) - spacing - 200'000);
-  }
+TEST_F(ByteSourceTest, AGzipStreamIsReadInOrder) {
+  std::ofstream(path(), std::ios::binary) << packed(long_text());
+  const auto source = open_gzip(path());
+  EXPECT_TRUE(source->find_members().empty());
+  std::string buffer(10'000, '\0');
+  while (source->read(buffer) == buffer.size()) continue;
+  EXPECT_EQ(source->for_another_thread(), nullptr);
+}
+
+// What is passed over may be most of a large file.
+TEST_F(ByteSourceTest, OneWhoIsAskedToStopDoesNotWaitForAPlaceInAStream) {
+  struct Stopped {};
+  const std::string text(std::size_t{20} << 20, '1');
+  std::ofstream(path(), std::ios::binary) << packed(text);
+  int calls = 0;
+  const auto source = open_gzip(path(), {.between = [&] {
+                                  if (++calls == 3) throw Stopped();
+                                }});
+  EXPECT_THROW(source->seek(std::ssize(text)), Stopped);
 }
 
 TEST_F(ByteSourceTest, AFileOfBlocksIsReadFromAnywhereAtOnce) {
   const std::string text = long_text();
   std::ofstream(path(), std::ios::binary) << testing::bgzip(text, 5000);
   const auto source = open_gzip(path());
-  EXPECT_EQ(source->find_size(), std::ssize(text));
-  EXPECT_EQ(source->begin_of_reading(12'345), 10'000);
+  const std::vector<GzipMember> members = source->find_members();
+  ASSERT_FALSE(members.empty());
+  EXPECT_EQ(members.back().unpacked, std::ssize(text));
   expect_from_anywhere(*source, text);
+  // What it has found serves another that has the file open.
+  const auto other = open_gzip(path());
+  other->set_members(members);
+  expect_from_anywhere(*other, text);
 }
 
 TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAFileOfBlocks) {
@@ -174,7 +179,7 @@ TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAFileOfBlocks) {
     std::ofstream(path(), std::ios::binary) << damaged;
     try {
       const auto source = open_gzip(path());
-      const bool by_blocks = source->find_size().has_value();
+      const bool by_blocks = !source->find_members().empty();
       const auto other = source->for_another_thread();
       ASSERT_EQ(other != nullptr, by_blocks);
       const std::size_t got = by_blocks ? other->read(buffer) : source->read(buffer);
@@ -193,9 +198,9 @@ TEST_F(ByteSourceTest, ABlockOfAnotherSizeThanItSaysIsRefused) {
   hidden[16] = static_cast<char>(hidden.size() - 1);
   std::ofstream(path(), std::ios::binary) << hidden << testing::bgzip_block("5,6\n");
   const auto source = open_gzip(path());
-  ASSERT_TRUE(source->find_size().has_value());
+  ASSERT_FALSE(source->find_members().empty());
   std::string buffer(100, '\0');
-  EXPECT_THROW(static_cast<void>(source->read(buffer)), Error);
+  EXPECT_THROW(static_cast<void>(source->for_another_thread()->read(buffer)), Error);
 }
 
 TEST_F(ByteSourceTest, APipeIsRefusedAndNotWaitedFor) {

@@ -26,7 +26,7 @@ class KeptSourceTest : public ::testing::Test {
   KeptSource source_of(const std::string& packed) {
     const std::string path = (folder_ / "t.csv.gz").string();
     std::ofstream(path, std::ios::binary) << packed;
-    return KeptSource(open_gzip(path, {}, 1000));
+    return KeptSource(open_gzip(path));
   }
   /// A member without its size, as gzip has it.
   [[nodiscard]] std::string stream() const { return testing::gzip_member(text_); }
@@ -56,7 +56,6 @@ TEST_F(KeptSourceTest, AStreamThatIsKeptIsNotReadAgain) {
   ASSERT_NE(other, nullptr);
   expect_text_everywhere(*other);
   expect_text_everywhere(source);
-  EXPECT_EQ(other->begin_of_reading(size() / 2), size() / 2);
   EXPECT_EQ(source.bytes_read(), std::ssize(packed));
 }
 
@@ -119,7 +118,7 @@ TEST_F(KeptSourceTest, WhatWasLetGoIsUnpackedAgain) {
 
 TEST_F(KeptSourceTest, ThreadsKeepTheirPartsOfAFileOfBlocks) {
   KeptSource source = source_of(testing::bgzip(text_, 5000));
-  ASSERT_EQ(source.packed().find_size(), size());
+  ASSERT_FALSE(source.packed().find_members().empty());
   const Range part{12'345, 200'000};
   source.begin_keeping(part);
   std::string buffer(static_cast<std::size_t>(part.size()) / 2, '\0');

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "crossed_suite.hpp"
-
 #include "gam/model/model.hpp"
 #include "r_script.hpp"
+#include "suite.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/fit.hpp>
@@ -25,6 +24,16 @@
 
 namespace tessera::bench {
 namespace {
+
+struct CrossedSuite {
+  /// "three": 2,000, 20,000 and 200 levels, any of which meet; "near": 20,000 and 15,000, of which one meets
+  /// about five near ones, and 200; "apart": the same that meet any five; "dense": 4,000 and 3,000 in a fifth
+  /// of the rows.
+  std::vector<std::string> models{"three", "near", "dense"};
+  std::int64_t rows = 1'000'000;
+  int repeats = 1;
+  bool peer = true;  ///< run lmer() beside it, if it is there
+};
 
 /// Reads the columns and our fit (variances, then effects and their standard errors), and fits.
 constexpr const char* lmer_script = R"R(
@@ -218,8 +227,10 @@ void add_peer(const CrossedModel& model, const gam::FittedModel& fit, Case& out)
   out("effects, difference in standard errors", "1").values = figures["effects"];
 }
 
-}  // namespace
-
+/// Times fits of crossed random effects in memory, with the highest resident memory, and on rank 0 lme4's
+/// `lmer()`, with how far the two agree: by how much our criterion is above lmer's, both by lmer's function
+/// at each one's variances; the largest relative difference of variances; and that of effects, in their
+/// standard errors. *Collective.* What is measured is rank 0's to print.
 std::vector<Measurement> run_crossed_suite(Job& job, const CrossedSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;
@@ -240,6 +251,8 @@ std::vector<Measurement> run_crossed_suite(Job& job, const CrossedSuite& suite) 
   }
   return all;
 }
+
+}  // namespace
 
 Suite crossed_suite() {
   const auto chosen = std::make_shared<CrossedSuite>();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fit_suite.hpp"
-
 #include "bam.hpp"
 #include "simulated.hpp"
+#include "suite.hpp"
 #include "timed_fit.hpp"
 
 #include <fmt/core.h>
@@ -10,10 +9,20 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "common/memory_arguments.hpp"
 #include "files/standard_error.hpp"
 
 namespace tessera::bench {
 namespace {
+
+struct FitSuite {
+  std::vector<std::string> models{"G4"};  ///< see `SimulatedModel`
+  std::int64_t rows = 1'000'000;
+  std::int64_t block_rows = 8192;
+  apps::MemoryArguments memory;
+  int repeats = 3;
+  bool peer = true;  ///< run bam() beside it, if it is there
+};
 
 void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
   const auto bam = run_bam(model, {.rows = suite.rows, .threads = threads, .fits = suite.repeats});
@@ -30,8 +39,9 @@ void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, C
   out("memory / bam's", "1").values = {out("tessera peak", "MB").maximum() * 1e6 / bam->peak_resident_bytes};
 }
 
-}  // namespace
-
+/// Times whole fits of simulated data in memory, with where the time went and the highest resident memory,
+/// and on rank 0 mgcv's `bam(discrete = TRUE)` with as many threads as the job has in all.
+/// *Collective.* What is measured is rank 0's to print.
 std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;
@@ -56,6 +66,8 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
   }
   return all;
 }
+
+}  // namespace
 
 Suite fit_suite() {
   const auto chosen = std::make_shared<FitSuite>();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gram_suite.hpp"
-
 #include "dense_products.hpp"
 #include "gam/design/build_design.hpp"
 #include "gam/rows/row_pass.hpp"
 #include "simulated.hpp"
+#include "suite.hpp"
 
 #include <fmt/core.h>
 
@@ -17,6 +16,13 @@
 
 namespace tessera::bench {
 namespace {
+
+struct GramSuite {
+  std::vector<std::string> models = {"G4", "G10"};  ///< see `SimulatedModel`
+  std::int64_t rows = 1'000'000;
+  int repeats = 5;
+  bool peer = true;  ///< form dense products beside it
+};
 
 /// X of more is made of fewer rows: what a row takes is the same.
 constexpr std::int64_t max_dense_bytes = std::int64_t{4} << 30;
@@ -46,8 +52,9 @@ void add_peers(Job& job, const GramSuite& suite, int columns, Case& out) {
       (write + best) / out("crossproduct", "ns a row").median()};
 }
 
-}  // namespace
-
+/// Times one step of an iteration: X'WX, X'Wz and the deviance by a pass over the columns, which lie where
+/// the job works already, in ns a row. Beside it, on the threads of a job of one rank, the dense product by
+/// BLAS of an X that was written at the memory's speed. *Collective.* What is measured is rank 0's to print.
 std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;
@@ -73,6 +80,8 @@ std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
   }
   return all;
 }
+
+}  // namespace
 
 Suite gram_suite() {
   const auto chosen = std::make_shared<GramSuite>();

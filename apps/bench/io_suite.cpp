@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io_suite.hpp"
-
 #include "files/output_file.hpp"
 #include "fread.hpp"
 #include "gam/table/convert_table.hpp"
@@ -8,6 +6,7 @@
 #include "gam/table/reader/table_reader.hpp"
 #include "hdf5_files.hpp"
 #include "r_script.hpp"
+#include "suite.hpp"
 #include "table_files.hpp"
 #include "temporary_folder.hpp"
 
@@ -29,6 +28,14 @@
 
 namespace tessera::bench {
 namespace {
+
+struct IoSuite {
+  std::vector<std::string> tables{"digits", "decimals", "mix"};  ///< see `simulated_text`
+  std::vector<std::string> formats{"csv", "gzip", "bgzip", "hdf5", "hdf5-chunks"};
+  std::int64_t megabytes = 200;  ///< of each table in CSV
+  int repeats = 3;
+  bool peer = true;  ///< run fread() and the HDF5 library beside it, if they are there
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -227,8 +234,11 @@ std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std
   return out.take();
 }
 
-}  // namespace
-
+/// Times the opening and reading of tables from files, which the page cache holds, into the columns of a
+/// frame: megabytes a second of CSV, or of HDF5 in one piece, also where they are compressed, the same for
+/// each second of a processor, and the highest resident memory; and on rank 0 data.table's fread() of CSV and
+/// gzip with as many threads as the job has in all, and HDF5's own reading on one. *Collective.* What is
+/// measured is rank 0's to print. The ranks must be on one node.
 std::vector<Measurement> run_io_suite(Job& job, const IoSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::optional<TemporaryFolder> folder;
@@ -243,6 +253,8 @@ std::vector<Measurement> run_io_suite(Job& job, const IoSuite& suite) {
   }
   return all;
 }
+
+}  // namespace
 
 Suite io_suite() {
   const auto chosen = std::make_shared<IoSuite>();

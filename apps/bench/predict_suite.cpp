@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "predict_suite.hpp"
-
 #include "bam.hpp"
 #include "simulated.hpp"
+#include "suite.hpp"
 
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/predict.hpp>
@@ -17,6 +16,14 @@
 
 namespace tessera::bench {
 namespace {
+
+struct PredictSuite {
+  std::string model = "G10";  ///< see `SimulatedModel`
+  std::int64_t rows = 1'000'000;
+  std::int64_t training_rows = 200'000;  ///< rows that the model is fitted to, at most
+  int repeats = 3;
+  bool peer = true;  ///< run mgcv's predict() beside it, if it is there
+};
 
 /// The model's rows as `job` has them.
 gam::Table table_of(Job& job, const SimulatedModel& model, std::int64_t rows) {
@@ -48,8 +55,9 @@ void add_peer(const SimulatedModel& model, const PredictSuite& suite, int thread
   add_ratio(out, "with errors", name);
 }
 
-}  // namespace
-
+/// Times predictions of simulated data in memory, on the scale of the response, without and with standard
+/// errors: of the job, of its hosts alone where it has devices, and on rank 0 of mgcv's predict.bam with as
+/// many threads as the job has in all. *Collective.* What is measured is rank 0's to print.
 std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
   const SimulatedModel model = simulated_model(suite.model);
   const gam::Model fitted = gam::fit(job, gam::parse_formula(model.formula()),
@@ -77,6 +85,8 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
   if (suite.peer) on_root_alone(job.comm(), [&] { add_peer(model, suite, threads, out); });
   return out.take();
 }
+
+}  // namespace
 
 Suite predict_suite() {
   const auto chosen = std::make_shared<PredictSuite>();

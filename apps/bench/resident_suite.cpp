@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "resident_suite.hpp"
-
 #include "iterated_arrays.hpp"
 #include "resident_work.hpp"
+#include "suite.hpp"
 
 #include <tessera/job/device_adder.hpp>
 #include <tessera/job/together.hpp>

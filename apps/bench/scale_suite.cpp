@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scale_suite.hpp"
-
 #include "simulated.hpp"
+#include "suite.hpp"
 #include "timed_fit.hpp"
 
 #include <tessera/job/job.hpp>

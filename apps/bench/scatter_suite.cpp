@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scatter_suite.hpp"
-
 #include "simulated_job.hpp"
+#include "suite.hpp"
 
 #include <fmt/core.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream_suite.hpp"
-
 #include "iterated_arrays.hpp"
 #include "simulated_job.hpp"
+#include "suite.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

@@ -20,7 +20,7 @@ class Validator;
 }  // namespace CLI
 
 /// A suite measures one part of Tessera, and a peer beside it where there is one. To add one, write its file
-/// pair `NAME_suite.{hpp,cpp}` with a function `Suite NAME_suite()`, and name it in CMakeLists.txt and in
+/// `NAME_suite.cpp` with a function `Suite NAME_suite()`, and name it in CMakeLists.txt, here and in
 /// suites.cpp, a line each.
 namespace tessera::bench {
 
@@ -43,6 +43,17 @@ struct Suite {
   /// Adds options that are the suite's alone; may be empty. What they are bound to lives as long as `run`.
   std::function<void(CLI::App& command)> add_options;
 };
+
+[[nodiscard]] Suite vote_suite();
+[[nodiscard]] Suite scatter_suite();
+[[nodiscard]] Suite resident_suite();
+[[nodiscard]] Suite stream_suite();
+[[nodiscard]] Suite gram_suite();
+[[nodiscard]] Suite fit_suite();
+[[nodiscard]] Suite predict_suite();
+[[nodiscard]] Suite crossed_suite();
+[[nodiscard]] Suite scale_suite();
+[[nodiscard]] Suite io_suite();
 
 /// Every suite of the program, in the order in which they run.
 [[nodiscard]] std::vector<Suite> all_suites();

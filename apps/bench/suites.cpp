@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of suites: a line to include one, a line to run it.
-#include "crossed_suite.hpp"
-#include "fit_suite.hpp"
-#include "gram_suite.hpp"
-#include "io_suite.hpp"
-#include "predict_suite.hpp"
-#include "resident_suite.hpp"
-#include "scale_suite.hpp"
-#include "scatter_suite.hpp"
-#include "stream_suite.hpp"
-#include "vote_suite.hpp"
+// The list of suites, in the order in which they run.
+#include "suite.hpp"
 
 namespace tessera::bench {
 

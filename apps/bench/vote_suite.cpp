@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vote_suite.hpp"
+#include "suite.hpp"
 
 #include <fmt/core.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of splines and of dense columns at points, for registers of any width: see base/each_width.hpp.
-// Arrays by points have room for a multiple of eight.
 
-/// Where points fall in a margin, by slots (see `Located`). Brings them into the period of a cyclic one.
+/// Where points fall in a margin, by slots (see `Located`): among equal cells, several
+/// `slot_among_equal_cells` at a time. Brings them into the period of a cyclic margin.
 TESSERA_TARGET inline void find_slots(const MarginTable& margin, const double* numbers, int count, double* x,
                                       int* slots) {
   if (margin.cyclic) {
@@ -12,14 +12,15 @@ TESSERA_TARGET inline void find_slots(const MarginTable& margin, const double* n
     for (int r = 0; r < count; ++r) slots[r] = breaks_up_to(numbers + margin.breaks, margin.cells + 1, x[r]);
     return;
   }
-  // As `slot_among_equal_cells`.
   const auto least = Wide::Doubles{} - 1.0;
   const auto last = Wide::Doubles{} + static_cast<double>(margin.cells);
-  for (int r = 0; r < count; r += Wide::count) {
+  int r = 0;
+  for (; r + Wide::count <= count; r += Wide::count) {
     const auto u = (Wide::at(x + r) - margin.begin) * margin.inverse_step;
     const auto below = u < last ? u : last;
     Wide::at(slots + r) = __builtin_convertvector((u > least ? below : least) + 1.0, Wide::Ints);
   }
+  for (; r < count; ++r) slots[r] = slot_among_equal_cells(margin, x[r]);
 }
 
 TESSERA_TARGET void spline_values(const MarginTable margin, const double* numbers, int count, double* x,

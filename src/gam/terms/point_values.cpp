@@ -43,7 +43,7 @@ std::vector<int> strides_of(std::span<const Component> components) {
 }  // namespace
 
 PointEvaluator::PointEvaluator(const ComponentTables& tables, int points)
-    : tables_(tables), first_(at(points)), x_(at(points + 7)), slots_(x_.size()) {
+    : tables_(tables), first_(at(points)), x_(at(points)), slots_(at(points)) {
   int most = 1;
   for (const ComponentTable& component : tables.components) most = std::max(most, nonzeros_of(component));
   part_.resize(at(most) * at(points));

@@ -48,7 +48,7 @@ class PointEvaluator {
   const ComponentTables& tables_;
   std::vector<int> first_;    ///< raw columns of one component
   std::vector<double> part_;  ///< values of one component
-  std::vector<double> x_;     ///< a variable's values, and up to seven more as registers have them
+  std::vector<double> x_;     ///< a variable's values
   std::vector<int> slots_;    ///< of a margin, where these fall
 };
 

@@ -5,7 +5,7 @@
 namespace lanes_2 {
 using Wide = base::Vectors<2>;
 using UpToFour = base::Vectors<2>;
-#define TESSERA_TARGET
+#define TESSERA_TARGET inline
 #include TESSERA_TEXT
 #undef TESSERA_TARGET
 }  // namespace lanes_2
@@ -13,14 +13,14 @@ using UpToFour = base::Vectors<2>;
 namespace lanes_4 {
 using Wide = base::Vectors<4>;
 using UpToFour = base::Vectors<4>;
-#define TESSERA_TARGET __attribute__((target("avx2")))
+#define TESSERA_TARGET inline __attribute__((target("avx2")))
 #include TESSERA_TEXT
 #undef TESSERA_TARGET
 }  // namespace lanes_4
 namespace lanes_8 {
 using Wide = base::Vectors<8>;
 using UpToFour = base::Vectors<4>;
-#define TESSERA_TARGET __attribute__((target("avx512f,avx512vl")))
+#define TESSERA_TARGET inline __attribute__((target("avx512f,avx512vl")))
 #include TESSERA_TEXT
 #undef TESSERA_TARGET
 }  // namespace lanes_8

@@ -22,9 +22,11 @@ struct Vectors;
     static const Doubles& at(const double* first) { return *reinterpret_cast<const Doubles*>(first); } \
     static Ints& at(int* first) { return *reinterpret_cast<Ints*>(first); }                            \
   }
+// NOLINTBEGIN(readability-non-const-parameter): what is returned is written to
 TESSERA_VECTORS(2);
 TESSERA_VECTORS(4);
 TESSERA_VECTORS(8);
+// NOLINTEND(readability-non-const-parameter)
 #undef TESSERA_VECTORS
 
 /// Doubles in a register of this processor. A test may set fewer.

@@ -55,7 +55,7 @@ class RowEvaluator {
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
 
  private:
-  void combine(const RawTerm& dense, double* values, RowChunk& chunk) const;
+  void combine(const RawTerm& dense, double* out, RowChunk& chunk) const;
 
   const Rows& rows_;
   LayoutView view_;

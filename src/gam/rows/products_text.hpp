@@ -7,12 +7,14 @@ struct Four {
   UpToFour::Doubles parts[4 / UpToFour::count];
 };
 
-TESSERA_TARGET inline void load(const double* from, Four& four) {
+TESSERA_TARGET Four four_at(const double* from) {
+  Four four{};
   for (int k = 0; k < 4; k += UpToFour::count) four.parts[k / UpToFour::count] = UpToFour::at(from + k);
+  return four;
 }
 
 /// to[k] += factor * four[k].
-TESSERA_TARGET inline void add_multiple(double* to, double factor, const Four& four) {
+TESSERA_TARGET void add_multiple(double* to, double factor, const Four& four) {
   for (int k = 0; k < 4; k += UpToFour::count)
     UpToFour::at(to + k) += factor * four.parts[k / UpToFour::count];
 }
@@ -42,8 +44,7 @@ TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int c
     const double* b = column.values + static_cast<std::ptrdiff_t>(r) * columns;
     double* corner = sums + row.starts[r] * line_size + column.starts[r];
     for (int j = 0; j < columns; j += 4) {
-      Four four;
-      load(b + j, four);
+      const Four four = four_at(b + j);
       const int end = upper ? std::min(rows, j + 4) : rows;
       for (int i = 0; i < end; ++i) add_multiple(corner + meet.lines[i] + meet.offsets[j], a[i], four);
     }
@@ -62,8 +63,7 @@ TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const Produc
   std::ptrdiff_t runs[row_nonzeros];
   std::copy_n(to.runs, row_nonzeros, runs);
   for (int r = 0; r < count; ++r) {
-    Four four;
-    load(column.values + std::ptrdiff_t{4} * r, four);
+    const Four four = four_at(column.values + std::ptrdiff_t{4} * r);
     for (int i = 0; i < row_nonzeros; ++i)
       add_multiple(to.sums + corners[r] + runs[i], row.values[std::ptrdiff_t{row_nonzeros} * r + i], four);
   }
@@ -71,8 +71,8 @@ TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const Produc
 
 /// A block of `lines` x `registers` of the sums of `add_everywhere`, which stays in registers.
 template <class Vectors, int lines, int registers>
-TESSERA_TARGET inline void add_block(int count, int rows, int columns, const double* a, const double* b,
-                                     double* sums) {
+TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a, const double* b,
+                              double* sums) {
   typename Vectors::Doubles sum[lines][registers];
   const auto place = [&](int i, int k) { return sums + std::ptrdiff_t{i} * columns + k * Vectors::count; };
   for (int i = 0; i < lines; ++i) {
@@ -92,8 +92,8 @@ TESSERA_TARGET inline void add_block(int count, int rows, int columns, const dou
 
 /// Columns from j on of some lines; returns where the next begins.
 template <class Vectors, int lines, int registers>
-TESSERA_TARGET inline int add_blocks(int j, int count, int rows, int columns, const double* a,
-                                     const double* b, double* sums) {
+TESSERA_TARGET int add_blocks(int j, int count, int rows, int columns, const double* a, const double* b,
+                              double* sums) {
   constexpr int width = registers * Vectors::count;
   for (; j + width <= columns; j += width)
     add_block<Vectors, lines, registers>(count, rows, columns, a, b + j, sums + j);
@@ -101,8 +101,8 @@ TESSERA_TARGET inline int add_blocks(int j, int count, int rows, int columns, co
 }
 
 template <int lines>
-TESSERA_TARGET inline void add_lines(bool upper, int count, int rows, int columns, const double* a,
-                                     const double* b, double* sums) {
+TESSERA_TARGET void add_lines(bool upper, int count, int rows, int columns, const double* a, const double* b,
+                              double* sums) {
   for (int i = 0; i < rows; i += lines) {
     double* line = sums + std::ptrdiff_t{i} * columns;
     int j = upper ? i : 0;

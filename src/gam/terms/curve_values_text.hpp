@@ -3,8 +3,8 @@
 
 /// Where points fall in a margin, by slots (see `Located`): among equal cells, several
 /// `slot_among_equal_cells` at a time. Brings them into the period of a cyclic margin.
-TESSERA_TARGET inline void find_slots(const MarginTable& margin, const double* numbers, int count, double* x,
-                                      int* slots) {
+TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers, int count, double* x,
+                               int* slots) {
   if (margin.cyclic) {
     for (int r = 0; r < count; ++r) x[r] = within_period(x[r], margin.begin, margin.end);
   }
@@ -44,13 +44,13 @@ TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, cons
                                            double* x, int* slots, double* values) {
   const MarginTable margin = component.margin;
   find_slots(margin, numbers, count, x, slots);
-  const int columns = component.columns;
+  const std::ptrdiff_t columns = component.columns;
   for (int r = 0; r < count; ++r, values += columns) {
     const Located at = located_in(margin, numbers, x[r], slots[r]);
     double four[4];
     local_values(margin, numbers, at, four);
-    const double* weights = numbers + component.combinations + std::int64_t{columns} * at.first;
-    for (int c = 0; c < columns; c += UpToFour::count) {
+    const double* weights = numbers + component.combinations + columns * at.first;
+    for (std::ptrdiff_t c = 0; c < columns; c += UpToFour::count) {
       UpToFour::at(values + c) =
           ((four[0] * UpToFour::at(weights + c) + four[1] * UpToFour::at(weights + columns + c)) +
            four[2] * UpToFour::at(weights + 2 * columns + c)) +

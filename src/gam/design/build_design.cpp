@@ -61,9 +61,6 @@ Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> s
     variable.numbers = out.memory.column<double>(out.memory.place<double>(all));
     for (std::size_t s = 0; s < smooths.size(); ++s) {
       const Variable& from = frame.at(smooths[s]->margins[m].variable.text);
-      if (from.factor)
-        throw Error(ErrorCode::input,
-                    fmt::format("{}: '{}' is text, and the id needs numbers", smooths[s]->label, from.name));
       from.prepare_to_read(0, rows);
       std::ranges::copy(from.numbers, variable.numbers.writable() + s * rows);
     }

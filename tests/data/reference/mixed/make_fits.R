@@ -10,15 +10,18 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   d$.w <- if (is.null(weights)) rep(1, nrow(d)) else d[[weights]]
   b <- bam(as.formula(formula), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, control=ctl)
   p <- predict(b, se.fit=TRUE)
+  # Of gam's constraints, where its REML is that of bam.
+  a <- if (b$family$family == "gaussian" && b$family$link == "identity")
+    gam(as.formula(formula), data=d, method="REML", weights=.w, control=ctl)$coefficients[[1]]
   con <- gzfile(file.path(folder, "fitted.csv.gz"), "w")
   writeLines("fitted,linpred", con)
   writeLines(paste(format(as.numeric(fitted(b)), digits=11), format(as.numeric(p$fit), digits=11), sep=","), con)
   close(con)
   write_json(list(case=name, note="simulated; see README.md", data_file="../mixed/data.csv.gz", n=nrow(d), formula=formula,
                   family=called, weights=weights, supplied_knots=NULL,
-                  fits=list(bam_fREML_tight=list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
+                  fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
                     edf_total=sum(b$edf), deviance=b$deviance, null_deviance=b$null.deviance, scale=b$sig2,
-                    r_squared_adjusted=summary(b)$r.sq, aic=b$aic, se_link50=as.numeric(p$se.fit)[1:50]))),
+                    r_squared_adjusted=summary(b)$r.sq, aic=b$aic, gam_intercept=a, se_link50=as.numeric(p$se.fit)[1:50])))),
              file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", pretty=TRUE)
   cat(name, "edf", sum(b$edf), "iterations", b$iter, "\n")
 }

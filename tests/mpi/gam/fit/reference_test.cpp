@@ -40,6 +40,9 @@ TEST_P(Reference, AgreesWithMgcv) {
   if (bam.contains("r_squared_adjusted")) {
     EXPECT_NEAR(model.r_squared_adjusted, bam.at("r_squared_adjusted").get<double>(), 1e-6);
   }
+  if (const auto intercept = bam.find("gam_intercept"); intercept != bam.end()) {
+    EXPECT_NEAR(model.coef[0] / intercept->get<double>(), 1, 1e-4);
+  }
   if (bam.contains("theta")) {
     EXPECT_NEAR(model.family.parameters()[0] / bam.at("theta").get<double>(), 1, 1e-5);
     EXPECT_EQ(model.family.title(), bam.at("title").get<std::string>());

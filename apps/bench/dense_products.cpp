@@ -20,7 +20,7 @@ struct Part {
 
 }  // namespace
 
-DenseProducts dense_products_on_hosts(std::int64_t rows, int columns, HostTeam& team) {
+DenseProducts dense_products(std::int64_t rows, int columns, HostTeam& team) {
   const auto parts = std::make_shared<std::vector<Part>>(static_cast<std::size_t>(team.size()));
   const auto for_each_part = [parts, &team](const std::function<void(Part&)>& work) {
     team.for_each_block({0, std::ssize(*parts)}, 1, [&](int /*thread*/, Range one) {

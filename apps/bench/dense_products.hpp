@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/device/stream.hpp>
 #include <tessera/job/host_team.hpp>
 
 #include <cstdint>
@@ -20,10 +19,6 @@ struct DenseProducts {
 
 /// Of so many rows, random numbers, on the threads of the team, a part of the rows each. All must stay as
 /// long as the functions.
-[[nodiscard]] DenseProducts dense_products_on_hosts(std::int64_t rows, int columns, HostTeam& team);
-
-/// The same by cuBLAS on the current device; the functions wait for the stream. Throws `Error(device_absent)`
-/// where cuBLAS is not, and `Error(job_fault)` where a call fails.
-[[nodiscard]] DenseProducts dense_products_on_device(std::int64_t rows, int columns, StreamView stream);
+[[nodiscard]] DenseProducts dense_products(std::int64_t rows, int columns, HostTeam& team);
 
 }  // namespace tessera::bench

@@ -36,12 +36,7 @@ Measurement& in_ns_a_row(Measurement& measured, std::vector<double> seconds, std
 void add_peers(Job& job, const GramSuite& suite, int columns, Case& out) {
   const std::int64_t most = max_dense_bytes / (std::int64_t{sizeof(double)} * columns);
   const std::int64_t rows = std::min({suite.rows, most, std::int64_t{1} << 30});
-  const auto dense = [&] {
-    if (job.on_host()) return dense_products_on_hosts(rows, columns, job.host_team());
-    DeviceContext& context = job.devices().context_at(0);
-    context.bind();
-    return dense_products_on_device(rows, columns, context.stream());
-  }();
+  const DenseProducts dense = dense_products(rows, columns, job.host_team());
   const auto measure = [&](const std::string& what, const std::function<void()>& work) {
     return in_ns_a_row(out(what, "ns a row"), seconds_of(job.comm(), suite.repeats, 1, work), rows);
   };
@@ -73,9 +68,9 @@ std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
     Case out("gram", fmt::format("{}, {} rows", name, suite.rows));
     in_ns_a_row(out("crossproduct", "ns a row"),
                 seconds_of(comm, suite.repeats, 1, [&] { (void)pass.step(raw_coef); }), suite.rows);
-    const bool one_unit = comm.size() == 1 && (job.on_host() || job.devices().size() == 1);
     // Each smooth's constraint takes a column.
-    if (suite.peer && one_unit) add_peers(job, suite, draft.design.raw_size - model.smooths, out);
+    if (suite.peer && comm.size() == 1 && job.on_host())
+      add_peers(job, suite, draft.design.raw_size - model.smooths, out);
     for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
   }
   return all;
@@ -87,7 +82,8 @@ Suite gram_suite() {
   const auto chosen = std::make_shared<GramSuite>();
   Suite suite;
   suite.name = "gram";
-  suite.description = "X'WX and X'Wz of smooths by a pass over the columns, beside dense products by BLAS";
+  suite.description =
+      "X'WX and X'Wz of smooths by a pass over the columns, on a host beside dense products by BLAS";
   suite.add_options = [chosen](CLI::App& command) {
     add_options_of_models(command, chosen->rows, chosen->models);
   };

@@ -65,48 +65,6 @@ class Solver {
   IteratedArrays arrays_;
 };
 
-/// The same loop over the host threads of each rank, and MPI.
-class SolverOnHosts {
- public:
-  SolverOnHosts(Job& job, std::span<const double> matrix, std::span<const double> state)
-      : job_(job), matrix_(matrix), state_(state.begin(), state.end()), sums_(blocks()) {}
-
-  double run(int passes) {
-    double last_sum = 0;
-    for (int pass = 0; pass < passes; pass += 2) {
-      for_each_block([&](std::size_t, std::span<const double> rows, std::span<double> units) {
-        advance_on_host(rows, units, units);
-      });
-      for_each_block([&](std::size_t block, std::span<const double>, std::span<double> units) {
-        sums_[block] = sum_of_block(units);
-      });
-      last_sum = 0;
-      for (const double sum : sums_) last_sum += sum;
-      MPI_Allreduce(MPI_IN_PLACE, &last_sum, 1, MPI_DOUBLE, MPI_SUM, job_.comm().native());
-    }
-    return last_sum;
-  }
-
- private:
-  [[nodiscard]] std::size_t blocks() const {
-    return (state_.size() + sum_block - 1) / static_cast<std::size_t>(sum_block);
-  }
-  template <class Work>
-  void for_each_block(Work&& work) {
-    job_.host_team().for_each_block({0, std::ssize(state_)}, sum_block, [&](int, Range units) {
-      const auto begin = static_cast<std::size_t>(units.begin);
-      const auto size = static_cast<std::size_t>(units.size());
-      work(begin / sum_block, matrix_.subspan(begin * matrix_width, size * matrix_width),
-           std::span(state_).subspan(begin, size));
-    });
-  }
-
-  Job& job_;
-  std::span<const double> matrix_;
-  std::vector<double> state_;
-  std::vector<double> sums_;
-};
-
 /// The same loop on the one device of each rank.
 class SolverOnDevices {
  public:
@@ -148,22 +106,15 @@ std::vector<Measurement> measure_resident(Job& job, const ResidentSuite& suite) 
   all.push_back({"resident", name, "tessera", "s",
                  seconds_of(comm, suite.repeats, 1, [&] { ours = solver.run(suite.passes); })});
   if (!suite.peer) return all;
-  if (simulated || (!job.on_host() && job.devices().size() > 1)) {
-    note(comm, "resident", "the loop by hand is for hosts, or for one GPU a rank: left out");
+  if (job.on_host() || simulated || job.devices().size() > 1) {
+    note(comm, "resident", "the loop by hand is for one GPU a rank: left out");
     return all;
   }
+  std::optional<SolverOnDevices> peer;
+  together(comm, [&] { peer.emplace(job, solver.matrix(), solver.state()); });
   double theirs = 0;
-  const auto measure_peer = [&](auto&& peer) {
-    all.push_back({"resident", name, "by hand", "s",
-                   seconds_of(comm, suite.repeats, 1, [&] { theirs = peer.run(suite.passes); })});
-  };
-  if (job.on_host()) {
-    measure_peer(SolverOnHosts(job, solver.matrix(), solver.state()));
-  } else {
-    std::optional<SolverOnDevices> peer;
-    together(comm, [&] { peer.emplace(job, solver.matrix(), solver.state()); });
-    measure_peer(*peer);
-  }
+  all.push_back({"resident", name, "by hand", "s",
+                 seconds_of(comm, suite.repeats, 1, [&] { theirs = peer->run(suite.passes); })});
   require_same(ours, theirs);
   all.push_back(ratio_of(all[0], all[1]));
   return all;

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda_check.cuh"
 #include "resident_work.hpp"
+
+#include <tessera/error.hpp>
+
+#include <cuda_runtime.h>
+
+#include <string>
 
 namespace tessera::bench {
 namespace {
+
+/// Throws `Error(job_fault)` with what was done and the runtime's reason unless `status` is success.
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess)
+    throw Error(ErrorCode::job_fault, std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+cudaStream_t native(StreamView stream) {
+  return static_cast<cudaStream_t>(stream.native());
+}
 
 constexpr unsigned threads = 256;
 

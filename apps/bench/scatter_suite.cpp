@@ -2,6 +2,8 @@
 #include "simulated_job.hpp"
 #include "suite.hpp"
 
+#include <tessera/job/array.hpp>
+
 #include <fmt/core.h>
 
 #include <thread>
@@ -38,10 +40,16 @@ std::vector<Measurement> run_scatter_suite(const mpi::Communicator& comm, const 
     note(comm, "scatter", to_string(job.last_verdict()));
     return {};
   }
+  Array<char> array(job, plan);
+  all.push_back(in_microseconds(
+      {"scatter", name, "the same over an array", "s", seconds_of(comm, repeats, calls, [&] {
+         job.update(
+             arrays(array.modify()), [](Tile&, std::span<char>) {}, [](const HostTile&, std::span<char>) {});
+       })}));
   if (!options.peer) return all;
   all.push_back(in_microseconds({"scatter", name, "spawn, bind, join", "s",
                                  seconds_of(comm, repeats, calls, [&] { spawn_bind_join(job.devices()); })}));
-  all.push_back(ratio_of(all[0], all[1]));
+  all.push_back(ratio_of(all[0], all[2]));
   return all;
 }
 
@@ -49,7 +57,7 @@ std::vector<Measurement> run_scatter_suite(const mpi::Communicator& comm, const 
 
 Suite scatter_suite() {
   return {"scatter",
-          "A pass of empty tiles on every device, beside threads spawned for each call",
+          "Passes of empty tiles on every device, beside threads spawned for each call",
           run_scatter_suite,
           {}};
 }

@@ -46,7 +46,6 @@ struct Suite {
 
 [[nodiscard]] Suite vote_suite();
 [[nodiscard]] Suite scatter_suite();
-[[nodiscard]] Suite resident_suite();
 [[nodiscard]] Suite stream_suite();
 [[nodiscard]] Suite gram_suite();
 [[nodiscard]] Suite fit_suite();

@@ -8,7 +8,6 @@ std::vector<Suite> all_suites() {
   std::vector<Suite> all;
   all.push_back(vote_suite());
   all.push_back(scatter_suite());
-  all.push_back(resident_suite());
   all.push_back(stream_suite());
   all.push_back(gram_suite());
   all.push_back(fit_suite());

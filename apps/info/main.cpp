@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-info: what hardware a job has, who drives it, how units would be cut, and what is kept of compiled
-// code.
+// tessera-info: what hardware a job has, who drives it, and how units would be cut.
 #include <fmt/core.h>
-#include <tessera/device/stored_modules.hpp>
 #include <tessera/tessera.hpp>
 
 #include <CLI/CLI.hpp>
@@ -14,13 +12,11 @@
 #include <string>
 
 #include "base/number.hpp"
-#include "cache_command.hpp"
 #include "common/job_arguments.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
 #include "common/usage_complaint.hpp"
 #include "exercise_report.hpp"
-#include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
@@ -45,7 +41,6 @@ struct Options {
   apps::CollectiveTimeout collective_timeout;
   bool exercise = false;
   bool json = false;
-  bool clear = false;
 };
 
 constexpr auto least_units = std::int64_t{0};
@@ -95,13 +90,6 @@ CLI::App* declare_plan(CLI::App& app, Options& options) {
   return plan;
 }
 
-CLI::App* declare_cache(CLI::App& app, Options& options) {
-  CLI::App* cache = app.add_subcommand("cache", "Show the compiled GPU code that is kept: no mpirun, no GPU");
-  cache->add_flag("--clear", options.clear, "Remove it; jobs that run are not disturbed");
-  cache->add_flag("--json", options.json, "Print JSON");
-  return cache;
-}
-
 /// All of an answer.
 void print(const std::string& text) {
   files::write_output(text);
@@ -124,15 +112,6 @@ void run_plan(const Options& options) {
   print(options.json ? plan_json(plan) : plan_table(plan));
 }
 
-void run_cache(const Options& options) {
-  const ModuleStore store = options.clear ? clear_stored_modules() : stored_modules();
-  if (!store.ignored.empty()) files::say(fmt::format("tessera-info: {}\n", store.ignored));
-  if (options.json)
-    print(cache_json(store, options.clear ? "removed" : "kept"));
-  else
-    print(options.clear ? cleared_text(store) : cache_table(store));
-}
-
 /// *Collective.* The report is printed before the exercise, in which the job may end, unless it is one JSON
 /// object. Throws `Error(job_fault)` if something is broken.
 void run_report(const mpi::Session& session, const Options& options) {
@@ -151,11 +130,9 @@ void run_report(const mpi::Session& session, const Options& options) {
                                                                        failures.size(), failures.front()));
 }
 
-/// The subcommands need no MPI, and must work where MPI does not start.
-bool asks_for_command(int argc, char** argv) {
-  return std::any_of(argv + 1, argv + argc, [](const char* text) {
-    return std::strcmp(text, "plan") == 0 || std::strcmp(text, "cache") == 0;
-  });
+/// The subcommand needs no MPI, and must work where MPI does not start.
+bool asks_for_plan(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* text) { return std::strcmp(text, "plan") == 0; });
 }
 
 int run(int argc, char** argv, std::optional<mpi::Session>& session) {
@@ -170,17 +147,14 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   Options options;
   declare_report(app, options);
   const CLI::App* plan = declare_plan(app, options);
-  const CLI::App* cache = declare_cache(app, options);
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  if (!asks_for_command(argc, argv)) session.emplace(argc, argv);
+  if (!asks_for_plan(argc, argv)) session.emplace(argc, argv);
   const bool is_root = !session || session->is_root();
   if (!apps::parse(app, argc, argv, is_root)) return EXIT_SUCCESS;
 
   if (plan->parsed()) {
     run_plan(options);
-  } else if (cache->parsed()) {
-    run_cache(options);
   } else {
     session->set_timeout(options.collective_timeout.value());
     run_report(*session, options);

@@ -81,7 +81,7 @@ struct ModuleCache::State {
   explicit State(ModuleCacheOptions options)
       : compiler(options.compiler ? std::move(options.compiler) : nvrtc_compiler()),
         files(options.directory ? only(*options.directory) : default_module_folders(),
-              options.max_bytes.value_or(module_cache_limit().bytes)) {}
+              options.max_bytes.value_or(module_cache_limit())) {}
 
   Slot& slot_of(const ModuleSource& source, ComputeCapability capability) {
     check(source);

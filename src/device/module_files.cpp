@@ -44,6 +44,14 @@ void touch(const std::filesystem::path& path, const timespec& last_use) {
     (void)utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
+/// Whether the content of a file may be executed: a regular file (reading a pipe could block) that belongs to
+/// this user or root, and that nobody else can write to.
+bool is_trusted(const struct stat& file) {
+  return S_ISREG(file.st_mode) && (file.st_uid == geteuid() || file.st_uid == 0) &&
+         (file.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+         static_cast<std::uintmax_t>(file.st_size) <= max_file_bytes;
+}
+
 /// The result of reading a file.
 struct StoredFile {
   std::string content;  ///< empty if there is no usable file
@@ -56,7 +64,7 @@ StoredFile stored_file(const std::filesystem::path& path) {
   if (!file.is_open()) return {.content = {}, .refused = errno == ELOOP};
   StoredFile stored;
   // Checks the open file, not the path, which may name another file by now.
-  if (const auto status = file.status(); status && is_trusted_module_file(*status)) {
+  if (const auto status = file.status(); status && is_trusted(*status)) {
     stored.content = file.read_text(static_cast<std::size_t>(status->st_size)).value_or("");
     stored.last_use = status->st_mtim;
   }
@@ -84,12 +92,6 @@ std::filesystem::path place_in(const char* variable) {
 }
 
 }  // namespace
-
-bool is_trusted_module_file(const struct stat& file) {
-  return S_ISREG(file.st_mode) && (file.st_uid == geteuid() || file.st_uid == 0) &&
-         (file.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-         static_cast<std::uintmax_t>(file.st_size) <= max_file_bytes;
-}
 
 std::vector<ModuleFolder> default_module_folders() {
   if (const char* own = std::getenv("TESSERA_CACHE_DIR")) {

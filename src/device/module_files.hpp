@@ -27,10 +27,6 @@ struct ModuleFolder {
 /// The default folders, in order: see `default_module_directories`.
 [[nodiscard]] std::vector<ModuleFolder> default_module_folders();
 
-/// Whether the content of a file may be executed: a regular file (reading a pipe could block) that belongs to
-/// this user or root, and that nobody else can write to.
-[[nodiscard]] bool is_trusted_module_file(const struct stat& file);
-
 /// The files of a module cache: texts by key, in folders that processes on several nodes may use
 /// concurrently. Reads search all folders; writes go to the first that is writable, and evict the least
 /// recently used files there.

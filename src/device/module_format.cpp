@@ -77,16 +77,4 @@ std::optional<std::string> unpack_module(std::string_view content, std::string_v
   return std::string(text);
 }
 
-std::optional<ModuleKey> read_module_head(std::string_view head) {
-  auto rest = body_of(head);
-  if (!rest || !base::unpack_number(*rest, ' ') || !base::unpack_number(*rest, '\n')) return std::nullopt;
-  ModuleKey key;
-  for (std::string* const text : {&key.capability, &key.compiler, &key.tessera, &key.source}) {
-    const auto taken = base::unpack(*rest, base::tight);
-    if (!taken) return std::nullopt;
-    *text = *taken;
-  }
-  return key;
-}
-
 }  // namespace tessera::inline TESSERA_ABI

@@ -42,9 +42,4 @@ inline constexpr std::size_t module_magic_bytes = 15;
 /// The text of a file, if the file is complete and was written for `key`.
 [[nodiscard]] std::optional<std::string> unpack_module(std::string_view content, std::string_view key);
 
-/// The first bytes of a file that contain its key, unless a name in the key is very long.
-inline constexpr std::size_t module_head_bytes = 4096;
-/// The key at the beginning of a file; `source` is only the name of the source.
-[[nodiscard]] std::optional<ModuleKey> read_module_head(std::string_view head);
-
 }  // namespace tessera::inline TESSERA_ABI

@@ -2,7 +2,6 @@
 #include "device/module_shelf.hpp"
 
 #include "base/number.hpp"
-#include "device/module_files.hpp"
 #include "device/module_format.hpp"
 
 #include <dirent.h>
@@ -11,9 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -43,9 +40,7 @@ auto order_of(const ShelvedModule& module) {
 }  // namespace
 
 ModuleShelf::ModuleShelf(const std::filesystem::path& folder)
-    : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (!folder_.is_open()) problem_ = std::strerror(errno);
-}
+    : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
 
 std::vector<ShelvedModule> ModuleShelf::list() const {
   std::vector<ShelvedModule> all;
@@ -93,26 +88,11 @@ void ModuleShelf::bound(std::int64_t max_bytes, std::string_view just_written) c
   }
 }
 
-std::string ModuleShelf::head_of(const ShelvedModule& module, std::size_t max_bytes) const {
-  const base::Descriptor file(
-      openat(folder_.number(), module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  const auto status = file.status();
-  if (!status || !is_trusted_module_file(*status)) return {};
-  return file.read_text(max_bytes).value_or("");
-}
-
-ModuleCacheLimit module_cache_limit() {
-  ModuleCacheLimit limit{default_limit_mib * mib, {}};
+std::int64_t module_cache_limit() {
   const char* const text = std::getenv("TESSERA_CACHE_MIB");
-  if (text == nullptr || *text == '\0') return limit;
-  const auto given = base::parse_number<std::int64_t>(text);
-  constexpr std::int64_t most = INT64_MAX / mib;
-  if (!given || *given < 0 || *given > most)
-    limit.ignored = "TESSERA_CACHE_MIB is no whole number from 0 to " + std::to_string(most) + ", so that " +
-                    std::to_string(default_limit_mib) + " is taken";
-  else
-    limit.bytes = *given * mib;
-  return limit;
+  const auto given = base::parse_number<std::int64_t>(text != nullptr ? text : "");
+  const bool fits = given && *given >= 0 && *given <= INT64_MAX / mib;
+  return (fits ? *given : default_limit_mib) * mib;
 }
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -30,9 +30,6 @@ class ModuleShelf {
   /// Opens the folder, if it exists.
   explicit ModuleShelf(const std::filesystem::path& folder);
 
-  /// Why it could not be opened; empty if it is open.
-  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
-
   /// The files, last used first.
   [[nodiscard]] std::vector<ShelvedModule> list() const;
   /// Removes a file if it is still as listed, and its content shows that it is the cache's. Returns whether
@@ -41,19 +38,13 @@ class ModuleShelf {
   /// Evicts the least recently used files, except `just_written`, until the rest has at most `max_bytes`;
   /// removes abandoned temporary files too.
   void bound(std::int64_t max_bytes, std::string_view just_written) const;
-  /// The first bytes of a trusted file, up to `max_bytes`; empty if it cannot be read or trusted.
-  [[nodiscard]] std::string head_of(const ShelvedModule& module, std::size_t max_bytes) const;
 
  private:
   base::Descriptor folder_;
-  std::string problem_;
 };
 
-/// Maximum size of one folder of the disk cache: $TESSERA_CACHE_MIB, or 256 MiB.
-struct ModuleCacheLimit {
-  std::int64_t bytes = 0;
-  std::string ignored;  ///< why the variable is ignored; empty if it is not
-};
-[[nodiscard]] ModuleCacheLimit module_cache_limit();
+/// Maximum size of one folder of the disk cache in bytes: $TESSERA_CACHE_MIB, or 256 MiB where that is no
+/// whole number.
+[[nodiscard]] std::int64_t module_cache_limit();
 
 }  // namespace tessera::inline TESSERA_ABI

@@ -42,7 +42,7 @@ struct ModuleCacheOptions {
 /// device's capability, the versions of compiler and Tessera). It holds the key, which is compared, and a
 /// SHA-256 of its content: a truncated, corrupt or mismatching file is recompiled and replaced, and so is one
 /// that belongs neither to this user nor to root, or that others may write to. The size of each folder is
-/// bounded: writing a file evicts the least recently used ones. `stored_modules()` lists the files. A folder
+/// bounded: writing a file evicts the least recently used ones. A folder
 /// that cannot be written, because the disk is full or read-only, is not an error: code is then cached in
 /// memory only, and `disk()` has the reason.
 ///

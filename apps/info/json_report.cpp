@@ -5,6 +5,7 @@
 #include <map>
 
 #include "exercise_report.hpp"
+#include "plan_output.hpp"
 #include "report.hpp"
 
 namespace tessera::info {
@@ -102,24 +103,6 @@ Json device_list(const Survey& survey) {
   return list;
 }
 
-Json plan_object(const Plan& plan) {
-  Json tiles = Json::array();
-  for (const auto& tile : plan.tiles())
-    tiles.push_back(
-        {{"rank", tile.rank}, {"device", tile.device}, {"begin", tile.units.begin}, {"end", tile.units.end}});
-  Json object = {{"units", plan.units()},
-                 {"block", plan.block()},
-                 {"on_devices", plan.on_devices()},
-                 {"tiles", std::move(tiles)}};
-  if (!plan.on_devices()) {
-    Json hosts = Json::array();
-    for (int r = 0; r < plan.ranks(); ++r)
-      hosts.push_back({{"rank", r}, {"begin", plan.range_of(r).begin}, {"end", plan.range_of(r).end}});
-    object["hosts"] = std::move(hosts);
-  }
-  return object;
-}
-
 }  // namespace
 
 std::string json_report(const Survey& survey) {
@@ -132,7 +115,7 @@ std::string json_report(const Survey& survey) {
                  {"devices", device_list(survey)},
                  {"software", software_list(survey.software)},
                  {"fault_points", survey.fault_points.empty() ? Json() : Json(survey.fault_points)}};
-  if (survey.plan) report["plan"] = plan_object(*survey.plan);
+  if (survey.plan) report["plan"] = Json::parse(plan_json(*survey.plan));
   if (survey.exercise) report["exercise"] = exercise_json(*survey.exercise);
   // A host name or driver message need not be UTF-8.
   return report.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';

@@ -13,7 +13,7 @@ namespace tessera::inline TESSERA_ABI::detail {
 /// million times.
 struct ApportionWorkspace {
   std::vector<std::uint64_t> remainders;
-  std::vector<std::size_t> tied;
+  std::vector<std::size_t> order;
 };
 
 /// The sum of `scores`. Throws `Error(usage)` if it does not fit 64 bits.

@@ -2,6 +2,7 @@
 #include "partition/tile_layer.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera::inline TESSERA_ABI::detail {
 
@@ -14,14 +15,18 @@ void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::
     append(0, share.blocks);
     return;
   }
-  const auto order = order_.by_score(order_by);
+  order_.resize(scores.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  const auto score = [&](std::int32_t device) { return order_by[static_cast<std::size_t>(device)]; };
+  std::ranges::sort(order_, [&](std::int32_t a, std::int32_t b) {
+    return score(a) != score(b) ? score(a) > score(b) : a < b;
+  });
   // Apportioned in this order, so that memory is walked in order too: ties go the same way.
   ordered_scores_.resize(scores.size());
-  std::ranges::transform(order, ordered_scores_.begin(), [scores](const ScoredDevice& device) {
-    return scores[static_cast<std::size_t>(device.index)];
-  });
+  std::ranges::transform(order_, ordered_scores_.begin(),
+                         [scores](std::int32_t device) { return scores[static_cast<std::size_t>(device)]; });
   const auto parts = cutter_.cut(share, ordered_scores_);
-  for (std::size_t i = 0; i < order.size(); ++i) append(order[i].index, parts[i].blocks);
+  for (std::size_t i = 0; i < order_.size(); ++i) append(order_[i], parts[i].blocks);
 }
 
 }  // namespace tessera::inline TESSERA_ABI::detail

@@ -4,7 +4,6 @@
 #include "partition/block_weights.hpp"
 #include "partition/blocks.hpp"
 #include "partition/cutter.hpp"
-#include "partition/device_order.hpp"
 
 #include <tessera/partition/plan.hpp>
 #include <tessera/version.hpp>
@@ -28,7 +27,7 @@ class TileLayer {
  private:
   Blocks blocks_;
   Cutter cutter_;
-  DeviceOrder order_;
+  std::vector<std::int32_t> order_;  ///< of devices
   std::vector<std::uint64_t> ordered_scores_;
 };
 

@@ -106,7 +106,7 @@ void check_folders(const Settings& settings) {
 void check_cache_limit(const std::string& text) {
   if (text.find('\0') != std::string::npos) return;
   ::setenv("TESSERA_CACHE_MIB", text.c_str(), 1);
-  require(module_cache_limit().bytes >= 0, "a limit is no less than nothing");
+  require(module_cache_limit() >= 0, "a limit is no less than nothing");
 }
 
 /// The kernel's files, below a folder that stands for the root.

@@ -4,11 +4,11 @@
 
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 void detail::refuse_moved_from(const char* type) {
   throw Error(ErrorCode::usage,
               "this " + std::string(type) + " was moved from: use the object that it was moved to");
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// The code point of a character of so many bytes.
@@ -119,4 +119,4 @@ bool write_printable(std::FILE* stream, std::initializer_list<std::string_view> 
   return buffer.finish();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

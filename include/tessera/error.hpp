@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The kind of an error. Programs turn it into an exit status (see `exit_status`).
 enum class ErrorCode {
@@ -64,4 +64,4 @@ class TESSERA_EXPORT Error : public std::runtime_error {
   return 6;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The function parameters and members of this library. Both types take any callable with the signature,
 /// move-only ones too, and are empty if it is a null pointer or an empty `std::function`; calling an empty
@@ -108,4 +108,4 @@ class SharedFunction<Result(Args...)> {
   FunctionRef<Result(Args...)> call_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The name of a type, as a template's argument.
 template <std::size_t Size>
@@ -54,4 +54,4 @@ class Held {
   Handle handle_{};
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -11,7 +11,7 @@
 
 /// Texts of others, such as a column's name, a path or a host's name, on their way to a terminal, which takes
 /// some of their characters for commands: it would set the clipboard, or show what is not there.
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 enum class Lines { one, many };
 
@@ -32,4 +32,4 @@ TESSERA_EXPORT bool write_printable(std::FILE* stream, std::initializer_list<std
 /// Length in bytes of the first character of `text`, which is not empty; 0 if it is not UTF-8 (RFC 3629).
 [[nodiscard]] TESSERA_EXPORT std::size_t utf8_character_bytes(std::string_view text) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

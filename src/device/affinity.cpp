@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
@@ -70,4 +70,4 @@ bool bind_thread_near(const std::string& cpuset) {
   return hwloc_bitmap_isequal(affinity_of(0).get(), wanted.get()) != 0;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

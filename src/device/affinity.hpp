@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// Binds the calling thread to `cpuset` (CPUs as an hwloc list, "0-15,32-47") and reads the binding back.
 ///
@@ -15,4 +15,4 @@ namespace tessera::inline TESSERA_ABI::detail {
 /// Cost: a few microseconds.
 bool bind_thread_near(const std::string& cpuset);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -9,7 +9,7 @@
 
 #include <exception>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 std::string titled(std::string_view label) {
@@ -65,4 +65,4 @@ detail::Erased detail::build_once(const BackendContext& context, std::string_vie
   return slot.built;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -8,7 +8,7 @@
 #include <string>
 #include <typeindex>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The results of the build steps of one device's backends, by label.
 class BackendOutcomes {
@@ -37,4 +37,4 @@ class BackendOutcomes {
   std::map<std::string, Slot> slots_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Runs `action`, and adds the device's name to an error.
@@ -173,4 +173,4 @@ std::int64_t DeviceContext::free_memory_bytes() const {
                    [&] { return cuda::free_memory_bytes(state_->ordinal); });
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

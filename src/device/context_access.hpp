@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class Arena;
 
@@ -42,4 +42,4 @@ struct ContextAccess {
 };
 
 }  // namespace detail
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

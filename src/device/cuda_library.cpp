@@ -8,7 +8,7 @@
 #include <system_error>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 #ifdef TESSERA_CUDA_MAJOR
@@ -67,4 +67,4 @@ void* CudaLibrary::address_of(const char* symbol) const noexcept {
   return library_->address_of(symbol);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 struct Module::State {
   State(std::string the_name, const CompiledModule& compiled) : name(std::move(the_name)) {
@@ -47,4 +47,4 @@ void detail::launch(KernelView kernel, Extent grid, Extent block, std::size_t sh
   cuda::launch(kernel, grid, block, shared_bytes, stream, arguments);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 void check(const ModuleSource& source) {
@@ -173,4 +173,4 @@ ModuleCache::Disk ModuleCache::disk() const {
   return {state_->files.directory(), state_->files.problem()};
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

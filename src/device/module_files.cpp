@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Maximum size of a file; compiled code has some hundred kB.
@@ -163,4 +163,4 @@ std::string ModuleFiles::problem() const {
   return problem_;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A folder for files, created if it is missing.
 struct ModuleFolder {
@@ -63,4 +63,4 @@ class ModuleFiles {
   std::string problem_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

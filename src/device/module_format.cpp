@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// The first line of every file, with the version of the format.
@@ -77,4 +77,4 @@ std::optional<std::string> unpack_module(std::string_view content, std::string_v
   return std::string(text);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

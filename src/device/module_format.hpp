@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The key of a module: everything that its code depends on.
 struct ModuleKey {
@@ -42,4 +42,4 @@ inline constexpr std::size_t module_magic_bytes = 15;
 /// The text of a file, if the file is complete and was written for `key`.
 [[nodiscard]] std::optional<std::string> unpack_module(std::string_view content, std::string_view key);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

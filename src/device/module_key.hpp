@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Joins texts, injectively.
 [[nodiscard]] std::string joined(const std::vector<std::string_view>& texts);
@@ -15,4 +15,4 @@ namespace tessera::inline TESSERA_ABI {
 /// Everything of a source that its code depends on.
 [[nodiscard]] std::string key_of(const ModuleSource& source);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

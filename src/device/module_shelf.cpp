@@ -15,7 +15,7 @@
 #include <optional>
 #include <tuple>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
@@ -95,4 +95,4 @@ std::int64_t module_cache_limit() {
   return (fits ? *given : default_limit_mib) * mib;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

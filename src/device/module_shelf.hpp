@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// One file of a cache.
 struct ShelvedModule {
@@ -47,4 +47,4 @@ class ModuleShelf {
 /// whole number.
 [[nodiscard]] std::int64_t module_cache_limit();
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

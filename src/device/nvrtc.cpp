@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 using nvrtc::Status;
@@ -180,4 +180,4 @@ std::string to_string(const CompileFailure& failure) {
   return failure.reason + ": " + failure.log.substr(begin, failure.log.find('\n', begin) - begin);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 struct DevicePool::State {
   std::vector<Entry> entries;
@@ -136,4 +136,4 @@ Ordinal DevicePool::most_free_memory() {
   return state_->entries[best].ordinal;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 // The names are those of FIPS 180-4, sections 4.1.2, 4.2.2 and 6.2.
@@ -87,4 +87,4 @@ std::string sha256(std::string_view text) {
   return digits;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// SHA-256 of a text (FIPS 180-4), as 64 digits. Cost: some 200 MB/s.
 [[nodiscard]] std::string sha256(std::string_view text);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/kernel_compiler.hpp>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 std::vector<NamedHeader> standard_headers() {
   return {{"cstddef", R"(#pragma once
@@ -66,4 +66,4 @@ using ::sqrt;
 )"}};
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

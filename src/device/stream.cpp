@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 Stream::Stream(const DeviceContext& context) {
   if (context.info().has_host_memory()) {
@@ -67,4 +67,4 @@ void Event::synchronize() const {
   if (view().native() != nullptr) cuda::synchronize(view());
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 nvtxDomainHandle_t domain() noexcept {
@@ -28,4 +28,4 @@ TraceRange::~TraceRange() {
   (void)nvtxDomainRangePop(domain());
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

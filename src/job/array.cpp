@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace detail {
 namespace {
 
@@ -134,4 +134,4 @@ void Job::download_together(std::span<ArrayBase* const> arrays) {
   state().bring_home_or_throw(states);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

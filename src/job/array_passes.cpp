@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 using detail::ArrayAccess;
@@ -331,4 +331,4 @@ void Job::State::move_arrays(std::span<ArrayState* const> moved, const Plan& to)
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

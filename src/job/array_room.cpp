@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 using detail::ArrayAccess;
@@ -86,4 +86,4 @@ void Job::State::commit_places(std::span<const ArrayAccess> used) const {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

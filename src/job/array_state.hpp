@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// An array on the host and the devices of this rank. In a pass each lane's thread accesses its own copy, and
 /// reads the rest.
@@ -77,4 +77,4 @@ class ArrayState {
   std::atomic<std::int64_t> downloaded_bytes = 0;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

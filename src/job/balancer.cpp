@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 Speeds speeds_of(const Inventory& inventory, bool on_devices, const std::vector<int>& threads) {
@@ -128,4 +128,4 @@ std::optional<Plan> Balancer::rebalance() {
   return std::nullopt;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -6,7 +6,7 @@
 #include <exception>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Calls a function of the application. A collective call that it has made, and that was refused, ends it as
 /// if the function had let the error pass, also where it has not: C programs may ignore a status.
@@ -25,4 +25,4 @@ void checked_call(Function&& function) {
   throw_if_wrong();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

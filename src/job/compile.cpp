@@ -9,7 +9,7 @@
 #include <array>
 #include <map>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// For each capability, the lowest rank that drives such a GPU: it compiles for all.
@@ -80,4 +80,4 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   return all;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -16,7 +16,7 @@
 #include <string>
 #include <variant>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Columns of a tile: what neighbouring threads read is consecutive memory all the same.
@@ -119,4 +119,4 @@ void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands, std
   merge(sum, elements, count);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 [[nodiscard]] std::vector<NamedHeader> adder_files();
 /// The kernels `tessera_add` and `tessera_merge`.
@@ -24,4 +24,4 @@ namespace tessera::inline TESSERA_ABI {
   return (step.width + step.columns - 1) / step.columns;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Far more than a device caches.
@@ -186,4 +186,4 @@ void ExercisedDevice::check(std::size_t count, const Right& right) {
                                           std::to_string(first));
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The kernel of an exercise: a chaotic map, iterated on numbers of which no two are alike, so that one wrong
 /// bit on the way spoils the result.
@@ -75,4 +75,4 @@ class ExercisedDevice {
   MemoryLease to_;    ///< on the device
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

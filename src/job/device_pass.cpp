@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 void require_fitting_block(const TileCut& cut, std::int64_t block, std::int64_t bytes_per_unit) {
@@ -208,4 +208,4 @@ Job::State::PartOutcome Job::State::compute_part(Tile& tile, const DeviceContext
   return PartOutcome::done;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// So large that what a copy on the bus costs beside its bytes is little, and so small that those of all
@@ -86,4 +86,4 @@ void DeviceStaging::download(void* host, const void* device, std::size_t bytes, 
   });
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

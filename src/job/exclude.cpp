@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Without a UUID it is a failure of the rank, which has none of its GPUs any more.
@@ -72,4 +72,4 @@ std::optional<Plan> Job::State::substitute_for(const Plan& plan, const Pass& wor
                   ") has no device left for its units: make a new plan, bring its data, and repeat the pass");
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

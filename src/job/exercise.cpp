@@ -23,7 +23,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 using Devices = std::deque<ExercisedDevice>;
@@ -247,4 +247,4 @@ Exercise exercise(Job& job) {
   return found;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

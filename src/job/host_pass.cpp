@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Enough parts to balance units of different cost over the threads, few enough that the overhead of a call
@@ -44,4 +44,4 @@ bool compute_on_host(Range range, std::int64_t block, HostTeam& team, FunctionRe
       stop);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Calls `work` for parts of `range`, which begins a block, on the threads of `team`; parts are whole blocks.
 /// With a `stop`, parts are smaller, and none is started after a request. Returns true if every part was
@@ -18,4 +18,4 @@ bool compute_on_host(Range range, std::int64_t block, HostTeam& team, FunctionRe
 /// to stop soon in a pass that takes minutes, large enough that the overhead of a call is small.
 [[nodiscard]] std::int64_t stoppable_step(std::int64_t units, std::int64_t block, int threads) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

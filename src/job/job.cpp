@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// A job has threads of its own: MPI must be initialised with a thread level.
@@ -135,4 +135,4 @@ const Verdict& Job::last_verdict() const {
   return state().verdict;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

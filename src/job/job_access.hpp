@@ -9,7 +9,7 @@
 #include <typeinfo>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// What the C interface does with a job, passes over units whose size is known only at run time, and what
 /// tests do.
@@ -50,4 +50,4 @@ struct JobAccess {
   static void download(Job& job, std::span<ArrayBase* const> arrays) { job.download_together(arrays); }
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

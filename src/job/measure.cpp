@@ -18,7 +18,7 @@
 #include <exception>
 #include <limits>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// A device that is timed. Between warm-up and end only its own thread accesses it.
@@ -198,4 +198,4 @@ std::vector<std::uint64_t> scores_of(const mpi::Communicator& comm,
   return scores;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Whether the devices of a job can be compared by timed runs.
 enum class Measurable {
@@ -47,4 +47,4 @@ enum class Measurable {
 [[nodiscard]] std::vector<std::uint64_t> scores_of(const mpi::Communicator& comm,
                                                    std::span<const double> seconds_per_unit);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 #include <array>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 void check_move(std::int64_t units, const Plan& from, const Plan& to, int rank, int ranks) {
@@ -76,4 +76,4 @@ std::vector<std::size_t> counts_between(const Plan& from, const Plan& to, int of
   return counts;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -19,7 +19,7 @@
 #include <numeric>
 #include <thread>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -334,4 +334,4 @@ void Job::run(const Plan& plan, const Pass& pass) {
   state.record_times(plan, false);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The threads of a rank in a pass on devices, and the numbers by which host functions know them: first one
 /// for each GPU, then those that compute the tile of the host, which is the last device, then those of
@@ -37,4 +37,4 @@ struct PassThreads {
   }
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 template <class Work>
@@ -102,4 +102,4 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   return sums.front().values();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -14,7 +14,7 @@
 #include <array>
 #include <bit>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Whether `JobOptions::measure_on_host` is used.
@@ -310,4 +310,4 @@ void Job::State::set_up() {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -29,7 +29,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A lane of a claimed device: one of the threads that compute parts of its tiles, with what it keeps from
 /// pass to pass. Only that thread accesses it.
@@ -306,4 +306,4 @@ struct Job::State {
   }
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -4,7 +4,7 @@
 #include <tessera/job/stop_request.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 MemoryLease Tile::workspace(std::size_t bytes) const {
   return memory_.workspaces->take(bytes, stream_);
@@ -15,4 +15,4 @@ bool Tile::stopping() const noexcept {
   return told_to_stop_;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 constexpr std::int64_t ceiling_of(std::int64_t dividend, std::int64_t divisor) noexcept {
@@ -23,4 +23,4 @@ TileCut cut_of_tile(std::int64_t units, std::int64_t block, std::int64_t bytes_p
   return {ceiling_of(blocks, parts) * block, static_cast<int>(lanes), budget_bytes / lanes};
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// How a tile is computed in parts that the memory budget of its device holds.
 struct TileCut {
@@ -20,4 +20,4 @@ struct TileCut {
 [[nodiscard]] TileCut cut_of_tile(std::int64_t units, std::int64_t block, std::int64_t bytes_per_unit,
                                   std::int64_t budget_bytes, int most_lanes) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Slabs double up to this size.
@@ -77,4 +77,4 @@ std::size_t Arena::capacity_bytes() const noexcept {
   return bytes;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::memory {
+namespace TESSERA_NAMESPACE::memory {
 
 BlockCache::BlockCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,
                        CacheLimits limits)
@@ -366,4 +366,4 @@ MemoryUpstream::MemoryInfo BlockCache::memory_info() const {
   return upstream_->memory_info();
 }
 
-}  // namespace tessera::inline TESSERA_ABI::memory
+}  // namespace TESSERA_NAMESPACE::memory

@@ -16,7 +16,7 @@
 
 /// The implementation of the pools: blocks of device memory that are leased to streams and, once returned,
 /// cached by stream and size class.
-namespace tessera::inline TESSERA_ABI::memory {
+namespace TESSERA_NAMESPACE::memory {
 
 struct Link {
   Block* newer = nullptr;
@@ -168,4 +168,4 @@ class alignas(apart_bytes) BlockCache {
   const char* pool_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::memory
+}  // namespace TESSERA_NAMESPACE::memory

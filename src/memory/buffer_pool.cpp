@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 using memory::BlockCache;
 
@@ -58,4 +58,4 @@ MemoryUpstream::MemoryInfo BufferPool::memory_info() const {
   return cache_->memory_info();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <tessera/memory/device_buffer_pools.hpp>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 struct DeviceBufferPools::State {
   DevicePool* devices = nullptr;
@@ -47,4 +47,4 @@ void DeviceBufferPools::empty_cache_all() noexcept {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

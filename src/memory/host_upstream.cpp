@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 class HostUpstream final : public MemoryUpstream {
@@ -46,4 +46,4 @@ std::unique_ptr<MemoryUpstream> make_host_upstream(std::size_t capacity_bytes) {
   return std::make_unique<HostUpstream>(capacity_bytes);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -5,7 +5,7 @@
 
 #include <tessera/error.hpp>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 StreamView MemoryLease::stream() const noexcept {
   return block_ != nullptr ? block_->queue->stream : StreamView{};
@@ -22,4 +22,4 @@ void MemoryLease::give_back() noexcept {
   block->cache->give_back(*block);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 // System calls, because hwloc would first discover the topology, which takes tens of milliseconds.
@@ -83,4 +83,4 @@ PinnedMemory::~PinnedMemory() {
   if (data_ != nullptr) (void)munmap(data_, size_bytes_);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

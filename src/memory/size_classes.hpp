@@ -8,7 +8,7 @@
 #include <cstdint>
 
 /// Size classes: rounds requests up, so that similar sizes share cached blocks.
-namespace tessera::inline TESSERA_ABI::memory {
+namespace TESSERA_NAMESPACE::memory {
 
 struct SizeClass {
   std::uint32_t index = 0;
@@ -51,4 +51,4 @@ inline constexpr std::uint32_t fine_classes = fine_class(largest_class_bytes).in
 }
 inline constexpr std::uint32_t power_classes = power_class(largest_class_bytes).index + 1;
 
-}  // namespace tessera::inline TESSERA_ABI::memory
+}  // namespace TESSERA_NAMESPACE::memory

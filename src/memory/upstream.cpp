@@ -4,7 +4,7 @@
 #include "device/context_access.hpp"
 #include "memory/cuda_upstream.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context, UpstreamKind kind) {
   if (context.info().has_host_memory())
@@ -13,4 +13,4 @@ std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context, Upst
   return cuda::make_upstream(context.ordinal(), detail::ContextAccess::keep_streams(context), kind);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 using memory::BlockCache;
@@ -71,4 +71,4 @@ void WorkspacePool::reset_statistics() noexcept {
   if (cache_) cache_->reset_statistics();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 namespace detail {
 namespace {
 
@@ -46,4 +46,4 @@ void abort_job(std::string_view message, int status) {
   detail::abort_ranks(status);
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// "1800 s", or "300 ms"
 [[nodiscard]] std::string seconds(std::chrono::milliseconds time);
@@ -19,4 +19,4 @@ void say(std::string_view line, std::string_view rest = {}) noexcept;
 /// Ends the whole job at once, or in a child that a rank has forked the child alone.
 [[noreturn]] void abort_ranks(int status) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 
 /// Exponential backoff of a polling loop: spins first, since most waits last microseconds, then yields the
 /// core, then sleeps for twice as long each time, up to 100 us, since other ranks and their threads may need
@@ -43,4 +43,4 @@ class Backoff {
   std::chrono::microseconds sleep_{1};
 };
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

@@ -3,7 +3,7 @@
 
 #include <tessera/error.hpp>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// A call on a thread that may not make it.
 class WrongThread : public Error {
@@ -29,4 +29,4 @@ extern const char* const mpi_is_over;
 /// True inside a collective of the calling thread: in what a signal's handler or a progress callback runs.
 [[nodiscard]] bool is_in_a_collective() noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

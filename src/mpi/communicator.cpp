@@ -19,7 +19,7 @@
 #include <optional>
 #include <thread>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
 using detail::check;
@@ -430,4 +430,4 @@ Purpose::~Purpose() {
   if (group_) group_->purposes.pop_back();
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

@@ -3,7 +3,7 @@
 
 #include <tessera/mpi/communicator.hpp>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// What the library alone does with a communicator.
 struct CommunicatorAccess {
@@ -34,4 +34,4 @@ struct CommunicatorAccess {
   static void alltoallv(const Communicator& comm, auto... with) { comm.alltoallv_bytes(with...); }
 };
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

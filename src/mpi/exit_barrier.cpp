@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
 using Count = CollectiveCounts::Count;
@@ -147,4 +147,4 @@ void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeo
   barrier.sum(none);
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -8,7 +8,7 @@
 
 #include <chrono>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// How long a departed rank waits for the others; `timeout` is the program's own choice, or 0.
 [[nodiscard]] WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout);
@@ -18,4 +18,4 @@ namespace tessera::inline TESSERA_ABI::mpi::detail {
 /// rank that missed the last of them may have kept no rank waiting and still lack its result.
 void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts);
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

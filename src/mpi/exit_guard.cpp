@@ -24,7 +24,7 @@
 #include <thread>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 namespace detail {
 namespace {
 
@@ -157,4 +157,4 @@ void watch_exits(bool watched) noexcept {
   detail::exit_guard().switched_on = watched;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

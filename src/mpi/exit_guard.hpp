@@ -3,7 +3,7 @@
 
 #include <tessera/version.hpp>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// Who calls MPI_Finalize.
 enum class MpiOwner {
@@ -23,4 +23,4 @@ void disarm_exit_guard() noexcept;
 /// Whether `watch_exits` has left it on.
 [[nodiscard]] bool exits_are_watched() noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
 struct Finalisation {
@@ -88,4 +88,4 @@ void keep_until_finalize(std::shared_ptr<RankGroup> group) {
   finalisation().groups.push_back(std::move(group));
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

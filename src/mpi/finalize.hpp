@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 class RankGroup;
 enum class ExitPath;
@@ -38,4 +38,4 @@ class AtFinalize {
 /// ranks.
 void keep_until_finalize(std::shared_ptr<RankGroup> group);
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

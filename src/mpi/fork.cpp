@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
 std::atomic<bool> forked = false;
@@ -24,4 +24,4 @@ bool is_forked_child() noexcept {
   return forked.load(std::memory_order_relaxed);
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

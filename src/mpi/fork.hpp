@@ -3,7 +3,7 @@
 
 #include <tessera/version.hpp>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// From here on `is_forked_child` knows the children of this process. Cost after the first call: none.
 void watch_for_forks();
@@ -13,4 +13,4 @@ void watch_for_forks();
 /// taken for the rank's.
 [[nodiscard]] bool is_forked_child() noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

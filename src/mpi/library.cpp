@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
 /// Of the first line, what comes before the details of its build.
@@ -55,4 +55,4 @@ LibraryInfo library_info() {
   return {version_of_library(), thread_level(), takes_device_memory()};
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// Whether MPI was initialised, by whomever; stays true after MPI_Finalize. Any thread may ask.
 [[nodiscard]] inline bool is_initialised() noexcept {
@@ -21,4 +21,4 @@ namespace tessera::inline TESSERA_ABI::mpi::detail {
   return finalised != 0;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -19,7 +19,7 @@
 #include <mutex>
 #include <numeric>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
 template <std::size_t Size>
@@ -361,4 +361,4 @@ std::shared_ptr<RankGroup> make_rank_group(MPI_Comm origin) {
   return group;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

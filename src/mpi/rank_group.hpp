@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// Where a rank is, as it is sent to others: in the `number`-th collective call of a communicator, or
 /// computing.
@@ -221,4 +221,4 @@ class RankGroup {
 /// that a rank without any communicator is still told of ranks that wait for it.
 [[nodiscard]] std::shared_ptr<RankGroup> make_rank_group(MPI_Comm origin);
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

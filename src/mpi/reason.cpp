@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/reason.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 std::string reason_of(const std::exception_ptr& thrown) noexcept {
   try {
@@ -18,4 +18,4 @@ std::string reason_of(const std::exception_ptr& thrown) noexcept {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

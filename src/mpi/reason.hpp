@@ -6,9 +6,9 @@
 #include <exception>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// What an exception says; a text of the library's own where it says nothing, or there is no memory for it.
 [[nodiscard]] std::string reason_of(const std::exception_ptr& thrown) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

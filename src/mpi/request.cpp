@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
 thread_local int collectives_entered = 0;
@@ -55,4 +55,4 @@ bool is_complete(MPI_Request& request, std::string_view kind, int ranks) {
   return true;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// Sets MPI_ERRORS_RETURN on `comm` for its lifetime, in place of the application's error handler, which is
 /// fatal by default. Under MPI_THREAD_MULTIPLE another thread could see or change the handler meanwhile, so
@@ -36,4 +36,4 @@ struct CollectiveScope {
 /// naming the `kind` of call, if it completes with an error.
 [[nodiscard]] bool is_complete(MPI_Request& request, std::string_view kind, int ranks);
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

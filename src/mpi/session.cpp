@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
 /// Initialises MPI unless it is; returns whether it did.
@@ -100,4 +100,4 @@ void Session::end(detail::ExitPath path) noexcept {
   if (owns_mpi_ && !finalised) MPI_Finalize();
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

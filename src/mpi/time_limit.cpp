@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -145,4 +145,4 @@ std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout) {
                                      late_start(rank, time));
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 
 class Communicator;
 
@@ -62,4 +62,4 @@ struct StartTimeout {
 [[nodiscard]] std::chrono::milliseconds stagger_of(int rank);
 
 }  // namespace detail
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

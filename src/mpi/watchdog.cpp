@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
 /// At most so many ranks are named.
@@ -145,4 +145,4 @@ void Watchdog::end(const std::string& what_is_wrong) const {
   abort_job(what_is_wrong + "the job is ended", exit_status(ErrorCode::job_fault));
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

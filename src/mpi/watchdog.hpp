@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// How long a collective waits for missing ranks.
 struct WatchdogTimeouts {
@@ -74,4 +74,4 @@ class Watchdog {
   std::vector<std::optional<CollectiveCall>> where_;  // the replies, by rank of the group
 };
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <chrono>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// `time`, at most a hundred years: sums of longer times overflow the nanoseconds of clocks.
 [[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
   return std::min<std::chrono::milliseconds>(time, std::chrono::years(100));
 }
 
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

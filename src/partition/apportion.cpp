@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -70,4 +70,4 @@ void apportion(std::int64_t units, std::span<const std::uint64_t> scores, std::s
   if (left > 0) give_to_largest_remainders(static_cast<std::size_t>(left), scores, shares, workspace);
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// Workspace of `apportion`: a plan of a million small ranks keeps one instead of allocating a
 /// million times.
@@ -34,4 +34,4 @@ struct ApportionWorkspace {
 void apportion(std::int64_t units, std::span<const std::uint64_t> scores, std::span<std::int64_t> shares,
                ApportionWorkspace& workspace);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 double checked(double cost, const char* what, std::int64_t index) {
@@ -127,4 +127,4 @@ WeightWalk::Cut WeightWalk::nearest(std::uint64_t target) {
           later ? lower + run_.weight : lower};
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The blocks of `units`: the last may be short.
 class Blocks {
@@ -37,4 +37,4 @@ class Blocks {
   std::int64_t count_ = 0;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partition/cutter.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 std::span<const Share> Cutter::cut(const Share& whole, std::span<const std::uint64_t> scores) {
   quotas_.resize(scores.size());
@@ -29,4 +29,4 @@ WeightWalk::Cut Cutter::end_of(const Share& whole, std::uint64_t taken) {
   return walk_.nearest(whole.before + taken);
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// Consecutive blocks, and their weight: those of the job, a rank or a device.
 struct Share {
@@ -39,4 +39,4 @@ class Cutter {
   std::vector<Share> parts_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 void check_ranks(std::size_t ranks) {
@@ -171,4 +171,4 @@ double Plan::share_of(int rank) const {
   return rank_shares_[static_cast<std::size_t>(rank)];
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

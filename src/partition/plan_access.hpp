@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 struct RemainingDevices;
 
@@ -27,4 +27,4 @@ struct PlanAccess {
   [[nodiscard]] static Plan replanned(const Plan& plan, const RemainingDevices& devices);
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

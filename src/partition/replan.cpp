@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 /// The blocks of `units`, which begin with a block, and end with one or with all units.
@@ -104,4 +104,4 @@ Plan PlanAccess::replanned(const Plan& plan, const RemainingDevices& devices) {
                         : Plan::over_devices(plan.units(), scores, devices.rank_offsets, plan.block());
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

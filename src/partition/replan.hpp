@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The devices of a job of which some are excluded.
 struct RemainingDevices {
@@ -49,4 +49,4 @@ struct RemainingDevices {
   return PlanAccess::replanned(plan, devices);
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

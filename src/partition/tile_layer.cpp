@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::uint64_t> scores,
                     std::span<const std::uint64_t> order_by, std::vector<PlannedTile>& tiles) {
@@ -29,4 +29,4 @@ void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::
   for (std::size_t i = 0; i < order_.size(); ++i) append(order_[i], parts[i].blocks);
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// Cuts the shares of ranks into the tiles of their devices. Ranks come in the order of their blocks, each
 /// once.
@@ -31,4 +31,4 @@ class TileLayer {
   std::vector<std::uint64_t> ordered_scores_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

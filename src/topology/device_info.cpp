@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdio>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
@@ -59,4 +59,4 @@ std::string to_string(const PciId& pci) {
   return text.data();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -14,7 +14,7 @@
 #include "topology/hwloc/share_cores.hpp"
 #include "topology/remaining_devices.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// A text of a record: cut to what fits, always ended by a zero.
@@ -245,4 +245,4 @@ Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, co
   return {std::move(ranks), std::move(devices)};
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

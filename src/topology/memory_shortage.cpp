@@ -15,7 +15,7 @@
 #include "topology/linux/host_identity.hpp"
 #include "topology/worst_shortage.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// A limit on its way between ranks; whose it is follows from where it stands.
@@ -167,4 +167,4 @@ std::string to_string(const MemoryShortage& shortage) {
          shortage.limit.source + ": " + way_out(shortage.limit.scope);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -13,7 +13,7 @@
 #include "topology/driver/nvml_library.hpp"
 #include "topology/hwloc/host_topology.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 detail::FoundDevices simulated(std::string_view text, int rank) {
@@ -92,4 +92,4 @@ Probe probe(int rank) {
   return probe;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -5,9 +5,9 @@
 
 #include <tessera/topology/inventory.hpp>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// What plans are made of.
 [[nodiscard]] RemainingDevices remaining_devices(const Inventory& inventory);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -9,7 +9,7 @@
 #include "topology/driver/architecture.hpp"
 #include "topology/measured_score.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 // Products of scores, clocks and widths pass 64 bits only for absurd figures; a wider type costs nothing.
@@ -85,4 +85,4 @@ std::string_view to_string(ScoreModel model) {
   return "unknown";
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "topology/linux/host_identity.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 struct Model {
@@ -167,4 +167,4 @@ std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
   return devices;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// What one rank needs, and the limits that it is under, as it sees them.
 struct MemoryNeed {
@@ -33,4 +33,4 @@ struct Shortage {
 /// what is needed below it. Pure.
 [[nodiscard]] std::int64_t share_of(std::span<const MemoryNeed> ranks, std::size_t rank);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <typeinfo>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class Arena;
 
@@ -71,4 +71,4 @@ template <class Build>
   return CompiledBackend<Built>{context, std::static_pointer_cast<const Built>(built)};
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 
 #include <memory>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 namespace detail {
 struct ContextAccess;
@@ -57,4 +57,4 @@ class TESSERA_EXPORT DeviceContext {
   detail::Held<std::shared_ptr<State>, "DeviceContext"> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

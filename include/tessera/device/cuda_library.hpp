@@ -11,7 +11,7 @@ namespace tessera::base {
 class SharedLibrary;
 }
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A library of the CUDA toolkit, opened at run time: where there is no toolkit, the program still starts,
 /// and can report what is missing.
@@ -56,4 +56,4 @@ class TESSERA_EXPORT CudaLibrary {
   std::string why_not_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

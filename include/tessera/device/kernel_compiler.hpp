@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A header of a kernel's source, by the name that `#include` uses.
 struct NamedHeader {
@@ -77,4 +77,4 @@ class TESSERA_EXPORT KernelCompiler {
 /// no standard library: host code and kernels can share a header of plain functions.
 [[nodiscard]] TESSERA_EXPORT std::vector<NamedHeader> standard_headers();
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

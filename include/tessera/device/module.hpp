@@ -11,7 +11,7 @@
 #include <string>
 #include <type_traits>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A non-owning handle of a kernel: valid as long as its `Module`, on every device that the module's code is
 /// for.
@@ -69,4 +69,4 @@ void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_byt
   detail::launch(kernel, grid, block, shared_bytes, stream, pointers);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The compiler and the storage of a module cache.
 struct ModuleCacheOptions {
@@ -90,4 +90,4 @@ class TESSERA_EXPORT ModuleCache {
   detail::Held<std::unique_ptr<State>, "ModuleCache"> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// This rank's devices, highest score first, each opened at first use.
 ///
@@ -71,4 +71,4 @@ class TESSERA_EXPORT DevicePool {
   detail::Held<std::unique_ptr<State>, "DevicePool"> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

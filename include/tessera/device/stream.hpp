@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class DeviceContext;
 
@@ -102,4 +102,4 @@ class TESSERA_EXPORT Event {
   detail::Held<std::optional<Own>, "Event"> own_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A named range on the calling thread's timeline in a profiler (NVTX, domain "tessera"), for the rest of the
 /// scope. A job marks its own: probe, claim, inventory, vote, pass (with its number), tile (with its device),
@@ -27,4 +27,4 @@ class TESSERA_EXPORT TraceRange {
   TraceRange& operator=(const TraceRange&) = delete;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

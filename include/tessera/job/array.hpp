@@ -14,7 +14,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// What was copied between the host and the devices of this rank, since the array was made.
 struct ArrayTraffic {
@@ -216,4 +216,4 @@ void Job::download(Array<Elements>&... arrays) {
   download_together(list);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

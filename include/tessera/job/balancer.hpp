@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// When a `Balancer` leaves a plan: the same on every rank.
 struct BalancerOptions {
@@ -76,4 +76,4 @@ class TESSERA_EXPORT Balancer {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

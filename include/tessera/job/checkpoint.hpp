@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Identifies the job that a state belongs to, as names and values: everything that affects the answer (the
 /// input, the options of the method), and nothing about how it is computed (ranks, devices, plan).
@@ -93,4 +93,4 @@ class TESSERA_EXPORT Checkpoint {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

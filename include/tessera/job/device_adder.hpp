@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Adds vectors that are in the memory of a tile's device to its part of a reduction (`Job::reduce`), on the
 /// device: what is copied to the host is one vector of 40 bytes an element, however many are added.
@@ -26,4 +26,4 @@ namespace tessera::inline TESSERA_ABI {
 TESSERA_EXPORT void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands,
                                   std::int64_t count);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

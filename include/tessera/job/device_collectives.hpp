@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Sums and broadcasts of arrays in device memory, over all devices of all ranks of a job:
 ///
@@ -92,4 +92,4 @@ class TESSERA_EXPORT DeviceCollectives {
 /// collective. Cost: tens of milliseconds the first time.
 [[nodiscard]] TESSERA_EXPORT std::string nccl_version();
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Copies between pageable memory of the host and one device, in pieces through pinned memory: each host
 /// thread takes the next piece, copies it while those of other threads are on the bus, and submits it itself.
@@ -52,4 +52,4 @@ class TESSERA_EXPORT DeviceStaging {
   std::vector<Ring> rings_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A rate of one device, beside that of its peers.
 struct ExerciseRate {
@@ -72,4 +72,4 @@ struct Exercise {
 /// about a second beside opening the devices and NCCL.
 [[nodiscard]] TESSERA_EXPORT Exercise exercise(Job& job);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class StopRequest;
 
@@ -51,4 +51,4 @@ class TESSERA_EXPORT HostTeam {
   detail::Held<std::unique_ptr<State>, "HostTeam"> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The number of host threads of a rank, and where it comes from.
 struct HostThreads {
@@ -21,4 +21,4 @@ struct HostThreads {
 /// value is ignored. Not collective. Thread-safe as long as no thread changes the environment.
 [[nodiscard]] TESSERA_EXPORT HostThreads choose_threads(int requested, const InventoryRank& rank);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class ArrayBase;
 class DeviceCollectives;
@@ -550,4 +550,4 @@ class TESSERA_EXPORT Job {
   detail::Held<std::unique_ptr<State>, "Job"> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Sums vectors of doubles with a result that depends neither on the order of the summands nor on their
 /// distribution over threads and ranks.
@@ -75,4 +75,4 @@ class TESSERA_EXPORT ReproducibleSum {
   std::vector<std::int64_t> bins_;  ///< of one element after another
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -30,7 +30,7 @@
 /// A slice is below 2^32, so 2^30 summands keep every bin below 2^62 in absolute value. All slices of a
 /// negative number are negative: x and -x leave nothing. A summand that is not finite has a top above
 /// every other, which shifts all bins out and lets no slice in again.
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 inline constexpr int sum_bin_count = 4;  ///< bins of an element
 inline constexpr int sum_bin_bits = 32;  ///< bits between the positions of neighbouring bins
@@ -160,4 +160,4 @@ constexpr void merge_into(SumElement& sum, SumElement other) {
   return std::bit_cast<double>((magnitude < infinity ? magnitude : infinity) | sign_bit);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

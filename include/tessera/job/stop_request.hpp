@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// What triggers a stop. The same on every rank.
 struct StopOptions {
@@ -90,4 +90,4 @@ class TESSERA_EXPORT StopRequest {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class Arena;
 class BufferPool;
@@ -117,4 +117,4 @@ struct HostTile {
   int lane = 0;     ///< as `Tile::lane`
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

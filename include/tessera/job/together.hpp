@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// *Collective.* Runs `work` on every rank and agrees on its outcome: if it throws on any rank, every rank
 /// throws one and the same `Error`, that of the lowest rank that failed. For work outside of passes that can
@@ -31,4 +31,4 @@ TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::string& p
 /// `Error` stays as it is. Any other exception is told with its rank.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, FunctionRef<void()> work);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The job-wide outcome of one pass, the same on every rank: either every tile succeeded on its device, or
 /// the host function computed every unit from the untouched input.
@@ -65,4 +65,4 @@ struct Verdict {
 /// Writes `to_string(verdict)` with control characters escaped: see `printable`.
 TESSERA_EXPORT std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

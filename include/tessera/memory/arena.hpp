@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A bump allocator for the many small buffers of one tile: allocations are freed together, by `reset`.
 ///
@@ -69,4 +69,4 @@ class TESSERA_EXPORT Arena {
   std::size_t used_before_ = 0;  ///< of the slabs before it
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// `size` elements of device memory, leased for one stream: a typed `MemoryLease`.
 template <class T>
@@ -113,4 +113,4 @@ class TESSERA_EXPORT BufferPool {
   detail::Held<std::unique_ptr<memory::BlockCache, Closer>, "BufferPool"> cache_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A buffer pool for each of a rank's devices, by the device's index in its `DevicePool`, created at first
 /// use.
@@ -43,4 +43,4 @@ class TESSERA_EXPORT DeviceBufferPools {
   detail::Held<std::unique_ptr<State>, "DeviceBufferPools"> state_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

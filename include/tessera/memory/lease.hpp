@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 namespace memory {
 struct Block;
@@ -85,4 +85,4 @@ struct PoolStatistics {
   friend bool operator==(const PoolStatistics&, const PoolStatistics&) = default;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

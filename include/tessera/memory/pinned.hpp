@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class DeviceContext;
 
@@ -87,4 +87,4 @@ class PinnedBuffer {
   PinnedMemory memory_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class DeviceContext;
 
@@ -71,4 +71,4 @@ enum class UpstreamKind {
 /// Host memory, at most `capacity_bytes` at once. Streams may be null; all operations are synchronous.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_host_upstream(std::size_t capacity_bytes);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Limits of what a workspace pool caches.
 struct WorkspacePoolOptions {
@@ -61,4 +61,4 @@ class TESSERA_EXPORT WorkspacePool {
   detail::Held<std::unique_ptr<memory::BlockCache, Closer>, "WorkspacePool"> cache_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 
 /// An MPI call of this rank failed; the message is MPI's. Unlike other errors of the library it is local to
 /// this rank: the others may be waiting in a collective, so a program ends the job by `abort_job`.
@@ -271,4 +271,4 @@ class TESSERA_EXPORT Purpose {
 /// after which other ranks may be waiting in a collective that can never complete.
 [[noreturn]] TESSERA_EXPORT void abort_job(std::string_view message, int status);
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

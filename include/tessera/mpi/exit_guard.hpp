@@ -3,7 +3,7 @@
 
 #include <tessera/version.hpp>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 
 /// Whether the library watches how this process leaves the program; it does unless this was called.
 ///
@@ -20,4 +20,4 @@ namespace tessera::inline TESSERA_ABI::mpi {
 /// The end of a `Session` stays collective. Takes effect at once. Any thread.
 TESSERA_EXPORT void watch_exits(bool watched) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 
 /// The MPI library that this process runs with.
 struct LibraryInfo {
@@ -19,4 +19,4 @@ struct LibraryInfo {
 /// Thread-safe. Not collective. Tessera itself never gives MPI a pointer to device memory.
 [[nodiscard]] TESSERA_EXPORT LibraryInfo library_info();
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

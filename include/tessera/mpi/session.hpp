@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 namespace detail {
 class AtFinalize;
 struct StartTimeout;
@@ -98,4 +98,4 @@ class TESSERA_EXPORT Session {
   std::unique_ptr<detail::AtFinalize> at_finalize_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

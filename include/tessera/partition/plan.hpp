@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 namespace detail {
 class BlockWeights;
@@ -199,4 +199,4 @@ class TESSERA_EXPORT Plan {
   std::uint64_t fingerprint_ = 0;          // of all the above but weights and shares
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

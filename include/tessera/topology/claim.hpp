@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A device that this rank drives.
 struct TESSERA_EXPORT ClaimedDevice {
@@ -56,4 +56,4 @@ struct Claim {
 [[nodiscard]] TESSERA_EXPORT Claim claim(const mpi::Communicator& comm, const Probe& probe,
                                          bool allow_sharing);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

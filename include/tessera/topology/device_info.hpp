@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A device's identity: the same in every process of the node, unlike its index. For a MIG instance, the
 /// instance's own UUID.
@@ -111,4 +111,4 @@ struct Absence {
   std::string message;  ///< one plain sentence
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The condition of a device. What the driver does not report of it is empty; of a simulated device all is.
 struct DeviceCondition {
@@ -35,4 +35,4 @@ struct DriverState {
 /// The version of CUDA that the library was built with, "13.0"; empty if it was built without.
 [[nodiscard]] TESSERA_EXPORT std::string cuda_version_of_build();
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

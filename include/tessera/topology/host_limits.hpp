@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// A cgroup's identity: the same in every process of a node, unlike its path.
 struct CgroupId {
@@ -64,4 +64,4 @@ struct TESSERA_EXPORT HostLimits {
 /// below a millisecond.
 [[nodiscard]] TESSERA_EXPORT HostLimits host_limits(const std::string& root = "/");
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// One claimed device of the job; the same on every rank.
 struct InventoryDevice {
@@ -89,4 +89,4 @@ class TESSERA_EXPORT Inventory {
                                                         const Claim& claim,
                                                         std::span<const std::uint64_t> scores);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

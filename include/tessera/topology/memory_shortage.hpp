@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Ranks that share a memory limit and together need more than is left of it.
 struct MemoryShortage {
@@ -54,4 +54,4 @@ struct MemoryShare {
 /// nodes, or ask for more memory (Slurm: --mem)".
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const MemoryShortage& shortage);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The host and the cores that this rank runs on.
 struct HostInfo {
@@ -62,4 +62,4 @@ struct Probe {
 /// tens of milliseconds for hwloc, about 20 ms per GPU for NVML.
 [[nodiscard]] TESSERA_EXPORT Probe probe(int rank = 0);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// How a device's relative speed is estimated. Scores of different models cannot be compared.
 enum class ScoreModel {
@@ -35,4 +35,4 @@ inline constexpr std::uint64_t measured_score_of_fastest = std::uint64_t{1} << 3
 /// "spec", "throughput" or "measured".
 [[nodiscard]] TESSERA_EXPORT std::string_view to_string(ScoreModel model);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The simulated devices that `text` gives to `rank`, in the syntax of TESSERA_SIMULATE:
 ///
@@ -25,4 +25,4 @@ namespace tessera::inline TESSERA_ABI {
 /// real devices. Throws `Error(usage)` naming the invalid entry.
 [[nodiscard]] TESSERA_EXPORT std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// When a plan is judged, and what another one must gain to replace it. The same on every rank.
 ///
@@ -56,4 +56,4 @@ class JudgementSchedule {
   bool first_ = true;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// A clock may not have advanced during a short part.
@@ -210,4 +210,4 @@ std::optional<CoarsePart> WorkEstimate::coarse_part(const Plan& plan, const Spee
   return coarse;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

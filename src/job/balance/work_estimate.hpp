@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The declared speeds of a job's hardware: of its devices, or, if `on_devices` is false, of its hosts.
 struct Speeds {
@@ -91,4 +91,4 @@ class WorkEstimate {
   std::optional<BalancedPlan> last_;  ///< by these
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

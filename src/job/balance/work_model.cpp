@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 // Standard deviations, of natural logarithms. By simulation: `work_estimate_test.cpp` has the cases.
@@ -262,4 +262,4 @@ WorkModel fit_work(std::span<const MeasuredPlan> plans, std::size_t devices, std
   return Fit(plans, devices, block).model();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

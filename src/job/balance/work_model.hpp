@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// What a device did under one plan.
 struct MeasuredPart {
@@ -51,4 +51,4 @@ struct WorkModel {
 [[nodiscard]] WorkModel fit_work(std::span<const MeasuredPlan> plans, std::size_t devices,
                                  std::int64_t block);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

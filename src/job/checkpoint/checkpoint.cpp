@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Runs `work` on rank 0, and returns its text, or throws its error, on every rank.
@@ -144,4 +144,4 @@ void Checkpoint::remove() noexcept {
   if (state_->comm.rank() == 0) state_->files.remove();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

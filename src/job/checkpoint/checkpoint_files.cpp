@@ -25,7 +25,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// An attempt fails only if another start of the job has taken the generation.
@@ -399,4 +399,4 @@ void CheckpointFiles::remove() noexcept {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

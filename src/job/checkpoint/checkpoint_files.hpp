@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The files of one checkpoint, as seen by one start of a job, without MPI and format.
 ///
@@ -113,4 +113,4 @@ class CheckpointFiles {
 /// reason.
 [[nodiscard]] std::optional<std::string> read_if_there(const std::string& path);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

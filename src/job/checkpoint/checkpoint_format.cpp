@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 constexpr int version = 1;
@@ -117,4 +117,4 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   return stored;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The highest generation of a checkpoint: more than can occur, and far from an overflow.
 inline constexpr std::int64_t last_generation = 1'000'000'000'000;
@@ -40,4 +40,4 @@ inline constexpr std::string_view checkpoint_magic = "tessera checkpoint ";
 [[nodiscard]] std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view bytes,
                                                                              const Fingerprint& expected);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 void copy(DeviceContext& context, void* to, const void* from, std::size_t bytes) {
@@ -228,4 +228,4 @@ std::string nccl_version() {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

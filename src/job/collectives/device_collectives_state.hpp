@@ -5,7 +5,7 @@
 
 #include <tessera/job/device_collectives.hpp>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 struct DeviceCollectives::State {
   explicit State(CollectiveParts given) : parts(std::move(given)) {}
@@ -46,4 +46,4 @@ struct DeviceCollectives::State {
   bool closed_ = false;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Timeout of the initialisation of the communicator.
@@ -227,4 +227,4 @@ std::optional<Verdict::Failure> NcclPath::agree(const char* what,
   return decided.failure;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

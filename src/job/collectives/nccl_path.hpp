@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The parts of a job that its collectives use; owned by the job, and outlive the collectives.
 struct CollectiveParts {
@@ -83,4 +83,4 @@ class NcclPath {
   std::string reason_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 constexpr int tag = 0;
@@ -46,4 +46,4 @@ void Alarm::reset() {
   heard_.clear();
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

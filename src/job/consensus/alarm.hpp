@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Notifies ranks that wait or compute of an event on another rank (a failure, a stop request), so that they
 /// need not wait for a timeout. All messages are empty and asynchronous.
@@ -27,4 +27,4 @@ class Alarm {
   std::vector<int> heard_;  // ranks whose message was received
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

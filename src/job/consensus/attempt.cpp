@@ -6,7 +6,7 @@
 
 #include <new>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 void Attempt::fatal(std::exception_ptr thrown) noexcept {
   ballot_.outcome = is_misuse(thrown) ? Outcome::misuse : Outcome::fatal;
@@ -51,4 +51,4 @@ bool is_misuse(const std::exception_ptr& thrown) noexcept {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// An error of the program that a fallback to the CPU cannot mend: an `Error(usage)` on every rank, whichever
 /// rank caused it.
@@ -68,4 +68,4 @@ class Attempt {
 /// True for a `Misuse`, and for a collective call on a thread that must not make one.
 [[nodiscard]] bool is_misuse(const std::exception_ptr& thrown) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

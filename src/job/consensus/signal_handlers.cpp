@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 using SimpleHandler = void (*)(int);
@@ -265,4 +265,4 @@ std::string name_of_signal(int signal) {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

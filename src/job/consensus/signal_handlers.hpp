@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Catches signals during its lifetime: sets a flag, and calls the application's handler. Only one object can
 /// exist at a time, as handlers are process-wide.
@@ -48,4 +48,4 @@ class SignalHandlers {
 /// "SIGUSR1"
 [[nodiscard]] std::string name_of_signal(int signal);
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

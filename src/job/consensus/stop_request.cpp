@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -155,4 +155,4 @@ bool StopRequest::has_ranks_of(const mpi::Communicator& comm) const {
   return how_alike != MPI_UNEQUAL;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// What a rank tells the others of an exception.
@@ -74,4 +74,4 @@ void together(const mpi::Communicator& comm, FunctionRef<void()> work) {
   together(comm, {}, work);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <ostream>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// The text about an imbalance of at least 1.1 when rounded to one decimal.
@@ -58,4 +58,4 @@ std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
   return out << printable(to_string(verdict));
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

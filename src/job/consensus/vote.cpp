@@ -14,7 +14,7 @@
 #include <sstream>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// The order of ballots: the more severe outcome first, then the lower rank.
@@ -138,4 +138,4 @@ std::vector<Verdict::Failure> BallotBox::gather(std::span<const Verdict::Failure
   return failures;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 class StopRequest;
 
@@ -59,4 +59,4 @@ class BallotBox {
 /// A hash of `values`.
 [[nodiscard]] std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

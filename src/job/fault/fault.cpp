@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 std::string active_fault_points() {
 #ifdef TESSERA_HAVE_FAULTS
@@ -22,7 +22,7 @@ std::string active_fault_points() {
   return {};
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE
 
 namespace tessera::fault {
 namespace {

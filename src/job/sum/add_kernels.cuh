@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 inline constexpr int adder_threads = 256;  ///< of a block
 
@@ -55,7 +55,7 @@ constexpr void store_row(const AdderStep& step, const SumElement* sums, std::int
   if (thread < step.columns && column < step.width) results[block * step.width + column] = sums[thread];
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE
 
 #ifdef __CUDACC__
 template <class Summand>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 void check_size(const char* what, std::size_t size, std::size_t expected) {
@@ -99,4 +99,4 @@ std::vector<double> ReproducibleSum::values() const {
   return sums;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

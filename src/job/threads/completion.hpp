@@ -11,7 +11,7 @@
 #include <exception>
 #include <mutex>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// How the thread that has called others waits for them.
 class Completion {
@@ -50,4 +50,4 @@ class Completion {
   std::condition_variable done_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 void bind_this_thread_near(const DeviceInfo& device) {
   if (!detail::bind_thread_near(device.near_cpuset))
@@ -67,4 +67,4 @@ void drain(const DeviceContext& context, StreamView stream) noexcept {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -10,7 +10,7 @@
 #include <exception>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Binds the calling thread near the device. Throws `Error(job_fault)` if that cannot be done.
 void bind_this_thread_near(const DeviceInfo& device);
@@ -37,4 +37,4 @@ void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(st
 /// Waits for a stream of a device whose function failed, so that submitted work does not write later.
 void drain(const DeviceContext& context, StreamView stream) noexcept;
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Keeps, of the exceptions of several threads, that of the earliest part, which is the same for any number
 /// of threads. Thread-safe.
@@ -37,4 +37,4 @@ class EarliestFailure {
   std::exception_ptr thrown_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Counts the threads that are in a piece of work, and lets no more in when it has run out. So nobody waits
@@ -178,4 +178,4 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
   return ended.load(std::memory_order_relaxed) >= blocks;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

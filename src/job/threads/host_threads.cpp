@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// The first number of a list like that of OMP_NUM_THREADS for nested parallelism: "8,2".
@@ -44,4 +44,4 @@ HostThreads choose_threads(int asked, const InventoryRank& rank) {
   return threads;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

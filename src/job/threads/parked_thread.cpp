@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 ParkedThread::ParkedThread(std::chrono::microseconds patience, std::function<void()> work)
     : work_(std::move(work)) {
@@ -45,4 +45,4 @@ void ParkedThread::serve(std::chrono::microseconds patience) {
   }
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// Waits for `is_over()`, for `patience` at most, yielding the core. Returns what it is then.
 template <class IsOver>
@@ -56,4 +56,4 @@ class ParkedThread {
   std::jthread thread_;  // last: it uses what is above
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 struct WorkerThreads::Worker {
   std::size_t position = 0;  ///< index in the run in progress
@@ -75,4 +75,4 @@ void WorkerThreads::run(std::span<const int> workers, FunctionRef<void(int)> wor
       patience_, [&] { return running_.load(std::memory_order_acquire) == 0; }, progress);
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 
 /// The threads of a job's devices, parked between passes. Each has work of its own, which no other thread
 /// can do, so that a run waits for all of them. The thread that calls MPI only waits, so that it can reply to
@@ -55,4 +55,4 @@ class WorkerThreads {
   std::vector<std::unique_ptr<Worker>> workers_;  // last: their threads use what is above
 };
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

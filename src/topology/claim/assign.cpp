@@ -8,7 +8,7 @@
 
 #include "topology/claim/matching.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 /// Ranks and devices as row and column numbers in ascending order: independent of the order of the sightings,
@@ -143,4 +143,4 @@ std::vector<Assignment> assign_devices(std::span<const Sighting> sightings, bool
   return assignments;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

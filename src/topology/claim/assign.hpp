@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// One device as seen by one rank of a node: the input of `assign_devices`.
 struct Sighting {
@@ -44,4 +44,4 @@ struct Assignment {
 /// Source: successive shortest paths for the assignment problem (Kuhn 1955; Jonker and Volgenant 1987).
 [[nodiscard]] std::vector<Assignment> assign_devices(std::span<const Sighting> sightings, bool allow_sharing);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -17,7 +17,7 @@
 #include "topology/claim/nodes.hpp"
 #include "topology/linux/host_identity.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 /// The host of a rank whose probe failed early is still known.
@@ -287,4 +287,4 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   return claim;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -20,7 +20,7 @@
 #include "topology/linux/linux_files.hpp"
 #include "topology/linux/private_folder.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -321,4 +321,4 @@ std::shared_ptr<const void> take_slot(const fs::path& folder, const std::string&
   return std::make_shared<const Slot>(std::move(file), path, name.starts_with(simulated_prefix));
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -22,7 +22,7 @@
 /// The locks are open-file-description locks (fcntl(2), Linux), which exclude two jobs of one process too. A
 /// slot has two bytes to lock, one for the leader of a claim, which reserves the slot, and one for the rank
 /// that takes it over, so that it is locked at any time.
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// A driver of a device, as recorded in its slot.
 struct DeviceUser {
@@ -102,4 +102,4 @@ class ClaimLock {
                                                     const std::string& name, int slot,
                                                     const DeviceUser& user);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -153,4 +153,4 @@ std::vector<std::optional<std::size_t>> best_matching(std::size_t rows, std::siz
   return result;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 struct Edge {
   std::size_t row = 0;
@@ -30,4 +30,4 @@ struct Edge {
 [[nodiscard]] std::vector<std::optional<std::size_t>> best_matching(std::size_t rows, std::size_t columns,
                                                                     std::span<const Edge> edges);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -3,7 +3,7 @@
 
 #include <map>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 std::vector<int> nodes_of_ranks(const mpi::Communicator& comm, const std::string& boot_id,
                                 const std::string& hostname) {
@@ -16,4 +16,4 @@ std::vector<int> nodes_of_ranks(const mpi::Communicator& comm, const std::string
   return nodes;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

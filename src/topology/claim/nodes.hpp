@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The node of every rank, numbered from 0 by the lowest rank on it. *Collective.*
 ///
@@ -17,4 +17,4 @@ namespace tessera::inline TESSERA_ABI::detail {
 [[nodiscard]] std::vector<int> nodes_of_ranks(const mpi::Communicator& comm, const std::string& boot_id,
                                               const std::string& hostname);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

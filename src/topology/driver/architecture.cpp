@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 int cores_per_multiprocessor(ComputeCapability capability) noexcept {
   // Volta, Turing and the A100 have 64; every consumer part since 8.6, and all from Hopper on, 128.
@@ -33,4 +33,4 @@ std::string code_target(ComputeCapability capability, std::span<const int> known
   return (best / 10 == capability.major ? "sm_" : "compute_") + std::to_string(best);
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 // Properties of an architecture that the driver does not report, by compute capability. Source: CUDA C++
 // Programming Guide, tables "Arithmetic Instructions" (throughput for each compute capability) and "Technical
@@ -27,4 +27,4 @@ namespace tessera::inline TESSERA_ABI::detail {
 /// newer.
 [[nodiscard]] std::string code_target(ComputeCapability capability, std::span<const int> known);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
@@ -139,4 +139,4 @@ std::optional<std::vector<Uuid>> devices_of_started_cuda() {
   return devices;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

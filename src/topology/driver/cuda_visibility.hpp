@@ -11,7 +11,7 @@
 /// Controls which GPUs CUDA finds in this process. CUDA reads CUDA_VISIBLE_DEVICES once, during its
 /// initialisation. From the claim until then the variable names the GPUs of this process's jobs; before and
 /// after it has the user's value. Not thread-safe, like the environment.
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// Makes only the claimed devices visible to CUDA, by UUID in claim order, so that its initialisation neither
 /// touches nor takes time for the GPUs of other ranks. Devices of other jobs of this process stay visible.
@@ -45,4 +45,4 @@ void restore_once_cuda_has_started();
 /// reports. Neither loads nor initialises CUDA. UUIDs of MIG instances are not marked as such.
 [[nodiscard]] std::optional<std::vector<Uuid>> devices_of_started_cuda();
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

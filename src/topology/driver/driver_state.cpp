@@ -4,7 +4,7 @@
 #include "topology/driver/find_devices.hpp"
 #include "topology/driver/nvml_library.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 using nvml::call;
@@ -71,4 +71,4 @@ std::string cuda_version_of_build() {
 #endif
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 /// As of CUDA 13. A constant, so that messages are the same in a build without CUDA.
@@ -69,4 +69,4 @@ void leave_only(std::span<const Uuid> started_with, FoundDevices& found) {
                  "jobs of a process before the first of them uses its GPUs");
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -11,7 +11,7 @@
 #include "topology/driver/survey.hpp"
 #include "topology/driver/visible_devices.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// "13.0" for 13000, as CUDA counts.
 [[nodiscard]] std::string version_text(int version);
@@ -30,4 +30,4 @@ struct FoundDevices {
 /// Pure.
 void leave_only(std::span<const Uuid> started_with, FoundDevices& found);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

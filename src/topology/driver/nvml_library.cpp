@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/driver/nvml_library.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 NvmlLibrary::NvmlLibrary() {
   if (!found()) return;
@@ -47,4 +47,4 @@ std::string NvmlLibrary::describe(nvml::Status status) const {
   return "NVML error " + std::to_string(static_cast<int>(status));
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -9,7 +9,7 @@
 #include <array>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// NVML, opened and initialised for the life of this object.
 class NvmlLibrary {
@@ -30,4 +30,4 @@ class NvmlLibrary {
   nvml::Status status_ = nvml::Status::library_not_found;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -7,7 +7,7 @@
 #include "topology/driver/nvml_library.hpp"
 #include "topology/driver/survey.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 using nvml::call;
@@ -138,4 +138,4 @@ Survey survey_nvml() {
   return survey;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

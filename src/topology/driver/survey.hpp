@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// One MIG instance of a GPU: a compute instance inside a GPU instance.
 struct MigInstance {
@@ -36,4 +36,4 @@ struct Survey {
 /// GPU, 130 ms for 8.
 [[nodiscard]] Survey survey_nvml();
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

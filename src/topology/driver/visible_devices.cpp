@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "topology/driver/architecture.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 /// One device that can be enumerated: a whole GPU, or an instance of one.
@@ -161,4 +161,4 @@ std::vector<DeviceInfo> visible_devices(std::span<const Gpu> gpus, const CudaEnv
   return devices;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

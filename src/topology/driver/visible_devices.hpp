@@ -10,7 +10,7 @@
 
 #include "topology/driver/survey.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The two variables by which CUDA chooses and numbers devices; empty where one is not set.
 struct CudaEnvironment {
@@ -38,4 +38,4 @@ struct CudaEnvironment {
 /// only the first (MIG User Guide, "CUDA Device Enumeration", drivers from 570 on).
 [[nodiscard]] std::vector<DeviceInfo> visible_devices(std::span<const Gpu> gpus, const CudaEnvironment& env);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 using nvml::call;
 using nvml::Status;
@@ -47,4 +47,4 @@ std::vector<std::vector<std::uint64_t>> XidWatch::take() {
   return numbers;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// Receives the Xid errors of devices, the faults of a GPU that the driver logs, from its construction on.
 /// NVML keeps no count of earlier ones. Those that faulty programs cause are left out. Devices that NVML
@@ -30,4 +30,4 @@ class XidWatch {
   std::vector<nvml::Device> watched_;  ///< null: not watched
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -13,7 +13,7 @@
 #include "topology/linux/host_identity.hpp"
 #include "topology/linux/linux_files.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 std::string list_text(hwloc_const_bitmap_t bitmap) {
@@ -139,4 +139,4 @@ Nearness HostTopology::nearness(const PciId& pci) const {
   return out;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -11,7 +11,7 @@ struct hwloc_bitmap_s;
 struct hwloc_obj;
 struct hwloc_topology;
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The locality of a PCI device relative to the cores of this rank.
 struct Nearness {
@@ -47,4 +47,4 @@ class HostTopology {
   Bitmap allowed_;
 };
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 /// Counts the ranks that share a resource of their node, and the index of each among them.
@@ -77,4 +77,4 @@ std::vector<CoreShare> share_cores(std::span<const RankCores> ranks) {
   return shares;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The host resources that one rank may use, regardless of the others.
 struct RankCores {
@@ -31,4 +31,4 @@ struct CoreShare {
 ///     the same, both below a cgroup with a quota of 2.5 cores        ->  1 and 1
 [[nodiscard]] std::vector<CoreShare> share_cores(std::span<const RankCores> ranks);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,4 +118,4 @@ std::vector<Cgroup> cgroups_of_this_process(const fs::path& root, std::string_vi
   return all;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

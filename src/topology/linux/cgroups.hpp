@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// A cgroup that this process is in, directly or as one of its children.
 struct Cgroup {
@@ -22,4 +22,4 @@ struct Cgroup {
 [[nodiscard]] std::vector<Cgroup> cgroups_of_this_process(const std::filesystem::path& root,
                                                           std::string_view controller);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

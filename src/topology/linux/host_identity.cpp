@@ -7,7 +7,7 @@
 
 #include "topology/linux/linux_files.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 std::string this_hostname() {
   std::array<char, 256> name{};
@@ -19,4 +19,4 @@ std::string this_boot_id() {
   return first_line("/proc/sys/kernel/random/boot_id");
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -5,11 +5,11 @@
 
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 [[nodiscard]] std::string this_hostname();
 
 /// The random identifier that the kernel generated at boot; empty if it cannot be read.
 [[nodiscard]] std::string this_boot_id();
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -15,7 +15,7 @@
 #include "topology/linux/cgroups.hpp"
 #include "topology/linux/linux_files.hpp"
 
-namespace tessera::inline TESSERA_ABI {
+namespace TESSERA_NAMESPACE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -160,4 +160,4 @@ HostLimits host_limits(const std::string& root_folder) {
   return limits;
 }
 
-}  // namespace tessera::inline TESSERA_ABI
+}  // namespace TESSERA_NAMESPACE

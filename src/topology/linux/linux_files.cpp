@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 std::string first_line(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -42,4 +42,4 @@ std::optional<std::int64_t> number_of(const std::filesystem::path& file, std::st
   return std::nullopt;
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

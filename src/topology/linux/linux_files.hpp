@@ -11,7 +11,7 @@
 
 // Values that the kernel provides in small text files. A file that is absent or malformed gives an empty
 // value.
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 /// The first line of a file; empty if there is none.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
@@ -26,4 +26,4 @@ namespace tessera::inline TESSERA_ABI::detail {
 /// The value of `key` in a file of lines "key number".
 [[nodiscard]] std::optional<std::int64_t> number_of(const std::filesystem::path& file, std::string_view key);
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

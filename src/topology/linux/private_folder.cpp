@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 
 std::string problem_of_private_folder(const std::filesystem::path& folder) {
   struct stat status {};
@@ -18,4 +18,4 @@ std::string problem_of_private_folder(const std::filesystem::path& folder) {
   return {};
 }
 
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

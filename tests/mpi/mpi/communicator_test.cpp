@@ -11,7 +11,7 @@
 
 #include "mpi/communicator_access.hpp"
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
 using Access = detail::CommunicatorAccess;
@@ -371,4 +371,4 @@ TEST_F(CommunicatorTest, DestructorAfterFinalizeDoesNothing) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tessera::inline TESSERA_ABI::mpi::detail {
+namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -29,4 +29,4 @@ TEST(PatienceAtEnd, HasALimitWhereTheProgramHasNone) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::mpi::detail
+}  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <tessera/mpi/session.hpp>
 
-namespace tessera::inline TESSERA_ABI::mpi {
+namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
 // The main function of these tests has initialised MPI: what a session meets inside a larger program.
@@ -26,4 +26,4 @@ TEST(Session, BorrowsMpiThatIsInitialised) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::mpi
+}  // namespace TESSERA_NAMESPACE::mpi

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <random>
 
-namespace tessera::inline TESSERA_ABI::memory {
+namespace TESSERA_NAMESPACE::memory {
 namespace {
 
 TEST(SizeClasses, FineOnesWasteAnEighthASixteenthAboveOneMiBAndASixtyFourthAboveSixtyFourMiB) {
@@ -54,4 +54,4 @@ TEST(SizeClasses, PowersOfTwoFromOneKiB) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::memory
+}  // namespace TESSERA_NAMESPACE::memory

@@ -8,7 +8,7 @@
 #include "check_shares.hpp"
 #include "partition/apportion.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 using Scores = std::vector<std::uint64_t>;
@@ -108,4 +108,4 @@ TEST(CheckShares, CanFail) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -11,7 +11,7 @@
 
 #include "topology/claim/assign.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 Uuid device(std::uint8_t number) {
@@ -224,4 +224,4 @@ TEST(AssignDevices, WhatAnotherJobDrivesIsOnlyShared) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

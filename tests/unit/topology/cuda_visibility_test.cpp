@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 constexpr auto first = "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6";
@@ -162,4 +162,4 @@ TEST_F(CudaIsShown, WhatStartedCudaHasIsAskedOfIt) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

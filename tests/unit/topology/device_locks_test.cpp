@@ -15,7 +15,7 @@
 #include <functional>
 #include <optional>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -245,4 +245,4 @@ TEST_F(DeviceLocks, TheFolderIsTheOneThatIsNamedOrTheUsersOwn) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -5,7 +5,7 @@
 
 #include "fake_gpus.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 using testing::h200;
@@ -99,4 +99,4 @@ TEST(LeaveOnly, WhatStartedCudaCanReach) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include "topology/driver/survey.hpp"
 #include "with_fake_nvml.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 using Reason = Absence::Reason;
@@ -89,4 +89,4 @@ TEST_F(NvmlSurvey, NoGpuIsNoFault) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 constexpr CgroupId job{1, 10};
@@ -73,4 +73,4 @@ TEST(ShareCores, AtLeastOneThread) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -8,7 +8,7 @@
 
 #include "fake_gpus.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 using testing::h200;
@@ -151,4 +151,4 @@ TEST_F(WithMig, OneComputeInstanceOfAGpuInstance) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

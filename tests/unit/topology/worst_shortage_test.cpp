@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 using Scope = MemoryLimit::Scope;
@@ -117,4 +117,4 @@ TEST(MemoryShortage, IsASentenceWithAWayOut) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

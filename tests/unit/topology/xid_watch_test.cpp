@@ -7,7 +7,7 @@
 
 #include "with_fake_nvml.hpp"
 
-namespace tessera::inline TESSERA_ABI::detail {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 using Numbers = std::vector<std::vector<std::uint64_t>>;
@@ -54,4 +54,4 @@ TEST_F(XidWatches, OfWhatCannotBeWatchedTellNothing) {
 }
 
 }  // namespace
-}  // namespace tessera::inline TESSERA_ABI::detail
+}  // namespace TESSERA_NAMESPACE::detail

@@ -70,33 +70,33 @@ TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const Produc
 }
 
 /// A block of `lines` x `registers` of the sums of `add_everywhere`, which stays in registers.
-template <class Vectors, int lines, int registers>
+template <int lines, int registers>
 TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
-  typename Vectors::Doubles sum[lines][registers];
-  const auto place = [&](int i, int k) { return sums + std::ptrdiff_t{i} * columns + k * Vectors::count; };
+  UpToFour::Doubles sum[lines][registers];
+  const auto place = [&](int i, int k) { return sums + std::ptrdiff_t{i} * columns + k * UpToFour::count; };
   for (int i = 0; i < lines; ++i) {
-    for (int k = 0; k < registers; ++k) sum[i][k] = Vectors::at(place(i, k));
+    for (int k = 0; k < registers; ++k) sum[i][k] = UpToFour::at(place(i, k));
   }
   for (int r = 0; r < count; ++r, a += rows, b += columns) {
-    typename Vectors::Doubles factor[registers];
-    for (int k = 0; k < registers; ++k) factor[k] = Vectors::at(b + k * Vectors::count);
+    UpToFour::Doubles factor[registers];
+    for (int k = 0; k < registers; ++k) factor[k] = UpToFour::at(b + k * UpToFour::count);
     for (int i = 0; i < lines; ++i) {
       for (int k = 0; k < registers; ++k) sum[i][k] += a[i] * factor[k];
     }
   }
   for (int i = 0; i < lines; ++i) {
-    for (int k = 0; k < registers; ++k) Vectors::at(place(i, k)) = sum[i][k];
+    for (int k = 0; k < registers; ++k) UpToFour::at(place(i, k)) = sum[i][k];
   }
 }
 
 /// Columns from j on of some lines; returns where the next begins.
-template <class Vectors, int lines, int registers>
+template <int lines, int registers>
 TESSERA_TARGET int add_blocks(int j, int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
-  constexpr int width = registers * Vectors::count;
+  constexpr int width = registers * UpToFour::count;
   for (; j + width <= columns; j += width)
-    add_block<Vectors, lines, registers>(count, rows, columns, a, b + j, sums + j);
+    add_block<lines, registers>(count, rows, columns, a, b + j, sums + j);
   return j;
 }
 
@@ -105,11 +105,8 @@ TESSERA_TARGET void add_lines(bool upper, int count, int rows, int columns, cons
                               double* sums) {
   for (int i = 0; i < rows; i += lines) {
     double* line = sums + std::ptrdiff_t{i} * columns;
-    int j = upper ? i : 0;
-    j = add_blocks<Wide, lines, 3>(j, count, rows, columns, a + i, b, line);
-    j = add_blocks<Wide, lines, 1>(j, count, rows, columns, a + i, b, line);
-    j = add_blocks<UpToFour, lines, 1>(j, count, rows, columns, a + i, b, line);
-    (void)j;
+    const int j = add_blocks<lines, 3>(upper ? i : 0, count, rows, columns, a + i, b, line);
+    add_blocks<lines, 1>(j, count, rows, columns, a + i, b, line);
   }
 }
 

@@ -2,7 +2,6 @@
 #include "gam/rows/host_prediction.hpp"
 
 #include "base/at.hpp"
-#include "base/vectors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,38 +9,8 @@
 #include <cstdint>
 
 namespace tessera::gam {
-namespace {
 
 using base::at;
-using Two = base::Vectors<2>;
-
-/// The products of a row's nonzeros with the numbers where a step adds them, summed. Where column offsets
-/// come in fours, four at a time.
-double sum_of_row(const Product& product, const double* corner, const double* a, const double* b,
-                  const std::int64_t* lines, const int* offsets) {
-  double sum = 0;
-  for (int i = 0; i < product.row_nonzeros; ++i) {
-    const double* line = corner + lines[i];
-    double of_line = 0;
-    if (product.runs_of_four) {
-      // Below its diagonal a symmetric form is zero, or is not there.
-      Two::Doubles low{};
-      Two::Doubles high{};
-      for (int j = product.symmetric ? i / 4 * 4 : 0; j < product.column_nonzeros; j += 4) {
-        low += Two::at(line + offsets[j]) * Two::at(b + j);
-        high += Two::at(line + offsets[j] + 2) * Two::at(b + j + 2);
-      }
-      low += high;
-      of_line = low[0] + low[1];
-    } else {
-      for (int j = 0; j < product.column_nonzeros; ++j) of_line += line[offsets[j]] * b[j];
-    }
-    sum += a[i] * of_line;
-  }
-  return sum;
-}
-
-}  // namespace
 
 HostPrediction::HostPrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
                                std::span<const double> form, bool response)
@@ -82,8 +51,6 @@ void HostPrediction::add_product(const Product& product, const RowChunk& chunk,
                                  std::span<double> variances) const {
   const auto row = side_of(view_, chunk, chunk.values, product.row_term, product.row_placement);
   const auto column = side_of(view_, chunk, chunk.values, product.column_term, product.column_placement);
-  const std::int64_t* lines = view_.lines + product.line_begin;
-  const int* offsets = view_.offsets + product.offset_begin;
   const double* form = form_.data() + product.begin;
   if (product.pairs >= 0) {
     const std::int32_t* places = layout_.places_of(product);
@@ -93,12 +60,7 @@ void HostPrediction::add_product(const Product& product, const RowChunk& chunk,
     }
     return;
   }
-  for (int r = 0; r < chunk.count; ++r) {
-    const double* corner = form + row.starts[r] * std::int64_t{product.columns} + column.starts[r];
-    variances[at(r)] +=
-        sum_of_row(product, corner, row.values + static_cast<std::ptrdiff_t>(r) * product.row_nonzeros,
-                   column.values + static_cast<std::ptrdiff_t>(r) * product.column_nonzeros, lines, offsets);
-  }
+  apply_form(view_, product, chunk.count, row, column, form, variances.data());
 }
 
 }  // namespace tessera::gam

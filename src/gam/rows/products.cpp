@@ -43,6 +43,24 @@ void add_scattered(const Product& product, const Meetings& meet, int count, cons
   }
 }
 
+/// As `apply_runs`, for any column offsets.
+void apply_scattered(const Product& product, const Meetings& meet, int count, const ProductSide& row,
+                     const ProductSide& column, const double* form, double* out) {
+  for (int r = 0; r < count; ++r) {
+    const double* a = row.values + static_cast<std::ptrdiff_t>(r) * product.row_nonzeros;
+    const double* b = column.values + static_cast<std::ptrdiff_t>(r) * product.column_nonzeros;
+    const double* corner = form + std::int64_t{product.columns} * row.starts[r] + column.starts[r];
+    double sum = 0;
+    for (int i = 0; i < product.row_nonzeros; ++i) {
+      double of_line = 0;
+      for (int j = 0; j < product.column_nonzeros; ++j)
+        of_line += corner[meet.lines[i] + meet.offsets[j]] * b[j];
+      sum += a[i] * of_line;
+    }
+    out[r] += sum;
+  }
+}
+
 }  // namespace
 
 void multiply_rows(const double* factors, int nonzeros, int count, const double* values, double* products) {
@@ -66,6 +84,22 @@ void add_to_matrix(const LayoutView& view, const Product& product, int count, co
     TESSERA_AT_WIDTH(add_runs<4, 4>(product, meet, count, row, column, sums));
   } else {
     TESSERA_AT_WIDTH(add_runs<0, 0>(product, meet, count, row, column, sums));
+  }
+}
+
+void apply_form(const LayoutView& view, const Product& product, int count, const ProductSide& row,
+                const ProductSide& column, const double* form, double* out) {
+  const Meetings meet{view.lines + product.line_begin, view.offsets + product.offset_begin};
+  const int rows = product.row_nonzeros;
+  const int columns = product.column_nonzeros;
+  if (!product.runs_of_four) {
+    apply_scattered(product, meet, count, row, column, form, out);
+  } else if (rows == 1 && columns == 4) {
+    TESSERA_AT_WIDTH(apply_runs<1, 4>(product, meet, count, row, column, form, out));
+  } else if (rows == 4 && columns == 4) {
+    TESSERA_AT_WIDTH(apply_runs<4, 4>(product, meet, count, row, column, form, out));
+  } else {
+    TESSERA_AT_WIDTH(apply_runs<0, 0>(product, meet, count, row, column, form, out));
   }
 }
 

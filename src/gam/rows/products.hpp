@@ -22,6 +22,11 @@ void multiply_rows(const double* factors, int nonzeros, int count, const double*
 void add_to_matrix(const LayoutView& view, const Product& product, int count, const ProductSide& row,
                    const ProductSide& column, double* sums);
 
+/// Adds to `out`, for each row, the sum of what it would add there, each times the number of `form` at that
+/// place.
+void apply_form(const LayoutView& view, const Product& product, int count, const ProductSide& row,
+                const ProductSide& column, const double* form, double* out);
+
 /// A product's sums among `AlignedSums`.
 struct AlignedTarget {
   double* sums;  ///< of the first remainder

@@ -51,6 +51,35 @@ TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int c
   }
 }
 
+/// out += sum_ij a_i b_j form[where `add_runs` adds it].
+template <int row_nonzeros, int column_nonzeros>
+TESSERA_TARGET void apply_runs(const Product& product, const Meetings& meet, int count,
+                               const ProductSide& row, const ProductSide& column, const double* form,
+                               double* out) {
+  const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
+  const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
+  // Below its diagonal a symmetric form is zero, or is not there.
+  const bool upper = column_nonzeros == 0 && product.symmetric;
+  for (int r = 0; r < count; ++r) {
+    const double* a = row.values + static_cast<std::ptrdiff_t>(r) * rows;
+    const double* b = column.values + static_cast<std::ptrdiff_t>(r) * columns;
+    const double* corner = form + std::int64_t{product.columns} * row.starts[r] + column.starts[r];
+    double sum = 0;
+    for (int i = 0; i < rows; ++i) {
+      Four parts{};
+      for (int j = upper ? i / 4 * 4 : 0; j < columns; j += 4) {
+        const double* line = corner + meet.lines[i] + meet.offsets[j];
+        for (int k = 0; k < 4; k += UpToFour::count)
+          parts.parts[k / UpToFour::count] += UpToFour::at(line + k) * UpToFour::at(b + j + k);
+      }
+      double four[4];
+      for (int k = 0; k < 4; k += UpToFour::count) UpToFour::at(four + k) = parts.parts[k / UpToFour::count];
+      sum += a[i] * ((four[0] + four[2]) + (four[1] + four[3]));
+    }
+    out[r] += sum;
+  }
+}
+
 /// A row's runs among `AlignedSums`.
 template <int row_nonzeros>
 TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const ProductSide& row,
@@ -74,13 +103,15 @@ template <int lines, int registers>
 TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
   UpToFour::Doubles sum[lines][registers];
-  const auto place = [&](int i, int k) { return sums + std::ptrdiff_t{i} * columns + k * UpToFour::count; };
+  const auto place = [&](int i, int k) {
+    return sums + std::ptrdiff_t{i} * columns + std::ptrdiff_t{k} * UpToFour::count;
+  };
   for (int i = 0; i < lines; ++i) {
     for (int k = 0; k < registers; ++k) sum[i][k] = UpToFour::at(place(i, k));
   }
   for (int r = 0; r < count; ++r, a += rows, b += columns) {
     UpToFour::Doubles factor[registers];
-    for (int k = 0; k < registers; ++k) factor[k] = UpToFour::at(b + k * UpToFour::count);
+    for (int k = 0; k < registers; ++k) factor[k] = UpToFour::at(b + std::ptrdiff_t{k} * UpToFour::count);
     for (int i = 0; i < lines; ++i) {
       for (int k = 0; k < registers; ++k) sum[i][k] += a[i] * factor[k];
     }

@@ -3,6 +3,7 @@
 #include "gam/rows/host_prediction.hpp"
 
 #include "gam/rows/variance_form.hpp"
+#include "support/each_width.hpp"
 #include "support/rows_model.hpp"
 
 #include <gtest/gtest.h>
@@ -95,17 +96,19 @@ TEST(Prediction, OfATermOfThreeSplinesIsTheDenseRows) {
   expect_dense(model, posterior_of(model, false));
 }
 
-TEST(Prediction, HasTheSameBitsWhereverRowsAreCut) {
+TEST(Prediction, HasTheSameBitsWhereverRowsAreCutAndInRegistersOfAnyWidth) {
   Model model = rows_test::make_model({.rows = 700, .seed = 33});
   rows_test::add_blocks(model);
   const Posterior posterior = posterior_of(model, true);
   const std::vector<Prediction> whole = predict(model, posterior);
-  const std::vector<Prediction> cut = predict(model, posterior, {1, 2, 255, 300, 699});
-  for (std::size_t row = 0; row < whole.size(); ++row) {
-    if (model.frame.complete[row] == 0) continue;
-    EXPECT_EQ(cut[row].fit, whole[row].fit) << row;
-    EXPECT_EQ(cut[row].se, whole[row].se) << row;
-  }
+  rows_test::at_each_width([&] {
+    const std::vector<Prediction> cut = predict(model, posterior, {1, 2, 255, 300, 699});
+    for (std::size_t row = 0; row < whole.size(); ++row) {
+      if (model.frame.complete[row] == 0) continue;
+      EXPECT_EQ(cut[row].fit, whole[row].fit) << row;
+      EXPECT_EQ(cut[row].se, whole[row].se) << row;
+    }
+  });
 }
 
 /// A level without a column, as that of a random effect: what has it gives nothing to the row.

@@ -12,17 +12,18 @@
 #include <string>
 #include <vector>
 
-#include "base/vectors.hpp"
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_reader.hpp"
 #include "gam/terms/evaluation.hpp"
 #include "gam/terms/point_values.hpp"
+#include "support/each_width.hpp"
 #include "support/rows_model.hpp"
 
 namespace {
 
+using rows_test::at_each_width;
 using rows_test::DenseStep;
 using rows_test::make_model;
 using rows_test::Model;
@@ -289,17 +290,6 @@ TEST(Rows, PredictionIsTheDenseRowTimesTheMap) {
                     static_cast<double>(expected), 1e-12);
       }
     }
-  }
-}
-
-/// Calls `check` for each width of registers that this processor has.
-template <class Check>
-void at_each_width(const Check& check) {
-  const int widest = tessera::base::register_width();
-  for (int width = 2; width <= widest; width *= 2) {
-    SCOPED_TRACE("registers of " + std::to_string(width) + " doubles");
-    tessera::base::register_width() = width;
-    check();
   }
 }
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/vectors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rows_test {
+
+/// Calls `check` for each width of registers that this processor has.
+template <class Check>
+void at_each_width(const Check& check) {
+  const int widest = tessera::base::register_width();
+  for (int width = 2; width <= widest; width *= 2) {
+    SCOPED_TRACE("registers of " + std::to_string(width) + " doubles");
+    tessera::base::register_width() = width;
+    check();
+  }
+}
+
+}  // namespace rows_test

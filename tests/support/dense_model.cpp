@@ -263,7 +263,8 @@ void DenseModel::add_te(const std::string& label, const std::vector<double>& x, 
 void DenseModel::link(const std::vector<std::string>& labels, const std::vector<double>& by_factors) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     CoefBlock& block = *std::ranges::find(design_.blocks, labels[i], &CoefBlock::label);
-    block.id = labels.front();
+    for (std::size_t j = 0; j < block.penalty->count(); ++j)
+      block.ids.push_back(labels.front() + std::to_string(j));
     block.by_factor = by_factors[i];
   }
 }

@@ -186,7 +186,6 @@ class Drafter {
     CoefBlock& block = draft.block;
     block.label = spec.label;
     block.kind = spec.tensor ? "te" : spec.margins[0].basis;
-    block.id = spec.id;
     block.map = std::move(smooth.map);
     block.raw_size = smooth.ridge > 0 ? smooth.eigenvalues.rows() : block.map.rows();
     block.penalty = Penalty{.matrices = std::move(smooth.penalties),
@@ -199,7 +198,10 @@ class Drafter {
                             .ridge = smooth.ridge};
     block.knots = std::move(smooth.knots);
     block.s_scale = std::move(smooth.s_scale);
+    for (std::size_t j = 0; !spec.id.empty() && j < block.penalty->count(); ++j)
+      block.ids.push_back(fmt::format("{} {}", spec.id, j));
     for (const MarginSpec& margin : spec.margins) block.variables.push_back(margin.variable.text);
+    draft.id = spec.id;
     draft.null_space = std::move(smooth.null_space);
     draft.values = std::move(smooth.values);
     draft.log_det_values = smooth.log_det_values;
@@ -295,7 +297,7 @@ class Drafter {
       int copies = 0;
       bool any = false;
       bool all = true;
-      const auto is_linked = [&](const DraftBlock& draft) { return draft.block.id == id; };
+      const auto is_linked = [&](const DraftBlock& draft) { return draft.id == id; };
       for (const DraftBlock& draft : draft_.blocks) {
         if (!is_linked(draft)) continue;
         any = any || draft.constrained;

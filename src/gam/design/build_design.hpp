@@ -33,6 +33,7 @@ struct DraftBlock {
   Matrix values;      ///< see `SmoothBasis`
   double log_det_values = 0;
   std::vector<int> sum_begins;  ///< raw columns where the level blocks begin that add up to the whole column
+  std::string id;               ///< of the smooth; empty: none
   int copies = 1;               ///< of the rows in that column: smooths with its id
   double by_value = 1;          ///< of a by variable that is the same in every row: its raw sums hold it
 };

@@ -143,13 +143,12 @@ std::vector<PenaltyParameter> Design::parameters() const {
   std::map<std::string, std::pair<int, double>> first;  // of an id: parameter, and factor of the columns
   int count = 0;
   for (const CoefBlock& block : blocks) {
-    if (!block.penalty) continue;
-    std::pair own(count, block.by_factor);
-    if (!block.id.empty()) own = first.emplace(block.id, own).first->second;
-    const auto penalties = static_cast<int>(block.penalty->count());
-    for (int j = 0; j < penalties; ++j)
-      parameters.push_back({own.first + j, 2 * std::log(block.by_factor / own.second)});
-    if (own.first == count) count += penalties;
+    for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
+      std::pair own(count, block.by_factor);
+      if (!block.ids.empty()) own = first.emplace(block.ids[j], own).first->second;
+      parameters.push_back({own.first, 2 * std::log(block.by_factor / own.second)});
+      if (own.first == count) ++count;
+    }
   }
   return parameters;
 }

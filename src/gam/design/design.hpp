@@ -78,14 +78,14 @@ struct CoefBlock {
   std::optional<Penalty> penalty;          ///< smooths only
   std::vector<std::vector<double>> knots;  ///< of each margin, for model.json
   std::vector<double> s_scale;             ///< of each penalty
-  std::vector<std::string> variables;      ///< of each margin; then the by variable if there is one
+  std::vector<std::string> ids;  ///< of each penalty, by which it is one with those of other blocks; or none
+  std::vector<std::string> variables;  ///< of each margin; then the by variable if there is one
   std::string by_level;
   /// Powers of two in the columns of a smooth of a design whose numbers are standardised: of a number that it
   /// is by, and of the numbers among its margins, which its penalties have too.
   double by_factor = 1;
   double margin_factor = 1;
   int determined = 0;  ///< functions of a smooth's null space that it lacks, as other terms determine them
-  std::string id;      ///< of `s(…, id=)`: see `Design::parameters`
 
   /// Of a random effect, whose raw columns are its coefficients' own.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
@@ -137,9 +137,8 @@ struct Design {
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
   /// Penalties of all blocks.
   [[nodiscard]] std::size_t penalty_count() const;
-  /// The smoothing parameter of each: one for the j-th penalties of all blocks with the same `id`, which are
-  /// one penalty that spans these blocks. Where columns are scaled, lambdas that are equal in the formula's
-  /// columns have offsets.
+  /// The smoothing parameter of each: one for all with the same id, which are one penalty that spans their
+  /// blocks. Where columns are scaled, lambdas that are equal in the formula's columns have offsets.
   [[nodiscard]] std::vector<PenaltyParameter> parameters() const;
   /// M as one raw x coefficients matrix.
   [[nodiscard]] Matrix map() const;

@@ -313,11 +313,13 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   Penalty& penalty = *block.penalty;
   std::vector<Matrix> matrices;
   std::vector<double> scales;
+  std::vector<std::string> ids;
   for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
     Matrix part = submatrix(penalty.matrices[j], kept, kept);
     if (!(largest(part.values()) > rank_tolerance * largest(penalty.matrices[j].values()))) continue;
     matrices.push_back(std::move(part));
     scales.push_back(block.s_scale[j]);
+    if (!block.ids.empty()) ids.push_back(block.ids[j]);
   }
   if (matrices.empty()) {
     throw Error(ErrorCode::input, fmt::format("no penalty is left of {} beside the smooths that it contains: "
@@ -327,6 +329,7 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   penalty.matrices = std::move(matrices);
   penalty.eigenvectors = {};
   block.s_scale = std::move(scales);
+  block.ids = std::move(ids);
   describe(penalty);
   name_smooth(block);
 }

@@ -114,7 +114,7 @@ DenseModel linked_model(const Data& data) {
 
 /// log lambda of each penalty.
 std::vector<double> each_of(const std::vector<double>& log_sp, const Design& design) {
-  if (design.blocks[1].id.empty()) return log_sp;
+  if (design.blocks[1].ids.empty()) return log_sp;
   return {log_sp[0], log_sp[1], log_sp[0] - 6 * std::log(2.0), log_sp[1]};
 }
 
@@ -304,6 +304,27 @@ WorkingModel with_all_effects_parted(const WorkingModel& whole, const Design& de
     }
   }
   return parted;
+}
+
+TEST(Design, APenaltyKeepsItsParameterWhereOthersOfItsBlockAreLost) {
+  DenseModel model(rows);
+  const Data data;
+  model.add_te("te(x,z)", data.x, 5, data.z, 5);
+  model.add_te("te(v,z)", data.v, 5, data.z, 5);
+  model.add_ps("s(x)", data.x, 9);
+  model.link({"te(x,z)", "te(v,z)"}, {1, 1});
+  const auto indices = [](const Design& design) {
+    std::vector<int> all;
+    for (const PenaltyParameter& one : design.parameters()) all.push_back(one.index);
+    return all;
+  };
+  EXPECT_EQ(indices(model.design()), (std::vector{0, 1, 0, 1, 2}));
+  for (const std::size_t block : {0, 1}) {
+    Design design = model.design();
+    design.blocks[block].penalty->matrices.erase(design.blocks[block].penalty->matrices.begin());
+    design.blocks[block].ids.erase(design.blocks[block].ids.begin());
+    EXPECT_EQ(indices(design), block == 0 ? (std::vector{0, 1, 0, 2}) : (std::vector{0, 1, 1, 2}));
+  }
 }
 
 class OfEffects : public ::testing::TestWithParam<DenseModel (*)(const Data&)> {};

@@ -265,7 +265,7 @@ class Drafter {
     }
     Margins own = found->second;
     for (std::size_t m = 0; m < spec.margins.size(); ++m) {
-      Component& component = own.bases[spec.tensor ? m : spec.margins.size() - 1 - m].component;
+      Component& component = own.bases[m].component;
       component.variable = frame_.index_of(spec.margins[m].variable.text);
       const Extent range = extent_of(workers_, frame_, component.variable);
       component.extent = {range.min, range.max};
@@ -292,7 +292,8 @@ class Drafter {
 
   /// Smooths with the same id have one constraint: the column means of them all.
   void constrain_together() {
-    for (const auto& [id, margins] : linked_) {
+    for (const auto& one : linked_) {
+      const std::string& id = one.first;
       std::vector<int> begins;
       int copies = 0;
       bool any = false;

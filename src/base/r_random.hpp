@@ -58,7 +58,7 @@ inline std::uint32_t RRandom::next() noexcept {
 }
 
 inline std::int64_t RRandom::index(std::int64_t n) {
-  const int bits = std::bit_width(static_cast<std::uint64_t>(n - 1));
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
   std::int64_t value = 0;
   do {
     std::uint64_t drawn = 0;

@@ -187,8 +187,9 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ x", "--weight w", 2, "--weight"},
            {"y ~ x", "--family normal", 2,
             "the family 'normal' is not gaussian, binomial, poisson, gamma or nb"},
-           {"s ~ x", "--family 'binomial(link = probit)'", 2, "binomial is there with the link logit alone"},
-           {"cost ~ x", "--family 'Gamma(inverse)'", 2, "gamma is there with the link log alone"},
+           {"s ~ x", "--family 'binomial(link = log)'", 2,
+            "the link of binomial is logit, probit, cloglog or cauchit"},
+           {"cost ~ x", "--family 'Gamma(sqrt)'", 2, "the link of gamma is log, inverse or identity"},
        }) {
     const auto result = fit(formula, args, "model.json");
     EXPECT_EQ(result.status, status) << formula << " " << args << "\n" << result.err;

@@ -12,6 +12,7 @@
 #include <tessera/error.hpp>
 #include <tessera/mpi/session.hpp>
 
+#include <csignal>
 #include <exception>
 #include <string>
 #include <utility>
@@ -34,8 +35,15 @@ bool initialise(int& argc, char**& argv) {
           "or leave MPI to the Session");
     return false;
   }
+  struct sigaction usr1 {};
+  (void)sigaction(SIGUSR1, nullptr, &usr1);
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     throw Error(ErrorCode::job_fault, "MPI_Init_thread failed: check that mpirun and the MPI library agree");
+  // MPICH takes SIGUSR1 to mean that another rank has died, and asks its launcher which. A single rank has no
+  // others, and may have been started without a launcher: MPICH would start one and wait for it.
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size == 1) (void)sigaction(SIGUSR1, &usr1, nullptr);
   if (provided < MPI_THREAD_FUNNELED) {
     MPI_Finalize();
     throw Error(ErrorCode::job_fault,

@@ -9,9 +9,13 @@
 
 namespace TESSERA_NAMESPACE::memory {
 
-BlockCache::BlockCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,
+BlockCache::BlockCache(std::unique_ptr<MemoryUpstream> upstream, ClassOf class_of, const char* pool,
                        CacheLimits limits)
-    : limits_(limits), kept_(classes), upstream_(std::move(upstream)), pool_(pool) {
+    : class_of_(class_of),
+      limits_(limits),
+      kept_(class_of(largest_class_bytes).index + 1),
+      upstream_(std::move(upstream)),
+      pool_(pool) {
   if (!upstream_)
     throw Error(ErrorCode::usage,
                 std::string(pool) + ": the upstream is null: give each pool one of its own");
@@ -35,8 +39,11 @@ void BlockCache::close() noexcept {
   if (last) delete this;
 }
 
-MemoryLease BlockCache::take(std::size_t bytes, SizeClass size, StreamView stream) {
+MemoryLease BlockCache::take(std::size_t bytes, StreamView stream) {
   const std::lock_guard lock(mutex_);
+  if (bytes > largest_class_bytes)
+    run_out(bytes, statistics_.cached_bytes, "no pool has blocks of that size");
+  const SizeClass size = class_of_(bytes);
   StreamQueue& queue = queue_of(stream);
   Block* block = queue.bins[size.index].newest();
   // A block that this stream returned is ordered without an event, unless other streams used it too.
@@ -58,11 +65,6 @@ MemoryLease BlockCache::take(std::size_t bytes, SizeClass size, StreamView strea
   statistics_.reserved_high_water_bytes =
       std::max(statistics_.reserved_high_water_bytes, statistics_.reserved_bytes());
   return {block, block->data, bytes};
-}
-
-void BlockCache::refuse(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  run_out(bytes, statistics_.cached_bytes, "no pool has blocks of that size");
 }
 
 void BlockCache::give_back(Block& block) noexcept {
@@ -329,21 +331,6 @@ void BlockCache::empty() noexcept {
   while (cached_.oldest() != nullptr) evict(*cached_.oldest());
   mark_bytes_ = statistics_.in_use_bytes;
   upstream_->trim();
-}
-
-void BlockCache::evict_to(std::size_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
-  while (statistics_.cached_bytes > bytes) evict(*cached_.oldest());
-}
-
-void BlockCache::set_limits(CacheLimits limits) noexcept {
-  const std::lock_guard lock(mutex_);
-  limits_ = limits;
-  for (Block* block = cached_.oldest(); block != nullptr;) {
-    Block& looked_at = *std::exchange(block, block->in_cache.newer);
-    if (kept_[looked_at.size.index] > limits_.blocks_per_class) evict(looked_at);
-  }
-  while (statistics_.cached_bytes > limits_.cached_bytes) evict(*cached_.oldest());
 }
 
 PoolStatistics BlockCache::statistics() const {

@@ -101,26 +101,20 @@ struct CacheLimits {
 /// Thread-safe. Deletes itself once the owning pool has closed it and the last lease is returned.
 class alignas(apart_bytes) BlockCache {
  public:
-  /// `classes` is the number of size classes. `pool` is the prefix of messages: "buffer pool".
-  BlockCache(std::unique_ptr<MemoryUpstream> upstream, std::uint32_t classes, const char* pool,
+  /// `pool` is the prefix of messages: "buffer pool".
+  BlockCache(std::unique_ptr<MemoryUpstream> upstream, ClassOf class_of, const char* pool,
              CacheLimits limits);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  /// Leases `bytes` of a block of class `size`. See `BufferPool::take`.
-  [[nodiscard]] MemoryLease take(std::size_t bytes, SizeClass size, StreamView stream);
-  /// For a request larger than any class: throws as if memory had run out.
-  [[noreturn]] void refuse(std::size_t bytes);
+  /// See `BufferPool::take`. `bytes` is at least 1.
+  [[nodiscard]] MemoryLease take(std::size_t bytes, StreamView stream);
   void give_back(Block& block) noexcept;
   void record_stream(Block& block, StreamView other);
   void fill_zero(const MemoryLease& lease);
 
   void release_stream(StreamView stream);
   void empty() noexcept;
-  /// Frees cached blocks, the oldest first, until at most `bytes` are cached.
-  void evict_to(std::size_t bytes) noexcept;
-  /// Takes effect at once on cached blocks, except for the slack.
-  void set_limits(CacheLimits limits) noexcept;
   void close() noexcept;
 
   [[nodiscard]] PoolStatistics statistics() const;
@@ -149,6 +143,7 @@ class alignas(apart_bytes) BlockCache {
 
   mutable std::mutex mutex_;
   StreamQueue* last_queue_ = nullptr;
+  ClassOf class_of_;
   CacheLimits limits_;
   PoolStatistics statistics_;
   BlockList<&Block::in_cache> cached_;

@@ -17,7 +17,7 @@ BufferPool::BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptio
     throw Error(ErrorCode::usage, "buffer pool: the slack is " + std::to_string(options.slack) +
                                       ", but it must not be negative");
   cache_ = std::unique_ptr<BlockCache, Closer>(new BlockCache(
-      std::move(upstream), memory::fine_classes, "buffer pool",
+      std::move(upstream), memory::fine_class, "buffer pool",
       {.slack = options.slack, .floor_bytes = options.floor_bytes, .reserved_bytes = options.limit_bytes}));
 }
 
@@ -32,8 +32,7 @@ void BufferPool::Closer::operator()(BlockCache* cache) const noexcept {
 MemoryLease BufferPool::take_bytes(std::size_t bytes, StreamView stream, Fill fill) {
   BlockCache& cache = *cache_;
   if (bytes == 0) return {};
-  if (bytes > memory::largest_class_bytes) cache.refuse(bytes);
-  MemoryLease lease = cache.take(bytes, memory::fine_class(bytes), stream);
+  MemoryLease lease = cache.take(bytes, stream);
   if (fill == Fill::zero) cache.fill_zero(lease);
   return lease;
 }

@@ -14,6 +14,7 @@ struct SizeClass {
   std::uint32_t index = 0;
   std::size_t bytes = 0;  ///< of a block of the class
 };
+using ClassOf = SizeClass (*)(std::size_t bytes) noexcept;
 
 /// The largest request that has a class: 1 TiB.
 inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
@@ -41,7 +42,6 @@ inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
   const std::size_t steps = last >> (octave - bits);  // 2^bits to 2^(bits + 1) - 1
   return {first + static_cast<std::uint32_t>(steps) - (1u << bits), (steps + 1) << (octave - bits)};
 }
-inline constexpr std::uint32_t fine_classes = fine_class(largest_class_bytes).index + 1;
 
 /// Powers of two from 1 KiB. `bytes` is 1 to `largest_class_bytes`.
 [[nodiscard]] constexpr SizeClass power_class(std::size_t bytes) noexcept {
@@ -49,6 +49,5 @@ inline constexpr std::uint32_t fine_classes = fine_class(largest_class_bytes).in
   const auto power = static_cast<std::uint32_t>(std::bit_width(bytes - 1));
   return {power - 10, std::size_t{1} << power};
 }
-inline constexpr std::uint32_t power_classes = power_class(largest_class_bytes).index + 1;
 
 }  // namespace TESSERA_NAMESPACE::memory

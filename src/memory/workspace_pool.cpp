@@ -21,8 +21,8 @@ memory::CacheLimits limits_of(const WorkspacePoolOptions& options) {
 }  // namespace
 
 WorkspacePool::WorkspacePool(std::unique_ptr<MemoryUpstream> upstream, WorkspacePoolOptions options)
-    : cache_(std::unique_ptr<BlockCache, Closer>(new BlockCache(std::move(upstream), memory::power_classes,
-                                                                "workspace pool", limits_of(options)))) {}
+    : cache_(std::unique_ptr<BlockCache, Closer>(
+          new BlockCache(std::move(upstream), memory::power_class, "workspace pool", limits_of(options)))) {}
 
 WorkspacePool::~WorkspacePool() = default;
 WorkspacePool::WorkspacePool(WorkspacePool&&) noexcept = default;
@@ -34,17 +34,7 @@ void WorkspacePool::Closer::operator()(BlockCache* cache) const noexcept {
 
 MemoryLease WorkspacePool::take(std::size_t bytes, StreamView stream) {
   BlockCache& cache = *cache_;
-  if (bytes == 0) return {};
-  if (bytes > memory::largest_class_bytes) cache.refuse(bytes);
-  return cache.take(bytes, memory::power_class(bytes), stream);
-}
-
-void WorkspacePool::set_options(WorkspacePoolOptions options) {
-  cache_->set_limits(limits_of(options));
-}
-
-void WorkspacePool::evict_to(std::size_t bytes) noexcept {
-  if (cache_) cache_->evict_to(bytes);
+  return bytes == 0 ? MemoryLease() : cache.take(bytes, stream);
 }
 
 void WorkspacePool::release_stream(StreamView stream) {
@@ -53,14 +43,6 @@ void WorkspacePool::release_stream(StreamView stream) {
 
 void WorkspacePool::empty_cache() noexcept {
   if (cache_) cache_->empty();
-}
-
-std::size_t WorkspacePool::pooled_bytes() const {
-  return statistics().cached_bytes;
-}
-
-std::size_t WorkspacePool::pooled_slabs() const {
-  return statistics().cached_blocks;
 }
 
 PoolStatistics WorkspacePool::statistics() const {

@@ -41,16 +41,10 @@ class TESSERA_EXPORT WorkspacePool {
   /// At least `bytes`, bound to `stream`; null for 0. Throws as `BufferPool::take`.
   [[nodiscard]] MemoryLease take(std::size_t bytes, StreamView stream);
 
-  /// Takes effect at once, on cached slabs too. Throws as the constructor.
-  void set_options(WorkspacePoolOptions options);
-  /// Frees the least recently used slabs until at most `bytes` are cached.
-  void evict_to(std::size_t bytes) noexcept;
   /// Drops all references to a stream that is about to be destroyed; see `BufferPool::release_stream`.
   void release_stream(StreamView stream);
   void empty_cache() noexcept;
 
-  [[nodiscard]] std::size_t pooled_bytes() const;
-  [[nodiscard]] std::size_t pooled_slabs() const;
   [[nodiscard]] PoolStatistics statistics() const;
   void reset_statistics() noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/model/model.hpp"
 #include "r_script.hpp"
+#include "simulated.hpp"
 #include "suite.hpp"
 
 #include <tessera/error.hpp>
@@ -74,29 +75,6 @@ for (i in seq_along(levels)) {
 cat("effects", worst, "\n")
 )R";
 
-/// The same numbers for a row wherever it is.
-class Draws {
- public:
-  Draws(std::uint64_t stream, std::int64_t index)
-      : state_(stream * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(index) * 0xd1b54a32d192ed03) {}
-  /// splitmix64: Steele, Lea and Flood, OOPSLA (2014).
-  std::uint64_t operator()() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  int below(int count) { return static_cast<int>((*this)() % static_cast<std::uint64_t>(count)); }
-  double normal() {
-    double sum = 0;
-    for (int i = 0; i < 12; ++i) sum += static_cast<double>((*this)() >> 11) * 0x1p-53;
-    return sum - 6;
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 struct CrossedModel {
   std::string name;
   std::vector<int> levels;
@@ -109,18 +87,21 @@ struct CrossedModel {
   };
   [[nodiscard]] Row row(std::int64_t index) const {
     constexpr std::array deviations{0.7, 0.4, 0.3};
-    Draws draw(1, index);
-    Row out{1, {}};
-    for (std::size_t i = 0; i < levels.size(); ++i) out.levels.at(i) = draw.below(levels[i]);
+    const auto below = [](int count, int stream, std::int64_t at) {
+      return static_cast<int>(uniform(stream, at) * count);
+    };
+    Row out{1 + normal(0, index), {}};
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      out.levels.at(i) = below(levels[i], 10 + static_cast<int>(i), index);
     if (name == "near" || name == "apart") {
       const int a = out.levels[0];
-      Draws met(2, std::int64_t{5} * a + draw.below(5));
+      const std::int64_t meeting = std::int64_t{5} * a + below(5, 20, index);
       const auto here = static_cast<int>(std::int64_t{a} * levels[1] / levels[0]);
-      out.levels[1] = name == "near" ? (here + met.below(30)) % levels[1] : met.below(levels[1]);
+      out.levels[1] =
+          name == "near" ? (here + below(30, 21, meeting)) % levels[1] : below(levels[1], 21, meeting);
     }
     for (std::size_t i = 0; i < levels.size(); ++i)
-      out.y += deviations.at(i) * Draws(10 + i, out.levels.at(i)).normal();
-    out.y += draw.normal();
+      out.y += deviations.at(i) * normal(30 + 2 * static_cast<int>(i), out.levels.at(i));
     return out;
   }
   [[nodiscard]] std::string formula() const {

@@ -27,6 +27,11 @@ double uniform(int stream, std::int64_t index) {
   return (static_cast<double>(state >> 12) + 0.5) * 0x1p-52;
 }
 
+double normal(int stream, std::int64_t index) {
+  const double radius = std::sqrt(-2 * std::log(uniform(stream, index)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(stream + 1, index));
+}
+
 std::string SimulatedModel::formula() const {
   std::string text = "y ~ ";
   for (int i = 1; i <= smooths; ++i) {
@@ -45,8 +50,7 @@ double SimulatedModel::value(int variable, std::int64_t row) const {
   if (family.two_levels()) {
     return uniform(noise_stream, row) < family.mean(eta) ? 1 : 0;
   }
-  const double radius = std::sqrt(-2 * std::log(uniform(noise_stream, row)));
-  return eta + radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
+  return eta + normal(noise_stream, row);
 }
 
 std::vector<double> SimulatedModel::column(int variable, Range range, HostTeam& team) const {

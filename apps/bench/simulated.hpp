@@ -19,6 +19,8 @@ namespace tessera::bench {
 
 /// A uniform number from 0 to 1 for each index of each of 64 streams, neither end among them.
 [[nodiscard]] double uniform(int stream, std::int64_t index);
+/// A standard normal number, by the uniform ones of this stream and the next.
+[[nodiscard]] double normal(int stream, std::int64_t index);
 
 /// A model with made-up data: every term is s(x_i, bs = "ps", k = 20) of a variable that is uniform from 0 to
 /// 1. A row's numbers depend on the row alone, so that every rank can make its own part.

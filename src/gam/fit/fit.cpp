@@ -21,8 +21,8 @@
 namespace tessera::gam {
 namespace {
 
-/// What a fit reads of a table: the formula's variables, and the weights. Numbers it must have for smooths
-/// other than re, offsets, weights, and a response that is not binomial: what else is text is a factor.
+/// The columns that a fit reads: the formula's variables, and the weights. Smooths other than re, offsets,
+/// weights and a response that is not binomial require numbers; any other text column is a factor.
 FrameRequest request_for(const FormulaTerms& formula, const FitOptions& options, const TableOptions& table) {
   FrameRequest request;
   request.options = table;
@@ -47,7 +47,7 @@ class TableFit {
         options_(options),
         observer_(observer != nullptr ? *observer : silent_) {}
 
-  /// `print`: what a state belongs to; on rank 0.
+  /// `print`: the fingerprint of checkpoints; on rank 0.
   FitResult run(const Fingerprint& print) {
     if (const CustomFamily* custom = options_.family.definition().custom())
       require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
@@ -64,11 +64,11 @@ class TableFit {
   }
 
  private:
-  /// A table in memory lies by its plan, which may be one for devices.
+  /// A table in memory is split by its plan, which may be one for devices.
   [[nodiscard]] bool may_stay_on_cpu() const { return job_.options().policy != Policy::gpu && !source_.plan; }
 
-  /// Where a device fails, once more on the CPU; where a rank has lost its last one, over those that are
-  /// left.
+  /// Starts over on the CPU where a device fails, or, where a rank has lost its last device, on the devices
+  /// that are left.
   FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
     for (;;) {
       Frame frame = read(checkpoint);
@@ -117,7 +117,7 @@ class TableFit {
     return frame;
   }
 
-  /// Chooses the CPU if it is estimated to be faster. A resumed fit stays where it was begun.
+  /// Chooses the CPU if it is estimated to be faster. A resumed fit stays on the hardware it began on.
   void choose_hardware(std::int64_t rows, FitCheckpoint& checkpoint) {
     if (source_.plan || checkpoint.resumed() || !checkpoint.why_on_cpu().empty()) return;
     estimate_ = estimate_to_choose_by(job_, formula_, options_, rows);

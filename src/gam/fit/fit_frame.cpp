@@ -34,7 +34,7 @@
 namespace tessera::gam {
 namespace {
 
-/// Names as a list that does not fill the screen.
+/// Names as a list of limited length.
 std::string text_of(std::span<const std::string> names) {
   constexpr std::size_t most = 12;
   std::string text;
@@ -105,7 +105,7 @@ class FitRun {
     return moments;
   }
 
-  /// Of random effects that are not kept whole.
+  /// The pairs of levels of several sparse random effects.
   void find_level_pairs() {
     rows_.pairs = level_pairs(workers(), frame_, model_.design, true);
     if (!rows_.pairs) return;
@@ -117,8 +117,8 @@ class FitRun {
                 "a model with several large random effects is fitted on the CPU: do not require GPUs");
   }
 
-  /// Leaves out the columns of nested smooths that others explain. That takes R'R, which sums of the first
-  /// working model have where it is without weights: then it returns them, as no raw column changes.
+  /// Leaves out the columns of nested smooths that others explain, which takes R'R. Where the first working
+  /// model has no weights, its sums contain R'R: they are returned, as no raw column changes.
   std::optional<RawSums> apply_side_conditions(const RawMoments& moments) {
     if (nested_smooths(model_.design).empty()) return {};
     std::optional<RawSums> first;
@@ -135,9 +135,8 @@ class FitRun {
     return first;
   }
 
-  /// Leaves out the columns that others determine, as the first working model tells, which is the same for
-  /// a fit that another run began; and centres smooths by numbers. Returns that model's sums, which may be
-  /// there.
+  /// Leaves out the columns that others determine, as decided in the first working model, so that a resumed
+  /// fit decides alike; and centres by= variables. Returns the sums of that model, computed unless given.
   RawSums settle_design(std::optional<RawSums> first, double mean) {
     const CrowdedSmooths crowded = look_for_crowded();
     turn_smooths(crowded);
@@ -156,7 +155,7 @@ class FitRun {
     turn_smooths(crowded);
     return first_sums(fit_, *pass_, rows_, mean);
   }
-  /// Whether there are any.
+  /// Whether any column was left out.
   bool leave_out_determined(const PartedMatrix& raw_gram) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
     model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram,
@@ -171,7 +170,7 @@ class FitRun {
     fit_.require_no_fallback();
     return crowded;
   }
-  /// Dense columns are the hosts': a fit on devices starts over there, if it may.
+  /// Dense columns are evaluated on hosts alone: a fit on devices starts over there, if it may.
   void turn_smooths(const CrowdedSmooths& crowded) {
     const bool was_turned = turned_.has_value();
     turned_ = crowded.turned(model_.design);
@@ -183,7 +182,7 @@ class FitRun {
     if (turned_) std::swap(model_.design, turned_->design);
     if (turned_ || was_turned) pass_.emplace(fit_.job, fit_.plan, rows_);
   }
-  /// Whether the design is another one from here to the end of the iteration.
+  /// Whether by= variables were centred: the iteration then has another design than the formula.
   bool centre_smooths() {
     centred_ = centre_by(model_.design, standards_);
     if (!centred_) return false;
@@ -208,7 +207,7 @@ class FitRun {
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
   }
 
-  /// What every rank has of the model, in the design of the iteration.
+  /// Copies what every rank has of the model, in the design of the iteration.
   void take(const PirlsEnd& end) {
     model_.coef = end.coef;
     model_.converged = end.converged;
@@ -241,7 +240,7 @@ class FitRun {
     model_.coef = centred_->coefficients_of_formula(model_.coef);
   }
 
-  /// What rank 0 alone has of the model.
+  /// Computes what rank 0 alone has of the model.
   void conclude(const WorkingSolver& solver) {
     if (!centred_) return conclude(solver.fit(), solver.gram());
     RemlFit fit = solver.fit();
@@ -267,7 +266,7 @@ class FitRun {
   Rows rows_;
   std::optional<RowPass> pass_;
   Standards standards_;
-  // The `design` of these is the formula's while the iteration has the other; one of them at most is there.
+  // At most one of these is set; its `design` is that of the formula while the iteration uses the other.
   std::optional<CentredBy> centred_;
   std::optional<OrthogonalSmooths> turned_;
   FittedModel model_;

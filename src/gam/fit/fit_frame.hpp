@@ -8,10 +8,9 @@
 namespace tessera::gam {
 
 /// Fits the model to rows that are in memory: this rank's part of the plan, whose block is the unit of
-/// reproducibility. *Collective.* The model is complete on rank 0; the other ranks get its coefficients
-/// and scalars. Throws the same `tessera::Error` on every rank; `FellBack` as it says; a model that has not
-/// converged is returned with `converged` false. When the job's request to stop was asked,
-/// `Error(interrupted)`.
+/// reproducibility. *Collective.* The model is complete on rank 0; the other ranks get its coefficients and
+/// scalars. Throws the same `tessera::Error` on every rank; `FellBack` (see there); `Error(interrupted)` when
+/// the job was asked to stop. A model that has not converged is returned with `converged` false.
 ///
 /// Performance iteration with fast REML, as mgcv's `bam(method = "fREML")`, with its halving of steps that
 /// overshoot (step_halving.hpp): Wood, Goude and Shaw, "Generalized additive models for large data sets",

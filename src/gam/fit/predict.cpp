@@ -27,7 +27,7 @@
 namespace tessera::gam {
 namespace {
 
-/// The variables of the model's right-hand side, which is what a prediction reads.
+/// The variables that a prediction reads: those of the model's right-hand side.
 std::vector<Expression> predictors(const FormulaTerms& formula) {
   std::vector<Expression> variables = formula.variables();
   const auto on_the_right = [&](const Expression& variable) {
@@ -47,7 +47,7 @@ std::vector<Expression> predictors(const FormulaTerms& formula) {
   return variables;
 }
 
-/// Factors, by their names, that only random effects use.
+/// Names of the factors that only random effects use.
 std::vector<std::string> factors_of_random_effects(const Design& design) {
   std::vector<std::string> random;
   for (const auto& known : design.known_levels()) {
@@ -55,8 +55,7 @@ std::vector<std::string> factors_of_random_effects(const Design& design) {
     const bool elsewhere =
         std::any_of(design.blocks.begin(), design.blocks.end(), [&](const CoefBlock& block) {
           const auto used = std::find(block.variables.begin(), block.variables.end(), name);
-          // The last variable is that of `by`, and a smooth by a factor is one of another kind for each
-          // level.
+          // The last variable is that of `by`; a smooth by a factor has one block for each level.
           const bool by = !block.by_level.empty() && block.variables.back() == name;
           return used != block.variables.end() && (!is_random_effect(block.kind) || by);
         });
@@ -65,7 +64,7 @@ std::vector<std::string> factors_of_random_effects(const Design& design) {
   return random;
 }
 
-/// What became of the rows whose levels the fit had not.
+/// What was done with the rows of unseen levels.
 std::vector<std::string> remarks_on_unseen(std::span<const ColumnReading> columns,
                                            std::span<const std::string> random) {
   std::vector<std::string> remarks;
@@ -96,7 +95,7 @@ FrameRequest request_for(const FormulaTerms& formula, const Design& design, cons
   return request;
 }
 
-/// *Collective.* The pattern of a covariance, which rank 0 alone has after a fit, on every rank.
+/// *Collective.* The sparsity pattern of a covariance, broadcast from rank 0, which alone has it after a fit.
 std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& comm,
                                                      std::shared_ptr<const SparsePattern> pattern,
                                                      const Part& part) {
@@ -110,7 +109,7 @@ std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& co
   return pattern ? pattern : std::make_shared<const SparsePattern>(std::move(own));
 }
 
-/// *Collective.* The coefficients and their covariance, which rank 0 alone has after a fit, on every rank.
+/// *Collective.* Coefficients and their covariance, broadcast from rank 0, which alone has them after a fit.
 PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& model, bool with_covariance) {
   PredictiveModel predictive = model.predictive();
   comm.broadcast(std::span<double>(predictive.coef), 0);
@@ -129,7 +128,7 @@ PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& 
   return predictive;
 }
 
-/// What of a table's rows the remarks tell, from one part to the next.
+/// Adds the unseen levels of one part of the table to those of the parts before.
 void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
   if (sums.empty()) return sums.assign(part.begin(), part.end());
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -140,12 +139,12 @@ void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading>
     levels.insert(part[i].unseen_levels.begin(), part[i].unseen_levels.end());
     sum.unseen_levels.assign(levels.begin(), levels.end());
     sum.more_unseen = sum.more_unseen || part[i].more_unseen;
-    // Where there are others, no more are listed than one part has.
+    // If levels were left out, list no more than one part does.
     if (sum.more_unseen && levels.size() > listed) sum.unseen_levels.resize(listed);
   }
 }
 
-/// The predictions of a table's rows, some at a time.
+/// Predicts the rows of a table, a part at a time.
 class TablePrediction {
  public:
   /// *Collective.*
@@ -180,14 +179,14 @@ class TablePrediction {
     return remarks_on_unseen(unseen_, request_.unseen_is_complete);
   }
 
-  /// *Collective.* The rows of a part that memory has room for, the same on every rank.
+  /// *Collective.* The rows of a part that fits into memory, the same on every rank.
   [[nodiscard]] std::int64_t rows_of_part() const {
     const mpi::Communicator& comm = job_.comm();
     if (options_.rows_at_once > 0) return options_.rows_at_once;
-    // Numbers and what they are made of, predictions, and these by column.
+    // Numbers and the values they are parsed from, predictions, and predictions by column.
     const auto bytes_of_row = static_cast<std::int64_t>(16 * request_.variables.size() + 48);
     const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
-    // The text of a packed table is within the limit that was given; the system has counted it.
+    // The text of a packed table counts towards a given limit; free memory already excludes it.
     const std::int64_t kept = options_.node_bytes ? table_->kept_bytes() : 0;
     const std::int64_t share = share_memory(comm, wanted + kept, options_.node_bytes).bytes - kept;
     const std::int64_t own = wanted <= share ? 1 : wanted / std::max<std::int64_t>(share, 1) + 1;
@@ -201,7 +200,7 @@ class TablePrediction {
       try {
         return predict_once(rows);
       } catch (const Error& error) {
-        // A rank has lost its last device: rows are read anew over those that are left.
+        // A rank has lost its last device: read the rows again, for the remaining devices.
         if (error.code() != ErrorCode::outdated_plan || source_.plan) throw;
       }
     }
@@ -232,12 +231,12 @@ class TablePrediction {
     return out;
   }
 
-  /// Whether variances need pairs of levels, which hosts alone look up.
+  /// Whether variances need pairs of levels, which only hosts can look up.
   [[nodiscard]] bool crossed() const {
     return options_.standard_errors && design_.parted_columns.runs().size() > 1;
   }
 
-  /// This rank's part of `rows`, whose first is the plan's first unit.
+  /// Reads this rank's part of `rows`, whose first row is the first unit of the plan.
   [[nodiscard]] Frame read(Range rows, const Plan& plan) {
     const mpi::Purpose purpose(job_.comm(), "the reading of the table");
     const Range mine = job_.local_range(plan);

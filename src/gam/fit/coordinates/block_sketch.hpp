@@ -13,17 +13,18 @@
 
 namespace tessera::gam {
 
-/// *Collective.* R'R, by a pass over the rows. After a fallback it is the CPU's.
+/// *Collective.* R'R, by a pass over the rows; computed on the CPU after a fallback.
 [[nodiscard]] PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows);
 
 /// Some blocks of a design, and a sketch (row_sketch.hpp) of the raw columns of their terms.
 struct BlockSketch {
   Design part;     ///< the blocks, over the raw columns of the design
-  Design compact;  ///< the same over those of their terms alone
-  Matrix raw;      ///< of the raw columns of `compact` and the constant, on rank 0; empty elsewhere
+  Design compact;  ///< the same over the raw columns of their terms alone
+  Matrix raw;      ///< sketch of the raw columns of `compact` and the constant, on rank 0; empty elsewhere
 };
 
-/// *Collective.* Of the blocks at these places, none of them a parted random effect's; `raw_gram` is R'R.
+/// *Collective.* The sketch of the blocks at these places, none of them of a parted random effect; `raw_gram`
+/// is R'R.
 [[nodiscard]] BlockSketch sketch_of_blocks(Job& job, const Frame& frame, const Design& design,
                                            std::span<const int> blocks, const PartedMatrix& raw_gram);
 

@@ -20,20 +20,20 @@
 namespace tessera::gam {
 namespace {
 
-/// A number whose mean is no more than so many standard deviations costs a crossproduct two digits.
+/// A crossproduct with a variable whose |mean| is at most this many standard deviations loses two digits.
 constexpr double far = 16;
-/// Functions that agree but for this, relative, are one: they are polynomials, which differ by more or not at
-/// all, and the null space of a cubic spline's penalty has not many digits more.
+/// Relative difference below which functions are taken for one: polynomials differ by more or not at all, and
+/// the null space of a cubic spline's penalty is hardly more accurate.
 constexpr double same = 1e-6;
-/// Exchanged functions agree but for this.
+/// Relative residual up to which one basis represents functions of the other.
 constexpr double exact = 1e-11;
-/// Larger smooths stay as they are.
+/// Larger smooths are not changed.
 constexpr std::size_t max_variables = 6;
 constexpr int max_coefficients = 1000;
 
 using base::at;
 
-/// Points by the values of some variables.
+/// Points, as values of some of the variables.
 class PointSet {
  public:
   explicit PointSet(int count) : count_(count), index_(at(count)) {
@@ -74,7 +74,7 @@ bool is_spline(const Component& component) {
   return component.is_curve();
 }
 
-/// Whether a block is a smooth of splines by a number that is far from zero.
+/// Whether a block is a smooth of splines with a by= variable whose mean is far from zero.
 bool is_by_far_number(const CoefBlock& block, const RawTerm& term, const Standards& standards) {
   if (!block.penalty || block.penalty->null_space.cols() == 0 || block.coef_size > max_coefficients ||
       term.components.size() < 2 || term.components.size() > max_variables + 1)
@@ -87,8 +87,8 @@ bool is_by_far_number(const CoefBlock& block, const RawTerm& term, const Standar
   return std::abs(centred.centre * centred.factor) > far;
 }
 
-/// Points of the box that the splines' variables span, spread as the fractions of multiples of irrational
-/// numbers are: evenly in any number of dimensions.
+/// Points of the box that the splines' variables span: fractional parts of multiples of square roots of
+/// primes, which are spread evenly in any dimension.
 PointSet points_of(std::span<const Component> splines, int count) {
   PointSet points(count);
   double prime = 1;
@@ -109,14 +109,14 @@ PointSet points_of(std::span<const Component> splines, int count) {
   return points;
 }
 
-/// Whether all that a component is computed from has values.
+/// Whether the points have values of all variables of a component.
 bool is_of(const Component& component, const PointSet& points) {
   bool all = true;
   Component::for_each_variable(component, [&](int variable) { all = all && points.has(variable); });
   return all;
 }
 
-/// The products of numbers at the points.
+/// The products of numeric components at the points.
 std::vector<double> product_of(std::span<const Component> numbers, const PointSet& points) {
   std::vector<double> values;
   TermEvaluator(numbers, points.count())
@@ -125,7 +125,7 @@ std::vector<double> product_of(std::span<const Component> numbers, const PointSe
   return values;
 }
 
-/// The columns of a smooth at the points, without the number that it is by.
+/// The columns of a smooth at the points, without the factor of its by= variable.
 Matrix columns_of(const CoefBlock& block, std::span<const Component> splines, const PointSet& points) {
   Matrix columns(points.count(), block.coef_size);
   TermEvaluator(splines, points.count())
@@ -150,7 +150,7 @@ std::vector<Function> free_functions(const CoefBlock& block, std::span<const Com
   return functions;
 }
 
-/// The unpenalised functions that the design has of the points' variables alone.
+/// The unpenalised functions of the design that depend on the points' variables alone.
 std::vector<Function> functions_beside(const Design& design, const PointSet& points) {
   std::vector<Function> functions;
   for (const CoefBlock& block : design.blocks) {
@@ -163,7 +163,7 @@ std::vector<Function> functions_beside(const Design& design, const PointSet& poi
         functions.push_back(std::move(one));
     } else if (block.coef_size == block.raw_size &&
                all([](const Component& one) { return one.kind == Component::Kind::factor; })) {
-      // One for each level or cell, or the intercept: the constant.
+      // One for each level or cell, or the intercept: a constant.
       functions.push_back(
           {block.coef_begin, std::vector(at(block.coef_size), 1.0), std::vector(at(points.count()), 1.0)});
     } else if (block.coef_size == 1 && term.raw_size == 1 &&
@@ -184,7 +184,7 @@ Matrix columns_of(std::span<const Function> functions) {
   return columns;
 }
 
-/// Those of the functions that are not combinations of others.
+/// A maximal linearly independent subset of the functions.
 std::vector<Function> independent(std::vector<Function> functions) {
   if (functions.empty()) return functions;
   Matrix columns = columns_of(functions);
@@ -201,8 +201,8 @@ std::vector<Function> independent(std::vector<Function> functions) {
   return kept;
 }
 
-/// x of a x = b in the sense of least squares; `a` has full column rank. The normal equations, with two steps
-/// of refinement, which give the digits that a QR would. No columns where `a` is singular.
+/// The least-squares solution x of a x = b, by the normal equations with two steps of refinement, as accurate
+/// as a QR; `a` has full column rank. Without columns where `a` is singular.
 Matrix least_squares(const Matrix& a, const Matrix& b) {
   const auto lower = cholesky(multiply_tn(a, a));
   if (!lower) return {};
@@ -217,8 +217,8 @@ Matrix least_squares(const Matrix& a, const Matrix& b) {
   return x;
 }
 
-/// The part of the columns of `own` that lies in the span of `others`: combinations of the columns of `own`,
-/// orthonormal ones, with no columns where there is none.
+/// The intersection of the spans of `own` and `others`: orthonormal combinations of the columns of `own`;
+/// without columns where it is empty.
 Matrix shared_part(const Matrix& own, const Matrix& others) {
   const int count = own.cols();
   const Matrix q = submatrix(full_q(own), 0, own.rows(), 0, count);
@@ -233,7 +233,7 @@ Matrix shared_part(const Matrix& own, const Matrix& others) {
   return submatrix(full_q(combinations), 0, count, 0, shared);
 }
 
-/// Powers of the variables of some splines, each in units of half of what it spans.
+/// Monomials in the variables of some splines, each variable in units of half its range.
 struct Monomials {
   std::vector<std::vector<Component>> factors;  ///< of each; none: the constant
   Matrix values;                                ///< at the points, one a column
@@ -268,18 +268,18 @@ double largest_difference(const Matrix& a, const Matrix& b) {
   return size;
 }
 
-/// What a smooth by a number gives up, and what it gets for it.
+/// The functions that a smooth with a by= variable gives up, and those that replace them.
 struct Exchange {
   Matrix given;                                 ///< coefficients x count, orthonormal: without penalty
   Matrix kept;                                  ///< coefficients x the rest, orthonormal to them
   Matrix null_space;                            ///< what remains of the penalty's, in `kept`
-  std::vector<std::vector<Component>> factors;  ///< of the new raw columns, but for the centred number
+  std::vector<std::vector<Component>> factors;  ///< of the new raw columns, without the centred variable
   Matrix map;                                   ///< new raw columns x count
   std::vector<Function> others;                 ///< the other terms' functions
   Matrix in_others;                             ///< others x count: each function as a combination of theirs
 };
 
-/// Drops the monomials that no function has.
+/// Drops the monomials that no function uses.
 void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all) {
   std::vector<int> used;
   for (int i = 0; i < all.rows(); ++i) {
@@ -293,15 +293,15 @@ void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all
   }
 }
 
-/// The coefficients of `block` for functions of the others, as many as both have without a penalty, and what
-/// they are in the others'; no columns where there are none.
+/// The functions that are unpenalised in `block` and in the span of the others: their coefficients in `block`
+/// and in the others; without columns where there are none.
 std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix& own, const Matrix& beside) {
   const Matrix free = multiply(own, block.penalty->null_space);
   const Matrix shared = shared_part(free, beside);
   if (shared.empty()) return {};
   Matrix in_others = least_squares(beside, multiply(free, shared));
   if (in_others.empty()) return {};
-  // The others' functions are exact, and so are these coefficients.
+  // Project on the others' functions, which are exact, so that these coefficients are too.
   const Matrix functions = multiply(beside, in_others);
   const Matrix coefficients = least_squares(own, functions);
   if (coefficients.empty() ||
@@ -315,7 +315,7 @@ std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix&
   return {std::move(given), std::move(in_others)};
 }
 
-/// The penalty's null space but for what is given up, in the coefficients that are kept.
+/// The part of the penalty's null space that is not given up, in the kept coefficients.
 Matrix rest_of(const Matrix& null_space, const Matrix& given, const Matrix& kept) {
   const Matrix along = multiply_tn(null_space, given);
   const Matrix rest = submatrix(full_q(along), 0, along.rows(), along.cols(), along.rows() - along.cols());
@@ -346,7 +346,7 @@ std::optional<Exchange> exchange_of(const Design& design, const CoefBlock& block
   return exchange;
 }
 
-/// The smooth without what it gives up.
+/// The smooth without the functions that it gives up.
 CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
   Penalty& penalty = *block.penalty;
   for (Matrix& matrix : penalty.matrices)
@@ -359,7 +359,7 @@ CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
   return block;
 }
 
-/// The block of the functions of the centred number; adds their raw columns to the design.
+/// The block of the functions times the centred variable; adds their raw columns to the design.
 CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component& by,
                         const Exchange& exchange) {
   CoefBlock block;

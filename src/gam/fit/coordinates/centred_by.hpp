@@ -16,11 +16,11 @@
 /// model space and the penalties are unchanged.
 namespace tessera::gam {
 
-/// Such a design, and its way to the design that it was made from.
+/// A centred design, and the transformation back to the original one.
 struct CentredBy {
   Design design;
-  /// T: coefficients of the design before, by coefficients of this one, but for those of the parted random
-  /// effect, which are the same. On what penalties see T is orthogonal.
+  /// T: coefficients of the original design x coefficients of this one, without those of the parted random
+  /// effect, which are the same. T is orthogonal on the penalised coefficients.
   Matrix to_formula;
   double log_determinant = 0;  ///< log|det T|
   Part centred_part;           ///< the parted effect in this design,
@@ -28,8 +28,8 @@ struct CentredBy {
 
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
 
-  /// Turns a solution and its X'WX, both in coefficients of `design`. The edf of a term stays, as T mixes
-  /// unpenalised functions alone. Cost: O(p^3).
+  /// Transforms a solution and its X'WX, both in coefficients of `design`. The edf of a term does not change,
+  /// as T mixes unpenalised functions alone. Cost: O(p^3).
   void turn(RemlFit& fit, PartedMatrix& gram) const;
 };
 

@@ -20,16 +20,16 @@ namespace {
 
 using base::at;
 
-/// Parts of a range, two neighbours of which hold what is crowded: it may lie across their border.
+/// Bins of a variable's range. A crowd is sought in two neighbouring bins, as it may lie across their border.
 constexpr int parts_of_range = 2000;
-/// Of the rows.
+/// Share of the rows that makes a crowd.
 constexpr double nearly_all = 0.9;
-/// Of the parts of the range.
+/// Maximum number of bins that the sample of a crowded variable occupies.
 constexpr int few_parts = parts_of_range / 100;
-/// Rows that are looked at, one out of each of as many equal parts of the table.
+/// Rows of the sample, spread evenly over the table.
 constexpr std::int64_t looks = 4096;
 
-/// The part that a value is in. Halved, as the width of a range may exceed that of numbers.
+/// The bin of a value. Halved, as the width of a range may exceed the largest double.
 std::size_t part_of_range(const Extent& range, double value) {
   const double share = (value / 2 - range.min / 2) / (range.max / 2 - range.min / 2);
   return at(std::clamp(static_cast<int>(share * parts_of_range), 0, parts_of_range - 1));
@@ -65,7 +65,7 @@ std::string crowding(const Workers& workers, const Frame& frame, int index) {
       others, complete, variable.name, crowd.min, crowd.max, range.min, range.max, variable.name);
 }
 
-/// *Collective.*
+/// *Collective.* Whether few bins hold the whole sample, and one of them unlike values.
 bool is_crowded(const Workers& workers, const Frame& frame, int index) {
   const Variable& variable = frame.variables[at(index)];
   if (variable.factor) return false;

@@ -30,7 +30,7 @@ namespace {
 
 using base::at;
 
-/// *Collective.* Lists of whole numbers from rank 0 to all.
+/// *Collective.* Broadcasts lists of integers from rank 0.
 std::vector<std::vector<int>> told_by_root(const mpi::Communicator& comm,
                                            std::vector<std::vector<int>> lists) {
   std::vector<std::int64_t> sizes;
@@ -61,7 +61,7 @@ std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmo
   return indices;
 }
 
-/// A sketch of raw columns and the constant as one of coefficients and the constant.
+/// Sets the sketch of coefficients and the constant from one of raw columns and the constant.
 void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
   const auto ones = raw.column(compact.raw_size);
   columns.sketched_ones.assign(ones.begin(), ones.end());
@@ -98,7 +98,7 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
 
 namespace {
 
-/// *Collective.* What rank 0 has found, on all ranks.
+/// *Collective.* Broadcasts what rank 0 has found.
 std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const Design& design,
                                            std::vector<DeterminedColumn> columns) {
   std::vector<std::vector<int>> indices;
@@ -116,8 +116,8 @@ std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const 
   return columns;
 }
 
-/// *Collective.* Throws where a combination is not zero in the job's sample but for rounding: X'WX has half
-/// the digits of X, and what it takes for nothing may be something.
+/// *Collective.* Throws where a combination of columns is not zero, up to rounding, in the job's sample: X'WX
+/// has half the digits of X, so that a column it shows as dependent may not be.
 void check_in_sample(const Job& job, const Rows& rows, const Design& design,
                      std::span<const DeterminedColumn> columns) {
   const Workers workers{job.comm(), job.host_team()};

@@ -25,19 +25,19 @@ namespace {
 
 using base::at;
 
-/// Smooths that together have more keep their coordinates: each row would have so many values of them.
+/// Smooths that have more in all keep their coordinates: each row would have as many dense values.
 constexpr int most_coefficients = 500;
-/// Of what a QR leaves of a smooth's columns one by one: less than this part of the first is lost in X'WX,
-/// but for a few digits.
+/// A diagonal element of the R of a smooth's columns that is less than this part of the first keeps only a
+/// few digits in X'WX.
 constexpr double near_dependence = 1e-4;
-/// Several penalties are not diagonal in one basis. Where columns are made of unit size, penalties are as far
-/// apart as the squares of the sizes were, and lose the digits that X'WX gains: columns that are smaller than
-/// this part of the largest stay smaller.
+/// Smallest unit of a column, relative to the largest, under several penalties, which no one basis makes
+/// diagonal: with columns of unit size the penalties would differ by the squares of the sizes, and lose the
+/// digits that X'WX gains.
 constexpr double least_unit = 1e-3;
-/// A column whose size is less than this part of what it is combined from is rounding of that.
+/// A column of less than this part of the size of its summands is rounding.
 constexpr double rounding = 1e-13;
 
-/// Coordinates of a smooth: first those that penalties see, by the size of their columns, then the others.
+/// Coordinates of a smooth: the penalised ones first, by the size of their columns, then the unpenalised.
 struct Turn {
   Matrix to_formula;
   std::vector<double> units;  ///< of the penalised columns: what each has been divided by
@@ -85,8 +85,7 @@ Penalty turned_penalty(const Penalty& before, const Turn& turn) {
   return penalty;
 }
 
-/// A basis of what penalties see: such that a single penalty is the identity in it, or else an orthonormal
-/// one.
+/// A basis of the penalties' range: one in which a single penalty is the identity, else an orthonormal one.
 Matrix penalised_basis(const Penalty& penalty) {
   const int size = penalty.null_space.rows();
   const int free = penalty.null_space.cols();
@@ -101,7 +100,7 @@ Matrix penalised_basis(const Penalty& penalty) {
   return basis;
 }
 
-/// Whether a crossproduct of these columns loses what tells them apart, and they have it.
+/// Whether the columns are independent, but too nearly dependent for their crossproduct to tell.
 bool nearly_dependent(const Matrix& columns) {
   const PivotedQr qr = pivoted_qr(columns);
   const double first = std::abs(qr.r(0, 0));
@@ -112,7 +111,7 @@ bool nearly_dependent(const Matrix& columns) {
   return false;
 }
 
-/// The size of each of the sums of columns whose weights are a column of `map`, if none of it cancels.
+/// For each column of `map`, the size of the sum of `columns` with these weights if nothing cancelled.
 std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
   std::vector<double> sizes(at(map.cols()));
   for (int i = 0; i < columns.cols(); ++i) {
@@ -122,16 +121,16 @@ std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
   return sizes;
 }
 
-/// From the raw columns of a smooth, or a sketch of them; nothing where there is no need of it, or if its
-/// unpenalised columns are dependent. log|T'X'WXT| and log|T'ST|+ change by the same number: REML stays as it
-/// is.
+/// The coordinates, from the raw columns of a smooth or a sketch of them; nothing where they are not needed,
+/// or if the unpenalised columns are dependent. log|T'X'WXT| and log|T'ST|+ change by the same amount, so
+/// that REML does not.
 std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   const Penalty& penalty = *block.penalty;
   const int size = block.coef_size;
   const int rank = penalty.rank();
   const int free = size - rank;
   const bool single = penalty.matrices.size() == 1;
-  // Several penalties lose digits by themselves, as te's margins have coefficients that are values.
+  // Several penalties lose digits in any case, as the coefficients of te's margins are values.
   if (single && !nearly_dependent(multiply(raw_columns, block.map))) return std::nullopt;
   const Matrix& null_space = penalty.null_space;
   const Matrix range = penalised_basis(penalty);
@@ -143,7 +142,7 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   for (double& size_of_sum : hidden_below) size_of_sum *= rounding;
 
   // A root of the crossproduct in these coordinates: first a QR with pivoting, which keeps the digits of
-  // columns of unlike size, then the unpenalised columns by themselves.
+  // columns of unlike size, then a QR of the unpenalised columns.
   const PivotedQr qr = pivoted_qr(multiply(raw_columns, map));
   if (qr.r.rows() < size) return std::nullopt;
   Matrix root(size, size);
@@ -166,7 +165,7 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   }
   Matrix first = multiply(range, penalised.vectors);
   if (free > 0) {
-    // What the unpenalised columns explain is theirs, and of them what those before explain.
+    // Take out of each column what the unpenalised columns before it explain.
     for (int i = 0; i < free; ++i) {
       const double own = unpenalised(i, i);
       for (int j = 0; j < free; ++j) unpenalised(i, j) /= own;
@@ -184,7 +183,7 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   return turn;
 }
 
-/// *Collective.* What rank 0 has found, on all ranks: their processors may round otherwise.
+/// *Collective.* Broadcasts what rank 0 has found: other processors may round differently.
 std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
                                  std::optional<Turn> turn) {
   std::array<std::int64_t, 2> numbers{turn ? 1 : 0, turn ? turn->hidden : 0};
@@ -199,7 +198,7 @@ std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock&
   return turn;
 }
 
-/// The place of the term that has the block's raw columns.
+/// The index of the term that has the block's raw columns.
 std::size_t place_of_term(const Design& design, const CoefBlock& block) {
   const auto term = std::ranges::find_if(design.terms, [&](const RawTerm& one) {
     return one.raw_begin <= block.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;

@@ -13,16 +13,15 @@
 #include <vector>
 
 /// Smooths of variables with values that lie far from all others: 9999 among numbers of 0 to 1. Nearly all
-/// rows are then in a small part of one cell, where the columns of a spline are so nearly dependent that a
-/// crossproduct of them has lost what tells them apart; a QR of the columns, as R's gam has it, has not.
+/// rows are then in a small part of one cell, where the columns of a spline are so nearly dependent that
+/// their crossproduct cannot tell them apart; a QR of the columns, as in R's gam, can.
 ///
 /// In the coordinates of such a QR, turned so that a single penalty is diagonal too (Demmler and Reinsch,
 /// "Oscillation matrices with spline smoothing", Numer. Math. 24, 1975), columns are orthogonal, and their
-/// crossproduct has all digits. They are dense columns, which the hosts evaluate, as combinations of the
-/// sparse ones.
+/// crossproduct has all digits. They are dense combinations of the sparse columns, evaluated on the hosts.
 namespace tessera::gam {
 
-/// A design in which some smooths have such coordinates, and the way to the design that it was made from.
+/// A design in which some smooths have such coordinates, and the transformation back to the original one.
 struct OrthogonalSmooths {
   struct Turned {
     int coef_begin = 0;
@@ -32,20 +31,20 @@ struct OrthogonalSmooths {
   std::vector<Turned> turned;
 
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
-  /// Turns a covariance of the coefficients. Cost: O(p^2 k), k coefficients of a smooth.
+  /// Transforms a covariance of the coefficients. Cost: O(p^2 k), k coefficients of a smooth.
   void turn(PartedMatrix& covariance) const;
 };
 
-/// *Collective.* The columns of the smooths of `rows` that have a variable with such values; most models have
-/// none, which costs a look at a sample of the rows.
+/// *Collective.* The columns of the smooths of `rows` that have a variable with such values; for most models,
+/// which have none, a scan of a sample of the rows.
 class CrowdedSmooths {
  public:
   /// Cost where there are such smooths: a pass over the rows, and a sketch of their columns on the hosts.
   CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows);
 
-  /// *Collective.* The design with those smooths turned whose columns are so nearly dependent; nothing if
-  /// there are none. `design` has the raw columns of the one that the columns were taken from, and may have
-  /// others behind them.
+  /// *Collective.* The design with new coordinates for the smooths whose columns are nearly dependent;
+  /// nothing if there are none. `design` has the raw columns of the sketched design, and may have others
+  /// behind them.
   [[nodiscard]] std::optional<OrthogonalSmooths> turned(const Design& design) const;
 
  private:

@@ -17,16 +17,16 @@
 namespace tessera::gam {
 namespace {
 
-/// Parts of a variable's extent in which rows are counted.
+/// Bins of a variable's range in which rows are counted.
 constexpr int outline_parts = 60;
-/// Sampled rows that a thread takes in one go.
+/// Sampled rows in a block of work.
 constexpr std::int64_t rows_per_look = 256;
-/// And stretches that it counts at a time.
+/// Stretches of rows in a block of work.
 constexpr std::int64_t stretches_per_look = 64;
 
 using base::at;
 
-/// To so many significant digits.
+/// Rounded to this many significant digits.
 double rounded(double value, int digits) {
   std::array<char, 32> text{};
   const auto written =
@@ -48,7 +48,7 @@ std::vector<const Component*> splines(const Design& design) {
   return found;
 }
 
-/// *Collective.*
+/// *Collective.* The range and the histogram of each variable.
 std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, const Rows& rows,
                                                std::span<const std::int64_t> sample) {
   std::vector<VariableOutline> outlines;
@@ -85,7 +85,7 @@ RowResidual residual_of(const Rows& rows, RowReader& reader, std::size_t row,
   const double mu = rows.family.mean(eta);
   const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
   const double deviance = rows.family.deviance(y, mu, prior);
-  // Rounding leaves a saturated row's deviance a little below zero now and then.
+  // Rounding may leave a saturated row's deviance slightly below zero.
   const double size = std::sqrt(std::max(0.0, deviance) / rows.prior_factor) / rows.response_factor;
   return {rounded(eta / rows.response_factor, 9), rounded(std::copysign(size, y - mu), 6)};
 }
@@ -96,7 +96,7 @@ std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most) {
   const std::int64_t count = std::min(rows, most);
   std::vector<std::int64_t> sample;
   sample.reserve(at(count));
-  // floor(part * rows / count), without the product that could be too large.
+  // floor(part * rows / count), without a product that could overflow.
   const auto begin = [&](std::int64_t part) { return part * (rows / count) + part * (rows % count) / count; };
   for (std::int64_t part = 0; part < count; ++part) {
     const auto size = static_cast<std::uint64_t>(begin(part + 1) - begin(part));
@@ -120,7 +120,7 @@ std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& fram
       });
   const std::vector<std::int64_t> counts =
       workers.comm.allgather(std::accumulate(complete_rows.begin(), complete_rows.end(), std::int64_t{0}));
-  std::int64_t complete = 0;  // rows before this one that are, in the whole job
+  std::int64_t complete = 0;  // complete rows of the job before this one
   for (int rank = 0; rank < workers.comm.rank(); ++rank) complete += counts[at(rank)];
 
   const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows);

@@ -19,18 +19,18 @@ namespace tessera::gam {
 /// Rows of a sample: enough for a plot, little for a file.
 inline constexpr std::int64_t largest_sample = 4096;
 
-/// The rows of a sample of `rows` rows, increasing: all of them, or `most`, one out of each of as many equal
-/// parts, at a place in it that is drawn from the part's number: evenly spread, but in step with no period
-/// of the table. Pure. `most` is at least 1.
+/// The rows of a sample of `rows` rows, increasing: all of them, or `most`, one from each of as many equal
+/// parts, at a pseudo-random place that depends on the part's number alone: evenly spread, but aligned with
+/// no period of the table. Pure. `most` is at least 1.
 [[nodiscard]] std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most = largest_sample);
 
 /// *Collective.* The rows of this rank that are in the sample of the job's complete rows, increasing.
 [[nodiscard]] std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame);
 
 /// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
-/// ranks get the variables alone. `residuals` false leaves linear predictors and residuals out. A row is
-/// computed by the rank that has it, on its host. Cost: a count of the complete rows, and a sample's rows on
-/// the job's host threads.
+/// ranks get the variables alone. `residuals` false omits linear predictors and residuals. The rank that has
+/// a row computes it, on its host. Cost: a count of the complete rows, and the sample's rows on the job's
+/// host threads.
 [[nodiscard]] DataOutline outline_of(const tessera::Job& job, const Rows& rows,
                                      std::span<const double> raw_coef, bool residuals);
 

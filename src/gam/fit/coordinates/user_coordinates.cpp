@@ -25,7 +25,7 @@ using base::at;
                                             what));
 }
 
-/// The factor of each of the design's columns in the formula's column of the same number.
+/// The factor of each of the design's columns in the formula's column of the same index.
 std::vector<double> column_factors(const Design& design, const std::vector<ColumnCombination>& combinations) {
   std::vector<double> factors(at(design.coef_size), 1.0);
   for (std::size_t j = 0; j < combinations.size(); ++j) {
@@ -40,7 +40,7 @@ std::vector<double> column_factors(const Design& design, const std::vector<Colum
   return factors;
 }
 
-/// V of the formula's columns less V of the fit's.
+/// REML of the formula's columns minus REML of the fit's.
 double reml_difference(const FittedModel& model, const std::vector<double>& factors, const Rows& units) {
   const auto rows = static_cast<double>(model.rows);
   double difference = -(rows - model.design.null_space()) * std::log(units.response_factor) -
@@ -56,7 +56,7 @@ double reml_difference(const FittedModel& model, const std::vector<double>& fact
   return difference;
 }
 
-/// Takes the powers of two out of a design's columns, and tells the smoothing parameters.
+/// Removes the powers of two from a design's columns, and corrects the smoothing parameters.
 void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_factor) {
   for (RawTerm& term : design.terms) {
     for (Component& component : term.components) {
@@ -83,8 +83,8 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
   }
 }
 
-/// The rows of the matrix whose columns are the combinations, without their scale, that are more than a 1 in
-/// their own place.
+/// The rows, other than those of the identity, of the matrix whose columns are the combinations divided by
+/// their factors.
 std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<ColumnCombination>& combinations,
                                                           const std::vector<double>& factors) {
   std::vector<ColumnCombination> rows(combinations.size());
@@ -99,7 +99,7 @@ std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<Colu
   return mixed;
 }
 
-/// What remains of the centring for predictions, before the model's own numbers are the formula's.
+/// The centring that predictions need, taken before the model is transformed to the formula's columns.
 Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   Centring centring;
   for (std::size_t t = 0; t < model.design.terms.size(); ++t) {
@@ -133,7 +133,7 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   for (std::size_t k = 0; k < mixed.size(); ++k) model.coef[at(mixed[k].first)] = values[k];
   PartedMatrix& covariance = model.covariance;
   if (covariance.empty()) return;
-  // A V, then (A V) A': of a symmetric matrix, rows are as good as columns.
+  // A V, then (A V) A'; V is symmetric, so that its rows serve as columns.
   Matrix columns(covariance.size(), static_cast<int>(mixed.size()));
   for (std::size_t k = 0; k < mixed.size(); ++k) {
     const auto out = columns.column(static_cast<int>(k));
@@ -160,7 +160,7 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   }
 }
 
-/// `before`: the variances in the coordinates of the fit, which are no extreme numbers.
+/// `before`: the variances in the coordinates of the fit, which are never extreme.
 void check_variances(const FittedModel& model, const std::vector<double>& before) {
   for (int i = 0; i < model.covariance.size(); ++i) {
     const double variance = model.covariance(i, i);

@@ -8,11 +8,11 @@ namespace tessera::gam {
 
 /// Turns a model from the coordinates of its fit, where numbers are standardised and the response and the
 /// weights have units of their own, to those of the formula: coefficients, covariance, smoothing parameters,
-/// REML and the tests of coefficients, and the design itself. What the covariance of centred columns alone
-/// can tell is kept as `FittedModel::centring`. Scale and deviances are the caller's.
+/// REML and the tests of coefficients, and the design itself. What only the covariance of centred columns
+/// tells is kept as `FittedModel::centring`. The caller converts scale and deviances.
 ///
-/// Throws `Error(input)` if a coefficient's variance is beyond all numbers in the variables' units. A rank
-/// without the covariance passes over what needs it.
+/// Throws `Error(input)` if a coefficient's variance overflows in the variables' units. A rank without the
+/// covariance skips what needs it.
 void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estimated);
 
 }  // namespace tessera::gam

@@ -22,19 +22,19 @@
 namespace tessera::gam {
 namespace {
 
-/// So much of a large file is looked at, in so many pieces from its beginning to its end.
+/// Bytes of each piece of a large file that is hashed, and number of pieces, from its beginning to its end.
 constexpr std::int64_t sample_bytes = std::int64_t{1} << 16;
 constexpr std::int64_t samples = 64;
-/// So that one more is an integer too.
+/// Leaves room to add one without overflow.
 constexpr int max_iterations = std::numeric_limits<int>::max() / 2;
 
-/// FNV-1a over pieces of the file, all of it if it is small.
+/// FNV-1a over evenly spread pieces of the file; over all of it if it is small.
 std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   std::vector<char> buffer(static_cast<std::size_t>(sample_bytes));
   std::uint64_t hash = base::fnv1a_start;
   const std::int64_t last = std::max<std::int64_t>(0, file_bytes - sample_bytes);
   for (std::int64_t i = 0; i < samples; ++i) {
-    // Without a product that a file of exabytes would overflow.
+    // Avoids a product that overflows for a file of exabytes.
     source.seek(std::min(last, last / (samples - 1) * i + last % (samples - 1) * i / (samples - 1)));
     const std::size_t got = source.read(buffer);
     hash = base::fnv1a({buffer.data(), got}, hash);
@@ -43,7 +43,7 @@ std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   return hash;
 }
 
-/// Of all but the data.
+/// The fingerprint without the data.
 Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& options,
                            const TableOptions& table) {
   std::string knots;

@@ -23,16 +23,16 @@ namespace tessera::gam {
 
 /// What the next step of performance iteration depends on beside the coefficients.
 struct Course {
-  std::vector<PastStep> past;     ///< steps to be mixed with the next, the oldest first
+  std::vector<PastStep> past;     ///< steps to mix with the next, oldest first
   Search search = Search::local;  ///< of the next working model's smoothing parameters
-  std::vector<double> left;       ///< deviances of the solutions that were left for a lower optimum of V
+  std::vector<double> left;       ///< deviances of solutions left for a lower optimum of V
 
   friend bool operator==(const Course&, const Course&) = default;
 };
 
-/// Where a fit stands after an outer iteration: all that the next one needs beside the data.
+/// The state of a fit after an outer iteration: all that the next one needs beside the data.
 struct FitState {
-  int iteration = 0;                 ///< the last that is done; 0: the fit is to begin, on `hardware`
+  int iteration = 0;                 ///< last completed; 0: the fit is to begin, on `hardware`
   double deviance = 0;               ///< at `coef`
   std::vector<double> coef;          ///< empty if `iteration` is 0
   std::vector<double> log_sp;        ///< where the next search for smoothing parameters begins
@@ -46,19 +46,19 @@ struct FitState {
 
 /// As JSON whose numbers read back to the same bits.
 [[nodiscard]] std::string to_text(const FitState& state);
-/// Of what `to_text` gave. Throws `Error(input)` for anything else, which names the field of `path`.
+/// Parses what `to_text` wrote. Throws `Error(input)` that names the field of `path` for anything else.
 [[nodiscard]] FitState state_from(std::string_view text, const std::string& path);
-/// Throws `Error(input)` for a state of another number of coefficients or smoothing parameters than the
-/// design's, and for parameters that are none of the family.
+/// Throws `Error(input)` for a state whose number of coefficients or smoothing parameters is not the
+/// design's, or whose parameters are not in the family's domain.
 void check_state(const FitState& state, const Design& design, const Family& family, const std::string& path);
 
 /// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
 [[nodiscard]] std::string hardware_of(const tessera::Job& job);
 inline constexpr char hardware_of_host[] = "the CPU";
 
-/// All that changes a model: program, formula, family, weights, knots, block rows; size, time and a sample of
-/// the data file. Throws `Error(input)` if the file cannot be read. Not collective; reads at most 4 MiB.
-/// `looked_at` receives which file that was.
+/// The fingerprint of all that a model depends on: program, formula, family, weights, knots, block rows;
+/// size, time and a sample of the data file. Throws `Error(input)` if the file cannot be read. Not
+/// collective; reads at most 4 MiB. `looked_at` receives the identity of the file read.
 [[nodiscard]] Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula,
                                          const FitOptions& options, files::FileState* looked_at = nullptr);
 /// *Collective.* The same with the rows and columns of a table in memory. Throws as `open_memory` does.

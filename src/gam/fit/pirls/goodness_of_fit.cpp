@@ -21,7 +21,7 @@
 namespace tessera::gam {
 namespace {
 
-/// Of an intercept alone.
+/// The design of an intercept alone.
 Design constant_design() {
   Design constant;
   constant.terms.resize(1);
@@ -29,7 +29,7 @@ Design constant_design() {
   return constant;
 }
 
-/// The same rows by `constant`, which has no random effects to meet.
+/// The same rows under the design `constant`, without pairs of levels.
 Rows rows_by(const Design& constant, Rows rows) {
   rows.design = &constant;
   rows.pairs = nullptr;

@@ -14,22 +14,22 @@ namespace {
 
 constexpr int max_steps = 100;
 constexpr int max_halvings = 25;
-/// Of a step, in each working parameter.
+/// Bound of a step, in each working parameter.
 constexpr double longest_step = 4;
-/// Gains of less than this part of the log likelihood are left to the step that would have them.
+/// A predicted gain below this part of the log likelihood ends the search, with its step taken unchecked.
 constexpr double small_gain = 1e-13;
-/// A derivative of less than this part of the log likelihood is none.
+/// A gradient below this part of the log likelihood counts as zero.
 constexpr double no_slope = 1e-11;
-/// A step that is left where there is no slope, if the likelihood has no maximum near.
+/// With a zero gradient, a longer Newton step than this shows that the maximum is at infinity.
 constexpr double to_no_maximum = 1e-3;
 
 struct ParameterStep {
   std::vector<double> step;
-  double longest = 0;  ///< of its parts
-  double gain = 0;     ///< what it can lower minus the log likelihood by, twice
+  double longest = 0;  ///< largest element of the step
+  double gain = 0;     ///< twice the decrease of minus the log likelihood that the step predicts
 };
 
-/// -|H|^-1 g, in which |H| has the absolute eigenvalues of H: downhill wherever it begins.
+/// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere.
 std::vector<double> newton_step(const RawLikelihood& at) {
   constexpr double least_curvature = 1e-7;
   SymmetricEigen eigen = symmetric_eigen(at.hessian);
@@ -45,7 +45,7 @@ std::vector<double> newton_step(const RawLikelihood& at) {
   return step;
 }
 
-/// *Collective.* The same on every rank, whatever its CPU makes of the same sums: that of rank 0.
+/// *Collective.* Rank 0's step, on every rank: other CPUs may round differently.
 ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at) {
   ParameterStep out{newton_step(at)};
   out.longest = largest(out.step);
@@ -86,7 +86,7 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
   for (int i = 0; i < max_steps && is_finite(here); ++i) {
     const double size = std::abs(here.minus_log);
     const auto [step, longest, gain] = common_step(fit.job.comm(), here);
-    // Where the likelihood only rises towards a limit, its slope wears off and steps do not.
+    // Towards a limit at infinity the gradient vanishes, but Newton's steps do not shrink.
     if (largest(here.gradient) <= no_slope * size) return end(longest <= to_no_maximum);
     if (gain <= small_gain * size) {
       family = moved(step, 1);

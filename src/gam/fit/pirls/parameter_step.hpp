@@ -9,20 +9,20 @@
 
 namespace tessera::gam {
 
-/// Where the likelihood is largest.
+/// The maximum of the likelihood in the parameters of the family.
 struct LikeliestParameters {
   std::vector<double> values;
-  /// False: the likelihood has no maximum that can be told from a limit, such as an infinite theta. It rises
-  /// from `values` by nothing that counts.
+  /// False: the likelihood has no maximum that can be told from a limit, such as an infinite theta; beyond
+  /// `values` it rises by a negligible amount.
   bool determined = true;
 };
 
-/// *Collective.* The parameters of the family of `pass`, which are `begin` there, at which the likelihood of
-/// the means of `raw_coef` is largest: by Newton's method on the working scales, as in mgcv's estimate.theta.
-/// A step is halved while it raises minus the log likelihood, and is the last where it can lower it by a part
-/// in 10^13 alone. Ends with the values in `pass`, and with those it began from where the likelihood is not
-/// finite. Every rank has the same bits, those of rank 0. Cost: as many passes as steps, one or two at the
-/// end of a fit, without products. Throws `FellBack`.
+/// *Collective.* Maximises the likelihood of the means of `raw_coef` over the parameters of the family of
+/// `pass`, from `begin`, the values it has there: by Newton's method on the working scales, as in mgcv's
+/// estimate.theta. A step is halved while it raises minus the log likelihood, and is the last if it predicts
+/// a decrease of less than a part in 10^13. Ends with the values in `pass`; with those it began from where
+/// the likelihood is not finite. Every rank gets the bits of rank 0. Cost: one pass without products per
+/// step, one or two steps at the end of a fit. Throws `FellBack`.
 [[nodiscard]] LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass,
                                                        const Family& begin, std::span<const double> raw_coef);
 

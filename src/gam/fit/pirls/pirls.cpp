@@ -22,20 +22,21 @@
 namespace tessera::gam {
 namespace {
 
-/// How often a step whose sums are not finite is halved.
+/// Maximum number of halvings of a step whose sums are not finite.
 constexpr int fault_halvings = 30;
-/// A sum of squares about the base that is so many times what is left is far from it.
+/// Ratio of the sum of squares about the base to that of the residuals from which the base is far off.
 constexpr double far_base = 1e3;
-/// Residuals whose squares are less than this of the response's are its rounding, some hundred units in its
-/// last place: a response without noise is fitted, and what is left of it tells no smoothing parameters.
+/// Residual sum of squares, relative to that of the response, below which residuals are rounding, some
+/// hundred units in the last place: a response without noise, whose residuals tell nothing of smoothing
+/// parameters.
 constexpr double rounding_share = 1e-26;
-/// A step, in the linear predictor, that leads to another solution and is not the rest of the way to this
-/// one.
+/// A longer step than this, in the linear predictor, leads to another solution: it is not the remainder of
+/// the way to the present one.
 constexpr double to_another = 1e-6;
-/// Deviances of one solution, which it is come to on two ways, differ by less than this part of them.
+/// Relative difference up to which two deviances are those of one solution, reached along two paths.
 constexpr double same_deviance = 1e-8;
 
-/// What a change of the deviance is small against.
+/// The scale of relative changes of the deviance.
 double size_of(double deviance) {
   return 0.1 + std::abs(deviance);
 }
@@ -74,7 +75,7 @@ void PirlsLoop::run(RawSums first) {
   while (advance(iteration)) ++iteration;
 }
 
-/// The iterations that were another run's.
+/// The number of iterations done by the run that is resumed.
 int PirlsLoop::resume() {
   if (fit_.checkpoint == nullptr) return 0;
   const std::optional<FitState>& state = fit_.checkpoint->resumed();
@@ -88,8 +89,8 @@ int PirlsLoop::resume() {
   return state->iteration;
 }
 
-/// The working model does not depend on the coefficients: one step is the answer. But the residual sum of
-/// squares is taken from that at the base, and about the answer it has the digits that a far base took.
+/// The working model does not depend on the coefficients, so that one step solves it. But the residual sum of
+/// squares is computed from that at the base, and loses digits if the base is far off.
 void PirlsLoop::solve_gaussian() {
   solve(1, Search::global);
   const auto residual_df = static_cast<double>(rows_.frame->complete_rows - design_.null_space());
@@ -126,7 +127,7 @@ bool PirlsLoop::advance(int iteration) {
   const bool still = change < fit_.options.tolerance * size_of(deviance_) &&
                      end_.solution.step <= fit_.options.step_tolerance;
   end_.converged = settle(still && end_.solution.converged, before);
-  last_step_ = difference(end_.solution.coef, begin);  // the whole of it
+  last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
   const bool last =
       end_.converged || !end_.why_not_converged.empty() || iteration >= fit_.options.max_iterations;
   if (is_separated(change / size_of(deviance_), last)) return false;
@@ -138,8 +139,8 @@ bool PirlsLoop::advance(int iteration) {
   return true;
 }
 
-/// False: there is no solution, and the iteration ends with the one before it. Columns that the first working
-/// model could tell apart are dependent in a later one only where its weights vanish.
+/// False: the working model has no solution, and the fit ends with the previous iteration. Columns that were
+/// independent in the first working model become dependent in a later one only where its weights vanish.
 bool PirlsLoop::solve_or_end(int iteration) {
   try {
     solve(iteration, course_.search);
@@ -152,7 +153,7 @@ bool PirlsLoop::solve_or_end(int iteration) {
   }
 }
 
-/// What `solve` returns; where there is no solution, with what is wrong with the data.
+/// Returns what `solve` does; an error without solution also names the variable whose values are crowded.
 template <class Solve>
 auto PirlsLoop::with_crowding(const Solve& solve) const {
   try {
@@ -168,7 +169,7 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
   }
 }
 
-/// Moves the coefficients to where the step ends that the solution of the working model is.
+/// Solves the working model, and moves the coefficients to the end of the step.
 void PirlsLoop::solve(int iteration, Search search) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   const bool mixed =
@@ -186,9 +187,9 @@ void PirlsLoop::solve(int iteration, Search search) {
   end_.coef = end_.solution.end;
 }
 
-/// Takes the sums where the step ends, or nearer to where it began: halved while they are not finite, or
-/// while the penalised deviance has risen above that at its beginning, but for the `first` step. Every rank
-/// has the same sums and penalty, and takes the same passes.
+/// Computes the sums at the end of the step. The step is halved while they are not finite, or while the
+/// penalised deviance is above that at its beginning, unless it is the `first`. Every rank has the same sums
+/// and penalty, and takes the same passes.
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   look_at_end();
   cut_short_ = false;
@@ -208,7 +209,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   }
 }
 
-/// Takes the sums; of a family whose parameters are moved next, what tells whether the step is one.
+/// Computes the sums; for a family whose parameters move next, only what accepts or rejects the step.
 void PirlsLoop::look_at_end() {
   if (!rows_.family.estimates_parameters()) {
     sums_ = sums_at(end_.coef);
@@ -220,7 +221,8 @@ void PirlsLoop::look_at_end() {
   sums_.bad_rows = at_end.bad_rows;
 }
 
-/// Moves the parameters of the family to the likeliest at the means of `end_.coef`, and takes the sums there.
+/// Moves the family's parameters to their maximum of the likelihood at the means of `end_.coef`, and computes
+/// the sums there.
 void PirlsLoop::move_parameters() {
   if (!rows_.family.estimates_parameters()) return;
   LikeliestParameters found =
@@ -235,8 +237,8 @@ void PirlsLoop::set_parameters(std::vector<double> parameters) {
   pass_.set_parameters(std::move(parameters));
 }
 
-/// A solution that begins at the responses as means can end further off than their common mean: of
-/// responses near zero the logarithms say little of the mean. Then the iteration begins at that mean.
+/// From the responses as first means, the first step can end at a larger deviance than the common mean has,
+/// as logarithms of responses near zero tell little of the mean. Then the iteration begins at that mean.
 void PirlsLoop::begin_again_if_worse_than_the_mean() {
   if (rows_.family.start() != Start::response) return;
   const auto mean = coefficients_of_mean(design_, rows_.family, mean_);
@@ -248,12 +250,12 @@ void PirlsLoop::begin_again_if_worse_than_the_mean() {
   sums_ = sums_at(end_.coef);
 }
 
-/// Whether the last step is one of those that go on for ever: the model then has no finite estimate, even if
-/// its deviance stands still. `change` is the deviance's, relative; `ends`: it was the last step anyway.
+/// Whether the last step is along a direction of separation: the model then has no finite estimate, even if
+/// its deviance is stationary. `change` is the relative change of the deviance; `ends`: no step follows.
 bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double worth_a_look = 1e-7;
-  constexpr double still = 1e-7;         // of the other rows, while the iteration goes on
-  constexpr double almost_still = 1e-3;  // and where it ends
+  constexpr double still = 1e-7;         // of the other rows, before the last iteration
+  constexpr double almost_still = 1e-3;  // in the last iteration
   if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
   PhaseClock clock(fit_.job.comm(), fit_.phases, "rows", "the search for separation");
   const auto reason = find_separation(fit_.job, rows_, design_.raw_coefficients(end_.coef),
@@ -265,10 +267,9 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   return true;
 }
 
-/// Whether the fit has converged, if the last iteration stood `still`: the next one looks for lower optima of
-/// V too, and has to stand still as well, or to lead nowhere but back. Where it leads to another solution,
-/// and that back to this one, the iteration would go round for ever. `before`: the deviance where the last
-/// step began.
+/// Whether the fit has converged. After an iteration that is `still`, the next one also searches for lower
+/// optima of V; it has to be still too, or to lead only back to a solution that was left. Where two solutions
+/// lead to each other, the iteration would cycle for ever. `before`: the deviance where the last step began.
 bool PirlsLoop::settle(bool still, double before) {
   const bool global = course_.search == Search::global;
   course_.search = still && !global ? Search::global : Search::local;
@@ -292,7 +293,7 @@ bool PirlsLoop::settle(bool still, double before) {
   return false;
 }
 
-/// Why the iteration has ended without convergence, unless that is known.
+/// Sets why the iteration ended without convergence, unless that is known.
 void PirlsLoop::explain(double change) {
   if (end_.converged || !end_.why_not_converged.empty()) return;
   if (cut_short_) {
@@ -312,7 +313,7 @@ void PirlsLoop::explain(double change) {
           : why_no_minimum();
 }
 
-/// What is wrong with smoothing parameters at which V has no minimum.
+/// Why V has no minimum at the smoothing parameters.
 std::string PirlsLoop::why_no_minimum() const {
   const CoefBlock& block = design_.blocks[static_cast<std::size_t>(end_.solution.doubtful_block)];
   const std::string what =
@@ -327,7 +328,7 @@ std::string PirlsLoop::why_no_minimum() const {
   return where.empty() ? what + ": give it a smaller k, or leave it out" : what + ", as " + where;
 }
 
-/// An iteration after the first came to no finite state: what counts is the one before it.
+/// Ends with the previous iteration, as this one reached no finite state.
 void PirlsLoop::end_before(int iteration, const Error& why) {
   end_.converged = false;
   end_.iterations = iteration - 1;
@@ -336,7 +337,8 @@ void PirlsLoop::end_before(int iteration, const Error& why) {
   static_cast<void>(is_separated(0, true));
 }
 
-/// What the last iteration leaves is not kept: it is the model, and another run begins before it.
+/// The state after the last iteration is not written: it is the model, and a resumed run repeats that
+/// iteration.
 void PirlsLoop::keep(int iteration) {
   if (fit_.checkpoint == nullptr) return;
   fit_.checkpoint->keep({.iteration = iteration,
@@ -349,7 +351,7 @@ void PirlsLoop::keep(int iteration) {
                          .why_on_cpu = {}});
 }
 
-/// Why there are no sums at the last coefficients, or at the family's own start.
+/// Why the sums are not finite at the last coefficients, or at the family's own start.
 Error PirlsLoop::diverged(bool at_own_start) const {
   const std::string fault =
       at_own_start ? "" : first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.coef));

@@ -17,11 +17,11 @@
 /// each step, its smoothing parameters by REML.
 namespace tessera::gam {
 
-/// *Collective.* The sums of the first working model, at `first_coefficients` or at a start of the family's
-/// own. `mean`: of the response. Throws `FellBack`.
+/// *Collective.* The sums of the first working model, at `first_coefficients` or at the family's own start;
+/// `mean` is that of the response. Throws `FellBack`.
 [[nodiscard]] RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean);
 
-/// Whether a step can be taken from these sums.
+/// Whether the sums define a finite step.
 [[nodiscard]] bool is_finite(const RawSums& sums);
 
 /// Where PIRLS ended, the same on every rank.
@@ -32,7 +32,7 @@ struct PirlsEnd {
   bool converged = false;
   bool parameters_determined = true;  ///< false: a parameter of the family has no finite estimate
   std::string no_estimate;            ///< why there is no finite estimate; empty: there is one
-  /// Why this is not the solution although there is one; empty if it is, or if there is none.
+  /// Why the solution counts as not converged; empty if it converged, or if there is none.
   std::string why_not_converged;
 };
 
@@ -40,14 +40,14 @@ struct PirlsEnd {
 /// run. All members are *collective*, but for those that return a reference.
 ///
 /// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
-/// steps that go on for ever are found out (separation.hpp). Where the family has parameters to estimate,
-/// they are the likeliest at the means that each step ends with (parameter_step.hpp). It has converged where
-/// a step whose smoothing parameters are the lowest optimum of REML that is found, and a minimum of it,
-/// changes neither deviance nor linear predictor. Any other end is none, and says why.
+/// and steps that diverge are detected (separation.hpp). Parameters of the family are estimated at the means
+/// at the end of each step (parameter_step.hpp). PIRLS has converged where a step whose smoothing parameters
+/// are the lowest optimum of REML found, and a minimum of it, changes neither deviance nor linear predictor.
+/// Any other end is reported as not converged, with the reason.
 class PirlsLoop {
  public:
   /// `rows` are those of `pass`, and have their final design; `moments` are theirs. All outlive the loop,
-  /// which moves the parameters of the family in both.
+  /// which updates the parameters of the family in `rows` and `pass`.
   PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
 
   /// `first`: of `first_sums`. Throws `FellBack`; `Error(not_converged)` where there is not even a first
@@ -88,10 +88,10 @@ class PirlsLoop {
   double weight_;  ///< of all rows
   double mean_;
   WorkingSolver solver_;
-  RawSums sums_;                   ///< at `end_.coef`, but that products wait for the family's parameters
-  double deviance_ = 0;            ///< where the last step began
-  std::vector<double> last_step_;  ///< of the coefficients, whole; empty before the first
-  bool cut_short_ = false;         ///< the last step led to rows without a working weight
+  RawSums sums_;                   ///< at `end_.coef`; products only once the family's parameters have moved
+  double deviance_ = 0;            ///< deviance where the last step began
+  std::vector<double> last_step_;  ///< of the coefficients, before mixing and halving; empty before the first
+  bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
   Course course_;                  ///< of the steps so far
   PirlsEnd end_;
 };

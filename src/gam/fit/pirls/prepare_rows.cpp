@@ -53,12 +53,12 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   });
   response.codes = {};
   response.factor = false;
-  // Both levels are there in the job, if not on this rank.
+  // The job has both levels, if not this rank.
   if (!frame.extents.empty()) frame.extents[static_cast<std::size_t>(index)] = {0, 1};
 }
 
-/// `first_fault(numbers)` is the place of the first bad one, or their number. Calls `refuse(number, row)` for
-/// that of the complete rows.
+/// `first_fault(numbers)` returns the index of the first bad number, or their count if there is none. Calls
+/// `refuse(number, row)` for the first complete row with one.
 template <class FirstFault, class Refuse>
 void check_numbers(const Workers& workers, const Frame& frame, const Variable& variable,
                    const FirstFault& first_fault, const Refuse& refuse) {
@@ -107,7 +107,7 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       });
 }
 
-/// Powers of two that bring the response to about 1 where it has a unit that the fit may choose, and the
+/// Chooses powers of two that bring the response to about 1 where the family leaves its unit free, and the
 /// weights where only their ratios matter.
 void choose_units(const Workers& workers, Rows& rows) {
   if (rows.family.scale_is_known()) return;

@@ -15,14 +15,14 @@
 namespace tessera::gam {
 namespace {
 
-/// *Collective.* Of the response, of the offset, and of their difference, on the scale of the linear
-/// predictor where the family has its start there.
+/// *Collective.* The ranges of the response, of the offset, and of their difference, on the scale of the
+/// linear predictor for a family that starts there.
 std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
   const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
     return frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
-  // Without an offset nothing asks for the difference.
+  // The difference is needed only with an offset.
   if (rows.offsets.empty() && rows.prior_weight < 0) {
     const Extent response = extent_of(workers, frame, rows.response);
     return {response, {0, 0}, response};
@@ -40,7 +40,7 @@ std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows)
   return {extents[0], extents[1], extents[2]};
 }
 
-/// True if the columns of the parametric part can add up to a constant.
+/// Whether the columns of the parametric part span the constant.
 bool has_constant(const FormulaTerms& formula, const Frame& frame) {
   return formula.intercept ||
          std::any_of(formula.parametric.begin(), formula.parametric.end(), [&](const ParametricTerm& term) {

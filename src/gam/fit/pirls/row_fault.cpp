@@ -23,7 +23,7 @@ std::string value_text(double number) {
   return std::isnan(number) ? "not a number" : fmt::format("{:g}", number);
 }
 
-/// Of a custom family at one predictor: what is no working weight.
+/// The value of a custom family at one predictor that makes its working weight invalid.
 std::optional<std::string> family_fault(const CustomFamily& family, double eta) {
   const double mu = family.mean(eta);
   if (!std::isfinite(mu))
@@ -42,7 +42,7 @@ std::optional<std::string> family_fault(const CustomFamily& family, double eta) 
   return std::nullopt;
 }
 
-/// Of one row at its predictor; nothing if its step is one.
+/// The fault of one row at its predictor; nothing if its working weight is valid.
 std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double eta) {
   const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
   const double y = rows.response_factor * number(rows.response);

@@ -10,9 +10,9 @@
 
 namespace tessera::gam {
 
-/// *Collective.* What is wrong in the first row whose step is not one: one line, the same on every rank, with
-/// the row, and what the family gives there: a variance that is not above 0, a derivative of 0, a mean or a
-/// deviance that is no number. Empty if there is no such row.
+/// *Collective.* The first row whose working weight is invalid, and the invalid value of the family there: a
+/// variance that is not above 0, a derivative of 0, a mean or a deviance that is not finite. One line, the
+/// same on every rank; empty if there is no such row.
 [[nodiscard]] std::string first_row_fault(const tessera::Job& job, const Rows& rows,
                                           std::span<const double> raw_coef);
 

@@ -24,13 +24,13 @@ namespace {
 
 using base::at;
 
-/// Of the mean from its limit, where a row counts as one that runs off.
+/// Distance of a mean from its limit below which a row can count as separated.
 constexpr double near_limit = 1e-3;
-/// Of the linear predictor: a step of a row that runs off is about 1, and near a finite estimate about 0.
+/// Step of a separated row in the linear predictor: it is about 1, and near a finite estimate about 0.
 constexpr double large_step = 0.05;
 /// Levels or terms that a message lists.
 constexpr std::size_t listed = 3;
-/// Rows that a thread takes at once.
+/// Rows in a block of work.
 constexpr std::int64_t block_rows = 4096;
 
 double prior_weight(const Rows& rows, std::size_t row) {
@@ -48,11 +48,11 @@ bool counts(const Rows& rows, std::size_t row) {
 
 /// What a step does to the rows of a rank.
 struct Movement {
-  std::int64_t running = 0;  ///< rows that run off by a large step; not all of them, where there are others
-  bool others = false;       ///< rows that move, and do not run off
+  std::int64_t running = 0;  ///< rows that approach their limit by a large step; incomplete if `others`
+  bool others = false;       ///< some rows move otherwise
 };
 
-/// Finds the movements of a thread's rows, a chunk at a time.
+/// Counts the movements of a thread's rows, a chunk at a time.
 class Mover {
  public:
   Mover(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
@@ -65,7 +65,7 @@ class Mover {
         terms_(layout.view().term_count),
         chunk_(layout) {}
 
-  /// Adds those of local rows [begin, end), at most `chunk_rows`.
+  /// Adds local rows [begin, end), at most `chunk_rows`.
   void add(std::size_t begin, std::size_t end) {
     evaluator_.gather(chunk_, begin, end);
     std::fill(chunk_.eta.begin(), chunk_.eta.end(), 0.0);
@@ -92,7 +92,8 @@ class Mover {
     chunk_.eta = chunk_.offset;
     for (int term = 0; term < terms_; ++term) evaluator_.add_predictor(term, raw_coef_, chunk_);
   }
-  /// True if a row's response is a limit of means, its mean is near that, and the step moves it there.
+  /// Whether a row's response is a limit of the mean, its mean is near that limit, and the step moves it
+  /// closer.
   [[nodiscard]] bool runs_off(int r) const {
     const double y = response(rows_, chunk_.index[at(r)]);
     const double step = step_[at(r)];
@@ -112,8 +113,8 @@ class Mover {
   Movement movement_;
 };
 
-/// *Collective.* Of all ranks. A rank looks no further than the first block with others, for they decide:
-/// while an iteration goes on nearly every row is one.
+/// *Collective.* The movement over all ranks. A rank stops at the first block with `others`, which decide:
+/// while an iteration has not settled, nearly every row is one.
 Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
@@ -155,7 +156,7 @@ bool is_penalised(const Design& design, const RawTerm& term) {
 
 std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell) {
   std::string name;
-  // The last component is fastest, and the first variable of the formula's term.
+  // The last component varies fastest, and is the first variable of the formula's term.
   for (auto component = term.components.rbegin(); component != term.components.rend(); ++component) {
     const Variable& variable = rows.frame->variables[at(component->variable)];
     const std::size_t levels = variable.levels.size();
@@ -165,7 +166,7 @@ std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell
   return name;
 }
 
-/// Levels, or cells of them, in all rows of which the response is at the same limit: "f 'c' (40 rows)".
+/// Levels, or cells of levels, all of whose rows have responses at the same limit: "f 'c' (40 rows)".
 std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& rows, const RawTerm& term,
                                         double limit) {
   const Frame& frame = *rows.frame;
@@ -191,13 +192,13 @@ std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& row
   return names;
 }
 
-/// Labels of the blocks that move rows by large steps.
+/// Labels of the blocks whose contribution moves rows by large steps.
 std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
                                       std::span<const double> raw_step) {
   std::vector<std::string> labels;
   RowReader reader(*rows.frame, *rows.design);
   for (const CoefBlock& block : rows.design->blocks) {
-    if (block.variables.empty()) continue;  // the intercept follows the others
+    if (block.variables.empty()) continue;  // the intercept only compensates for the others
     const auto begin = at(block.raw_begin);
     const auto size = at(block.raw_size);
     std::vector<double> alone(raw_step.size());

@@ -10,15 +10,15 @@
 /// Where PIRLS begins.
 namespace tessera::gam {
 
-/// Whether the first means are the family's own, made of the response, so that no coefficients are needed.
-/// Gaussian fits begin at the mean: residuals about it keep a large common level out of the sums of squares.
-/// A custom family has no other place to begin at.
+/// Whether the family makes the first means from the response, without coefficients. Gaussian fits begin at
+/// the mean: residuals about it keep a large common level out of the sums of squares. A custom family also
+/// begins at the mean, as it has no start of its own.
 [[nodiscard]] bool has_own_start(const Family& family);
 
-/// The linear predictor of a mean. Throws `Error(input)` if a custom family reaches that mean for none.
+/// The linear predictor of a mean. Throws `Error(input)` if no predictor gives that mean in a custom family.
 [[nodiscard]] double predictor_of(const Family& family, double mean);
 
-/// The coefficients whose means are all `mean`; nothing in a model without an intercept.
+/// The coefficients with which every mean is `mean`; nothing in a model without an intercept.
 [[nodiscard]] std::optional<std::vector<double>> coefficients_of_mean(const Design& design,
                                                                       const Family& family, double mean);
 

@@ -5,12 +5,12 @@
 
 #include <span>
 
-/// When a step of performance iteration went too far.
+/// Halving of steps of performance iteration that overshoot.
 ///
-/// A working model's solution may overshoot: the penalised deviance D(b) + b'Sb of the model itself, S at
-/// the smoothing parameters of that solution, is then higher there than where the step began. mgcv's bam
-/// (bgam.fit) halves such a step back towards its beginning until the penalised deviance has not risen, at
-/// most six times, from the second solution on: the first begins at no coefficients.
+/// At a working model's solution the penalised deviance D(b) + b'Sb of the model itself, with S at the
+/// smoothing parameters of that solution, may exceed that at the beginning of the step. mgcv's bam (bgam.fit)
+/// then halves the step until the penalised deviance has not risen, at most six times, from the second
+/// solution on: the first has no coefficients to begin at.
 namespace tessera::gam {
 
 /// b'Sb on the line b = (1 - t) begin + t end.
@@ -27,11 +27,11 @@ struct PenaltyOnLine {
 [[nodiscard]] PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_sp,
                                             std::span<const double> begin, std::span<const double> end);
 
-/// How often a rise of the penalised deviance halves one step.
+/// Maximum number of halvings of one step for a rise of the penalised deviance.
 constexpr int rise_halvings = 6;
 
 /// Whether a penalised deviance is a rise. bam halves on a rise of any size, which near the end is rounding
-/// and only delays it; a part in 10^10 is none here.
+/// and only delays it; a rise of less than a part in 10^10 is ignored here.
 [[nodiscard]] constexpr bool is_rise(double before, double after) noexcept {
   return after - before > 1e-10 * (0.1 + before);
 }

@@ -10,19 +10,19 @@
 namespace tessera::gam {
 namespace {
 
-/// The part of the foreseen step that is taken: steps that turn straight back meet in the middle.
+/// The part of the mixed step that is taken: steps that only reverse meet half-way.
 constexpr double damping = 0.5;
-/// A step this much longer than the last was not foreseen.
+/// Ratio of this step's length to the last one's from which past steps no longer predict it.
 constexpr double unforeseen = 4;
-/// The longest mixed step, in lengths of the whole one: a creeping fit may have so far to go.
+/// The longest mixed step, in lengths of the whole step: slow linear convergence may need as much.
 constexpr double longest = 50;
-/// Of the normal equations, whose columns may be all but dependent.
+/// Ridge of the normal equations, whose columns may be nearly dependent.
 constexpr double ridge = 1e-12;
 
-/// What is to be added to the coefficients: the end of the shortest step that is foreseen.
+/// The move of the coefficients that minimises the length of the next step, predicted linearly.
 std::vector<double> foreseen_move(const PartedMatrix& gram, const PastStep& now,
                                   std::span<const PastStep> past) {
-  // Steps as linear in the coefficients: s - sum_i g_i (s - s_i) is shortest.
+  // With steps linear in the coefficients, choose g so that s - sum_i g_i (s - s_i) is shortest.
   const int count = static_cast<int>(past.size());
   std::vector<std::vector<double>> changes;
   for (const PastStep& one : past) changes.push_back(difference(now.step, one.step));
@@ -58,7 +58,7 @@ std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now, std
   const double whole = length(gram, now.step);
   if (!past.empty() && whole > unforeseen * length(gram, past.back().step)) past = {};
   std::vector<double> move = foreseen_move(gram, now, past);
-  // Against the step is what steps lead away from: no end of this iteration. They are followed.
+  // A move against the step leads to a point that the iteration diverges from: move along the step instead.
   const std::vector<double> weighted = multiply(gram, now.step);
   if (!past.empty() && dot(move, weighted) <= 0) {
     const double part = dot(past.back().step, weighted) > 0 ? 1 : damping;

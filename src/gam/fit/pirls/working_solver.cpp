@@ -52,7 +52,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.base.assign(coef.begin(), coef.end());
     working.rows = rows;
   }
-  // A model without a solution has none on the CPU either: that must not count as the failure of a device.
+  // A model without a solution has none on the CPU either, and must not count as the failure of a device.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
     try {
@@ -81,7 +81,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     if (job_.on_host()) return std::nullopt;
     why_not_ = comm.broadcast_text(why_not_, solver_);
   } else if (mine) {
-    // However long it takes, this rank is alive to those that wait for the solution.
+    // The ranks that wait for the solution see this rank as alive, however long the solve takes.
     job_.run_alive([&] { run(host_); });
   }
 

@@ -18,14 +18,14 @@
 
 namespace tessera::gam {
 
-/// What every rank learns of the solution of a working model.
+/// The solution of a working model, as every rank gets it.
 struct WorkingSolution {
   std::vector<double> coef;
   std::vector<double> log_sp;
   double scale = 1;
   double edf_total = 0;
-  bool converged = false;   ///< the smoothing parameters did
-  int doubtful_block = -1;  ///< and if they did not: see `RemlFit`
+  bool converged = false;   ///< whether the smoothing parameters converged
+  int doubtful_block = -1;  ///< if they did not: see `RemlFit`
   bool hidden_by_rounding = false;
   std::vector<double> end;  ///< where the step ends: at `coef`, or mixed with steps before
   double step = 0;          ///< length of the step to `coef`, in the linear predictor and its standard errors
@@ -34,34 +34,34 @@ struct WorkingSolution {
 
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank
 /// does it, on its threads. If the job runs on devices and the model is large, it is a pass of one unit
-/// instead: the rank whose device gets the unit solves there, and a device that fails makes the job fall
-/// back as in any other pass.
+/// instead: the rank whose device gets the unit solves there, and a failing device makes the job fall back as
+/// in any other pass.
 ///
 /// All members are *collective*, but for those that return a reference.
 class WorkingSolver {
  public:
-  /// `design` and `stop` must outlive the solver. `may_use_devices`: false for a fit whose rows are the
-  /// hosts' although the job has devices. `stop`: that of the job, or null.
+  /// `design` and `stop` must outlive the solver. `may_use_devices`: false for a fit whose rows stay on the
+  /// hosts although the job has devices. `stop`: the stop request of the job, or null.
   WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices = true,
                 StopRequest* stop = nullptr);
 
-  /// The working model whose sums are `sums` at `coef`, of `rows` rows; `log_sp` is where the search for
-  /// smoothing parameters begins (empty: at a default), and `search` how far it looks. `past`: the steps to
-  /// mix with this one; null: it is taken whole. After a fallback, nothing. Throws what `fit_reml` throws, on
-  /// every rank; `Error(interrupted)` if a rank was asked to stop before it was done.
+  /// Solves the working model whose sums are `sums` at `coef`, over `rows` rows. The search for smoothing
+  /// parameters begins at `log_sp` (empty: at a default); `search` is its extent. `past`: the steps to mix
+  /// with this one; null: it is taken whole. Returns nothing after a fallback. Throws what `fit_reml` throws,
+  /// on every rank; `Error(interrupted)` if a rank was asked to stop before it was done.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows,
                                                      const std::vector<PastStep>* past = nullptr,
                                                      Search search = Search::global);
 
   /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, where
-  /// the fit ended: that may be short of the solution.
+  /// the fit ended, which may be short of the solution.
   void bring_to_root(std::span<const double> coef);
   [[nodiscard]] const RemlFit& fit() const noexcept { return fit_; }
   /// X'WX of the last step, in coefficients.
   [[nodiscard]] const PartedMatrix& gram() const noexcept { return gram_; }
 
-  /// Why large products are the host's although the job runs on devices; empty: they are not.
+  /// Why the hosts compute large products although the job runs on devices; empty: the devices do.
   [[nodiscard]] const std::string& no_device_algebra() const noexcept { return why_not_; }
 
  private:
@@ -70,8 +70,8 @@ class WorkingSolver {
   bool scale_known_;
   HostAlgebra host_;
   bool on_device_ = false;
-  Plan unit_;       ///< who solves, where that is a pass
-  int solver_ = 0;  ///< the rank that does
+  Plan unit_;       ///< of the pass that solves, if it is one
+  int solver_ = 0;  ///< the rank that solves
   std::vector<BlockBasis> bases_;
   std::string why_not_;
   RemlFit fit_;

@@ -13,16 +13,16 @@
 namespace tessera::gam {
 namespace {
 
-// Measured with tessera-bench gram and fit: a Xeon of 2025 without AVX, and an H200. Other hardware differs
-// by factors, which matter for fits of a few tenths of a second alone.
+// Measured with tessera-bench gram and fit on a Xeon of 2025 without AVX and an H200. Other hardware differs
+// by factors, which matter only for fits of a few tenths of a second.
 constexpr double host_seconds_of_row = 20e-9;
 constexpr double host_seconds_of_product = 1.3e-9;
 constexpr double device_seconds_of_product = 1.2e-12;
 constexpr double bus_bytes_per_second = 30e9;
-/// Of a context, the kernels' modules and the first buffers, with the modules in the cache.
+/// Start of a context, the kernels' modules and the first buffers, with cached modules.
 constexpr double device_start_seconds = 0.35;
 constexpr double device_pass_seconds = 2e-3;
-/// Of a family whose working model changes from step to step.
+/// Passes of a fit whose working model changes from step to step.
 constexpr double passes_of_iteration = 10;
 
 }  // namespace

@@ -13,20 +13,21 @@
 /// Whether a fit gains from devices: a small one ends on the host before a device has started.
 namespace tessera::gam {
 
-/// Who would compute the passes over the rows.
+/// The hardware that would compute the passes over the rows.
 struct Hardware {
   std::int64_t host_threads = 1;  ///< of all ranks
   std::int64_t devices = 1;
 };
 
-/// What the passes over `rows` rows are estimated to take, from the products that a row adds to X'WX.
-/// `linear`: one working model is the answer; else as many as fits usually take. The search for smoothing
-/// parameters is left out: it takes as long wherever the rows are. Pure.
+/// Estimates the time of the passes over `rows` rows, from the products that a row adds to X'WX. `linear`:
+/// one working model is enough; else a typical number of iterations. Excludes the search for smoothing
+/// parameters, which takes equally long either way. Pure.
 [[nodiscard]] CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
                                          const Hardware& hardware);
 
 /// *Collective.* The estimate by which a job chooses under `Policy::automatic`. Nothing if there is no
-/// choice: another policy, no devices, simulated ones, which rehearse a job of devices, or hosts beside them.
+/// choice: under another policy, without devices, with simulated ones, which rehearse a job of devices, or
+/// with hosts working beside devices.
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
                                                                 const FitOptions& options, std::int64_t rows);
 

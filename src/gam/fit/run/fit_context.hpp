@@ -15,17 +15,17 @@
 namespace tessera::gam {
 
 /// Thrown on every rank at once when a pass that began on devices ended on the CPU: the fit starts over
-/// there, so that its model has the bits of a run that was on the CPU from the start.
+/// there, so that its model has the bits of a run on the CPU alone.
 struct FellBack {};
 
-/// Thrown on every rank at once by a fit on devices that has columns which only hosts evaluate.
+/// Thrown on every rank at once by a fit on devices with columns that only hosts evaluate.
 struct NeedsHosts {
   std::string why;
 };
 
 class FitCheckpoint;
 
-/// What all stages of one fit share, and what outlives them.
+/// What all stages of a fit share. All of it outlives them.
 struct FitContext {
   Job& job;
   const Plan& plan;
@@ -33,9 +33,9 @@ struct FitContext {
   const FitOptions& options;
   FitObserver& observer;
   std::vector<PhaseTime>& phases;
-  FitCheckpoint* checkpoint = nullptr;  ///< keeps the state after every iteration; null: nothing is kept
+  FitCheckpoint* checkpoint = nullptr;  ///< writes the state after every iteration; null: none is written
   bool began_on_host = job.on_host();
-  bool may_move_to_hosts = false;  ///< from devices, to start over
+  bool may_move_to_hosts = false;  ///< the fit may start over on the hosts
 
   void require_no_fallback() const {
     if (!began_on_host && job.on_host()) throw FellBack{};

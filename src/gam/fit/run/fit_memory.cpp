@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// Of any fit: buffers of BLAS, stacks, and rows that are being evaluated.
+/// Overhead of any fit: buffers of BLAS, stacks, and rows under evaluation.
 constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
 
-/// Numbers as doubles: no model that is too large for an integer is small.
+/// Takes a double, as sizes of large models overflow an integer.
 std::int64_t bytes_of(double doubles) {
   return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
                                ? static_cast<std::int64_t>(8 * doubles)
@@ -45,7 +45,7 @@ class Measure {
 
   void add(const SmoothSpec& spec, bool nested) {
     TermShape shape = shape_of(spec, frame_);
-    // A number that a smooth is by seldom leaves it a constraint.
+    // A smooth with a numeric by= variable seldom keeps its constraint.
     const std::int64_t constraints = shape.constrained && !shape.by_number ? 1 : 0;
     const ModelSize::Blocks block{shape.blocks,    shape.raw,    shape.coefficients - constraints,
                                   shape.penalties, shape.random, shape.ridge};
@@ -65,7 +65,7 @@ class Measure {
         continue;
       }
       own.parted = true;
-      // A row has one of the smooths by the levels of a factor.
+      // A row meets the smooth of one level alone.
       const auto all = static_cast<double>(own.coef * own.count);
       size_.pairs += static_cast<std::int64_t>(
           std::min(static_cast<double>(frame_.complete_rows), all * static_cast<double>(size_.parted)));
@@ -100,7 +100,7 @@ class Measure {
 /// Sums over the blocks, in doubles.
 struct Totals {
   double design = 0;        ///< maps and penalties
-  double written = 0;       ///< of these, what a model's file has as numbers
+  double written = 0;       ///< numbers among these that a model's file has
   double bases = 0;         ///< rotations, and penalties in them
   double products = 0;      ///< (X'WX + S)^-1 S_j
   double largest_map = 0;   ///< of one block
@@ -118,7 +118,7 @@ Totals totals_of(const ModelSize& size) {
     const auto penalties = static_cast<double>(one.penalties);
     const double map = static_cast<double>(one.raw) * coef;
     const double squares = penalties * coef * coef;
-    // Of each coefficient its name and its diagonals, and what these are in the model's file.
+    // Each coefficient has a name, diagonals, and their entries in the model's file.
     all.design += count * 16 * coef;
     all.written += count * 16 * coef;
     if (one.parted) continue;
@@ -126,10 +126,10 @@ Totals totals_of(const ModelSize& size) {
     all.largest_coef = std::max(all.largest_coef, coef);
     all.largest_raw = std::max(all.largest_raw, static_cast<double>(one.raw));
     if (one.ridge) continue;
-    // Several penalties have common eigenvectors beside them.
+    // Several penalties also have common eigenvectors.
     all.design += count * (map + squares + (one.penalties > 1 ? coef * coef : 0));
     if (!one.sparse) all.written += count * (map + squares);
-    // A diagonal penalty is kept as such, and so are those of one smooth in their own basis.
+    // A diagonal penalty is stored as such, and so are those of a single smooth in their own basis.
     if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));
     all.largest_map = std::max(all.largest_map, map);
     if (one.penalties > 1) all.max_penalties = std::max(all.max_penalties, penalties * coef * coef);
@@ -184,7 +184,7 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
 
 FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves) {
   const Totals all = totals_of(size);
-  // Core, border, diagonal and pairs of a square.
+  // Core, border, diagonal and pairs of a square matrix.
   const auto parted = static_cast<double>(size.parted);
   const auto square = [&](std::int64_t rows) {
     const double core = static_cast<double>(rows) - parted;
@@ -196,14 +196,13 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   const double gram = square(size.raw);  // R'WR
 
   FitMemory memory;
-  // The draft, the design, and of one block what its constraint and its products with it take.
+  // The draft, the design, and for one block its constraint and its products with it.
   memory.design = bytes_of(2 * all.design + all.largest_map + 4 * block);
-  // A reproducible sum has 40 bytes an element, and a partial sum beside it; 36 go to the other ranks. The
-  // crossproduct of the last step is there until the next one is.
+  // A reproducible sum takes 40 bytes an element, and a partial sum beside it; 36 are sent to the other
+  // ranks. The crossproduct of the last step exists until the next one replaces it.
   memory.sums = bytes_of(all.design + gram + width * (6.0 * sums_at_once + 5.5) + gram);
   if (size.nested_raw > 0) {
-    // Of each thread, their sum and the matrix that it becomes; in coefficients, two copies, and as many for
-    // the QR.
+    // Of each thread a sketch, their sum and its matrix; in coefficients two copies, and as many for the QR.
     const auto rows = static_cast<double>(sketch_rows(static_cast<int>(size.nested_coef)));
     memory.nesting =
         bytes_of(all.design + gram +
@@ -211,18 +210,18 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
                          (solves ? 4.0 : 0.0) * static_cast<double>(size.nested_coef)));
   }
   if (!solves) return memory;
-  // Of two blocks their part of R'WR, and what it is on the way.
+  // For two blocks their part of R'WR, and intermediate products.
   memory.mapping =
       bytes_of(all.design + gram + matrix + all.largest_raw * all.largest_raw + 2 * all.largest_map);
-  // X'WX three times; in an evaluation its sum with the penalties, the factor, the inverse, and on the way to
-  // each one more; graded penalties, and a decomposition of the largest block.
+  // X'WX three times; in an evaluation its sum with the penalties, the factor, the inverse, and an
+  // intermediate matrix for each; graded penalties, and a decomposition of the largest block.
   memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
                            (all.max_penalties > 0 ? 6 * block : 3 * block) +
                            doubles_of_evaluations(static_cast<double>(size.coef) - parted, threads - 1));
   // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
   memory.results = bytes_of(2 * all.design + 8 * matrix + 5 * block);
-  // A number is a value of 16 bytes in the document, whose arrays double as they grow, and some 22 characters
-  // of a text that does: 116 bytes when the text has just grown.
+  // A number takes 16 bytes in the document, whose arrays double as they grow, and some 22 characters in a
+  // text that doubles too: 116 bytes right after the text has grown.
   memory.writing = bytes_of(all.design + 4 * matrix + 14.5 * all.written);
   return memory;
 }
@@ -245,7 +244,7 @@ void require_memory(const FitContext& fit, const Frame& frame) {
   ModelSize size;
   together(job.comm(), [&] { size = size_of_model(fit.formula, frame, fit.options.largest_tested_effect); });
   const bool on_devices = fit.plan.on_devices() && !job.on_host();
-  // Where the model is solved, and rank 0, which gets the solution.
+  // On the rank that solves, and on rank 0, which receives the solution.
   const Plan unit = job.plan(1);
   const int solver = on_devices ? unit.tiles().front().rank : 0;
   const int rank = job.comm().rank();
@@ -261,8 +260,9 @@ void require_memory(const FitContext& fit, const Frame& frame) {
 }
 
 std::int64_t memory_of_elimination(const EliminationOrder& order, int core) {
-  // X'WX, its sum with the penalties and its factor, and the inverse, over what is left; of what is
-  // eliminated X'WX, the factor and the inverse, with the places of its elements.
+  // X'WX, its sum with the penalties, its factor and the inverse over the coefficients that are not
+  // eliminated; over the eliminated ones X'WX, the factor and the inverse, with the positions of their
+  // elements.
   const double outer = static_cast<double>(order.left()) + core;
   const auto sparse = static_cast<double>(order.lower.rows.size() + order.beside.rows.size());
   return bytes_of(4 * outer * outer + 6 * sparse + 3.0 * order.eliminated() * core);

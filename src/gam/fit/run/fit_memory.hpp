@@ -13,29 +13,29 @@
 #include <string_view>
 #include <vector>
 
-/// What a fit takes of memory beside its rows, known from the formula and the levels of the factors, before
-/// any of it is taken.
+/// Estimates the memory of a fit, beside its rows, from the formula and the levels of the factors, before any
+/// of it is allocated.
 namespace tessera::gam {
 
-/// A model's sizes. Those of coefficients are upper bounds: constraints and columns that others determine
-/// take some away.
+/// Sizes of a model. Numbers of coefficients are upper bounds: constraints and the removal of dependent
+/// columns reduce them.
 struct ModelSize {
-  /// Blocks of coefficients that are alike, as the levels of s(x, by = f).
+  /// Blocks of the same size, as the levels of s(x, by = f).
   struct Blocks {
     std::int64_t count = 1;
     std::int64_t raw = 1;   ///< columns of each
     std::int64_t coef = 1;  ///< coefficients of each
     std::int64_t penalties = 0;
-    bool sparse = false;  ///< its map and penalties have few numbers that are not zero
-    bool ridge = false;   ///< a random effect's, of which map and penalty take nothing
-    bool parted = false;  ///< of the part
+    bool sparse = false;  ///< map and penalties are sparse
+    bool ridge = false;   ///< of a random effect, whose map and penalty take no memory
+    bool parted = false;  ///< of the parted random effect
   };
   std::vector<Blocks> blocks;
   std::int64_t raw = 0;    ///< columns of R
   std::int64_t coef = 0;   ///< p
-  std::int64_t width = 0;  ///< numbers that a pass over the rows sums
-  /// Coefficients of the random effects whose blocks are sparse (`Design::parted_columns`), and the pairs of
-  /// levels in which several of them meet, at most.
+  std::int64_t width = 0;  ///< numbers that a pass over the rows sums up
+  /// Coefficients of the random effects whose blocks are sparse (`Design::parted_columns`), and an upper
+  /// bound of the pairs of their levels that occur together.
   std::int64_t parted = 0;
   std::int64_t pairs = 0;
   /// Columns of R and coefficients of the smooths that share a variable with another: see
@@ -49,38 +49,39 @@ struct ModelSize {
 [[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame,
                                       std::int64_t largest_whole_effect);
 
-/// Bytes that a rank has at once at most, in each part of a fit.
+/// Peak bytes of a rank in each stage of a fit.
 struct FitMemory {
   std::int64_t design = 0;   ///< maps, penalties and their drafts
   std::int64_t sums = 0;     ///< of a pass, for each thread and over all
   std::int64_t nesting = 0;  ///< the sketch of nested smooths, for each thread and over all
-  std::int64_t mapping = 0;  ///< of the crossproduct, from raw columns to coefficients
-  std::int64_t search = 0;   ///< of smoothing parameters, where the model is solved
+  std::int64_t mapping = 0;  ///< of the crossproduct, on its transformation from raw columns to coefficients
+  std::int64_t search = 0;   ///< of smoothing parameters, on the rank that solves
   std::int64_t results = 0;  ///< covariance and tests, on rank 0
   std::int64_t writing = 0;  ///< of the model, on rank 0
 
   [[nodiscard]] std::int64_t most() const;
-  /// The name of the part that takes most: "the search for smoothing parameters".
+  /// The name of the stage that takes most: "the search for smoothing parameters".
   [[nodiscard]] std::string_view largest() const;
 };
 
-/// `sums_at_once`: threads or devices of the rank, each of which has its own. `threads`: of the host, that
-/// search. `solves`: the rank has the
-/// crossproduct in coefficients and the model; the others have the design and the sums. Pure.
+/// `sums_at_once`: threads or devices of the rank, each with sums of its own. `threads`: host threads of the
+/// search. `solves`: the rank has the crossproduct in coefficients and the model; other ranks have the design
+/// and the sums. Pure.
 [[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves);
 
 /// "memory: 0.62 GiB on a rank at most beside the rows, for the writing of the model: 1024 coefficients, 4096
 /// columns".
 [[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
 
-/// *Collective.* Throws the same `Error(input)` on every rank where a rank has not the memory for the model
-/// of `frame`, before a rank that tries is ended by the system. Notes the need in any case.
+/// *Collective.* Throws the same `Error(input)` on every rank if a rank lacks the memory for the model of
+/// `frame`, before the system kills a rank that allocates it. Reports the need in any case.
 void require_memory(const FitContext& fit, const Frame& frame);
 
-/// The same of the search for the variances of several large random effects, which depends on how they meet.
+/// The same for the search for the variances of several large random effects, whose need depends on the pairs
+/// of levels that occur.
 void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs);
 
-/// Bytes that the search takes of an order of elimination, beside `core` coefficients of the core. Pure.
+/// Bytes that the search takes with an order of elimination and `core` coefficients of the core. Pure.
 [[nodiscard]] std::int64_t memory_of_elimination(const EliminationOrder& order, int core);
 
 }  // namespace tessera::gam

@@ -13,10 +13,10 @@
 namespace tessera::gam {
 
 /// Adds the time of a phase to the report when it goes out of scope, and marks the phase for profilers. Times
-/// of the same name are added up; phases do not nest.
+/// of the same name are summed; phases do not nest.
 class PhaseClock {
  public:
-  /// `purpose`: of the phase's collectives, for people who look for the rank that did not come.
+  /// `purpose`: that of the phase's collectives, named when a rank does not arrive.
   PhaseClock(const mpi::Communicator& comm, std::vector<PhaseTime>& phases, std::string name,
              std::string purpose);
   ~PhaseClock();

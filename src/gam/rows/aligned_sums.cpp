@@ -12,9 +12,9 @@ namespace {
 using base::at;
 
 constexpr std::align_val_t alignment{64};
-/// Matrices of more numbers leave the nearest cache, and are seldom added to.
+/// Larger matrices exceed the nearest cache, and are seldom added to.
 constexpr std::ptrdiff_t largest_matrix = 4096;
-/// Numbers that are folded for each row at most.
+/// Maximum number of sums that are folded per row.
 constexpr std::size_t numbers_a_row = 16;
 
 }  // namespace
@@ -30,7 +30,7 @@ AlignedSums::AlignedSums(const RowLayout& layout) : layout_(layout), places_(lay
                        (product.row_nonzeros == 1 || product.row_nonzeros == 4);
     Place place{.begin = size_, .lines = product.rows, .columns = (product.columns - 1) / 4 * 4 + 4};
     if (!taken || place.matrix() > largest_matrix) continue;
-    // A run's line, and where in it a symmetric product has it; the column starts of that are all 0.
+    // A run's line, and its column in it in a symmetric product, whose column starts are all 0.
     for (int i = 0; i < product.row_nonzeros; ++i) {
       const std::int64_t run = layout.lines[at(product.line_begin + i)];
       const std::int64_t shift = run % product.columns;

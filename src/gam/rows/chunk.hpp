@@ -13,12 +13,12 @@
 #include <span>
 #include <vector>
 
-/// Rows on the host, a few hundred at a time, in buffers that stay in the core's cache: what every pass of
-/// the host begins with.
+/// Evaluation of rows on the host, a few hundred at a time, in buffers that stay in the core's cache: the
+/// first step of every pass of the host.
 namespace tessera::gam {
 
-/// Rows evaluated together: the values of one term stay in the first-level cache, those of all terms in
-/// the second. The bits do not depend on it.
+/// Rows evaluated together: the values of one term stay in the first-level cache, those of all terms in the
+/// second. Bits do not depend on their number.
 inline constexpr int chunk_rows = 256;
 
 /// The complete rows of a run of rows, as arrays over them. Arrays over terms and placements follow one
@@ -46,10 +46,11 @@ class RowEvaluator {
  public:
   RowEvaluator(const Rows& rows, const RowLayout& layout);
 
-  /// Finds the complete rows among local rows [begin, end), at most `chunk_rows`, and their offsets, at which
-  /// their predictors begin.
+  /// Finds the complete rows among local rows [begin, end), at most `chunk_rows`, and sets their predictors
+  /// to their offsets.
   void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
-  /// Values and starts of one term, which the term that it is combined from comes before.
+  /// Values and starts of one term. A term that is a combination of another's columns must come after that
+  /// one.
   void evaluate_term(int term, RowChunk& chunk) const;
   /// eta += the term's values times its coefficients.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
@@ -59,7 +60,7 @@ class RowEvaluator {
 
   const Rows& rows_;
   LayoutView view_;
-  std::vector<int> variables_;  ///< that the rows have
+  std::vector<int> variables_;  ///< that the rows read
   std::vector<const double*> numbers_;
   std::vector<const std::int32_t*> codes_;
 };

@@ -14,13 +14,13 @@ namespace {
 
 using base::at;
 
-/// Warps of a block at most: their sums fill the registers.
+/// Maximum number of warps of a block, as their sums fill the registers.
 constexpr int warps_limit = 12;
-/// Sums of a task at most, by windows and tiles, for the same reason.
+/// Maximum number of sums of a task, in windows x tiles, for the same reason.
 constexpr int tiles_of_windows = 12;
 /// Sets of warps that share a multiprocessor's units.
 constexpr int quarters = 4;
-/// Shared memory of a multiprocessor, of which each block takes some for itself.
+/// Shared memory of a multiprocessor; each block reserves some of it.
 constexpr int shared_memory_bytes = 228 * 1024;
 constexpr int reserved_bytes = 1024;
 
@@ -28,8 +28,8 @@ int quads_of(const CrossTerm& term) {
   return (term.columns + quad_columns - 1) / quad_columns;
 }
 
-/// Every edge of the complete graph once, at one of its ends, which is its centre. All have nearly as many,
-/// and most an even number.
+/// Each edge of the complete graph once, listed at one of its ends, its centre. The lists have nearly the
+/// same length, most of them an even one.
 std::vector<std::vector<int>> edges_by_centre(int count) {
   std::vector<std::vector<int>> leaves(at(count));
   for (int v = 0; v < count; ++v) {
@@ -43,7 +43,7 @@ std::vector<std::vector<int>> edges_by_centre(int count) {
   return leaves;
 }
 
-/// The products of a layout by their terms.
+/// The products of a layout, found by their terms.
 class CrossProducts {
  public:
   explicit CrossProducts(const RowLayout& layout) : layout_(layout) {
@@ -51,7 +51,7 @@ class CrossProducts {
       indices_[{layout.all_products[i].row_term, layout.all_products[i].column_term}] = i;
   }
 
-  /// Where the product of two terms has its sums.
+  /// Where the sums of the product of two terms are.
   [[nodiscard]] CrossSums sums(int centre, int other) const {
     if (const auto found = indices_.find({centre, other}); found != indices_.end()) {
       const Product& product = layout_.all_products[found->second];
@@ -71,7 +71,7 @@ class CrossProducts {
   std::map<std::pair<int, int>, std::size_t> indices_;
 };
 
-/// Tasks for one centre and one or two leaves, as many as their quads need.
+/// Tasks for one centre and one or two leaves, enough for their quads.
 std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int centre, int first, int second,
                                      int halves) {
   std::vector<CrossTask> tasks;
@@ -93,13 +93,13 @@ std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int ce
   return tasks;
 }
 
-/// How long a task takes, in tiles.
+/// The work of a task, in tiles.
 int work_of(const CrossTask& task, const CrossShape& shape) {
   return task.has_leaves() ? shape.tiles : 1;
 }
 
-/// The tasks of a group in the order of their warps, so that the quarters of a multiprocessor, which warps
-/// go to in turn, have as much to do each.
+/// The tasks of a group in the order of their warps, which balances the work of the quarters of a
+/// multiprocessor, as warps are dealt to these in turn.
 std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossShape& shape) {
   std::vector<CrossTask> longest_first(tasks.begin(), tasks.end());
   std::stable_sort(longest_first.begin(), longest_first.end(), [&](const CrossTask& a, const CrossTask& b) {
@@ -121,7 +121,7 @@ std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossShape&
   return warps;
 }
 
-/// Makes a plan, step by step.
+/// Builds a plan in steps.
 class Planner {
  public:
   Planner(const RowLayout& layout, CrossPlan& plan)
@@ -130,10 +130,10 @@ class Planner {
   /// Whether there is anything to plan.
   bool choose_terms();
   void make_tasks();
-  /// Puts tasks into groups of one block each.
+  /// Divides tasks into groups of one block each.
   void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
   void choose_rows();
-  /// Finds what the other products read, of the `products` first of the layout.
+  /// Finds the values that the other products among the first `products` of the layout read.
   void keep_values(CrossShare& share, std::size_t products) const;
 
   [[nodiscard]] const std::vector<CrossTask>& sums() const noexcept { return sums_; }
@@ -149,7 +149,7 @@ class Planner {
   CrossShape& shape_;
   CrossProducts products_;
   std::vector<CrossTerm> terms_;
-  std::vector<int> indices_;  // of those, in the layout
+  std::vector<int> indices_;  // of these, in the layout
   std::vector<CrossTask> sums_;
   std::vector<CrossTask> moments_;
 };
@@ -157,7 +157,7 @@ class Planner {
 bool Planner::choose_terms() {
   for (int t = 0; t + 1 < static_cast<int>(layout_.terms.size()); ++t) {
     const TermTable& term = layout_.terms[at(t)];
-    if (term.combined >= 0) return false;  // such a layout is for hosts
+    if (term.combined >= 0) return false;  // layouts with combined terms are for hosts
     const auto has = [&](ComponentKind kind) {
       return std::any_of(layout_.tables.components.begin() + term.component_begin,
                          layout_.tables.components.begin() + term.component_end,
@@ -207,7 +207,7 @@ void Planner::make_tasks() {
     shape_.windows = std::max(shape_.windows, term.windows);
     quads = std::max(quads, quads_of(term));
   }
-  // One half of a tile is for another product than that of the leaves.
+  // One half tile is reserved for a product other than those of the leaves.
   shape_.halves = std::min(quads, 2 * (tiles_of_windows / shape_.windows) - 1);
   shape_.tiles = (shape_.halves + 2) / 2;
   const auto edges = edges_by_centre(static_cast<int>(terms_.size()));
@@ -237,7 +237,7 @@ void Planner::add_tasks(int centre, std::span<const int> leaves) {
     }
   }
 
-  // The centre with itself and with the dense columns: what its first tasks have room for.
+  // Put the centre with itself and with the dense columns into its first tasks, which have room for them.
   CrossTask alone;
   alone.centre = centre;
   const std::size_t pairs = sums_.size() - first;
@@ -302,7 +302,7 @@ void Planner::choose_rows() {
   shape_.rows = cross_rows_limit;
   while (shape_.rows > 0 && cross_shared_bytes(shape_) > limit) shape_.rows -= cross_rows_step;
   if (shape_.rows > 0) return;
-  // So many terms meet in a group that not even few rows fit.
+  // The tables of a group's terms leave no room for rows.
   for (CrossShare* share : {&plan_.sums, &plan_.moments}) {
     share->groups.clear();
     share->forms.assign(share->forms.size(), false);
@@ -333,7 +333,7 @@ CrossPlan::CrossPlan(const RowLayout& layout) {
   if (planner.choose_terms()) {
     planner.make_tasks();
     planner.group(planner.sums(), warps_limit, sums);
-    // As many terms as the kernel has room for.
+    // Limited by the terms that the kernel has room for.
     planner.group(planner.moments(), at(std::min(shape.warps, shape.terms)), moments);
     planner.choose_rows();
   }
@@ -350,8 +350,8 @@ std::size_t cross_shared_bytes(const CrossShape& shape) {
   const std::size_t orders =
       2 * terms * at(cross_order_length(shape.rows, shape.windows)) * sizeof(std::uint16_t);
   const std::size_t starts = 2 * terms * at(shape.windows + 1) * sizeof(int);
-  constexpr std::size_t alignment = 64;  // at most, of all the members
-  // Where the rows were, the warps keep their sums in the end.
+  constexpr std::size_t alignment = 64;  // bound for all members
+  // Sums of the warps finally overwrite the rows.
   const std::size_t tiles = at(shape.warps) * at(shape.windows) * at(shape.tiles) * 16 * 8 * sizeof(double);
   return std::max(
       tiles, values + staged + at(shape.tables) * sizeof(double) + margins + orders + starts + alignment);

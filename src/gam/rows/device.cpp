@@ -18,23 +18,23 @@
 namespace tessera::gam {
 namespace {
 
-/// Rows of a slice at most. Sums of one kind of device depend on it, so it is the same for all.
+/// Maximum number of rows of a slice. The same for all devices, as the bits of sums depend on it.
 constexpr std::int64_t largest_slice = 8192;
-/// Scratch at most, whatever the device has: more slices at once than this holds bring nothing.
+/// Maximum scratch memory on any device: more slices at once than fit into it gain nothing.
 constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t largest_grid_y = 65535;
 constexpr unsigned threads_per_warp = 32;
 
 /// How a pass of one kind forms its products on one kind of device.
 struct Division {
-  /// `cross` is null where the matrix units form nothing.
+  /// `cross` is null where the matrix units form no products.
   Division(PassKind kind, const RowLayout& layout, const CrossShare* cross);
 
   std::vector<Task> tasks;
   std::int64_t values_per_row;  ///< kept for the tasks
 };
 
-/// Cuts the products into tasks, but those that the matrix units form. Depends on the layout alone.
+/// Divides the products that the matrix units do not form into tasks. Depends on the layout alone.
 Division::Division(PassKind kind, const RowLayout& layout, const CrossShare* cross)
     : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row) {
   const std::span<const Product> products = layout.products(kind);
@@ -73,20 +73,20 @@ struct Kernels {
   }
 
   KernelView evaluate[5];        ///< by kind of pass
-  KernelView form_crossproduct;  ///< on a device that has matrix units for it
+  KernelView form_crossproduct;  ///< on a device with matrix units
   KernelView form_partials;
   KernelView form_scalars;
   KernelView accumulate;
 };
 
-/// The backend of this model on the calling thread's device. Compiles nothing if `Job::compile` has.
+/// The backend of this model on the calling thread's device; compiles nothing after `Job::compile`.
 CompiledBackend<Kernels> probe_rows(const ModuleSource& source, const CrossPlan& cross) {
   return probe_backend_with_compile(source.name, [&](const BackendContext& context) {
     return Kernels(context.modules->load(source, context.capability), cross.runs_on(context.capability));
   });
 }
 
-/// A share of the matrix units on one device, where it stays.
+/// The products that the matrix units of one device form, resident there.
 class ShareOnDevice {
  public:
   [[nodiscard]] CrossView load(const CrossShare& share, const Tile& tile) {
@@ -113,7 +113,7 @@ struct DeviceRows::OnDevice {
   ShareOnDevice sums;
   ShareOnDevice moments;
 
-  /// Where the sums of a pass arrive: copies to pageable memory take several times as long.
+  /// Pinned, as copies to pageable memory take several times as long.
   struct {
     PinnedBuffer<std::int32_t> tops;
     PinnedBuffer<std::int64_t> bins;
@@ -129,12 +129,13 @@ class DevicePass {
       : kind_(kind), division_(std::move(division)), tile_(tile) {}
 
   void load(std::span<const double> coef, std::span<const double> parameters);
-  /// Has the matrix units form their share.
+  /// Assigns the matrix units their products.
   void load(const CrossShape& shape, std::size_t groups, const CrossView& view) {
     cross_ = Crossproduct{static_cast<unsigned>(shape.warps) * threads_per_warp, cross_shared_bytes(shape),
                           static_cast<unsigned>(groups), view};
   }
-  /// Gives the waves scratch memory, for as many slices at once as the budget holds. Returns how many.
+  /// Allocates the waves' scratch memory for as many slices at once as the budget holds. Returns their
+  /// number.
   std::int64_t begin(WaveView& wave, int placements, std::int64_t most_slices, std::int64_t budget_bytes);
   void add(const Kernels& kernels, const WaveView& wave, std::int64_t slices);
   void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
@@ -199,7 +200,7 @@ std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t most
   tops_ = scratch<std::int32_t>(wave.width, tile_);
   bins_ = scratch<std::int64_t>(wave.width * sum_bin_count, tile_);
   const auto elements = static_cast<std::size_t>(wave.width);
-  // Every byte 0xff makes -1: nothing was added.
+  // All bytes 0xff are -1: nothing was added yet.
   check(cudaMemsetAsync(tops_, 0xff, elements * sizeof(std::int32_t), stream_of(tile_)), "cudaMemsetAsync");
   check(cudaMemsetAsync(bins_, 0, elements * sum_bin_count * sizeof(std::int64_t), stream_of(tile_)),
         "cudaMemsetAsync");
@@ -267,7 +268,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const std::int64_t rows = tile.range().size();
   const std::int64_t block_rows = std::min(block_rows_, rows);
   const std::int64_t budget_bytes = table_->budget_bytes(tile);
-  // Of all variables, so that rows stay where they are from a pass that reads some of them to the next.
+  // Counts all variables, so that the division of rows is the same for passes that read only some of them.
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
   DevicePass pass(kind, Division(kind, layout_, on_matrix_units ? &share : nullptr), tile);

@@ -35,7 +35,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   };
   bool taken = false;
   if (count > capacity_) {
-    // Given back before others are taken, so that those are the same memory.
+    // Freed before others are allocated, so that these reuse the memory.
     numbers_.clear();
     codes_.clear();
     current_.clear();
@@ -100,7 +100,7 @@ RowRuns::~RowRuns() {
   try {
     on_.copies.synchronize();
   } catch (const std::exception&) {
-    // A device that failed has failed the tile's stream too, which is waited for with its reason.
+    // A device that failed has also failed the tile's stream, whose synchronisation reports the reason.
   }
 }
 
@@ -139,7 +139,7 @@ std::int64_t DeviceTable::budget_bytes(const Tile& tile) const {
 }
 
 std::shared_ptr<DeviceTable> make_device_table(const Job& job, std::int64_t device_bytes) {
-  // More do not fill the bus any better.
+  // More do not raise the bandwidth of the bus.
   constexpr std::int64_t most_threads = 8;
   const std::int64_t devices = std::ssize(job.inventory().devices_of(job.comm().rank()));
   const std::int64_t threads =

@@ -16,8 +16,8 @@ namespace {
 
 static_assert(sizeof(Prediction) == 2 * sizeof(double));
 
-/// Rows whose values are in scratch memory at once: what they take stays in a device's cache, and every
-/// multiprocessor has some.
+/// Rows whose values are in scratch memory at once: few enough for a device's cache, and enough for every
+/// multiprocessor.
 constexpr std::int64_t max_rows_at_once = std::int64_t{1} << 17;
 
 struct PredictionKernel {

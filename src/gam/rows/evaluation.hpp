@@ -7,24 +7,24 @@
 
 #include <cmath>
 
-/// What is computed of one row, by the same source on the host and in a kernel.
+/// The computations of one row, from the same source on the host and in kernels.
 namespace tessera::gam {
 
-/// A variance, but for what rounding has made less than none. What is no number stays.
+/// A variance; negative rounding becomes 0, and NaN stays NaN.
 inline double not_negative(double variance) {
   return variance < 0 ? 0.0 : variance;
 }
 
-/// What one row gives to a pass: its weight, its working residual, and four scalars: w r^2, deviance, 1 if
-/// the row is bad, and nothing (moments: prior weight, weighted response; deviance: prior (y - mu)^2 in the
-/// first place and sqrt(prior) (y - mu) in the last).
+/// The contribution of one row to a pass: its weight, its working residual, and four scalars: w r^2,
+/// deviance, 1 if the row is bad, and 0 (moments: prior weight, weighted response; deviance: prior (y - mu)^2
+/// in the first place and sqrt(prior) (y - mu) in the last).
 struct RowOutcome {
   double weight;
   double residual;
   double scalars[row_scalar_count];
 };
 
-/// `eta` includes `offset`. A row without finite numbers is bad, and gives nothing else.
+/// `eta` includes `offset`. A row with a number that is not finite is bad, and contributes nothing else.
 template <RowFamily F>
 inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double eta, double offset,
                               double prior) {
@@ -42,9 +42,9 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   const RowStep step = row_step(family, y, eta, prior);
   const double residual = shift + step.residual;
   const double square = step.weight * residual * residual;
-  // A difference with itself is 0 for finite numbers alone, and the square is one only if its factors
-  // are. The predictor is asked too: an inverse link's clamp would make a number of a NaN. A custom family's
-  // variance may be negative for a mean.
+  // x - x is 0 only for finite x, and the square is finite only if its factors are. The predictor is checked
+  // too: an inverse link's clamp would turn a NaN into a number. A custom family's variance may be negative
+  // at some means.
   if (!(eta - eta == 0 && square - square == 0 && step.deviance - step.deviance == 0 && step.weight >= 0)) {
     return {0, 0, {0, 0, 1, 0}};
   }
@@ -55,14 +55,14 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   return {step.weight, residual, {square, step.deviance, 0, 0}};
 }
 
-/// Scalars that a pass for so many parameters of a family sums: see `likelihood_outcome`.
+/// Number of scalars summed for a family with so many parameters: see `likelihood_outcome`.
 constexpr int parameter_scalar_count(int parameters) {
   return likelihood_term_count(parameters) + 1;
 }
 
-/// What one row gives to the derivatives of the likelihood in the family's parameters: its `likelihood_terms`
-/// with the prior weight, then 1 if the row is bad. A row without finite numbers is bad, and gives nothing
-/// else.
+/// The contribution of one row to the derivatives of the likelihood in the family's parameters: its
+/// `likelihood_terms` times the prior weight, then 1 if the row is bad. A row with a number that is not
+/// finite is bad, and contributes nothing else.
 template <ParametricFamily F>
 inline void likelihood_outcome(const F& family, double y, double eta, double prior, double* scalars) {
   constexpr int terms = likelihood_term_count(F::parameter_count);

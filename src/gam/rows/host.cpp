@@ -15,7 +15,7 @@ namespace {
 
 using base::at;
 
-/// The product of two random effects: `places` has where the product of each row of the frame goes.
+/// The product of two random effects: `places` has the index of the sum that each row of the frame adds to.
 void add_paired(const RowChunk& chunk, const ProductSide& row, const ProductSide& column,
                 const std::int32_t* places, double* sums) {
   for (int r = 0; r < chunk.count; ++r) {
@@ -26,7 +26,7 @@ void add_paired(const RowChunk& chunk, const ProductSide& row, const ProductSide
 
 }  // namespace
 
-/// What a sum needs of the rows beside their terms.
+/// The buffers of a sum beside those of the rows' terms.
 struct HostRows::Chunk : RowChunk {
   explicit Chunk(const RowLayout& layout)
       : RowChunk(layout),
@@ -43,7 +43,7 @@ struct HostRows::Chunk : RowChunk {
   bool uses_aligned = false;
 };
 
-/// A chunk's buffers for the duration of one call, whatever thread makes it.
+/// Borrows a chunk's buffers for the duration of one call, on whatever thread.
 class HostRows::Lease {
  public:
   explicit Lease(HostRows& owner) : owner_(owner) {
@@ -134,7 +134,7 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
   }
 }
 
-/// Nothing for a family without parameters.
+/// Does nothing for a family without parameters.
 template <RowFamily F>
 void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] const Chunk& chunk,
                               [[maybe_unused]] double* sums) const {
@@ -149,7 +149,7 @@ void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]]
   }
 }
 
-/// Makes a bad row give nothing to any product, whatever its weight: its values need not be finite.
+/// Clears a bad row, whose values need not be finite, so that it adds 0 to every product.
 void HostRows::clear_row(int r, Chunk& chunk) const {
   for (int term = 0; term <= view_.term_count; ++term) {
     const int nonzeros = view_.terms[term].nonzeros;
@@ -158,7 +158,7 @@ void HostRows::clear_row(int r, Chunk& chunk) const {
   }
 }
 
-/// Adds what the chunk's rows give to one pair of terms.
+/// Adds the chunk's rows to the product of one pair of terms.
 void HostRows::add_product(const Product& product, Chunk& chunk, double* sums) const {
   const ProductSide row = side_of(view_, chunk, chunk.unit_weights ? chunk.values : chunk.weighted,
                                   product.row_term, product.row_placement);

@@ -15,10 +15,10 @@
 namespace tessera::gam {
 
 /// The pass over rows on the host: a few hundred rows at a time, in row order, in buffers that stay in the
-/// core's cache. Every addition is a plain multiplication and addition in a fixed order, vectorised over
-/// neighbouring sums only, so that the bits are the same on every processor and for any number of threads.
+/// core's cache. Sums use separate multiplications and additions in a fixed order, vectorised over
+/// neighbouring sums only, so that bits are the same on every processor and for any number of threads.
 ///
-/// Memory: about 256 rows of nonzeros for each thread; no row of the model matrix is kept.
+/// Memory: about 256 rows of nonzeros for each thread; the model matrix is not stored.
 class HostRows {
  public:
   HostRows(const Rows& rows, const RowLayout& layout);
@@ -26,10 +26,10 @@ class HostRows {
   HostRows(const HostRows&) = delete;
   HostRows& operator=(const HostRows&) = delete;
 
-  /// Adds what local rows [begin, end) give to `sums`, which has `layout.width(kind)` elements.
-  /// `raw_coef` is not read for moments, and is zeros for a start. The order of additions is that of the rows
-  /// for a few, and for many has the sums of a run of columns together (aligned_sums.hpp): it depends on
-  /// where the range begins and ends, and on nothing else. Thread-safe.
+  /// Adds the sums over local rows [begin, end) to `sums`, which has `layout.width(kind)` elements.
+  /// `raw_coef` is not read for moments, and is zeros for a start. Few rows are added one by one; many are
+  /// first summed by the alignment of their runs (aligned_sums.hpp): the order of additions depends on the
+  /// bounds of the range alone. Thread-safe.
   void add(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
            std::span<double> sums);
 

@@ -11,10 +11,10 @@
 
 namespace tessera::gam {
 
-/// The kernels of the device pass (sum_kernels.cuh) for one model: its family, the kinds, sizes and places
-/// of its terms and the variables they read are constants in them. What depends on the data alone, knots,
-/// coefficients and the family's parameters, is not, so that a model of another table has the same source.
-/// The same on every rank. The name tells one such source from another. `cross` is the layout's.
+/// The kernels of the device pass (sum_kernels.cuh) for one model, with its family, the kinds, sizes and
+/// positions of its terms and the variables they read as constants. What depends on the data, as knots,
+/// coefficients and the family's parameters, is an argument, so that a model of another table has the same
+/// source. The same on every rank. The name identifies the source. `cross` is the layout's.
 [[nodiscard]] ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross);
 
 /// As `kernel_source`, the kernel that predicts rows (prediction_kernels.cuh): with standard errors or
@@ -22,8 +22,7 @@ namespace tessera::gam {
 [[nodiscard]] ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,
                                              bool response);
 
-/// The files that the kernels are made of, by the names they are included by. Written into the program when
-/// it is built.
+/// The files that the kernels consist of, by the names they are included by. Embedded at build time.
 [[nodiscard]] std::vector<NamedHeader> rows_kernel_files();
 
 }  // namespace tessera::gam

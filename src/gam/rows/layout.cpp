@@ -20,7 +20,7 @@ bool left_out(std::uint64_t mask, int component) {
   return (mask >> component & 1) != 0;
 }
 
-/// The component of `row` that is the same factor as `component`; -1 if there is none.
+/// The index of the component of `row` that is the same factor as `component`; -1 if there is none.
 int same_factor(const RawTerm& row, const Component& component) {
   if (component.kind != Component::Kind::factor) return -1;
   for (std::size_t i = 0; i < row.components.size(); ++i) {
@@ -32,7 +32,7 @@ int same_factor(const RawTerm& row, const Component& component) {
   return -1;
 }
 
-/// Which components of `column` are factors of `row` too.
+/// The components of `column` that are also factors of `row`, as bits.
 std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column) {
   std::uint64_t shared = 0;
   for (std::size_t i = 0; i < column.components.size(); ++i) {
@@ -41,11 +41,12 @@ std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column) {
   return shared;
 }
 
-/// Nonzeros of one spline are at most three apart: seven places about a nonzero, four from it on.
+/// The nonzeros of one spline are at most three columns apart: a nonzero has seven columns about it, four
+/// from itself on.
 constexpr int nearest = 7;
 constexpr int nearest_above = 4;
 
-/// Where the nonzeros of a term lie, when component i has the stride `own[i]`.
+/// Offsets of the nonzeros of a term whose component i has the stride `own[i]`.
 std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& own) {
   if (!term.is_dense()) return nonzero_offsets(std::span(term.components), own);
   std::vector<int> all(at(term.nonzeros));
@@ -62,8 +63,8 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
       pairs_(pairs) {
   const std::size_t count = design.terms.size();
 
-  // Every pair of two terms, with what its column term leaves out. The term with fewer nonzeros is the row
-  // term, so that the inner loop runs over neighbours.
+  // Every pair of two terms, with the components that its column term leaves out. The term with fewer
+  // nonzeros is the row term, so that the inner loop runs over neighbouring columns.
   struct Pair {
     std::size_t row, column;
     std::uint64_t left_out;
@@ -126,7 +127,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   if (pairs_ != nullptr) add_pairs();
 }
 
-/// The products of the effects of the part have their sums in the order of the pattern.
+/// The products of the part's effects have their sums in the order of the pattern.
 void RowLayout::add_pairs() {
   pairs_begin_ = width_;
   width_ += std::ssize(pairs_->pattern->rows);
@@ -178,9 +179,9 @@ void RowLayout::add_product(int row_term, int column_term, std::uint64_t mask) {
   take_in(product, columns.size);
 }
 
-/// How far apart two nonzeros of the term can be in each of its splines, from the fastest; all columns of a
-/// dense component. Where one lies before the other in the slowest of several splines, the pair is below the
-/// diagonal: the line has what comes after alone.
+/// For each spline of the term, from the fastest, how far apart two of its nonzeros can be; all columns of a
+/// dense component. Of the slowest of several splines a line has only the columns from its own on: pairs
+/// before it are below the diagonal.
 std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) const {
   const int* own = strides.data() + placements[at(term.placement_begin)].stride_begin;
   std::vector<BandSpline> splines;
@@ -199,16 +200,16 @@ std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) con
   return splines;
 }
 
-/// A term with itself: line p has the places about p that another nonzero of the row can have.
+/// The product of a term with itself: line p has the columns near p that another nonzero of the row can have.
 void RowLayout::add_square(int index, const RawTerm& term) {
   Product product;
   product.row_term = product.column_term = index;
   product.row_placement = terms[at(index)].placement_begin;
-  product.column_placement = static_cast<int>(placements.size()) - 1;  // the residual's: nothing is added to
+  product.column_placement = static_cast<int>(placements.size()) - 1;  // the residual's: adds no offset
   product.symmetric = true;
 
   int columns = 1;
-  int before = 0;  // of the line's places, those before p
+  int before = 0;  // columns of the line before p
   std::vector<int> own(term.components.size());
   std::vector<int> relative(term.components.size());  // to the line's own place
   for (const BandSpline& spline : band_of(terms[at(index)])) {
@@ -230,13 +231,13 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   take_in(product, columns);
 }
 
-/// Gives the product its place among the sums.
+/// Assigns the product its range of the sums.
 void RowLayout::take_in(Product product, int columns) {
   product.rows = placements[at(product.row_placement)].size;
   product.columns = columns;
   product.row_nonzeros = terms[at(product.row_term)].nonzeros;
   product.column_nonzeros = terms[at(product.column_term)].nonzeros;
-  // Only a spline gives four, and its neighbours are neighbours if it is the fastest component.
+  // Only splines have four nonzeros; these are neighbours if the spline is the fastest component.
   product.runs_of_four = product.column_nonzeros >= 4 && offsets[at(product.offset_begin + 1)] == 1;
   product.begin = width_;
   width_ += static_cast<std::int64_t>(product.rows) * product.columns;
@@ -360,7 +361,8 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     return component_sizes_[at(term.component_begin + i)];
   };
 
-  // The column term starts where its own components say, plus what the row says of the shared ones.
+  // The start of the column term: its own components' part, plus that of the factors shared with the row
+  // term.
   std::vector<int> own_part(at(product.columns));
   if (column.combined >= 0) std::iota(own_part.begin(), own_part.end(), 0);
   for (int q = 0; q < product.columns; ++q) {

@@ -29,15 +29,15 @@
 /// the square, and sums that are not there need neither be made nor reduced.
 namespace tessera::gam {
 
-/// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), then
-/// comes the gradient, then the products of every pair of terms: each kind of pass reduces a prefix. A pass
-/// for the parameters of the family reduces scalars of its own alone.
+/// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), followed by
+/// the gradient and the products of every pair of terms: each kind of pass reduces a prefix. A pass for the
+/// parameters of the family reduces only scalars of its own.
 class RowLayout {
  public:
   static constexpr int scalar_count = row_scalar_count;
 
-  /// `parameters`: of the family, how many. `pairs`: where random effects of the design's part meet, which
-  /// must outlive the layout; null: nothing is summed over two of them.
+  /// `parameters`: their number in the family. `pairs`: pairs of levels of the random effects of the design's
+  /// part, which must outlive the layout; null: no products of two of them are summed.
   explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr);
 
   [[nodiscard]] LayoutView view() const noexcept;
@@ -47,17 +47,16 @@ class RowLayout {
   [[nodiscard]] std::size_t width(PassKind kind) const noexcept;
   /// Products that a pass of this kind forms.
   [[nodiscard]] std::span<const Product> products(PassKind kind) const noexcept;
-  /// Those of two terms of the model, or of one with itself.
+  /// The products of two terms of the model, or of one with itself.
   [[nodiscard]] std::span<const Product> products_of_terms() const noexcept;
 
-  /// Of a start or a step.
+  /// The sums of a start or a step.
   [[nodiscard]] RawSums sums(std::span<const double> reduced) const;
   [[nodiscard]] RawMoments moments(std::span<const double> reduced) const;
   [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
   [[nodiscard]] RawLikelihood likelihood(std::span<const double> reduced) const;
-  /// A symmetric form over raw columns as it is applied to a row: the row's products, each times the number
-  /// where a step adds it, sum up to r' form r. Where nothing is summed it is zero, and NaN for a pair of
-  /// levels that the form has not.
+  /// A symmetric form over raw columns, ordered as the vector of sums: the dot product of a row's products
+  /// with it is r' form r. Zero where nothing is summed, and NaN for a pair of levels that the form lacks.
   [[nodiscard]] std::vector<double> packed(const PartedMatrix& form) const;
 
   ComponentTables tables;
@@ -68,8 +67,8 @@ class RowLayout {
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
 
-  /// Where each local row adds the product of two random effects: its place from the product's first sum on;
-  /// -1: it has none.
+  /// For each local row the index, within the product's sums, at which it adds the product of two random
+  /// effects; -1: it adds none.
   [[nodiscard]] const std::int32_t* places_of(const Product& product) const noexcept {
     return pairs_->terms[static_cast<std::size_t>(product.pairs)].places.data();
   }
@@ -79,9 +78,9 @@ class RowLayout {
   struct BandSpline {
     int component;  ///< of the term
     int stride, size;
-    int before;     ///< places of a line before its own in this spline
-    int count;      ///< and in all
-    bool is_dense;  ///< the line has all columns of a dense component
+    int before;     ///< columns of a line before its own in this spline
+    int count;      ///< columns of a line in all
+    bool is_dense;  ///< the line has all columns of the component
   };
 
   [[nodiscard]] std::vector<BandSpline> band_of(const TermTable& term) const;
@@ -90,7 +89,7 @@ class RowLayout {
   void add_square(int index, const RawTerm& term);
   void add_pairs();
   void take_in(Product product, int columns);
-  /// Calls `use(index among the sums, i, j)` for each pair of raw columns i and j, once, that a row can have.
+  /// Calls `use(index among the sums, i, j)` once for each pair of raw columns i and j that a row can have.
   template <class Use>
   void for_each_sum(const Use& use) const;
   template <class Use>
@@ -98,7 +97,7 @@ class RowLayout {
   template <class Use>
   void for_each_of_band(const Product& product, const Use& use) const;
 
-  /// For each placement, which components it leaves out (bit i: the i-th of its term).
+  /// Components that each placement leaves out (bit i: the i-th of its term).
   std::vector<std::uint64_t> left_out_;
   std::vector<int> component_sizes_;
   int parameters_;

@@ -24,7 +24,7 @@ constexpr Key key_of(int column, int row) {
   return static_cast<Key>(column) << 32 | static_cast<Key>(row);
 }
 
-/// Of each row its place in the part by one term; -1: none.
+/// The place of each row in the part, according to one term; -1: none.
 std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, const Design& design,
                                     const RawTerm& term) {
   std::vector<std::int32_t> places(frame.complete.size());
@@ -65,7 +65,7 @@ SparsePattern pattern_of(std::span<const Key> keys, int size) {
   return pattern;
 }
 
-/// The terms of a design's part, and where rows are in it.
+/// The terms of a design's part, and the rows' places in it.
 struct PartTerms {
   PartTerms(const Workers& workers, const Frame& frame, const Design& design) {
     for (std::size_t i = 0; i < design.terms.size(); ++i) {
@@ -75,15 +75,15 @@ struct PartTerms {
     }
   }
 
-  /// Calls `use(a, b)` for each two terms. They follow one another in the part: the place by the second is
-  /// the row of a pair.
+  /// Calls `use(a, b)` for every pair of terms. Their places ascend: that of the second is the row of the
+  /// pattern.
   template <class Use>
   void for_each_two(const Use& use) const {
     for (std::size_t a = 0; a < terms.size(); ++a) {
       for (std::size_t b = a + 1; b < terms.size(); ++b) use(a, b);
     }
   }
-  /// The pairs that rows have, each once, in order.
+  /// The pairs that occur in rows, each once, in order.
   [[nodiscard]] std::vector<Key> keys() const {
     std::vector<Key> all;
     for_each_two([&](std::size_t a, std::size_t b) {

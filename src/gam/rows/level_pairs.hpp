@@ -11,10 +11,10 @@
 
 namespace tessera::gam {
 
-/// Where random effects meet: of two effects of a design's part each pair of levels that some row has. There
-/// are as many as rows at most, where the effects' product has no bound.
+/// The pairs of levels that occur together in rows, for every two random effects of a design's part. Their
+/// number is at most that of the rows, while the product of the effects' levels has no bound.
 struct LevelPairs {
-  /// Of two terms, which pair each local row has: its place in the pattern; -1: none.
+  /// For two terms, the pair of each local row: its index in the pattern; -1: none.
   struct OfTerms {
     OfTerms(int one, int other) : first(one), second(other) {}
     int first;
@@ -26,10 +26,10 @@ struct LevelPairs {
   std::vector<OfTerms> terms;
 };
 
-/// Null where the part has one effect or none. `design` counts the variables of `frame`. *Collective* with
-/// `all_ranks`: the pairs of the job's rows, the same on every rank; else those of the rank's own. Throws
-/// `Error(input)` if there are more than 2^31 - 1. Cost: O(rows log rows), and 4 bytes a row and pair of
-/// effects that stay.
+/// Null where the part has fewer than two effects. `design` indexes the variables of `frame`. *Collective*
+/// with `all_ranks`: the pairs of the job's rows, the same on every rank; else those of the rank's rows.
+/// Throws `Error(input)` if there are more than 2^31 - 1. Cost: O(rows log rows); the result has 4 bytes per
+/// row and pair of effects.
 [[nodiscard]] std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Frame& frame,
                                                             const Design& design, bool all_ranks);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that predicts rows, compiled where it runs, for one model: a thread a row.
+// The kernel that predicts rows, compiled at run time for one model: one thread a row.
 #include "gam/rows/prediction_view.hpp"
 #include "gam/rows/terms.cuh"
 
@@ -7,14 +7,14 @@
 
 namespace tessera::gam {
 
-/// The products of a row's nonzeros with the numbers where a step adds them, summed: of a term of so many
-/// nonzeros and another.
+/// The sum over a row's products of the nonzeros of two terms, each times the element of the form at its
+/// place among the sums.
 template <int row_nonzeros, int column_nonzeros>
 double sum_of_row(const PredictionView& view, const Product& product, std::int64_t at) {
   const double* a = view.values + fixed::terms[product.row_term].value_begin * view.count + at;
   const double* b = view.values + fixed::terms[product.column_term].value_begin * view.count + at;
   const std::int64_t row_start = view.starts[product.row_placement * view.count + at];
-  // Of a term with itself only the row term has a start.
+  // The column term of a symmetric product has no start of its own.
   const std::int64_t column_start =
       product.symmetric ? 0 : view.starts[product.column_placement * view.count + at];
   const double* corner = view.form + product.begin + row_start * product.columns + column_start;
@@ -24,7 +24,7 @@ double sum_of_row(const PredictionView& view, const Product& product, std::int64
   for (int i = 0; i < row_nonzeros; ++i) {
     const double* line = corner + lines[i];
     double of_line = 0;
-    // Below its diagonal a symmetric form is zero, or is not there.
+    // A symmetric form is zero, or not stored, below its diagonal.
     for (int j = product.symmetric ? i : 0; j < column_nonzeros; ++j)
       of_line += line[offsets[j]] * b[j * view.count];
     sum += a[i * view.count] * of_line;
@@ -32,7 +32,7 @@ double sum_of_row(const PredictionView& view, const Product& product, std::int64
   return sum;
 }
 
-/// Evaluates term t and keeps it for the products. Returns what it adds to the predictor.
+/// Evaluates term t, stores it for the products, and returns its contribution to the predictor.
 template <int t>
 double evaluate_term(const PredictionView& view, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];

@@ -19,7 +19,7 @@ namespace {
 
 using base::at;
 
-/// What both sides predict with.
+/// Shared by host and device predictions.
 struct Prepared {
   Prepared(const Job& job, const Rows& rows, const Posterior& posterior)
       : layout(*rows.design, rows.family.parameters().size(), rows.pairs.get()),
@@ -42,7 +42,7 @@ std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& row
                                      const Posterior& posterior) {
   std::optional<Prepared> prepared;
   together(job.comm(), [&] { prepared.emplace(job, rows, posterior); });
-  // A failure is not looked at here: it fails the tiles, and the job falls back with the reason.
+  // A failure is not checked here: the tiles then fail, and the job falls back with the reason.
   if (begins_on_real_devices(job, plan)) (void)job.compile(prepared->device->source());
 
   const std::int64_t first = rows.frame->rows.begin;

@@ -11,7 +11,7 @@
 namespace tessera::gam {
 namespace {
 
-/// Where the nonzeros of a product's terms meet, from where their places do.
+/// Where the nonzeros of a product's terms meet, relative to the terms' starts.
 struct Meetings {
   const std::int64_t* lines;  ///< by nonzero of the row term
   const int* offsets;         ///< by nonzero of the column term
@@ -20,7 +20,7 @@ struct Meetings {
 #define TESSERA_TEXT "gam/rows/products_text.hpp"
 #include "base/each_width.hpp"
 
-/// As `add_runs`, for a column term with one nonzero, and so a row term with one.
+/// As `add_runs`, for a column term with one nonzero, and hence a row term with one.
 void add_single(const Product& product, int count, const ProductSide& row, const ProductSide& column,
                 double* sums) {
   const std::int64_t line_size = product.columns;
@@ -29,7 +29,7 @@ void add_single(const Product& product, int count, const ProductSide& row, const
   }
 }
 
-/// As `add_runs`, for column offsets that are no runs: a spline that is not the fastest component.
+/// As `add_runs`, for column offsets without runs: the spline is not the fastest component.
 void add_scattered(const Product& product, const Meetings& meet, int count, const ProductSide& row,
                    const ProductSide& column, double* sums) {
   for (int r = 0; r < count; ++r) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rows of a chunk give to the sums of products, row by row, for registers of any width: see
+// Adds the rows of a chunk to the sums of products, row by row, compiled for each register width: see
 // base/each_width.hpp.
 
 /// Four neighbours.
@@ -36,7 +36,7 @@ TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int c
                              const ProductSide& column, double* sums) {
   const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
   const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
-  // Below its diagonal a symmetric product is not read.
+  // Elements of a symmetric product below its diagonal are not read.
   const bool upper = column_nonzeros == 0 && product.symmetric;
   const std::int64_t line_size = product.columns;
   for (int r = 0; r < count; ++r) {
@@ -58,7 +58,7 @@ TESSERA_TARGET void apply_runs(const Product& product, const Meetings& meet, int
                                double* out) {
   const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
   const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
-  // Below its diagonal a symmetric form is zero, or is not there.
+  // A symmetric form is zero, or not stored, below its diagonal.
   const bool upper = column_nonzeros == 0 && product.symmetric;
   for (int r = 0; r < count; ++r) {
     const double* a = row.values + static_cast<std::ptrdiff_t>(r) * rows;
@@ -80,7 +80,7 @@ TESSERA_TARGET void apply_runs(const Product& product, const Meetings& meet, int
   }
 }
 
-/// A row's runs among `AlignedSums`.
+/// The runs of a row in `AlignedSums`.
 template <int row_nonzeros>
 TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const ProductSide& row,
                                 const ProductSide& column) {
@@ -98,7 +98,7 @@ TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const Produc
   }
 }
 
-/// A block of `lines` x `registers` of the sums of `add_everywhere`, which stays in registers.
+/// A block of `lines` x `registers` of the sums of `add_everywhere`, held in registers.
 template <int lines, int registers>
 TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
@@ -121,7 +121,7 @@ TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a,
   }
 }
 
-/// Columns from j on of some lines; returns where the next begins.
+/// Columns of some lines from j on; returns the next column.
 template <int lines, int registers>
 TESSERA_TARGET int add_blocks(int j, int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
@@ -141,8 +141,7 @@ TESSERA_TARGET void add_lines(bool upper, int count, int rows, int columns, cons
   }
 }
 
-/// sums[i * columns + j] += a_i b_j: every row adds to every sum. The rows are taken by as many as the
-/// nearest cache holds.
+/// sums[i * columns + j] += a_i b_j for all i and j. Rows are taken in blocks that fit the nearest cache.
 TESSERA_TARGET void add_everywhere(const Product& product, int count, const ProductSide& row,
                                    const ProductSide& column, double* sums) {
   const int rows = product.rows;

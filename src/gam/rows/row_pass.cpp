@@ -27,8 +27,8 @@ struct RowPass::State {
         host(rows, layout),
         device(rows, layout, plan.block(), rows.on_devices ? rows.on_devices : make_device_table(job)) {}
 
-  /// Compiles the kernels, once for the job, before they are first needed. A failure is not looked at here:
-  /// it fails the tiles, and the job falls back with the reason.
+  /// Compiles the kernels before their first use, once for the job. A failure is not checked here: the tiles
+  /// then fail, and the job falls back with the reason.
   void compile() {
     if (compiled || !begins_on_real_devices(job, plan)) return;
     (void)job.compile(device.source());

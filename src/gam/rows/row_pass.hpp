@@ -17,21 +17,21 @@
 
 namespace tessera::gam {
 
-/// The rows that a pass goes over: this rank's part of the table in the terms of the model.
+/// The rows that a pass covers: this rank's part of the table, with the model's view of it.
 struct Rows {
   const Frame* frame = nullptr;
   const Design* design = nullptr;
   Family family;
-  int response = 0;            ///< index into the frame; -1: there is none, in rows to be predicted
+  int response = 0;            ///< index into the frame; -1: none, for rows to be predicted
   std::vector<int> offsets{};  ///< variables whose sum is the offset
   int prior_weight = -1;       ///< index into the frame; -1: all ones
-  /// Powers of two by which the response with its offsets, and the prior weights, are multiplied in every
-  /// row: a fit computes in units in which neither is large or small.
+  /// Powers of two that multiply the response with its offsets, and the prior weights, in every row: a fit
+  /// computes in units in which neither is large or small.
   double response_factor = 1;
   double prior_factor = 1;
   /// The columns on devices, which passes over the same frame share; null: each pass loads its own.
   std::shared_ptr<DeviceTable> on_devices{};
-  /// Where the random effects of the design's part meet; null: it has one or none.
+  /// Pairs of levels of the random effects of the design's part; null: it has fewer than two.
   std::shared_ptr<const LevelPairs> pairs{};
 };
 
@@ -48,20 +48,20 @@ class RowPass {
   RowPass& operator=(const RowPass&) = delete;
 
   [[nodiscard]] RawMoments moments();
-  /// The first step of a family other than gaussian: at the initial mean, residual = link(mean) - offset
-  /// + step, as if the coefficients were zero.
+  /// The first step of a family other than gaussian: at the initial means, with the residual link(mean) -
+  /// offset + step, as if the coefficients were zero.
   [[nodiscard]] RawSums start();
   /// A step at `raw_coef` = M beta.
   [[nodiscard]] RawSums step(std::span<const double> raw_coef);
-  /// Only what a report needs at `raw_coef`: no gram, no gradient.
+  /// The deviance and residual sums at `raw_coef`, without gram and gradient.
   [[nodiscard]] RawDeviance deviance(std::span<const double> raw_coef);
 
-  /// The likelihood at `raw_coef` as a function of the family's parameters, which it has.
+  /// The likelihood at `raw_coef` as a function of the parameters of the family, which must have some.
   [[nodiscard]] RawLikelihood likelihood(std::span<const double> raw_coef);
-  /// Takes the family at other parameters, in all passes to come. Nothing is compiled anew. Not collective.
+  /// Sets the parameters of the family for all later passes. Compiles nothing. Not collective.
   void set_parameters(std::vector<double> parameters);
 
-  /// Bytes that one full pass reads from columns, over all ranks: for the run report.
+  /// Bytes of columns that a full pass reads, over all ranks: for the run report.
   [[nodiscard]] std::int64_t bytes_per_pass() const;
 
  private:

@@ -14,17 +14,17 @@
 
 namespace tessera::gam {
 
-/// Single rows of a design on the host, by local rows. What it was made from outlives it. Not thread-safe:
-/// each thread has its own, which costs what the tables of the design's splines do.
+/// Reads single rows of a design on the host, by local index. Its arguments must outlive it. Not thread-safe:
+/// each thread has its own, which takes the memory of the tables of the design's splines.
 class RowReader {
  public:
   RowReader(const Frame& frame, const Design& design);
   /// With the rows' offsets, in their units.
   explicit RowReader(const Rows& rows);
 
-  /// The sum over the raw columns of R(row, .) coef, and the offsets.
+  /// R(row, .) coef plus the offsets.
   [[nodiscard]] double linear_predictor(std::size_t row, std::span<const double> raw_coef);
-  /// x = M' R(row, .), by coefficients.
+  /// x = M' R(row, .), over coefficients.
   void coefficient_row(std::size_t row, std::span<double> x);
 
  private:
@@ -32,7 +32,7 @@ class RowReader {
     int column;
     double value;
   };
-  /// Those of all terms, in order.
+  /// Reads the nonzeros of all terms, in order.
   void read(std::size_t row);
 
   const Frame& frame_;

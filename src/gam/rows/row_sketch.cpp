@@ -23,17 +23,17 @@ namespace {
 
 using base::at;
 
-/// Rows of the sketch that a row is added to: each is in a quarter of its own.
+/// Rows of the sketch that each row is added to, one in each quarter.
 constexpr int row_copies = 4;
-/// Bits that are drawn for each of them: its place in the quarter, and the sign.
+/// Random bits for the place in the quarter; one more is the sign.
 constexpr int place_bits = 15;
 constexpr int largest_sketch = row_copies << place_bits;
 constexpr std::int64_t sketched_block = 16'384;
-/// Of the integer that a column's norm is: values become integers in the last 51 digits of a double.
+/// Binary digits of a column's norm as an integer: values become integers in the last 51 digits of a double.
 constexpr int largest_digits = 49;
 
-/// Powers of two by which columns are multiplied to become integers. A sum of n values is at most sqrt(n)
-/// times their norm, and no value is larger than that.
+/// Powers of two that scale columns to integers. A sum of n values is at most sqrt(n) times their norm, which
+/// also bounds each value.
 std::vector<double> fixed_point(std::span<const double> norms, std::int64_t complete_rows) {
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(complete_rows)));
   const int digits = std::min(largest_digits, 60 - (bits + 1) / 2);
@@ -47,21 +47,21 @@ std::vector<double> fixed_point(std::span<const double> norms, std::int64_t comp
 using Four = double __attribute__((vector_size(32)));
 using FourIntegers = std::int64_t __attribute__((vector_size(32)));
 
-/// Nonzeros of a term in as many neighbouring columns, in all rows of a chunk.
+/// Nonzeros of a term in neighbouring columns, one or four, in all rows of a chunk.
 struct Run {
   const double* values;     ///< of the first row
-  std::ptrdiff_t nonzeros;  ///< from one row to the next
+  std::ptrdiff_t nonzeros;  ///< stride from one row to the next
   const int* starts;        ///< one a row
-  std::ptrdiff_t column;    ///< the first, from a row's start on
+  std::ptrdiff_t column;    ///< the first, relative to a row's start
 };
 
-/// Where a row goes.
+/// The destinations of a row.
 struct Places {
   std::int64_t* lines[row_copies];  ///< rows of the sketch
-  std::int64_t signs[row_copies];   ///< 0, or -1 to change it
+  std::int64_t signs[row_copies];   ///< 0, or -1 to negate
 };
 
-/// A double to which this is added has the nearest integer in its last digits.
+/// Adding this to a double leaves the nearest integer in its last digits.
 constexpr double to_integer = 0x1.8p52;
 constexpr auto digits_of_none = std::bit_cast<std::int64_t>(to_integer);
 
@@ -102,7 +102,7 @@ void add_singles(std::span<const Run> runs, std::span<const Places> rows, const 
   }
 }
 
-/// What one thread adds up.
+/// The sketch of one thread's rows.
 class Adder {
  public:
   Adder(const Rows& rows, const RowLayout& layout, std::span<const double> scale, int sketch)
@@ -136,7 +136,7 @@ class Adder {
   void add_runs_of(const TermTable& term) {
     const int* offsets = view_.offsets + view_.placements[term.placement_begin].offset_begin;
     for (int k = 0; k < term.nonzeros;) {
-      // Offsets increase, so that the outer two tell of the inner ones.
+      // Offsets increase, so that the outer two determine the inner ones.
       const bool four = k + 4 <= term.nonzeros && offsets[k + 3] == offsets[k] + 3;
       (four ? fours_ : singles_)
           .push_back({chunk_.values_of(term) + k, term.nonzeros, chunk_.starts_of(term.placement_begin),

@@ -7,16 +7,16 @@
 
 namespace tessera::gam {
 
-/// What one pass gives, over all rows of the job, in raw columns.
+/// Sums of one pass over all rows of the job, in raw columns.
 struct RawSums {
   PartedMatrix gram;             ///< R'WR, raw x raw
   std::vector<double> gradient;  ///< R'W r, r the working residual
   double residual = 0;           ///< r'W r
   double deviance = 0;           ///< at the given coefficients
-  double bad_rows = 0;           ///< rows whose step is not finite, or of a negative weight
+  double bad_rows = 0;           ///< rows whose step is not finite, or whose weight is negative
 };
 
-/// What is left of a model: sums at given coefficients, on the scale of the response.
+/// Goodness of fit at given coefficients, on the scale of the response.
 struct RawDeviance {
   double deviance = 0;
   double bad_rows = 0;         ///< rows whose deviance is not finite
@@ -26,13 +26,13 @@ struct RawDeviance {
 
 /// The likelihood as a function of a family's parameters, at given means.
 struct RawLikelihood {
-  double minus_log = 0;          ///< minus its logarithm, but for what no parameter changes
-  std::vector<double> gradient;  ///< of that, by the working parameters
+  double minus_log = 0;          ///< negative log likelihood, without terms that no parameter changes
+  std::vector<double> gradient;  ///< of that, in the working parameters
   Matrix hessian;
-  double bad_rows = 0;  ///< rows whose part is not finite
+  double bad_rows = 0;  ///< rows whose contribution is not finite
 };
 
-/// Sums that need one pass and no coefficients.
+/// Sums of a pass without coefficients.
 struct RawMoments {
   std::vector<double> column_sums;   ///< R'1 over complete rows
   double sum_weight = 0;             ///< sum of prior weights

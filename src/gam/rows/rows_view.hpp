@@ -9,17 +9,17 @@ namespace tessera::gam {
 
 inline constexpr int threads_per_block = 128;
 
-/// The columns of the rows at hand, by the frame's variable indices.
+/// The columns of the rows in memory, by the frame's variable indices.
 struct ColumnsView {
   const double* const* numbers;
   const std::int32_t* const* codes;
   const std::uint8_t* complete;
 };
 
-/// What a kernel reads to evaluate the terms of the rows at hand.
+/// What a kernel reads to evaluate the terms of the rows in memory.
 struct RowsView {
   const double* numbers;             ///< of the layout
-  const ComponentTable* components;  ///< for what the data say of the margins
+  const ComponentTable* components;  ///< for margins' quantities that depend on the data
   const double* raw_coef;            ///< not read for moments
   ColumnsView columns;
   double response_factor;    ///< of the response and the offsets

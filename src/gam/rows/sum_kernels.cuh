@@ -44,7 +44,7 @@ constexpr bool has_crossproduct = true;
 constexpr bool has_crossproduct = false;
 #endif
 
-/// Where the wave's values of a term begin, for a pass of this kind. -1: its kernels read none.
+/// Where the wave's values of a term begin, in a pass of this kind. -1: its kernels read none.
 template <PassKind kind>
 constexpr std::int64_t value_begin(int term) {
   if constexpr (!has_crossproduct) return fixed::terms[term].value_begin;
@@ -57,8 +57,8 @@ constexpr bool has_products(PassKind kind) {
   return kind != PassKind::deviance && kind != PassKind::parameters;
 }
 
-/// What term t adds to the predictor of row `row`; its values and starts are kept at index `at` of the wave
-/// where products need them.
+/// The contribution of term t to the predictor of row `row`; its values and starts are stored at index `at`
+/// of the wave if products read them.
 template <PassKind kind, int t>
 double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
@@ -80,7 +80,7 @@ inline void keep_weight(const WaveView& wave, std::int64_t at, double weight) {
   if constexpr (has_crossproduct) wave.roots[at] = sqrt(weight);
 }
 
-/// Makes the row at place `at` of the wave give nothing to any product.
+/// Makes the row at place `at` of the wave contribute nothing to any product.
 template <PassKind kind>
 void clear_row(const WaveView& wave, std::int64_t at) {
   keep_weight(wave, at, 0);
@@ -93,7 +93,7 @@ void clear_row(const WaveView& wave, std::int64_t at) {
   for (int p = 0; p < fixed::placement_count; ++p) wave.starts[p * wave.capacity + at] = 0;
 }
 
-/// Keeps what the row at place `at` of the wave gives to the sums.
+/// Stores the contribution of the row at place `at` of the wave to the sums.
 template <PassKind kind, RowFamily F>
 void keep_outcome(const WaveView& wave, const F& family, double y, double eta, double offset, double prior,
                   std::int64_t at) {
@@ -138,8 +138,8 @@ void evaluate_row(const WaveView& wave) {
   keep_outcome<kind>(wave, fixed::family_of(wave.parameters), response, eta, offset, prior, at);
 }
 
-/// What one task sums over a slice, in `sums`, for a product of so many nonzeros. Worker i of n takes rows i,
-/// i + n, i + 2n … of the slice, in that order.
+/// Sums one task over a slice into `sums`, for a product of so many nonzeros. Of n workers the i-th takes
+/// rows i, i + n, i + 2n … of the slice, in that order.
 template <int row_nonzeros, int column_nonzeros>
 void add_rows(const WaveView& wave, const Product& product, const Task& task, int in_wave, double* sums) {
   constexpr int pairs = row_nonzeros * column_nonzeros;
@@ -161,7 +161,7 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
   const long long* lines = fixed::lines + product.line_begin;
   const int* offsets = fixed::offsets + product.offset_begin;
 
-  // All lanes of a warp go round together, whether their worker has a row left or not.
+  // All lanes of a warp make the same number of iterations, whether or not their worker has a row left.
   const int first_worker_of_warp = thread / 32 * 32 / lanes;
   for (int next = 0; first_worker_of_warp < task.workers && next < rows; next += task.workers) {
     const int r = next + worker;
@@ -172,7 +172,7 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
         const int i = pair / column_nonzeros;
         const int j = pair % column_nonzeros;
         const std::int64_t e = corner + lines[i] + offsets[j];
-        // Below its diagonal a symmetric product is not read.
+        // Elements of a symmetric product below its diagonal are not read.
         if (e < 0 || e >= task.elements || (product.symmetric && j < i)) continue;
         own[e] += weight * a[r * row_nonzeros + i] * b[r * column_nonzeros + j];
       }
@@ -195,7 +195,7 @@ extern "C" __global__ void evaluate_step(WaveView wave) {
 extern "C" __global__ void evaluate_deviance(WaveView wave) {
   evaluate_row<PassKind::deviance>(wave);
 }
-/// Nothing for a family without parameters, for which it is not launched.
+/// Does nothing for a family without parameters, for which it is not launched.
 template <class F>
 void evaluate_likelihood([[maybe_unused]] const WaveView& wave) {
   if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(wave);
@@ -258,7 +258,7 @@ extern "C" __global__ void accumulate(const double* partials, std::int64_t width
   SumElement sum;
   sum.top = tops[e];
   for (int i = 0; i < sum_bin_count; ++i) sum.bins[i] = bins[i * width + e];
-  // Several are read at once, since a thread that waits for each by itself does little else.
+  // Several loads are in flight at once, to hide their latency.
   constexpr int at_once = 8;
   for (int s = 0; s < slices; s += at_once) {
     double next[at_once];

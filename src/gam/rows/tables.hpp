@@ -12,15 +12,15 @@ namespace tessera::gam {
 struct TermTable {
   int component_begin = 0;
   int component_end = 0;
-  int placement_begin = 0;  ///< the first of them leaves no component out
+  int placement_begin = 0;  ///< the first one leaves out no component
   int placement_end = 0;
   int nonzeros = 1;
   int raw_begin = 0;
   std::int64_t value_begin = 0;  ///< nonzeros of the terms before this one
-  int combined = -1;             ///< of dense columns, on hosts alone: the term that they are combinations of
+  int combined = -1;             ///< dense columns, on hosts alone: the term that they are combinations of
 };
 
-/// Where the nonzeros of a term lie when some of its components are left out.
+/// The positions of the nonzeros of a term when some of its components are left out.
 struct Placement {
   int size = 1;          ///< raw columns
   int stride_begin = 0;  ///< one stride a component; 0: left out
@@ -38,17 +38,17 @@ struct Product {
   int columns = 0;
   int row_nonzeros = 1;
   int column_nonzeros = 1;
-  bool symmetric = false;     ///< a term with itself: only pairs of nonzeros with j >= i need be right
-  bool runs_of_four = false;  ///< column offsets come in fours of neighbours
+  bool symmetric = false;     ///< a term with itself: only elements with j >= i need be valid
+  bool runs_of_four = false;  ///< column offsets are runs of four neighbours
   int line_begin = 0;         ///< one line a nonzero of the row term
   int offset_begin = 0;       ///< one offset a nonzero of the column term
   std::int64_t begin = 0;     ///< in the vector of sums
-  /// Of two random effects of the part, on hosts alone: which of the layout's `LevelPairs::terms` has where
-  /// each row adds its product, from `begin` on; -1: it is a matrix.
+  /// Of two random effects of the part, on hosts alone: the index into `LevelPairs::terms` with the index of
+  /// each row's sum, from `begin` on; -1: the product is a matrix.
   int pairs = -1;
 };
 
-/// The layout as plain pointers, valid on the side that made it.
+/// The layout as plain pointers, valid on the side (host or device) that made it.
 struct LayoutView {
   const double* numbers = nullptr;
   const ComponentTable* components = nullptr;
@@ -67,7 +67,7 @@ struct LayoutView {
 /// What a pass sums.
 enum class PassKind { moments, start, step, deviance, parameters };
 
-/// Scalars that every pass sums but that for a family's parameters: see `RowOutcome`.
+/// Scalars that a pass sums, except one for a family's parameters: see `RowOutcome`.
 inline constexpr int row_scalar_count = 4;
 
 }  // namespace tessera::gam

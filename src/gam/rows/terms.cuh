@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terms of one row, for the kernels of every pass. They are compiled where they run, for one model:
-// `rows_constants.hpp` is written then, by kernel_source.cpp, and holds what is known of the model before its
-// rows are.
+// The terms of one row, for the kernels of every pass, compiled at run time for one model. kernel_source.cpp
+// writes `rows_constants.hpp`, which holds what is known of the model before its rows are read.
 #pragma once
 
 #include "gam/rows/evaluation.hpp"
@@ -16,8 +15,8 @@ constexpr int placements_of(const TermTable& term) {
   return term.placement_end - term.placement_begin;
 }
 
-/// Multiplies components i, i + 1, … of term t into `values`, of which there are `count` by now, and adds
-/// up where the first of them lies in each placement.
+/// Multiplies components i, i + 1, … of term t into `values`, which has `count` elements so far, and adds up
+/// the start of each placement.
 template <int t, int i, int count>
 void add_components(const RowsView& rows, std::int64_t row, double* values, int* starts) {
   constexpr TermTable term = fixed::terms[t];
@@ -26,7 +25,7 @@ void add_components(const RowsView& rows, std::int64_t row, double* values, int*
     int first = 0;
     if constexpr (component.kind == ComponentKind::factor) {
       first = rows.columns.codes[component.variable][row];
-      // A level that the model has not, of a random effect that is predicted, has no column.
+      // An unseen level of a random effect, in a prediction, has no column.
       if (first < 0) {
         first = 0;
 #pragma unroll
@@ -87,7 +86,7 @@ EvaluatedTerm<t> evaluate(const RowsView& rows, std::int64_t row) {
   return here;
 }
 
-/// The sum of its values times the coefficients of their raw columns.
+/// The dot product of its values with the coefficients of their raw columns.
 template <int t>
 double sum_with(const EvaluatedTerm<t>& here, const double* raw_coef) {
   constexpr TermTable term = fixed::terms[t];

@@ -9,7 +9,7 @@
 namespace tessera::gam {
 namespace {
 
-/// M V M', block by block. The part's M is the identity.
+/// M V M', block by block; M is the identity on the part.
 PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance) {
   PartedMatrix raw(design.raw_size, design.parted_columns, covariance.pattern());
   raw.diagonal = covariance.diagonal;

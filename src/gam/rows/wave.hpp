@@ -5,24 +5,24 @@
 
 #include <cstdint>
 
-/// What the host hands to the kernels of the device pass: plain structures, the same on both sides.
+/// Arguments of the kernels of the device pass: plain structures, the same on both sides.
 namespace tessera::gam {
 
-/// Sums of one task in shared memory, all workers together: 48 KiB, which every device has.
+/// Sums of one task in shared memory, over all workers: 48 KiB, which every device has.
 inline constexpr int shared_elements = 6144;
-/// Sums of one task at most, so that four workers or more share its rows.
+/// Maximum number of sums of one task, so that at least four workers share its rows.
 inline constexpr int task_elements = shared_elements / 4;
 
-/// Threads that add one row to a product together: the least power of two that is no less than its pairs of
-/// nonzeros, up to a warp.
+/// Threads that add one row to a product together: its pairs of nonzeros, rounded up to a power of two, up to
+/// a warp.
 [[nodiscard]] constexpr int lanes_for(int pairs) {
   int lanes = 1;
   while (lanes < pairs && lanes < 32) lanes *= 2;
   return lanes;
 }
 
-/// A part of one product's sums that fits in shared memory, and how many workers form it: each is `lanes_for`
-/// threads, with sums of its own.
+/// A part of one product's sums that fits in shared memory, and the number of workers that form it: each has
+/// `lanes_for` threads and sums of its own.
 struct Task {
   int product;
   int elements;
@@ -32,12 +32,12 @@ struct Task {
   std::int64_t column_values;
 };
 
-/// Slices `first_slice … first_slice + slices - 1` of the rows at hand, and their scratch. Arrays over rows
-/// have `capacity` = slices x slice_rows of them.
+/// Slices `first_slice … first_slice + slices - 1` of the rows in memory, and their scratch. Arrays over rows
+/// have a `capacity` of slices x slice_rows.
 struct WaveView : RowsView {
   const Product* products;
   double prior_factor;
-  std::int64_t rows;  ///< at hand: of the part of the tile
+  std::int64_t rows;  ///< of the part of the tile in memory
   std::int64_t block_rows;
   int slice_rows;
   int slices_per_block;
@@ -48,7 +48,7 @@ struct WaveView : RowsView {
   double* values;    ///< by term, then by row, then by nonzero
   int* starts;       ///< by placement, then by row
   double* weights;   ///< by row
-  double* roots;     ///< of the weights, for the products of splines
+  double* roots;     ///< square roots of the weights, for the products of splines
   double* scalars;   ///< by scalar, then by row
   double* partials;  ///< by slice, then by element
 };

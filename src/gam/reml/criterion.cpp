@@ -22,11 +22,11 @@
 namespace tessera::gam {
 namespace {
 
-/// A diagonal block of fewer coefficients is not worth eliminating.
+/// Smaller diagonal blocks are not worth eliminating.
 constexpr int smallest_eliminated = 100;
-/// A profile decomposes a matrix of the rank of its penalty.
+/// Largest rank of a penalty whose profile is computed, which decomposes a matrix of that size.
 constexpr int largest_profile = 1000;
-/// Noise of V that cannot end a search, which ends at a gradient of 1e-9 or, where it stalls, of 1e-5.
+/// Noise of V that is negligible to a search, which ends at a gradient of 1e-9 or, if stalled, of 1e-5.
 constexpr double quiet = 1e-7;
 
 void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
@@ -36,7 +36,7 @@ void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transp
   std::copy(turned.begin(), turned.end(), part.begin());
 }
 
-/// The basis that has the penalty with this index among those of all blocks.
+/// The basis that contains the penalty with this index among those of all blocks.
 const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
   return *std::ranges::find_if(
       bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });
@@ -50,7 +50,7 @@ int penalty_rank(const BlockBasis& basis, int index) {
       std::ranges::count_if(basis.penalty->eigenvalues.column(own), [](double v) { return v > 0; }));
 }
 
-/// Sums in the order of the elements, whatever BLAS does.
+/// A dot product in the order of the elements, unlike that of BLAS.
 double dot_in_order(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
@@ -79,7 +79,7 @@ Matrix within(Matrix a, Matrix r) {
   return multiply_tn(half, half);
 }
 
-/// The j-th penalty of the basis.
+/// The mean diagonal of X'WX over that of the basis' j-th penalty.
 double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, std::size_t j) {
   double largest = 0;
   for (int i = 0; i < basis.size; ++i) largest = std::max(largest, basis.penalty->diagonal(j, i));
@@ -88,7 +88,7 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   for (int i = 0; i < basis.size; ++i) {
     const double own = basis.penalty->diagonal(j, i);
     const double square = gram(basis.begin + i, basis.begin + i);
-    // Where columns have been made of one size, penalties are orders of magnitude apart instead.
+    // With columns of unit size, it is the penalties that are orders of magnitude apart.
     const bool scaled = basis.penalty->orthogonal_columns;
     if (scaled ? own <= 0 : own <= 1e-12 * largest) continue;
     sum_gram += scaled ? square / own : square;
@@ -97,8 +97,8 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   return sum_gram / sum_penalty;
 }
 
-/// A residual sum of squares below this is rounding, of either sign: of what it is the difference of, and of
-/// the residuals about the base. A perfect fit has this one, at which V is still smooth.
+/// The residual sum of squares at or below which it is rounding, of either sign, of the terms that it is the
+/// difference of or of the residuals about the base. Used for a perfect fit, so that V is smooth there.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   constexpr double of_nothing = 1e-290;  // a custom family may have any unit
@@ -106,7 +106,8 @@ double smallest_sum_of_squares(const WorkingModel& model) {
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
 
-/// The part of X'WX, or the largest block that is worth eliminating: diagonal in X'WX and in its penalty.
+/// The part of X'WX; without one, the largest block, diagonal in X'WX and in its penalty, that is worth
+/// eliminating.
 Part part_to_eliminate(const PartedMatrix& gram, const std::vector<BlockBasis>& bases) {
   if (gram.is_parted()) return gram.part();
   const BlockBasis* largest = nullptr;
@@ -128,13 +129,13 @@ void RemlCriterion::Coordinates::turn(int begin, const Matrix& u, const Algebra&
   if (matrix.eliminated() > 0) matrix.border.turn(first, u, algebra);
 }
 
-/// X'WX + S factored at one point, in the coordinates graded for it: what is eliminated, and the Schur
-/// complement of it, which is E L L' E.
+/// X'WX + S factored at one point, in the coordinates graded for it: the eliminated block, and its Schur
+/// complement E L L' E.
 struct RemlCriterion::Factored {
   std::vector<double> log_lambda;
   std::vector<ScaledPenalty> penalties;
-  std::vector<std::pair<int, Matrix>> turns;  ///< what graded the blocks of several penalties
-  std::optional<Coordinates> graded;          ///< the working model where there are such turns
+  std::vector<std::pair<int, Matrix>> turns;  ///< transformations that graded the blocks of several penalties
+  std::optional<Coordinates> graded;          ///< the working model after these transformations, if any
   EliminatedBlock block;
   std::vector<double> scale;  ///< E, the root of the complement's diagonal
   Matrix lower;               ///< L
@@ -143,13 +144,13 @@ struct RemlCriterion::Factored {
   double log_det = 0;   ///< log|X'WX + S|
   PenaltyDeterminant penalty_det;
 
-  /// The block of the inverse over what is not eliminated: E^-1 L'^-1 L^-1 E^-1.
+  /// The block of the inverse over the coefficients that are not eliminated: E^-1 L'^-1 L^-1 E^-1.
   [[nodiscard]] Matrix outer_inverse(const Algebra& algebra) const {
     Matrix a = cholesky_inverse(lower, algebra);
     unscale(a, scale);
     return a;
   }
-  /// L^-1 b of what is eliminated, and E^-1 (b - W' D^-1 L^-1 b) of the rest.
+  /// L^-1 b of the eliminated coefficients, and E^-1 (b - W' D^-1 L^-1 b) of the others.
   struct Reduced {
     std::vector<double> eliminated;
     std::vector<double> outer;
@@ -158,7 +159,7 @@ struct RemlCriterion::Factored {
   /// (X'WX + S)^-1 b.
   [[nodiscard]] std::vector<double> solve(const Coordinates& model, std::span<const double> b) const;
 
-  /// Finds the coordinates, and the penalties in them.
+  /// Computes the graded coordinates, and the penalties in them.
   void grade(const RemlCriterion& of);
   /// False if X'WX + S is not positive definite.
   [[nodiscard]] bool factor(const Coordinates& model, const Algebra& algebra);
@@ -235,7 +236,7 @@ void RemlCriterion::add_up(Evaluation& at) const {
 
 /// Puts the working model in the order of elimination.
 void RemlCriterion::order(PartedMatrix gram, Coordinates& model) const {
-  // What changes its basis from evaluation to evaluation.
+  // Columns whose basis differs between evaluations.
   std::vector<bool> turned(base::at(gram.size() - part_.size()));
   for (const BlockBasis& basis : bases_) {
     if (!basis.dense.empty()) std::fill_n(turned.begin() + part_.in_core(basis.begin), basis.size, true);
@@ -395,8 +396,8 @@ double RemlCriterion::value_of(const Factored& at) const {
 }
 
 std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matrix& inverse) const {
-  // An element of X'WX is rounded by a part of its columns' norms, which for a block's is the largest: its
-  // coordinates are combinations of one another. d log|A| = tr(A^-1 dA), at most that times tr(A^-1).
+  // The error of an element of X'WX is relative to its columns' norms. Within a block it is relative to the
+  // largest norm, as its coordinates mix columns. d log|A| = tr(A^-1 dA), at most that error times tr(A^-1).
   std::vector<double> noise;
   const Matrix& outer = model.matrix.outer;
   const int left = model.matrix.order->left();
@@ -450,8 +451,8 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   out.hessian = Matrix(penalties, penalties);
   if (count == 0) return out;
 
-  // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda), of which the
-  // second is that of what is left and that of what is eliminated.
+  // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda), the last being
+  // the sum over the coefficients that are not eliminated and over those that are.
   const Coordinates& model = coordinates_of(*at);
   Matrix penalised(core_size(), penalties);
   std::vector<double> deviance_slope(count);
@@ -486,7 +487,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
       const bool both = !eliminated[j].empty() && !eliminated[k].empty();
       const double own = both ? weighted_dot(eliminated[j], eliminated[k], at->block.diagonal) : 0;
       double curvature = -2 * cross(row, col) / phi;
-      // On average a trace is as much less than that of one penalty as b'S_j A S_k b / phi is.
+      // Average information: E b'S_j A S_k b / phi = tr(A S_j) (j = k, else 0) - tr(A S_j A S_k).
       const std::optional<double> pair = traces.of(j, k);
       curvature -= pair ? *pair : (j == k ? trace : 0) - (cross(row, col) + own) / phi;
       curvature -= penalty_det.hessian(row, col);
@@ -521,7 +522,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
 
-  // The same of log|S|+: the sum of the block's penalties instead of X'WX + S.
+  // The same for log|S|+, with the sum of the block's penalties in place of X'WX + S.
   if (own.dense.empty()) {
     std::vector<double> sums(base::at(own.rank));
     for (const ScaledPenalty& s : at.penalties) {
@@ -621,7 +622,7 @@ Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) cons
   return whole;
 }
 
-/// The same with a part, whose square is not formed.
+/// The same with a part; only the elements in its pattern are formed.
 PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& core) const {
   const OrderedMatrix& matrix = coordinates_of(at).matrix;
   if (matrix.order->has_pattern()) return parted_inverse(working_.gram, matrix, at.block, core, *algebra_);

@@ -22,25 +22,24 @@ namespace tessera::gam {
 ///     RemlCriterion v(model, design, bases, false, algebra);
 ///     auto at = v.evaluate(v.default_start());   // at->value, at->gradient, at->hessian
 ///
-/// Source: Wood, JRSSB 73 (2011), sec. 2 and 3, from the crossproduct as in Wood, Li, Shaddick and
-/// Augustin, JASA 112 (2017), sec. 2. Thread-safe if the algebra is: evaluation changes nothing.
+/// Source: Wood, JRSSB 73 (2011), sec. 2 and 3, from the crossproduct as in Wood, Li, Shaddick and Augustin,
+/// JASA 112 (2017), sec. 2. Thread-safe if the algebra is: evaluation changes nothing.
 ///
-/// The coefficients of a large random effect have a diagonal block of X'WX + S. The largest such block is
-/// eliminated: what is factored and inverted is the Schur complement of it, over the other coefficients.
-/// Where X'WX has a part, that is the block, and of a part of several effects as much as is worth it
-/// (`EliminationOrder`). The traces in its second derivatives would need all of the inverse of such a part:
-/// there the Hessian is the average information.
+/// A large random effect has a diagonal block in X'WX + S. The largest such block is eliminated; its Schur
+/// complement, over the other coefficients, is factored and inverted. Where X'WX has a part, that is the
+/// block; of a part of several effects, `EliminationOrder` eliminates as much as pays. Exact second
+/// derivatives would need the whole inverse of such a part: there the Hessian is the average information.
 ///
 /// Source: Gilmour, Thompson and Cullis, Biometrics 51 (1995).
 class RemlCriterion {
  public:
   struct Evaluation {
     double value = 0;              ///< V
-    double rounding = 0;           ///< changes of V below this mean nothing
-    double noise = 0;              ///< of V and its gradient, from the rounding of X'WX; 0 where it is small
+    double rounding = 0;           ///< smaller changes of V are rounding
+    double noise = 0;              ///< of V and its gradient, from the rounding of X'WX; 0 if negligible
     std::vector<double> gradient;  ///< dV / d log lambda_j
     Matrix hessian;
-    bool exact = true;  ///< the Hessian is, and not an approximation
+    bool exact = true;  ///< the Hessian is exact, not an approximation
   };
 
   /// The arguments must outlive the criterion; `bases` are those of the design. Throws
@@ -48,7 +47,7 @@ class RemlCriterion {
   /// than unpenalised coefficients.
   RemlCriterion(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
                 bool scale_known, const Algebra& algebra);
-  /// The same with other threads or another device to compute with.
+  /// The same criterion, computed with other threads or another device.
   [[nodiscard]] RemlCriterion computed_by(const Algebra& algebra) const {
     RemlCriterion same = *this;
     same.algebra_ = &algebra;
@@ -57,31 +56,31 @@ class RemlCriterion {
 
   /// Number of smoothing parameters: `Design::parameters`.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
-  /// The smoothing parameters of penalties whose log lambdas these are; empty of none.
+  /// The smoothing parameters that give the penalties these log lambdas; empty if `log_lambda` is.
   [[nodiscard]] std::vector<double> parameters_of(std::span<const double> log_lambda) const;
-  /// Number of coefficients, but for those that are eliminated.
+  /// Number of coefficients that are not eliminated.
   [[nodiscard]] int core_size() const noexcept { return model_->matrix.outer.rows(); }
-  /// Whether second derivatives are exact, and the search may look elsewhere at their cost.
+  /// Whether second derivatives are exact, and the search may afford other starts.
   [[nodiscard]] bool is_exact() const noexcept { return !model_->matrix.order->has_pattern(); }
   [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
-  /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises; S_j
-  /// the first of those that a parameter has.
+  /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises; S_j is
+  /// the first penalty of a parameter.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
-  /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(q^3 + M q^2) where q
-  /// coefficients are not eliminated, and of each that is the square of the others that it meets in a row.
+  /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(q^3 + M q^2) with q coefficients
+  /// not eliminated, and for each eliminated one the square of the number that it shares rows with.
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
-  /// V alone, at a sixth of the cost or so.
+  /// V alone, at about a sixth of the cost.
   [[nodiscard]] std::optional<double> value(std::span<const double> log_sp) const;
-  /// Whether `profiles` has this coordinate: it is of one block, whose penalty is not so large that a profile
-  /// of it costs more than many evaluations.
+  /// Whether `profiles` supports this coordinate: it belongs to one block, whose penalty is small enough for
+  /// a profile to cost less than many evaluations.
   [[nodiscard]] bool has_profile(int coordinate) const;
-  /// V along each of `coordinates` through `log_sp`; empty where `evaluate` gives nothing. Digits are lost a
-  /// factor of 1e10 or so from there: a parameter at infinity is looked at from a finite value of it. Cost:
-  /// that of `evaluate`, and O(r^3) for each coordinate whose penalty has rank r.
+  /// V along each of `coordinates` through `log_sp`; empty where `evaluate` gives nothing. It is inaccurate
+  /// beyond a factor of 1e10 or so: profile a parameter at infinity from a finite value. Cost: that of
+  /// `evaluate`, and O(r^3) for each coordinate whose penalty has rank r.
   [[nodiscard]] std::vector<RemlProfile> profiles(std::span<const double> log_sp,
                                                   std::span<const int> coordinates) const;
-  /// The fit at given smoothing parameters; `iterations` and `converged` are left to the caller.
+  /// The fit at given smoothing parameters; the caller sets `iterations` and `converged`.
   [[nodiscard]] RemlFit solution(std::span<const double> log_sp) const;
 
  private:
@@ -91,7 +90,7 @@ class RemlCriterion {
     std::vector<double> gradient;
     std::vector<double> base;
 
-    /// Changes the basis of coefficients of the core, from `begin` on.
+    /// Transforms coefficients of the core from `begin` on.
     void turn(int begin, const Matrix& u, const Algebra& algebra);
   };
   struct Factored;
@@ -99,12 +98,12 @@ class RemlCriterion {
   void order(PartedMatrix gram, Coordinates& model) const;
   /// log lambda of each penalty.
   [[nodiscard]] std::vector<double> log_lambda(std::span<const double> log_sp) const;
-  /// Adds up the derivatives by log lambdas that are one parameter's.
+  /// Sums the derivatives by the log lambdas that share a parameter.
   void add_up(Evaluation& at) const;
-  /// Those of an evaluation, which are its own where penalties had to be graded.
+  /// The coordinates of an evaluation: its own where penalties had to be graded, else the criterion's.
   [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
   [[nodiscard]] bool is_of_part(const BlockBasis& basis) const { return part_.has(basis.begin); }
-  /// The place of the first coefficient of a block of the core among the coordinates.
+  /// The index of the first coefficient of a block of the core among the coordinates.
   [[nodiscard]] int place_of(const BlockBasis& basis) const {
     return part_.size() + part_.in_core(basis.begin);
   }
@@ -114,8 +113,9 @@ class RemlCriterion {
   [[nodiscard]] Matrix whole_inverse(const Factored& at, const Matrix& core) const;
   [[nodiscard]] PartedMatrix inverse_of_part(const Factored& at, const Matrix& core) const;
   [[nodiscard]] double scale_of(const Factored& at) const;
-  /// By how much the rounding of X'WX changes log|X'WX + S| or a trace of it with a penalty, at most, for the
-  /// coefficients of each penalised block and, at the end, for all others. `inverse` is that of the core.
+  /// Upper bounds of the change of log|X'WX + S|, or of a trace of it with a penalty, by the rounding of
+  /// X'WX: for the coefficients of each penalised block and, last, for all others. `inverse` is that of the
+  /// core.
   [[nodiscard]] std::vector<double> noise_of(const Coordinates& model, const Matrix& inverse) const;
   [[nodiscard]] double value_of(const Factored& at) const;
 
@@ -123,12 +123,12 @@ class RemlCriterion {
   const Algebra* algebra_;
   bool scale_known_;
   const std::vector<BlockBasis>& bases_;
-  Part part_;  ///< that of X'WX, or the block that is eliminated without one
+  Part part_;  ///< that of X'WX; without one, the eliminated block
   std::vector<PenaltyParameter> parameters_;
   int sp_count_ = 0;
   int unpenalised_ = 0;                       ///< M_p
   double floor_ = 0;                          ///< of the residual sum of squares
-  std::shared_ptr<const Coordinates> model_;  ///< which copies of a criterion share
+  std::shared_ptr<const Coordinates> model_;  ///< shared by copies of a criterion
   std::vector<double> default_start_;
 };
 

@@ -9,9 +9,8 @@
 
 namespace tessera::gam {
 
-/// F = A^-1 X'WX, A = X'WX + S, of which the diagonals of F and of FF are degrees of freedom. Of a part, the
-/// blocks of F beside its own and the core's are not formed, and where it has a pattern the diagonal of FF in
-/// it is not known: NaN.
+/// F = A^-1 X'WX, A = X'WX + S; degrees of freedom are the diagonals of F and FF. Beside the core of F only
+/// its diagonal in the part is formed; if the part has a pattern, the diagonal of FF there is unknown: NaN.
 struct Influence {
   Matrix core;                      ///< of F
   Matrix through_part;              ///< Z: the core of FF is F F + Z (I - F) of the core; empty: zero
@@ -23,9 +22,9 @@ struct Influence {
   [[nodiscard]] std::vector<double> edf1(const Part& place) const;
 };
 
-/// `inverse` is A^-1, and `ridges` the diagonal of S in each run of the part. Cost: O(q^3) of a core of q
-/// coefficients, less where most of X'WX is zero, and O(q^2) for each coefficient of the part that meets all
-/// of them.
+/// `inverse` is A^-1, and `ridges` the diagonal of S in each run of the part. Cost: O(q^3) for a core of q
+/// coefficients, less where X'WX is sparse, and O(q^2) for each coefficient of the part that shares rows with
+/// all of them.
 [[nodiscard]] Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram,
                                   std::span<const double> ridges, const Algebra& algebra);
 

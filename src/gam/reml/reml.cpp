@@ -17,7 +17,7 @@
 namespace tessera::gam {
 namespace {
 
-/// A start further than this above the default may be where V is flat, and Newton's method would stay there.
+/// Start values further above the default may lie where V is flat, and Newton's method would stay there.
 constexpr double start_above = 10;
 constexpr double start_below = 20;
 
@@ -30,11 +30,11 @@ std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<cons
   return log_sp;
 }
 
-/// The most that rounding may change V, and so about the degrees of freedom: what is smaller, no test or band
-/// shows.
+/// Largest change of V by rounding, and so about of the degrees of freedom, that tests and confidence bands
+/// do not show.
 constexpr double most_noise = 0.02;
 
-/// The design's index of the penalised block with this index among those.
+/// The index in the design of the penalised block with this index among the penalised ones.
 int block_of(const Design& design, std::ptrdiff_t penalised) {
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     if (design.blocks[i].penalty && penalised-- == 0) return static_cast<int>(i);
@@ -42,7 +42,7 @@ int block_of(const Design& design, std::ptrdiff_t penalised) {
   return -1;
 }
 
-/// Whether the end of a search is a minimum of V, and which block is to blame if it is none.
+/// Sets whether the search ended at a minimum of V, and if not, which block prevents it.
 void judge(RemlFit& fit, const RemlOptimum& end, const Design& design, const std::vector<BlockBasis>& bases) {
   const auto blocks = std::span(fit.noise).first(bases.size());
   fit.hidden_by_rounding = std::accumulate(blocks.begin(), blocks.end(), 0.0) > most_noise;
@@ -68,13 +68,13 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
   const RemlCriterion criterion(model, design, bases, scale_known, algebra);
   std::vector<double> log_sp = bounded_start(criterion, start);
   std::optional<RemlOptimum> best = descend(criterion, log_sp);
-  // Too little data for so little penalty: more penalty makes the crossproduct positive definite.
+  // X'WX + S is not positive definite with too little data or penalty: raise the penalty.
   for (int raise = 0; !best && raise < 4; ++raise) {
     log_sp = criterion.default_start();
     for (double& v : log_sp) v += 5 * raise;
     best = descend(criterion, log_sp);
   }
-  if (!best) return criterion.solution(log_sp);  // throws, and says why
+  if (!best) return criterion.solution(log_sp);  // throws, with the reason
   if (search == Search::global) {
     const double evaluations = affordable_evaluations(criterion);
     *best = search_elsewhere(criterion, std::move(*best), evaluations, log_sp);

@@ -11,18 +11,18 @@
 
 namespace tessera::gam {
 
-/// Which minimum of V is wanted.
+/// Which minimum of V to find.
 enum class Search {
   local,   ///< the one that a descent from the start ends at
   global,  ///< the lowest that descents from other starts find as well
 };
 
-/// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if
-/// the scale is not known) by Newton's method with exact derivatives, from the log lambdas `start` (empty: a
-/// default from the diagonals). `bases` are `penalty_bases(design)`, which are worth keeping from step to
-/// step. Pure: the same bits for the same input and algebra, which does the larger part of the work. A
-/// smoothing parameter that tends to infinity stops where its gradient vanishes; a start is clamped to within
-/// 10 above and 20 below the default, since from where V is flat no descent returns.
+/// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if the
+/// scale is not known) by Newton's method with exact derivatives, from the log lambdas `start` (empty: a
+/// default from the diagonals). `bases` are `penalty_bases(design)`, which the caller reuses from step to
+/// step. Pure: the same bits for the same input and algebra, which does most of the work. A smoothing
+/// parameter that tends to infinity stops where its gradient vanishes; a start is clamped to within 10 above
+/// and 20 below the default, as no descent returns from where V is flat.
 ///
 /// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, naming the block, or if
 /// there are no more rows than unpenalised coefficients; `Error(not_converged)` if X'WX + S stays singular.
@@ -33,7 +33,7 @@ enum class Search {
                                const std::vector<BlockBasis>& bases, bool scale_known,
                                std::span<const double> start, const Algebra& algebra, Search search);
 
-/// The same where one working model is all there is: finds the bases, on one thread.
+/// The same for a single working model: computes the bases, on one thread.
 [[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,
                                std::span<const double> start = {});
 

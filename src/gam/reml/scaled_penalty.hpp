@@ -12,11 +12,11 @@
 
 namespace tessera::gam {
 
-/// lambda_j S_j in the coordinates of one evaluation of the criterion: on `rank` coordinates from `begin` on,
-/// or on some of those of the part.
+/// lambda_j S_j in the coordinates of one evaluation of the criterion: on the `rank` coordinates from `begin`
+/// on, or on some coordinates of the part.
 struct ScaledPenalty {
-  int begin = 0;     ///< -1: it is of the part
-  int in_outer = 0;  ///< `begin` among those that are not eliminated
+  int begin = 0;     ///< -1: it is on the part
+  int in_outer = 0;  ///< `begin` among the coordinates that are not eliminated
   int rank = 0;
   std::vector<double> diagonal;  ///< or
   Matrix dense;
@@ -35,18 +35,18 @@ struct ScaledPenalty {
   [[nodiscard]] Matrix root(int columns) const;
 };
 
-/// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from the blocks of A: with that of what is not
-/// eliminated, V, the others are D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, of which nothing is formed. Of a part
-/// that fills in, the diagonal of A is known, and traces of two penalties are not.
+/// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from the blocks of A: V over the coefficients that are
+/// not eliminated; the others, D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, are not formed. For a part with
+/// fill-in, the diagonal of A is known, and traces of two penalties are not.
 class PenaltyTraces {
  public:
-  /// `penalties` and `algebra` must outlive this; `matrix` is X'WX, and `block` what was eliminated of A^-1.
+  /// `penalties` and `algebra` must outlive this; `matrix` is X'WX, and `block` the eliminated block of A^-1.
   PenaltyTraces(const std::vector<ScaledPenalty>& penalties, const Matrix& outer_inverse,
                 const OrderedMatrix& matrix, const EliminatedBlock& block, const Algebra& algebra);
 
   /// tr(A S_j)
   [[nodiscard]] double of(std::size_t j) const;
-  /// tr(A S_j A S_k); nothing where one is of a part that fills in.
+  /// tr(A S_j A S_k); nothing if one is on a part with fill-in.
   [[nodiscard]] std::optional<double> of(std::size_t j, std::size_t k) const;
 
  private:
@@ -57,8 +57,8 @@ class PenaltyTraces {
 
   const std::vector<ScaledPenalty>& penalties_;
   const Algebra& algebra_;
-  std::vector<Matrix> products_;    ///< V S_j of those that are not of the part
-  std::vector<double> of_effects_;  ///< tr(A S_j) of those of a part that fills in
+  std::vector<Matrix> products_;    ///< V S_j of those not on the part
+  std::vector<double> of_effects_;  ///< tr(A S_j) of those on a part with fill-in
   Matrix through_core_;             ///< V C' D^-1 S_e D^-1 C, S_e the eliminated block's penalty
   double own_ = 0;                  ///< tr(A S_e)
   double own_square_ = 0;           ///< tr(A S_e A S_e)

@@ -14,30 +14,32 @@ namespace {
 
 constexpr int iteration_limit = 200;
 constexpr int halving_limit = 30;
-/// Where the gradient is that of a stalled iteration, V is rounding and halving finds nothing.
+/// Maximum number of halvings at a gradient that ends a stalled iteration: changes of V are rounding there.
 constexpr int stalled_halving_limit = 4;
 /// The longest Newton step of a log smoothing parameter.
 constexpr double step_limit = 5;
-/// From a Newton step as short as this V is all but quadratic.
+/// At a Newton step as short as this, V is nearly quadratic.
 constexpr double short_step = 0.5;
-/// A gradient this small is zero: it moves fitted values by far less than they are determined.
+/// A gradient this small counts as zero: it moves fitted values by far less than their accuracy.
 constexpr double gradient_tolerance = 1e-9;
-/// A gradient this small is zero where rounding lets V fall no further.
+/// A gradient this small counts as zero if rounding prevents a further decrease of V.
 constexpr double stalled_tolerance = 1e-5;
-/// A gradient this small is rounding too if no step against it, however short, lets V fall. mgcv's newton
-/// ends at 5e-6 of the size of V, which is about as much.
+/// A gradient this small counts as rounding if no step against it, however short, decreases V. mgcv's newton
+/// ends at about the same, 5e-6 of the size of V.
 constexpr double blocked_tolerance = 1e-3;
-/// Of the rounding of V, which is an estimate, where the logarithms of thousands of large eigenvalues are
-/// added to V and taken from it again.
+/// Factor on the estimated rounding of V, where the logarithms of thousands of large eigenvalues are added to
+/// V and subtracted again.
 constexpr double noise_of_value = 16;
 
-/// The same of a model whose Hessian is approximate, whose evaluations are dear: a part of its curvature.
+/// Gradient tolerance with an approximate Hessian, whose evaluations are expensive: relative to its largest
+/// element.
 constexpr double approximate_tolerance = 1e-10;
-/// What a step tells of the Hessian where it turns the difference by more than this.
+/// A step s updates the Hessian if |r's| > this |r| |s|, with r the part of the gradient's change that it
+/// misses.
 constexpr double least_turn = 1e-8;
 
-/// Towards lambda = infinity V = V_inf + c / lambda, c > 0: gradient = -c / lambda = -hessian. There Newton's
-/// steps are all 1; this is the step to where c / lambda no longer matters. Zero elsewhere.
+/// As lambda tends to infinity, V = V_inf + c / lambda, c > 0: gradient = -c / lambda = -hessian, and
+/// Newton's steps are all 1. Returns the step to where c / lambda is negligible; zero elsewhere.
 double tail_step(double gradient, double curvature) {
   const bool in_tail = gradient < -gradient_tolerance && gradient > -1e-2 &&
                        std::abs(gradient + curvature) < 0.05 * std::abs(gradient);
@@ -64,10 +66,10 @@ std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::
   return step;
 }
 
-/// What a step does with each parameter.
+/// How a step moves each parameter.
 struct Division {
   std::vector<int> moving;    ///< by Newton's method
-  std::vector<double> tails;  ///< steps of those in a tail; zero of the others. Flat ones stay
+  std::vector<double> tails;  ///< steps of those in a tail; zero for others. Flat ones do not move
 };
 
 Division division_of(const RemlCriterion::Evaluation& at) {
@@ -90,14 +92,15 @@ std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
   return step;
 }
 
-/// What steps have told of the difference between the Hessian and its approximation.
+/// The difference between the Hessian and its approximation, as estimated from steps.
 ///
 /// Source: the symmetric update of rank one, Nocedal and Wright, Numerical Optimization (2006), sec. 6.2.
 class HessianCorrection {
  public:
   explicit HessianCorrection(std::size_t size) : sum_(static_cast<int>(size), static_cast<int>(size)) {}
 
-  /// Learns from a step and the gradient's change along it, and corrects the Hessian at its end.
+  /// Updates the estimate from a step and the gradient's change along it, and corrects the Hessian at its
+  /// end.
   void correct(std::span<const double> step, const RemlCriterion::Evaluation& before,
                RemlCriterion::Evaluation& after) {
     add_multiple(after.hessian.values(), 1, sum_.values());
@@ -115,8 +118,8 @@ class HessianCorrection {
   Matrix sum_;
 };
 
-/// V falls; or the gradient does, and V's change is rounding: or `slope`, all that V falls along the step at
-/// most, is, so that V cannot tell.
+/// V falls; or the gradient does while the change of V is rounding, or `slope`, the largest decrease of V
+/// along the step, is rounding.
 bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best, double slope) {
   if (trial.value < best.value - best.rounding) return true;
   const double noise = slope < best.rounding ? noise_of_value * best.rounding : best.rounding;

@@ -20,34 +20,34 @@ namespace {
 /// A profile is evaluated this far on either side of the default, in steps of `spacing`.
 constexpr double range = 20;
 constexpr double spacing = 0.5;
-/// Where there is no profile, V itself is evaluated in steps of this, at the cost of so many evaluations.
+/// Without a profile, V itself is evaluated in steps of this, which counts as so many evaluations.
 constexpr double wide_spacing = 4;
 constexpr int evaluations_of_wide = 2;
-/// This far above the default a term is as good as gone.
+/// This far above the default a term has practically no effect.
 constexpr double infinity = 30;
 /// Starts well above and below the default.
 constexpr double all_above = 8;
 /// V is flat along a parameter whose derivatives are smaller.
 constexpr double flat_below = 1e-6;
-/// A descent that is about to converge is left if V would have to fall this much, and so many times as far as
-/// it is going to. V is a log likelihood; in 5,000 random designs it fell by 3 at most after that.
+/// A descent about to converge is abandoned if V would have to fall by this much, and by so many times the
+/// predicted decrease. V is a log likelihood; in 5,000 random designs it fell by 3 at most after that.
 constexpr double far_above = 10;
 constexpr double margin = 100;
-/// V lower by this part of itself is another optimum, and not rounding.
+/// A relative decrease of V from which an optimum is another one, and not rounding.
 constexpr double improvement = 1e-9;
 /// Parameters of two optima closer than this are the same.
 constexpr double same_within = 0.1;
-/// All starts are tried where the evaluations that they take cost fewer operations than this in all, a second
-/// or so of one core; a larger model has so many for each parameter.
+/// Operations of all evaluations, about a second of one core, within which all starts are tried; a larger
+/// model has so many evaluations for each parameter.
 constexpr double operations = 1e10;
 constexpr int evaluations_a_parameter = 3;
-/// Descents of a model with more coefficients are not made side by side: its products have the threads, and
-/// few descents are affordable.
+/// Descents of a model with more coefficients run one at a time: its products use the threads, and few
+/// descents are affordable.
 constexpr int largest_side_by_side = 512;
-/// Doubles of all evaluations that are made at once.
+/// Maximum number of doubles of concurrent evaluations.
 constexpr double doubles_at_once = 0x1p27;
 
-/// What is factored, the factor, the inverse, what goes through it, and a copy or two on the way.
+/// The matrix, its factor, its inverse, products with it, and a copy or two.
 constexpr double doubles_of_evaluation(double core_size) {
   return 6 * core_size * core_size;
 }
@@ -77,8 +77,7 @@ std::vector<double> shifted(std::vector<double> log_sp, double by) {
   return log_sp;
 }
 
-/// Starts along parameter j, along which V through `best` has the values that `values_at` finds: it is looked
-/// at in steps of `step`.
+/// Adds starts along parameter j; `values_at` evaluates V along it through `best`, in steps of `step`.
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
                const std::function<std::vector<double>(const std::vector<double>& points)>& values_at,
                double step, double centre) {
@@ -123,7 +122,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   };
   const auto count = static_cast<int>(points.size());
   const int at_once = std::min(criterion.algebra().at_once(), count);
-  // Else the products of each have the threads.
+  // Otherwise the threads share the products of each.
   if (at_once > 1 && at_once * doubles_of_evaluation(criterion.core_size()) <= doubles_at_once) {
     criterion.algebra().for_each(
         count, [&](int i, const Algebra& alone) { evaluate(static_cast<std::size_t>(i), alone); });
@@ -133,7 +132,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   return values;
 }
 
-/// Starts along every parameter. Profiles of those at infinity begin at the default, one by one.
+/// Adds starts along every parameter. Profiles of those at infinity begin at the default, one by one.
 void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
                     int& evaluations) {
   const std::vector<double>& centre = criterion.default_start();
@@ -176,8 +175,7 @@ std::vector<RemlStart> starts_from(const RemlCriterion& criterion, const RemlOpt
   return starts;
 }
 
-/// Whether a descent returns to `best`: every parameter is that of `best`, or tends to the infinity where
-/// that is.
+/// Whether a descent returns to `best`: every parameter is that of `best`, or tends to the same infinity.
 bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vector<double>& centre) {
   if (is_lower(now.at.value, best.at)) return false;
   for (std::size_t j = 0; j < centre.size(); ++j) {
@@ -188,7 +186,7 @@ bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vect
   return true;
 }
 
-/// The search, whose steps and end are those of one descent after another, however many are made at once.
+/// The search. Its steps and its end are those of sequential descents, however many run concurrently.
 class Elsewhere {
  public:
   Elsewhere(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)
@@ -210,7 +208,7 @@ class Elsewhere {
     return starts;
   }
 
-  /// Until a lower optimum takes the place of the best one. False: none did.
+  /// Tries starts until one gives a lower optimum, which becomes the best. False: none did.
   bool try_all(const std::vector<RemlStart>& starts) {
     const bool small = criterion_.core_size() <= largest_side_by_side;
     const auto step = small ? base::at(criterion_.algebra().at_once()) : std::size_t{1};
@@ -219,7 +217,7 @@ class Elsewhere {
       std::vector<Descent> descents = descend_from(some);
       for (std::size_t i = 0; i < some.size(); ++i) {
         if (evaluations_ >= limit_) return false;
-        // One that the limit ends is made again by itself, as it knows now how many went before it.
+        // A descent that reaches the limit is repeated alone, now that the evaluations before it are known.
         const bool ended = i > 0 && descents[i] && evaluations_ + descents[i]->evaluations >= limit_;
         if (ended) descents[i] = descend_from(criterion_, some[i]);
         if (take(std::move(descents[i]))) return true;
@@ -249,7 +247,7 @@ class Elsewhere {
     return fall && now.at.value - std::max(margin * *fall, far_above) > best_.at.value;
   }
 
-  /// True if it ended lower than the best.
+  /// Counts a descent's evaluations. True if it ended below the best.
   bool take(Descent descent) {
     if (!descent) return false;
     evaluations_ += descent->evaluations;
@@ -281,7 +279,7 @@ double affordable_evaluations(const RemlCriterion& criterion) {
   const double size = criterion.core_size();
   const double many = operations / (size * size * size);
   const double some = evaluations_a_parameter * criterion.size();
-  // Of variances of effects that meet in many rows V has one minimum, as far as is known.
+  // V of effects whose levels share many rows has one minimum, as far as is known.
   if (!criterion.is_exact() && many < some) return 0;
   return std::max(many, some);
 }

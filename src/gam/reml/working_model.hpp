@@ -8,8 +8,8 @@
 
 namespace tessera::gam {
 
-/// The working linear model of one step, in coefficients: residuals r = z - X base with weights W.
-/// Written about `base` so that a residual sum of squares is not the difference of two large numbers.
+/// The working linear model of one step, in coefficients: residuals r = z - X base with weights W. Centred at
+/// `base` so that the residual sum of squares is not the difference of two large numbers.
 struct WorkingModel {
   PartedMatrix gram;             ///< X'WX
   std::vector<double> gradient;  ///< X'W r
@@ -31,8 +31,9 @@ struct RemlFit {
   double penalised_deviance = 0;    ///< weighted residual sum of squares plus b'Sb
   std::vector<double> noise;  ///< of V, from the rounding of X'WX: by penalised block, then of the others
   int iterations = 0;
-  bool converged = false;  ///< it is a minimum of V, as far as rounding lets V be known
-  /// If not: the block of the design whose smoothing parameters have no minimum, or whose noise hides it.
+  bool converged = false;  ///< at a minimum of V, up to rounding
+  /// If not converged: the block of the design whose smoothing parameters have no minimum, or whose noise
+  /// hides it.
   int doubtful_block = -1;
   bool hidden_by_rounding = false;
 };

@@ -12,14 +12,13 @@
 namespace tessera::gam {
 namespace {
 
-/// Columns of a product that one call computes: many enough that BLAS runs at its full rate, few enough that
-/// there is work for all threads.
+/// Columns of a product per call: enough for BLAS to run at its full rate, few enough to occupy all threads.
 constexpr int columns_at_once = 64;
-/// The same of a factorisation.
+/// Columns of a block of a factorisation.
 constexpr int columns_of_block = 96;
 /// Smaller matrices are not worth more than one thread.
 constexpr int smallest_shared = 256;
-/// Rows and columns of a tile of a matrix that fits the nearest cache, however it is traversed.
+/// Rows and columns of a tile that fits the nearest cache, however it is traversed.
 constexpr int tile = 32;
 
 /// Calls `work(begin, end)` for all of [first, last), `at_once` at a time.

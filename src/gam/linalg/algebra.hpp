@@ -10,29 +10,29 @@
 
 namespace tessera::gam {
 
-/// Who computes the products of large matrices that a fit's smoothing parameters need. Bits depend on the
-/// operands and on the kind of the algebra alone, not on how many threads share the work.
+/// Computes the products of large matrices in the search for smoothing parameters. Bits depend on the
+/// operands and on the kind of the algebra, not on the number of threads.
 class Algebra {
  public:
   virtual ~Algebra() = default;
   /// a b. Shapes must agree.
   [[nodiscard]] virtual Matrix multiply(const Matrix& a, const Matrix& b) const = 0;
-  /// To be called before other work of the order of a product: throws where the fit is to be given up, as
-  /// `multiply` does.
+  /// Called before other work as large as a product: throws where the fit is to be abandoned, as `multiply`
+  /// does.
   virtual void go_on() const {}
-  /// Computations that `for_each` makes at once.
+  /// Computations that `for_each` runs concurrently.
   [[nodiscard]] virtual int at_once() const { return 1; }
-  /// Calls `work(i, algebra)` for each i below `count`, several at a time, each on one thread. Each call has
-  /// an algebra for itself; what the earliest that throws has thrown is rethrown.
+  /// Calls `work(i, algebra)` for each i below `count`, several concurrently, each on one thread and with an
+  /// algebra of its own. Rethrows the exception of the smallest i that throws.
   virtual void for_each(int count, const std::function<void(int i, const Algebra& algebra)>& work) const {
     for (int i = 0; i < count; ++i) work(i, *this);
   }
 };
 
-/// On some of the host's threads, in columns whose number is fixed.
+/// On some of the host's threads, in blocks of a fixed number of columns.
 class HostAlgebra final : public Algebra {
  public:
-  /// `check` is called before each product, by any of the threads: what it throws leaves the algebra.
+  /// `check` is called before each product, by any of the threads; its exceptions propagate.
   explicit HostAlgebra(int threads = 1, std::function<void()> check = {})
       : team_(threads), check_(std::move(check)) {}
   [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
@@ -47,8 +47,8 @@ class HostAlgebra final : public Algebra {
   std::function<void()> check_;
 };
 
-/// The functions of these names (linalg.hpp), of a large matrix by all threads of the algebra. Bits depend on
-/// the matrix alone.
+/// The functions of the same names in linalg.hpp, for a large matrix on all threads of the algebra. Bits
+/// depend on the matrix alone.
 [[nodiscard]] std::optional<Matrix> cholesky(Matrix a, const Algebra& algebra);
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower, const Algebra& algebra);
 /// Copies the lower triangle of a symmetric matrix to the upper one.

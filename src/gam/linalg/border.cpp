@@ -16,20 +16,20 @@ using base::at;
 
 namespace {
 
-/// Rows of C, or columns of a product, that one thread computes: their number is the same for any threads.
+/// Rows of C, or columns of a product, in a block of work: the same for any number of threads.
 constexpr int rows_of_part = 64;
 constexpr int columns_of_part = 64;
-/// Rows of a strip: two strips of a thousand columns fit the nearest cache but one, and a column's part is a
-/// few registers.
+/// Rows of a strip: two strips of a thousand columns fit the second-nearest cache, and a column's part a few
+/// registers.
 constexpr int strip = 32;
-/// A multiplication by a nonzero costs as much as so many of a dense product.
+/// Cost of a multiplication by a nonzero, in multiplications of a dense product.
 constexpr std::size_t dense_rate = 3;
 
 constexpr int parts_of(int all, int at_once) {
   return (all + at_once - 1) / at_once;
 }
 
-/// A row of C among the columns of a strip.
+/// The nonzeros of a row of C, in columns of a strip.
 struct SparseRow {
   const int* places;
   const double* values;
@@ -163,7 +163,7 @@ void Border::add_squares(std::span<const double> weights, const Matrix& weighted
   for (int i = 0; i < rows(); ++i) {
     const auto first = places_.begin() + begins_[at(i)];
     const auto last = places_.begin() + begins_[at(i) + 1];
-    // Places ascend: those from one on are its lower triangle.
+    // Places ascend: the lower triangle is that from the column itself on.
     for (auto place = std::lower_bound(first, last, begin); place != last && *place < end; ++place) {
       const auto k = at(place - places_.begin());
       add_multiple(beside.column(*place), values_[k], weighted.column(i));

@@ -21,18 +21,18 @@ namespace {
 
 using base::at;
 
-/// A multiplication by an element costs as much as so many of a dense product.
+/// Cost of a multiplication by an element, in multiplications of a dense product.
 constexpr double rate_of_dense = 16;
-/// A column of which this part of the elements is not zero is dense.
+/// A column is dense if at least one in this many of its elements is not zero.
 constexpr int dense_part = 32;
-/// Eliminated columns that one thread computes.
+/// Eliminated columns in a block of work.
 constexpr int eliminated_at_once = 32;
 
 std::ptrdiff_t nonzeros(std::span<const double> x) {
   return std::ssize(x) - std::ranges::count(x, 0.0);
 }
 
-/// Calls `work(columns, algebra)` for some of a level's columns at a time.
+/// Calls `work(columns, algebra)` for blocks of a level's columns.
 void for_each_part(const std::vector<int>& level, const Algebra& algebra,
                    const std::function<void(std::span<const int> columns, const Algebra&)>& work) {
   const int parts = (static_cast<int>(level.size()) + eliminated_at_once - 1) / eliminated_at_once;
@@ -56,8 +56,8 @@ void append(SparsePattern& pattern, std::vector<int> rows) {
 
 }  // namespace
 
-/// The quotient graph: a node's neighbours are its `nodes` and the members of its `elements`, which are nodes
-/// that have been eliminated.
+/// The quotient graph: a node's neighbours are its `nodes` and the members of its `elements`, the eliminated
+/// nodes that it is adjacent to.
 struct EliminationOrder::Graph {
   Graph(const PartedMatrix& a, const std::vector<int>& core_columns, int dense)
       : part(a.part().size()),
@@ -86,7 +86,7 @@ struct EliminationOrder::Graph {
     left = part;
   }
 
-  /// All that `i` meets.
+  /// All neighbours of `i`.
   [[nodiscard]] std::vector<int> neighbours(int i) {
     std::vector<int> found;
     mark[at(i)] = i;
@@ -100,13 +100,13 @@ struct EliminationOrder::Graph {
       for (const int j : members[at(e)]) take(j);
     return found;
   }
-  /// Whether it costs less to keep a coefficient that meets so many others.
+  /// Whether it is cheaper not to eliminate a coefficient with this many neighbours.
   [[nodiscard]] bool better_kept(std::size_t met) const {
     const double own = static_cast<double>(met) + dense_columns;
     const double all = static_cast<double>(left) + fixed;
     return rate_of_dense * own * own > all * all;
   }
-  /// Makes an element of `i`, whose neighbours have been found by the last call of `neighbours`.
+  /// Turns `i` into an element; `met` is the result of the last call of `neighbours`, for `i`.
   void eliminate(int i, const std::vector<int>& met) {
     for (const int e : elements[at(i)]) {
       gone[at(e)] = 2;
@@ -123,7 +123,7 @@ struct EliminationOrder::Graph {
     nodes[at(i)] = {};
     elements[at(i)] = {};
   }
-  /// Bounds of the degrees of those that the last element, `i`, has.
+  /// Updates the bounds of the degrees of the members of the last element, `i`.
   template <class Use>
   void update_degrees(int i, const Use& changed) {
     const std::vector<int>& met = members[at(i)];
@@ -139,7 +139,7 @@ struct EliminationOrder::Graph {
     }
     const int others = static_cast<int>(met.size()) - 1;
     for (const int j : met) {
-      // An element within the last one tells nothing more.
+      // An element absorbed by the last one is redundant.
       std::erase_if(elements[at(j)], [&](int e) { return e != i && outside[at(e)] == 0; });
       std::int64_t bound = std::ssize(nodes[at(j)]) + others;
       for (const int e : elements[at(j)]) bound += e == i ? 0 : outside[at(e)];
@@ -153,11 +153,11 @@ struct EliminationOrder::Graph {
   int part;           ///< the first nodes; the others are columns of the core
   int live;           ///< all nodes
   int fixed;          ///< coefficients of the core
-  int dense_columns;  ///< of these, which all nodes meet
-  int left = 0;       ///< of the part
+  int dense_columns;  ///< of these, adjacent to all nodes
+  int left = 0;       ///< nodes of the part that are not eliminated
   std::vector<std::vector<int>> nodes, elements, members;
   std::vector<int> degree, mark, counted, outside;
-  std::vector<char> gone;  ///< 1: eliminated, 2: its element is within another
+  std::vector<char> gone;  ///< 1: eliminated, 2: its element is absorbed
 };
 
 EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool>& turned) {
@@ -192,7 +192,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
   const auto others = at(part - runs[largest].size + a.core.rows());
   for (int i = first; i < first + runs[largest].size; ++i) {
     std::vector<int> met = graph.neighbours(i);
-    // One that meets nearly all others would make them meet one another.
+    // Eliminating one with nearly all others as neighbours would fill in everything.
     if (met.size() <= std::max(10 * mean, others / 4)) eliminate(i, std::move(met));
   }
 
@@ -231,7 +231,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
   }
 }
 
-/// The patterns, from what each eliminated coefficient met.
+/// Builds the patterns from the neighbours of each coefficient at its elimination.
 void EliminationOrder::take(const std::vector<std::vector<int>>& structs,
                             const std::vector<int>& core_columns) {
   const int part = static_cast<int>(order.size());
@@ -355,7 +355,7 @@ void EliminatedBlock::backward(std::span<double> x) const {
 
 namespace {
 
-/// One column after another of those that a thread computes.
+/// Factors columns, one at a time, on one thread.
 class ColumnFactor {
  public:
   explicit ColumnFactor(EliminatedBlock& block)
@@ -466,7 +466,7 @@ class ColumnInverse {
         in_lower_(at(order_.eliminated())),
         in_border_(at(outer_.rows())) {}
 
-  /// The diagonal of a column that meets nothing eliminated, and that no other depends on.
+  /// The diagonal of a column without eliminated neighbours, on which no other column depends.
   void invert_diagonal(int j, std::span<const double> through) {
     load(j);
     const std::span<const int> outer = order_.beside.rows_of(j);
@@ -531,7 +531,7 @@ class ColumnInverse {
   }
 
  private:
-  /// The column of L, of which W' D^-1 is the outer part.
+  /// Loads column j of L, with W' D^-1 as its outer rows.
   void load(int j) {
     const auto begin = block_.lower.begin() + order_.lower.begins[at(j)];
     l_inner_.assign(begin, block_.lower.begin() + order_.lower.begins[at(j) + 1]);
@@ -552,7 +552,7 @@ class ColumnInverse {
   const Matrix& outer_;
   const Matrix& dense_rows_;
   SelectedInverse& out_;
-  std::vector<int> in_lower_;   ///< one more than the place of a row that the column has; else 0
+  std::vector<int> in_lower_;   ///< place of a row that the column has, plus one; else 0
   std::vector<int> in_border_;  ///< the same of the outer columns
   std::vector<double> l_inner_, l_outer_, l_dense_;
 };

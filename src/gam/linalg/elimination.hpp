@@ -15,8 +15,8 @@
 ///
 ///     A11 = L D L',  W = L^-1 A12,  S = A22 - W' D^-1 W.
 ///
-/// What is left, S, is a dense matrix over the outer coefficients: those of the part of which elimination
-/// would fill in all the rest, and those of the core.
+/// The Schur complement S is dense, over the outer coefficients: those of the core, and those of the part
+/// whose elimination would fill in the rest.
 ///
 ///     const auto order = std::make_shared<const EliminationOrder>(gram, turned);
 ///     const OrderedMatrix a = in_order(gram, order, turned);
@@ -24,35 +24,35 @@
 ///     const Matrix s = ...;                                 // a.outer - W' D^-1 W, by `weighted_square`
 ///     const SelectedInverse z = selected_inverse(a, *block, inverse_of_s, algebra);
 ///
-/// The order of all operations depends on the pattern alone: the bits are the same for any threads.
+/// The order of all operations depends on the pattern alone: bits are the same for any number of threads.
 namespace tessera::gam {
 
-/// The order, and where it fills in. That of a part without a pattern is its own, all of it is eliminated,
-/// and nothing fills in.
+/// The elimination order, and its fill-in. A part without a pattern is eliminated whole, in its own order,
+/// without fill-in.
 ///
-/// Otherwise first go the coefficients of the largest run, which do not meet one another, then those of least
+/// Otherwise the largest run is eliminated first, as its coefficients are not adjacent, then those of least
 /// degree. Source: the approximate minimum degree on a quotient graph of Amestoy, Davis and Duff, SIAM J.
 /// Matrix Anal. Appl. 17 (1996), without supervariables.
 class EliminationOrder {
  public:
-  /// `turned`: columns of the core that are dense whatever they are now.
+  /// `turned`: columns of the core that count as dense whatever their values are now.
   EliminationOrder(const PartedMatrix& a, const std::vector<bool>& turned);
 
   [[nodiscard]] int eliminated() const noexcept { return eliminated_; }
-  /// Coefficients of the part that are not.
+  /// Number of coefficients of the part that are not eliminated.
   [[nodiscard]] int left() const noexcept { return static_cast<int>(order.size()) - eliminated_; }
 
   /// Whether the part has a pattern.
   [[nodiscard]] bool has_pattern() const noexcept { return has_pattern_; }
 
-  std::vector<int> order;  ///< of places in the part; those that are left are at the end, increasing
-  std::vector<int> place;  ///< of a place in the part, in the order
+  std::vector<int> order;  ///< places in the part; those not eliminated are last, increasing
+  std::vector<int> place;  ///< of each place in the part, its position in the order
   SparsePattern lower;     ///< of L
-  std::vector<int> dense;  ///< the outer columns of which W has all rows; without a pattern: none
-  SparsePattern beside;    ///< of W by rows, as if it were by columns: the other outer columns
-  SparsePattern rows;      ///< of L by rows, as if it were by columns
+  std::vector<int> dense;  ///< outer columns in which W is full; none without a pattern
+  SparsePattern beside;    ///< of the other outer columns of W, by rows: its transpose by columns
+  SparsePattern rows;      ///< of L by rows: its transpose by columns
   std::vector<std::int64_t> row_places;  ///< of these, in `lower`
-  /// Eliminated coefficients none of which depends on another of the same level, nor on a later level's.
+  /// Eliminated coefficients that depend on no other of the same level, nor of a later one.
   std::vector<std::vector<int>> levels;
 
  private:
@@ -97,27 +97,27 @@ struct EliminatedBlock {
   void backward(std::span<double> x) const;
 };
 
-/// `diagonal`: of the block, with what is added to that of A. Nothing if it is not positive definite. Cost:
-/// O(m^2) for a column of m elements.
+/// `diagonal`: that of the block, including what is added to A's. Nothing if it is not positive definite.
+/// Cost: O(m^2) for a column of m elements.
 [[nodiscard]] std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<double> diagonal,
                                                        const Algebra& algebra);
 
-/// Of the inverse of A the diagonal, and the elements where L and W have one.
+/// The diagonal of the inverse of A, and its elements where L and W have one.
 struct SelectedInverse {
   std::vector<double> diagonal;
   std::vector<double> lower;
   Border border;
 };
 
-/// From V = S^-1. `only_diagonal`: elements off it, which are not all found, are not wanted. Cost: that of
-/// `eliminate`, twice.
+/// From V = S^-1. `only_diagonal`: the other elements, not all of which are computed, are not used. Cost:
+/// twice that of `eliminate`.
 ///
 /// Source: Takahashi, Fagan and Chen, 8th PICA Conference (1973).
 [[nodiscard]] SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                                                const Matrix& outer_inverse, const Algebra& algebra,
                                                bool only_diagonal = false);
 
-/// The inverse of A with the pattern of `like`, which A has in another order.
+/// The inverse of A with the pattern of `like`, which is A in the original order.
 [[nodiscard]] PartedMatrix parted_inverse(const PartedMatrix& like, const OrderedMatrix& a,
                                           const EliminatedBlock& block, const Matrix& outer_inverse,
                                           const Algebra& algebra);

@@ -79,7 +79,7 @@ class Lanczos {
     }
     return symmetric_eigen(small);
   }
-  /// The places of those that are sought, in descending order of the values.
+  /// The indices of the eigenvalues sought, in descending order of the values.
   [[nodiscard]] std::vector<int> sought(const SymmetricEigen& found) const {
     std::vector<int> places(found.values.size());
     std::iota(places.begin(), places.end(), 0);

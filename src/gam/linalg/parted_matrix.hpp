@@ -13,7 +13,7 @@
 
 namespace tessera::gam {
 
-/// The rows and columns of some runs, in increasing order; those that are not of the part are the core.
+/// The part: rows and columns of some runs, in increasing order. All others are the core.
 class Part {
  public:
   struct Run {
@@ -26,7 +26,7 @@ class Part {
 
   Part() = default;
   Part(int begin, int size) { add(begin, size); }
-  /// Behind the runs that it has.
+  /// Appends a run behind the others.
   void add(int begin, int size) {
     if (size > 0) runs_.push_back({begin, size});
   }
@@ -34,14 +34,14 @@ class Part {
   [[nodiscard]] const std::vector<Run>& runs() const noexcept { return runs_; }
   [[nodiscard]] int size() const noexcept;
   [[nodiscard]] bool has(int i) const noexcept { return run_of(i) >= 0; }
-  /// The index of the run that has a row; -1: it is of the core.
+  /// The index of the run that contains a row; -1: the row is of the core.
   [[nodiscard]] int run_of(int i) const noexcept;
-  /// The place of a row of the core among those, and of a row of the part among its own.
+  /// The index of a row of the core within the core, and of a row of the part within the part.
   [[nodiscard]] int in_core(int i) const noexcept;
   [[nodiscard]] int in_part(int i) const noexcept;
-  /// The row of a place among those of the part.
+  /// The row at a place in the part.
   [[nodiscard]] int row_at(int place) const noexcept;
-  /// The place of a run's first row.
+  /// The place in the part of a run's first row.
   [[nodiscard]] int begin_of(std::size_t run) const noexcept;
   friend bool operator==(const Part&, const Part&) = default;
 
@@ -49,22 +49,22 @@ class Part {
   std::vector<Run> runs_;
 };
 
-/// Where a symmetric matrix has values below its diagonal: of each column the rows, increasing.
+/// The pattern of a symmetric matrix below its diagonal: the rows of each column, increasing.
 struct SparsePattern {
   std::vector<std::int64_t> begins{0};  ///< of each column's rows, and the end
   std::vector<int> rows;
 
   [[nodiscard]] int columns() const noexcept { return static_cast<int>(begins.size()) - 1; }
   [[nodiscard]] std::span<const int> rows_of(int column) const noexcept;
-  /// The place of an element (row > column) among all; -1: there is none.
+  /// The index of an element (row > column) among all; -1: it is not in the pattern.
   [[nodiscard]] std::int64_t find(int row, int column) const noexcept;
   friend bool operator==(const SparsePattern&, const SparsePattern&) = default;
 };
 
-/// A symmetric matrix of coefficients of which the block of some, the part, is sparse. Of X'WX these are the
-/// coefficients of random effects, whose levels may be so many that no square of them fits: the block of an
-/// effect has its diagonal alone, and that of two effects the pairs of levels that rows have. Of its inverse
-/// no more is kept.
+/// A symmetric matrix of coefficients with a sparse block, the part. In X'WX these are the coefficients of
+/// random effects, whose levels may be too many for a dense square: the block of one effect is diagonal, and
+/// that of two effects has the pairs of levels that occur in rows. Of its inverse the same elements are
+/// stored.
 ///
 ///     PartedMatrix gram(100'006, Part(6, 100'000));
 ///     gram.set(6, 6, 12.0);      // of level 0
@@ -76,36 +76,37 @@ class PartedMatrix {
   PartedMatrix() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a dense matrix is one without a part.
   PartedMatrix(Matrix whole) : core(std::move(whole)) {}
-  /// Without what `whole` has off the diagonal of the part.
+  /// Drops what `whole` has off the diagonal of the part.
   PartedMatrix(const Matrix& whole, const Part& part);
-  /// Zeros. `pattern`: of the part, by places in it; null: it has its diagonal alone.
+  /// Zeros. `pattern`: of the part, by places in it; null: the part is diagonal.
   PartedMatrix(int size, Part part, std::shared_ptr<const SparsePattern> pattern = {});
 
   [[nodiscard]] int size() const noexcept { return core.rows() + static_cast<int>(diagonal.size()); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] bool is_parted() const noexcept { return !diagonal.empty(); }
   [[nodiscard]] const Part& part() const noexcept { return part_; }
-  /// Of the part; null where it has its diagonal alone.
+  /// The pattern of the part; null if it is diagonal.
   [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
   [[nodiscard]] int in_core(int i) const noexcept { return part_.in_core(i); }
-  /// Whether element (i, j) is kept: of the part those of the pattern are.
+  /// Whether element (i, j) is stored.
   [[nodiscard]] bool has(int i, int j) const noexcept;
 
-  /// Zero where it is not kept.
+  /// Zero where it is not stored.
   [[nodiscard]] double operator()(int i, int j) const noexcept;
-  /// Element (i, j) and (j, i), which are kept.
+  /// Sets elements (i, j) and (j, i), which must be stored.
   void set(int i, int j, double value) noexcept;
-  /// A row that is of the core.
+  /// A row of the core.
   [[nodiscard]] std::vector<double> row(int i) const;
-  /// The block of some rows and columns of the core that follow one another.
+  /// A contiguous diagonal block of the core.
   [[nodiscard]] Matrix block(int begin, int size) const;
 
   /// D A D, D the diagonal matrix of `factors`.
   void scale(std::span<const double> factors);
-  /// T' A T, T the identity but for `u` on the coefficients of the core from `begin` on; empty: the identity.
+  /// T' A T, where T is `u` on the coefficients of the core from `begin` on, and else the identity; `u`
+  /// empty: the identity.
   void turn(int begin, const Matrix& u, const Algebra& algebra);
 
-  /// Calls `use(span)` for each of the arrays that it consists of.
+  /// Calls `use(span)` for each of the arrays that hold the values.
   template <class Use>
   void for_each_array(const Use& use) {
     use(core.values());

@@ -24,7 +24,7 @@ namespace {
 
 using base::at;
 
-/// By what a numeric component of a smooth multiplies its variable.
+/// The factor by which a numeric component of a smooth multiplies its variable.
 double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
 }
@@ -180,7 +180,7 @@ class Drafter {
       add_by_factor(std::move(draft), std::move(components));
   }
 
-  /// All of a smooth but its columns.
+  /// The block of a smooth, without its raw columns.
   static DraftBlock draft_of(const SmoothSpec& spec, SmoothBasis smooth) {
     DraftBlock draft;
     CoefBlock& block = draft.block;
@@ -246,7 +246,7 @@ class Drafter {
     for (const SmoothSpec& other : formula_.smooths) {
       if (!spec.id.empty() && other.id == spec.id) linked.push_back(&other);
     }
-    // What smooths have in common of random effects is the smoothing parameter alone.
+    // Random effects with the same id share only the smoothing parameter.
     const bool random = std::ranges::any_of(
         spec.margins, [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
     if (linked.size() < 2 || random)
@@ -290,7 +290,7 @@ class Drafter {
     return {std::move(margins), row_sum};
   }
 
-  /// Smooths with the same id have one constraint: the column means of them all.
+  /// Smooths with the same id share one constraint: the column means over all of them.
   void constrain_together() {
     for (const auto& one : linked_) {
       const std::string& id = one.first;
@@ -303,7 +303,7 @@ class Drafter {
         if (!is_linked(draft)) continue;
         any = any || draft.constrained;
         all = all && draft.constrained && draft.by_value == 1;
-        // Blocks of levels have the same columns to add up.
+        // Blocks of levels share the columns to sum.
         if (draft.block.raw_begin != draft.sum_begins.front()) continue;
         ++copies;
         begins.insert(begins.end(), draft.sum_begins.begin(), draft.sum_begins.end());
@@ -319,7 +319,7 @@ class Drafter {
     }
   }
 
-  /// The combinations of the parametric columns, which are all that there are by now, in raw columns.
+  /// Stores the combinations of the parametric columns, the only ones so far, in raw columns.
   void keep(const std::vector<ColumnCombination>& combinations) {
     if (combinations.empty()) return;
     std::vector<int> raw_of;
@@ -348,7 +348,8 @@ class Drafter {
     }
   }
 
-  /// A number in a smooth is penalised, so that moving it would make another model: it is scaled alone.
+  /// Scales a numeric component of a smooth, without centring it: the smooth is penalised, so that a shift
+  /// would change the model.
   void scale(Component& component) const {
     if (standards_.empty()) return;
     const double factor = standards_[at(component.variable)].factor;
@@ -371,7 +372,7 @@ class Drafter {
   DesignDraft draft_;
 };
 
-/// Column means of the whole column of a smooth, in its unconstrained coefficients.
+/// Column means of a smooth over all its levels, in its unconstrained coefficients.
 std::vector<double> column_means(const DraftBlock& draft, std::span<const double> column_sums,
                                  std::int64_t rows) {
   const CoefBlock& block = draft.block;

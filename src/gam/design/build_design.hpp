@@ -17,15 +17,15 @@
 #include <string>
 #include <vector>
 
-/// FormulaTerms and frame to model matrix, in two steps with one pass over the rows between them, because a
-/// smooth's constraint needs the column means of all complete rows of the job:
+/// Builds the model matrix of a formula and a frame in two steps, with a pass over the rows between them: a
+/// smooth's constraint needs the column means over all complete rows of the job:
 ///
 ///     DesignDraft draft = draft_design({comm, team}, formula, frame, knots);  // collective
 ///     RawMoments moments = pass_over(draft.design).moments();            // R'1
 ///     Design design = finish_design(draft, moments.column_sums, frame.complete_rows);
 namespace tessera::gam {
 
-/// A block that still lacks its constraint and its place among the coefficients.
+/// A block without its constraint and its position among the coefficients.
 struct DraftBlock {
   CoefBlock block;
   bool constrained = false;
@@ -49,11 +49,11 @@ struct DesignDraft {
 ///
 /// Throws on every rank alike: what `make_basis` throws; `Error(input)` for a factor with fewer than two
 /// levels or a constant number in the parametric part; `Error(usage)` for supplied knots of a variable that
-/// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over
-/// the rows for each smooth that is not made of B-splines alone. With `standards` the numbers of parametric
-/// terms, by variables and random slopes are standardised. Random effects of more than
-/// `largest_whole_effect` coefficients become the design's `parted_columns`. `prior_weight` is the place of
-/// the weights in the frame, which R has among the columns of a model: see `SetupRows`.
+/// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over the
+/// rows for each smooth other than of B-splines alone. With `standards` the numbers of parametric terms, by
+/// variables and random slopes are standardised. Random effects of more than `largest_whole_effect`
+/// coefficients become the design's `parted_columns`. `prior_weight` is the index of the weights in the
+/// frame, which R counts among the columns of a model: see `SetupRows`.
 [[nodiscard]] DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula,
                                        const Frame& frame, const SuppliedKnots& supplied,
                                        const Standards& standards = {},

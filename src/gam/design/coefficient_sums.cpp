@@ -12,7 +12,7 @@ namespace tessera::gam {
 
 namespace {
 
-/// A block's map, and what it is multiplied by from the left.
+/// A block's map, with products from the left.
 struct BlockMap {
   explicit BlockMap(const CoefBlock& block) {
     if (block.has_identity_map()) return;
@@ -40,7 +40,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     gram.diagonal = raw_gram.diagonal;
     gram.beside = raw_gram.beside;
   }
-  std::vector<const CoefBlock*> blocks;  // but for the parted one, which is its raw columns
+  std::vector<const CoefBlock*> blocks;  // without the parted ones, which are raw columns
   std::vector<BlockMap> maps;
   for (const CoefBlock& block : design.blocks) {
     if (raw_gram.part().has(block.raw_begin)) continue;
@@ -64,7 +64,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     Matrix beside = submatrix(raw_gram.border, 0, raw_gram.border.rows(), raw_column, b.raw_size);
     assign(gram.border, 0, column, maps[j].from_right(std::move(beside), algebra));
   }
-  // A block's product with itself is symmetric but for rounding.
+  // Only rounding makes a block's product with itself unsymmetric.
   for (int j = 0; j < gram.core.cols(); ++j) {
     for (int i = 0; i < j; ++i) gram.core(j, i) = gram.core(i, j);
   }

@@ -35,7 +35,7 @@ std::vector<DesignVariable> used_variables(const Design& design) {
   return variables;
 }
 
-/// Four of each of nine splines.
+/// Four for each of nine splines.
 constexpr int max_nonzeros = 1 << 18;
 
 }  // namespace
@@ -140,7 +140,7 @@ std::size_t Design::penalty_count() const {
 
 std::vector<PenaltyParameter> Design::parameters() const {
   std::vector<PenaltyParameter> parameters;
-  std::map<std::string, std::pair<int, double>> first;  // of an id: parameter, and factor of the columns
+  std::map<std::string, std::pair<int, double>> first;  // by id: parameter, and factor of the columns
   int count = 0;
   for (const CoefBlock& block : blocks) {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
@@ -162,7 +162,7 @@ int Design::add_term(std::vector<Component> components) {
   std::int64_t size = 1;
   for (const Component& component : components) {
     size *= component.raw_size();
-    // A spline has at least three coefficients, so that more of them have too many together.
+    // A spline has at least three coefficients, so that a term of more nonzeros has too many of these.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
       throw Error(ErrorCode::input,
                   "a term of more than 9 splines, which has too many coefficients to be fitted");

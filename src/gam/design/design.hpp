@@ -42,23 +42,24 @@ struct Penalty {
   Matrix eigenvalues;  ///< rank x count()
   double log_det_constant = 0;
   std::vector<std::string> labels;  ///< as R names its smoothing parameters: "s(x)", "te(x,z)1", …
-  /// Rank of the sum of each set of penalties; bit j of the place stands for penalty j. Empty where there are
+  /// Rank of the sum of each subset of the penalties, by a bit mask of their indices. Empty if they have
   /// common eigenvectors.
   std::vector<int> set_ranks;
-  Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: what no penalty sees
-  /// Of several penalties that commute, coefficients x rank: T with T' S_j T the diagonal matrix of column j
-  /// of `eigenvalues`, whose columns are not orthogonal. Empty where it is not known.
+  Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: the unpenalised space
+  /// For several penalties that commute, coefficients x rank: T with T' S_j T the diagonal matrix of column j
+  /// of `eigenvalues`; its columns are not orthogonal. Empty if unknown.
   Matrix eigenvectors{};
   double ridge = 0;
-  /// In coordinates in which the columns of X are orthogonal, or nearly, and the penalised ones come first; a
-  /// single penalty is diagonal, with `eigenvalues`. X'WX has all digits of each of its elements.
+  /// True: the columns of X are orthogonal, or nearly, in these coordinates, and the penalised ones come
+  /// first; a single penalty is diagonal, with `eigenvalues`. Each element of X'WX is then accurate to all
+  /// digits.
   bool orthogonal_columns = false;
   [[nodiscard]] bool is_ridge() const noexcept { return ridge > 0; }
-  /// Penalties, each of which has a smoothing parameter.
+  /// Number of penalties, each of which has a smoothing parameter.
   [[nodiscard]] std::size_t count() const noexcept { return is_ridge() ? 1 : matrices.size(); }
   /// S_j b.
   [[nodiscard]] std::vector<double> times(std::size_t j, std::span<const double> b) const;
-  /// S_j with all its zeros.
+  /// S_j as a dense matrix.
   [[nodiscard]] Matrix matrix(std::size_t j) const;
   [[nodiscard]] double diagonal(std::size_t j, int i) const { return is_ridge() ? ridge : matrices[j](i, i); }
   [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty(); }
@@ -85,16 +86,16 @@ struct CoefBlock {
   /// is by, and of the numbers among its margins, which its penalties have too.
   double by_factor = 1;
   double margin_factor = 1;
-  int determined = 0;  ///< functions of a smooth's null space that it lacks, as other terms determine them
+  int determined = 0;  ///< functions dropped from a smooth's null space, as other terms determine them
 
-  /// Of a random effect, whose raw columns are its coefficients' own.
+  /// True for a random effect, whose coefficients are its raw columns.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
   /// M b of the block's coefficients, and M' r of its raw columns.
   [[nodiscard]] std::vector<double> to_raw(std::span<const double> coef) const;
   [[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw) const;
 };
 
-/// What a component's variable must be in any table that the design is applied to.
+/// The type, and the levels, that a component's variable must have in any table the design is applied to.
 struct DesignVariable {
   std::string name;
   bool factor = false;
@@ -102,10 +103,10 @@ struct DesignVariable {
   friend bool operator==(const DesignVariable&, const DesignVariable&) = default;
 };
 
-/// A column of the design as a combination of the columns that the formula says: places and factors.
+/// A column of the design as a combination of the formula's columns: indices and factors.
 using ColumnCombination = std::vector<std::pair<int, double>>;
 
-/// What a penalty is multiplied by: log lambda = log smoothing parameter + offset.
+/// The parameter of a penalty: log lambda = log smoothing parameter + offset.
 struct PenaltyParameter {
   int index = 0;
   double offset = 0;
@@ -113,32 +114,33 @@ struct PenaltyParameter {
 
 /// Everything about the model matrix that does not depend on a single row.
 struct Design {
-  std::vector<DesignVariable> variables;  ///< by the places that `Component::variable` counts
+  std::vector<DesignVariable> variables;  ///< indexed by `Component::variable`
   std::vector<RawTerm> terms;
   std::vector<CoefBlock> blocks;
   int raw_size = 0;
   int coef_size = 0;
-  /// Of each raw column that is a parametric column of a design whose numbers are standardised, in raw
-  /// columns of the formula; else empty.
+  /// For each raw column that is a parametric column of a standardised design, its combination of raw columns
+  /// of the formula; else empty.
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
-  /// What was dropped, linearly dependent on other terms: a parametric column's name, a smooth's label.
+  /// Dropped columns, linearly dependent on other terms: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
   /// The raw columns of the random effects whose blocks of crossproducts and of the covariance are sparse
-  /// (`PartedMatrix`); none: all are kept whole.
+  /// (`PartedMatrix`); none: all are stored in full.
   Part parted_columns;
 
-  /// The coefficients of `parted_columns`, of which they are the own.
+  /// The coefficients of `parted_columns`, one for each column.
   [[nodiscard]] Part parted_coefficients() const;
   /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;
-  /// `raw_combinations` of the parametric coefficients that there are, which come first, in such
+  /// `raw_combinations` of the parametric coefficients that were not dropped, which come first, in these
   /// coefficients.
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
   /// Penalties of all blocks.
   [[nodiscard]] std::size_t penalty_count() const;
-  /// The smoothing parameter of each: one for all with the same id, which are one penalty that spans their
-  /// blocks. Where columns are scaled, lambdas that are equal in the formula's columns have offsets.
+  /// The smoothing parameter of each penalty. Penalties with the same id are one, which spans their blocks,
+  /// and share a parameter; with scaled columns they have offsets, so that their lambdas are equal in the
+  /// formula's columns.
   [[nodiscard]] std::vector<PenaltyParameter> parameters() const;
   /// M as one raw x coefficients matrix.
   [[nodiscard]] Matrix map() const;
@@ -150,24 +152,24 @@ struct Design {
   [[nodiscard]] std::vector<std::string> known_numbers() const;
   /// Appends a term, filling in its place, size and nonzeros; returns its first raw column. Throws
   /// `Error(input)` if the raw columns would be more than an int counts, or the term has more than
-  /// `max_components`, or more splines among them than any that can be fitted.
+  /// `max_components` components or more splines than can be fitted.
   int add_term(std::vector<Component> components);
-  /// Appends dense columns, combinations of those of term `combined`; returns the first. There are zeros
-  /// behind them, up to a multiple of four, and eight at least.
+  /// Appends dense columns, combinations of those of term `combined`; returns the first. They are padded with
+  /// zero columns to a multiple of four, and at least eight.
   int add_dense_term(int combined, const Matrix& combinations);
-  /// Gives every block its place among the coefficients; blocks that have none go.
+  /// Assigns every block its coefficients; removes blocks without any.
   void count_coefficients();
 };
 
-/// Components that a term may have: their sets are the bits of an integer (see layout.hpp).
+/// Maximum number of components of a term: sets of them are the bits of an integer (see layout.hpp).
 inline constexpr int max_components = 32;
 
 /// Names a smooth's coefficients and penalties from its label, as R does.
 void name_smooth(CoefBlock& block);
 
-/// The design with its components counting the variables of `frame`, found by name: what a design read
-/// from a model file needs before it meets a table. Throws `Error(input)` if the frame lacks a variable, or
-/// has it as another kind or with other levels.
+/// The design with its components indexing the variables of `frame`, found by name: required before a design
+/// from a model file is applied to a table. Throws `Error(input)` if the frame lacks a variable, or has it as
+/// another type or with other levels.
 [[nodiscard]] Design reindexed(Design design, const Frame& frame);
 
 }  // namespace tessera::gam

@@ -22,10 +22,10 @@ using Json = nlohmann::json;
 
 using files::JsonField;
 
-/// Numbers that the matrices of a design may still have.
+/// The budget of numbers for the rest of a design's matrices.
 ///
 /// Zeros are not in the file, so that a matrix is larger than its text. But the covariance of the
-/// coefficients is there in full, and a design that a fit made has not much more numbers than that.
+/// coefficients is there in full, and a design made by a fit has not many more numbers than that.
 class NumbersLeft {
  public:
   /// `splines`: the most in one term, each of which may have twice as many raw columns as coefficients.
@@ -90,7 +90,7 @@ Json diagonal_json(int size, double value) {
   return {{"rows", size}, {"cols", size}, {"entries", std::move(entries)}};
 }
 
-/// The factor of a multiple of the identity of so many columns; nothing for another matrix.
+/// The factor of a multiple of the identity of this size; nothing for another matrix.
 std::optional<double> diagonal_from(const JsonField& field, int size) {
   const auto list = field.find("entries");
   if (!list) return std::nullopt;
@@ -131,7 +131,7 @@ std::array<double, 16> cell_from(const JsonField& field) {
   return cell;
 }
 
-/// The width of a cell divides.
+/// Whether a width and its inverse are positive and finite.
 bool usable_width(double width) {
   return width > 0 && std::isfinite(width) && std::isfinite(1 / width);
 }
@@ -225,7 +225,7 @@ Penalty penalty_from(const JsonField& field, int size, std::size_t margins, bool
       penalty.set_ranks.push_back(rank.whole(0, size));
   } else {
     const JsonField eigenvalues = field.at("eigenvalues");
-    // Those of before the constraint, which takes one coefficient at most.
+    // Eigenvalues from before the constraint, which removes at most one coefficient.
     const int rank = eigenvalues.at("rows").whole(0, size + 1);
     penalty.eigenvalues = matrix_from(eigenvalues, rank, static_cast<int>(matrices.size()), left);
     penalty.log_det_constant = field.at("log_det_constant").number();
@@ -250,7 +250,7 @@ Json block_json(const CoefBlock& block) {
   return json;
 }
 
-/// The term whose raw columns begin a block.
+/// The term that contains a raw column.
 const RawTerm& term_of(const Design& design, const JsonField& raw_begin) {
   const int index = raw_begin.whole(0, design.raw_size - 1);
   return *std::prev(std::upper_bound(design.terms.begin(), design.terms.end(), index,

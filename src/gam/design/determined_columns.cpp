@@ -20,7 +20,7 @@
 namespace tessera::gam {
 namespace {
 
-/// Of the square of a column: less is rounding of X'WX.
+/// Relative to the square of a column: less is rounding of X'WX.
 constexpr double dependence_tolerance = 1e-13;
 constexpr double equality_tolerance = 1e-9;
 
@@ -37,14 +37,15 @@ Design unpenalised_part(const Design& design) {
       block.coef_size = block.map.cols();
       block.penalty.reset();
     }
-    // Blocks without such columns stay, so that they are counted as the design's.
+    // Blocks without such columns stay, so that indices are those of the design.
     block.coef_begin = part.coef_size;
     part.coef_size += block.coef_size;
   }
   return part;
 }
 
-/// U'X'WX U, U the unpenalised coordinates, with unit diagonal but for columns of zeros, and what turned it.
+/// U'X'WX U, U the unpenalised coordinates, scaled to a unit diagonal except for zero columns; with the
+/// transformation.
 struct Correlations {
   Matrix matrix;
   std::vector<double> norms;
@@ -71,19 +72,19 @@ void project_out(Matrix& rest, int pivot) {
   }
 }
 
-/// A design whose smooths have coefficients of two sorts: penalised ones, and behind them unpenalised ones.
+/// A design whose smooths have their penalised coefficients first, followed by the unpenalised ones.
 struct Separated {
   struct Penalised {
     int begin;
     Matrix penalty;
   };
   Design design;
-  std::vector<int> penalised;    ///< but for those of the parted effect
+  std::vector<int> penalised;    ///< without those of the parted effect
   std::vector<int> unpenalised;  ///< in the order of the blocks
   std::vector<Penalised> penalties;
 };
 
-/// The sum of a smooth's penalties, each of unit norm, in coordinates in which the columns of `turn` are.
+/// The sum of a smooth's penalties, each of unit norm, in the coordinates of the columns of `turn`.
 Matrix sum_of_unit_norms(const std::vector<Matrix>& penalties, const Matrix& turn) {
   Matrix sum(turn.cols(), turn.cols());
   for (const Matrix& s : penalties) {
@@ -99,8 +100,8 @@ double unit_norm_ridge(int size) {
   return 1 / std::sqrt(static_cast<double>(size));
 }
 
-/// Turns the block's coefficients, those that `penalty` sees first; returns what it is for these: of unit
-/// eigenvalues if it is one matrix, but for a random effect, which stays as it is.
+/// Transforms the block's coefficients to those that `penalty` penalises, followed by the others. Returns the
+/// penalty on the first: of unit eigenvalues if it is a single matrix. A random effect is not transformed.
 Matrix separate(CoefBlock& block, const Penalty& penalty) {
   if (penalty.is_ridge()) {
     Matrix unit_norm = identity(block.coef_size);
@@ -154,8 +155,8 @@ void add_penalties(PartedMatrix& gram, const Separated& columns) {
   }
 }
 
-/// What is left of the matrix where its part, or as much of it as is worth it, has been taken out: the rest
-/// of the part, then the core. Empty if that cannot be.
+/// The Schur complement of the part, or of as much of it as pays: over the rest of the part, then the core.
+/// Empty if it cannot be eliminated.
 Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   if (!gram.is_parted()) return std::move(gram.core);
   OrderedMatrix a = in_order(gram, std::make_shared<const EliminationOrder>(gram, std::vector<bool>()), {});
@@ -168,9 +169,8 @@ Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   return std::move(a.outer);
 }
 
-/// What X'WX and the penalties together leave of the unpenalised columns when all others have been taken out.
-/// X'WX has the weight of the square of its norm, and the penalties are those of unit norm, or of unit
-/// eigenvalues where a smooth has one.
+/// X'WX plus the penalties, restricted to the unpenalised columns by elimination of all others. X'WX is
+/// divided by its trace, and penalties have unit norm, or unit eigenvalues if a smooth has only one.
 Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, const Algebra& algebra) {
   Separated columns = separated(design);
   PartedMatrix gram = gram_in_coefficients(raw_gram, columns.design, algebra);
@@ -187,7 +187,7 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
   const int core_size = gram.core.rows();
   const Matrix core = without_part(std::move(gram), algebra);
   if (core.empty()) return within;
-  const int left = core.rows() - core_size;  // of the part: penalised as well
+  const int left = core.rows() - core_size;  // of the part, whose coefficients are penalised
   for (std::vector<int>* const list : {&columns.penalised, &columns.unpenalised}) {
     for (int& index : *list) index += left;
   }
@@ -204,13 +204,13 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
   return rest;
 }
 
-/// 0 = sum_k weights[k] (unpenalised column k), with 1 at its own place.
+/// 0 = sum_k weights[k] (unpenalised column k), with weight 1 for the column itself.
 struct Combination {
   int index = 0;
   std::vector<double> weights;
 };
 
-/// Gives each determined column its weights of the columns that were taken.
+/// Computes each determined column's weights of the columns that were kept.
 void solve_weights(std::vector<Combination>& found, const Correlations& columns,
                    const std::vector<int>& taken) {
   const int count = columns.matrix.rows();
@@ -232,8 +232,8 @@ void solve_weights(std::vector<Combination>& found, const Correlations& columns,
   }
 }
 
-/// The unpenalised columns that the others determine. Of those of the least rank the one is next that has the
-/// most left in `order`.
+/// The unpenalised columns that the others determine. Among columns of the lowest rank, the next kept is the
+/// one with the largest residual in `order`.
 std::vector<Combination> combinations(const Correlations& columns, Matrix order,
                                       const std::vector<int>& ranks) {
   const int count = columns.matrix.rows();
@@ -253,7 +253,7 @@ std::vector<Combination> combinations(const Correlations& columns, Matrix order,
     for (const int one : waiting) rank = std::min(rank, ranks[at(one)]);
     double most = 0;
     for (const int one : waiting) most = ranks[at(one)] == rank ? std::max(most, order(one, one)) : most;
-    // Of equal ones the first, whatever rounding makes of them.
+    // Of equal ones the first, independent of rounding.
     const auto found_next = std::ranges::find_if(waiting, [&](int one) {
       return ranks[at(one)] == rank && order(one, one) >= (1 - equality_tolerance) * most;
     });
@@ -267,7 +267,7 @@ std::vector<Combination> combinations(const Correlations& columns, Matrix order,
   return found;
 }
 
-/// The block of the unpenalised design that has the column.
+/// The block of the unpenalised design that contains the column.
 std::size_t block_at(const Design& unpenalised, int index) {
   const auto found = std::ranges::find_if(unpenalised.blocks, [&](const CoefBlock& block) {
     return index >= block.coef_begin && index < block.coef_begin + block.coef_size;
@@ -275,7 +275,8 @@ std::size_t block_at(const Design& unpenalised, int index) {
   return at(found - unpenalised.blocks.begin());
 }
 
-/// Weights of unpenalised columns as coefficients of the design, whose blocks are those of `unpenalised`.
+/// Weights of unpenalised columns as coefficients of the design, whose blocks correspond to those of
+/// `unpenalised`.
 std::vector<double> in_coefficients(std::span<const double> weights, const Design& design,
                                     const Design& unpenalised) {
   std::vector<double> coef(at(design.coef_size));
@@ -292,7 +293,7 @@ std::vector<double> in_coefficients(std::span<const double> weights, const Desig
   return coef;
 }
 
-/// Holds a smooth's coefficients orthogonal to some directions of its null space.
+/// Constrains a smooth's coefficients to be orthogonal to some directions of its null space.
 void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
   const int gone = directions.cols();
   const int kept = block.coef_size - gone;
@@ -323,7 +324,7 @@ void drop_columns(CoefBlock& block, const std::vector<int>& dropped) {
   block.coef_size = block.map.cols();
 }
 
-using Relation = std::map<int, double>;  // factors of raw columns of the formula that add up to zero
+using Relation = std::map<int, double>;  // factors of raw columns of the formula whose sum is zero
 
 void add_to(Relation& sum, const Relation& other, double factor, int without) {
   for (const auto& [column, weight] : other) {
@@ -332,7 +333,7 @@ void add_to(Relation& sum, const Relation& other, double factor, int without) {
   sum.erase(without);
 }
 
-using Relations = std::vector<std::pair<int, Relation>>;  // of each raw column that is left out
+using Relations = std::vector<std::pair<int, Relation>>;  // for each dropped raw column
 
 Relations relations_of(const Design& design, std::span<const DeterminedColumn> columns) {
   const auto raw_of = [](const CoefBlock& block, int column) {
@@ -359,7 +360,7 @@ Relations relations_of(const Design& design, std::span<const DeterminedColumn> c
   return relations;
 }
 
-/// Puts what determines `column` in its place in `sum`.
+/// Replaces `column` in `sum` by the columns that determine it.
 void substitute(Relation& sum, int column, const Relation& relation) {
   const auto found = sum.find(column);
   if (found == sum.end()) return;
@@ -367,7 +368,7 @@ void substitute(Relation& sum, int column, const Relation& relation) {
   add_to(sum, relation, factor, column);
 }
 
-/// Solves each for its own column, which then goes from the others.
+/// Solves each relation for its own column, and eliminates that from the others.
 void solve_each(Relations& relations) {
   const auto own = [](const auto& relation) {
     const auto found = relation.second.find(relation.first);
@@ -386,8 +387,7 @@ void solve_each(Relations& relations) {
   }
 }
 
-/// What a standardised design's columns are in columns of the formula must not refer to one that is left out:
-/// that is replaced by what determines it.
+/// Replaces dropped columns in the combinations of a standardised design by the columns that determine them.
 void replace_left_out(Design& design, std::span<const DeterminedColumn> columns) {
   if (design.raw_combinations.empty()) return;
   Relations relations = relations_of(design, columns);

@@ -24,7 +24,7 @@ namespace {
   throw Error(code, message);
 }
 
-/// A penalty of squared second derivatives has the unit of the variable to the power of -3.
+/// A penalty of squared second derivatives scales as the variable to the power of -3.
 void check_penalty(const MarginData& data, const Basis& basis) {
   constexpr double large = 1e270;
   const double size = largest(basis.penalty.values());

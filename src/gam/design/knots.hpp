@@ -21,15 +21,14 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 /// Parses "month=0.5,12.5". Throws `Error(usage)`.
 [[nodiscard]] std::pair<std::string, std::vector<double>> parse_knots(std::string_view text);
 
-/// *Collective.* The basis of one margin over the complete rows of the job: finds the range and the
-/// quantiles that its knots need, or takes the knots supplied. `spec` is one that `parse_terms` gave, so
-/// that its k and order are those that the basis can have. Sets `component.variable` and
-/// `component.extent`.
+/// *Collective.* The basis of one margin over the complete rows of the job: computes the range and the
+/// quantiles for its knots, or takes the knots supplied. `spec` is from `parse_terms`, so that its k and
+/// order are valid for the basis. Sets `component.variable` and `component.extent`.
 ///
 /// Throws on every rank alike: `Error(usage)` for a wrong number of knots or equal ones; `Error(input)` for a
 /// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data
-/// outside the knots. `label` is the smooth's, for those messages. `setup_values` has the values of a
-/// variable of the frame from which mgcv makes a basis.
+/// outside the knots. `label` is the smooth's, for messages. `setup_values` returns the values of a variable
+/// of the frame from which mgcv makes a basis.
 [[nodiscard]] Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
                                const SuppliedKnots& supplied,
                                const std::function<std::vector<double>(int variable)>& setup_values,

@@ -32,7 +32,7 @@ bool is_marginal(const FormulaTerms& formula, std::size_t term, std::size_t skip
                      });
 }
 
-/// One variable of a term: the raw columns that have a column, and what each is called.
+/// One variable of a term: the raw columns that it keeps, and their names.
 struct Coding {
   int raw_size = 1;
   std::vector<int> indices;

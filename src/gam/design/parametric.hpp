@@ -13,7 +13,7 @@ namespace tessera::gam {
 /// The columns of one parametric term: X = R map, with R the full indicators of `components`.
 struct ParametricColumns {
   std::string label;
-  std::vector<Component> components;  ///< the term's last variable first, so that its first is fastest
+  std::vector<Component> components;  ///< last variable of the term first, so that its first varies fastest
   Matrix map;                         ///< selects columns of R
   std::vector<std::string> names;     ///< as R has them: "(Intercept)", "cutGood", "x:fB", "aA2:bB2"
   std::vector<std::string> variables;

@@ -21,12 +21,12 @@ using base::at;
 /// bam's `chunk.size`, and the seed of mini.mf.
 constexpr std::int64_t setup_rows = 10'000;
 constexpr std::uint32_t seed_of_rows = 66;
-/// Of more, R's sample() draws by hashing.
+/// Beyond this, R's sample() draws by hashing.
 constexpr std::int64_t most_drawn = 10'000'000;
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
-/// Calls `use(complete, local)` for each complete row of this rank, by its place among these, until that is
-/// false.
+/// Calls `use(complete, local)` for each complete row of this rank, with its index among these, while that
+/// returns true.
 template <class Use>
 void for_each_complete(const Frame& frame, const Use& use) {
   std::int64_t complete = 0;
@@ -35,7 +35,7 @@ void for_each_complete(const Frame& frame, const Use& use) {
   }
 }
 
-/// The levels of a column that R has as a factor: of a response these stay when it becomes a number.
+/// The levels of a column that is a factor in R: a response keeps them when it becomes a number.
 std::size_t levels_of(const Variable& variable) {
   return variable.levels.size();
 }
@@ -50,14 +50,14 @@ SetupRows::SetupRows(const Workers& workers, const Frame& frame, const FormulaTe
                      int prior_weight)
     : workers_(workers), frame_(frame), formula_(formula), prior_weight_(prior_weight) {}
 
-/// Those of R's model frame.
+/// The columns of R's model frame.
 std::vector<int> SetupRows::columns_of_model() const {
   std::vector<int> columns;
   FormulaTerms without_offsets = formula_;
   without_offsets.offsets.clear();
   for (const Expression& variable : without_offsets.variables())
     columns.push_back(frame_.index_of(variable.text));
-  // An offset, and the weights, are columns of their own.
+  // Each offset, and the weights, are columns of their own.
   for (const Expression& offset : formula_.offsets) columns.push_back(frame_.index_of(offset.text));
   if (prior_weight_ >= 0) columns.push_back(prior_weight_);
   return columns;
@@ -75,7 +75,7 @@ std::vector<double> SetupRows::values(int variable) {
     });
     return workers_.comm.allgatherv(std::span<const double>(mine));
   }
-  // One rank has each value, and the others add nothing to it.
+  // Each value is on one rank; the others add 0.
   std::vector<double> all(local_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (local_[i] >= 0) all[i] = numbers[at(local_[i])];
@@ -101,7 +101,7 @@ void SetupRows::find() {
   first_ = std::accumulate(counts.begin(), counts.begin() + workers_.comm.rank(), std::int64_t{0});
   rows_ = draw(count);
 
-  // Where this rank has them, in one look at its rows.
+  // The rows of this rank, found in one scan.
   std::vector<std::size_t> order(rows_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return rows_[i]; });
@@ -113,14 +113,14 @@ void SetupRows::find() {
   });
 }
 
-/// By the complete rows of the job.
+/// Indices among the complete rows of the job.
 std::vector<std::int64_t> SetupRows::draw(std::int64_t count) {
   const std::int64_t n = frame_.complete_rows;
   std::vector<std::int64_t> rows;
   std::vector<std::int32_t> order;
   is_own_sample_ = n > most_drawn;
   if (is_own_sample_) {
-    // One out of each of as many equal parts.
+    // One from each of as many equal parts.
     for (std::int64_t part = 0; part < count; ++part) {
       const std::int64_t begin = n / count * part + n % count * part / count;
       const std::int64_t end = n / count * (part + 1) + n % count * (part + 1) / count;
@@ -141,8 +141,8 @@ std::vector<std::int64_t> SetupRows::draw(std::int64_t count) {
   return rows;
 }
 
-/// The first rows with the least and the largest value of each number, and of each level that there is the
-/// first in `order`, if that is not empty.
+/// The first rows with the least and the largest value of each number, and, unless `order` is empty, the
+/// first in `order` of each level that occurs.
 std::vector<std::int64_t> SetupRows::rows_to_keep(std::vector<std::int32_t> order) const {
   std::vector<std::int64_t> locals;
   if (!order.empty()) {
@@ -170,7 +170,7 @@ std::vector<std::int64_t> SetupRows::rows_to_keep(std::vector<std::int32_t> orde
       continue;
     }
     if (order.empty()) continue;
-    std::vector<std::int64_t> first(levels, none);  // place in the order
+    std::vector<std::int64_t> first(levels, none);  // position in the order
     std::size_t unseen = levels;
     for (std::size_t place = 0; place < order.size() && unseen > 0; ++place) {
       const std::int64_t mine = order[place] - first_;

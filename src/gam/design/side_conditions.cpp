@@ -22,10 +22,10 @@ namespace {
 
 using base::at;
 
-/// Of the square of a column: less is rounding of X'X.
+/// Relative to the square of a column: less is rounding of X'X.
 constexpr double gram_tolerance = 1e-12;
-/// Norms by X'X and in the sketch that agree within this factor are both right: the sketch's always is to
-/// some ten per cent.
+/// Norms from X'X and from the sketch that agree within this factor are both accurate: the sketch's always
+/// is, to some ten per cent.
 constexpr double agreement = 1.5;
 /// The square root of the machine epsilon: mgcv's.
 const double explained_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
@@ -46,7 +46,7 @@ std::vector<Identity> identities(const CoefBlock& block) {
   return all;
 }
 
-/// A power of two that is in each column of a block.
+/// A power of two common to the columns of a block.
 double column_unit(const CoefBlock& block) {
   return block.by_factor * block.margin_factor;
 }
@@ -58,14 +58,14 @@ bool share_a_variable(const CoefBlock& a, const CoefBlock& b) {
   });
 }
 
-/// X'X while columns are taken out of it one by one: what is left of the others.
+/// X'X with columns eliminated one by one: the residuals of the others.
 class Remainder {
  public:
   Remainder(const Matrix& gram, std::span<const int> columns) : rest_(submatrix(gram, columns, columns)) {
     for (int j = 0; j < rest_.cols(); ++j) squares_.push_back(rest_(j, j));
   }
 
-  /// Takes out the first columns, the one with the most left first, while any has more left than rounding.
+  /// Eliminates the first columns, that with the largest residual first, while it exceeds rounding.
   void take_out_first(int count) {
     std::vector<int> waiting(at(count));
     std::iota(waiting.begin(), waiting.end(), 0);
@@ -78,7 +78,7 @@ class Remainder {
       std::erase(waiting, next);
     }
   }
-  /// Of some columns the first that has the most left.
+  /// The first column, among some, with the largest residual.
   [[nodiscard]] int largest_of(std::span<const int> columns) const {
     return *std::ranges::max_element(columns, {}, [&](int one) { return rest_(one, one); });
   }
@@ -115,9 +115,9 @@ Matrix columns_of(const Matrix& a, std::span<const int> indices) {
   return out;
 }
 
-/// QR with column pivoting of `left`, which a sketch leaves of the columns from `before` on. The next pivot
-/// is the column with the largest norm: by X'X, which has the norms of all rows, as long as that agrees with
-/// the sketch; below that X'X is rounding, and the sketch tells.
+/// QR with column pivoting of `left`, the residuals in a sketch of the columns from `before` on. The next
+/// pivot is the column with the largest norm: by X'X, which is exact over all rows, while that agrees with
+/// the sketch; below, X'X is rounding, and the sketch decides.
 PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
   const int count = left.cols();
   PivotedQr out{Matrix(count, count), {}};
@@ -157,11 +157,11 @@ PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
   return out;
 }
 
-/// Columns at the end of a pivoted QR that are explained but for `least`: mgcv's `fixDependence`.
+/// Number of columns at the end of a pivoted QR whose remainder is below `least`: mgcv's `fixDependence`.
 int explained_by_mean(const Matrix& r, double least) {
   int independent = r.rows();
   double sum = 0;
-  // The mean over the square that follows, the zeros below its diagonal included.
+  // The mean over the whole trailing square, with the zeros below its diagonal.
   for (; independent > 0; --independent) {
     const int row = independent - 1;
     for (int j = row; j < r.cols(); ++j) sum += std::abs(r(row, j));
@@ -181,7 +181,7 @@ class SideConditions {
         dropped_(design.blocks.size()) {}
 
   void apply(const NestedSmooth& nested) {
-    // The largest column before, in the user's units.
+    // The largest of the columns before, in the user's units.
     double square = constant_ ? static_cast<double>(columns_.rows) : 0.0;
     std::vector<int> indices;
     for (const int before : nested.before) {
@@ -219,7 +219,7 @@ class SideConditions {
     return text;
   }
 
-  /// The QR of what the constant and the columns `before` leave of the columns `own`.
+  /// The QR of the residuals of the columns `own`, given the constant and the columns `before`.
   [[nodiscard]] PivotedQr unexplained_part(std::span<const int> before, std::span<const int> own) const {
     std::vector<int> all(before.begin(), before.end());
     all.insert(all.end(), own.begin(), own.end());
@@ -230,13 +230,13 @@ class SideConditions {
     Matrix first(columns_.sketch.rows(), count + (constant_ ? 1 : 0));
     assign(first, 0, 0, columns_of(columns_.sketch, before));
     if (constant_) std::ranges::copy(columns_.sketched_ones, first.column(count).begin());
-    // As a triangle, which has the norms and angles of the columns.
+    // Reduced to a triangle, which has the norms and angles of the columns.
     const PivotedQr left = pivoted_qr(unexplained(first, columns_of(columns_.sketch, own)));
     Matrix triangle(left.r.rows(), left.r.cols());
     for (int j = 0; j < triangle.cols(); ++j)
       std::ranges::copy(left.r.column(j), triangle.column(left.pivots[at(j)]).begin());
     PivotedQr qr = pivoted_by(remainder, count, std::move(triangle));
-    // A sketch of m rows keeps m - i of m parts of the square of what i columns leave.
+    // The residual of i columns in a sketch of m rows keeps (m - i) / m of its square on average.
     for (int i = 0; i < qr.r.rows(); ++i) {
       const double left_rows = columns_.sketch.rows() - first.cols() - i;
       const double longer = std::sqrt(columns_.sketch.rows() / left_rows);
@@ -257,7 +257,7 @@ struct SetSum {
   int rank = 0;
 };
 
-/// The sum of a set of penalties, each over its norm, by its eigenvalues.
+/// The sum of a subset of penalties, each divided by its norm, by its eigenvalues.
 SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
   const int size = penalties.front().rows();
   Matrix sum(size, size);
@@ -273,7 +273,7 @@ SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
   return out;
 }
 
-/// What the rest of the design has to know of penalties that are no longer those of whole bases.
+/// Recomputes the properties of penalties that are no longer those of whole bases.
 void describe(Penalty& penalty) {
   const std::size_t sets = std::size_t{1} << penalty.matrices.size();
   const SetSum all = sum_of(penalty.matrices, sets - 1);

@@ -17,16 +17,16 @@ namespace {
 
 using tessera::mpi::Communicator;
 
-/// A variable is made orthogonal to earlier ones that leave less than this of its square.
+/// A variable is made orthogonal to earlier ones if its residual is less than this part of its square.
 constexpr double collinear_share = 1e-4;
-/// And counts as a combination of theirs, which nothing can mend, below this: R's lm has 1e-7, unsquared.
+/// A smaller residual counts as linear dependence, which cannot be repaired: R's lm has 1e-7, unsquared.
 constexpr double dependent_share = 1e-14;
-/// An earlier variable that explains less than this, relative to what is left in the end, is not subtracted.
+/// An earlier variable that explains less than this, relative to the final residual, is not subtracted.
 constexpr double negligible = 1e-3;
 
 using base::at;
 
-/// The variables to look at. Those that are parametric terms of their own come first, in their order.
+/// The variables to standardise. Those that are parametric terms of their own come first, in their order.
 struct Chosen {
   std::vector<int> variables;
   std::size_t alone = 0;
@@ -95,13 +95,13 @@ class Measurer {
     for (const int variable : variables_) {
       const Extent one = extents_.emplace_back(extent_of({comm_, team_}, frame_, variable));
       const double middle = one.min / 2 + one.max / 2;
-      // Numbers that are not finite are the fit's to speak of.
+      // The fit reports numbers that are not finite.
       centres_.push_back(std::isfinite(middle) ? middle : 0);
       factors_.push_back(power_of_two_for(one.max / 2 - one.min / 2));
     }
   }
 
-  /// Moves the centres from the middle of what each variable spans to its mean.
+  /// Moves the centres from each variable's mid-range to its mean.
   void measure_means() {
     const std::vector<double> sums = summed(variables_.size(), [&](std::size_t row, std::span<double> out) {
       for (std::size_t j = 0; j < out.size(); ++j) out[j] += centred(j, row);
@@ -111,7 +111,7 @@ class Measurer {
     }
   }
 
-  /// The sums over the complete rows of the job of what `add` gives for each. *Collective.*
+  /// *Collective.* Sums over the complete rows of the job, of what `add` adds for each.
   template <class Add>
   [[nodiscard]] std::vector<double> summed(std::size_t width, const Add& add) const {
     std::vector<ReproducibleSum> sums(at(team_.size()), ReproducibleSum(width));
@@ -128,7 +128,7 @@ class Measurer {
     return sums.front().values();
   }
 
-  /// Crossproducts of the first `count` variables as they are combined by now. *Collective.*
+  /// *Collective.* Crossproducts of the first `count` variables, as combined so far.
   [[nodiscard]] Matrix crossproducts(std::size_t count) const {
     const std::vector<double> sums =
         summed(count * (count + 1) / 2, [&](std::size_t row, std::span<double> out) {
@@ -153,7 +153,7 @@ class Measurer {
     return out;
   }
 
-  /// Which of the first `alone` variables the ones before them nearly explain.
+  /// Those of the first `alone` variables that the ones before them nearly determine.
   [[nodiscard]] static std::vector<std::size_t> collinear(const Matrix& moments, std::size_t alone) {
     std::vector<std::size_t> found;
     const int count = static_cast<int>(alone);
@@ -175,7 +175,7 @@ class Measurer {
     return found;
   }
 
-  /// Takes from variable j what those before it explain, twice: what is left of it has its digits then.
+  /// Subtracts from variable j what those before it explain; twice, so that the residual is accurate.
   void orthogonalise(std::size_t j, Standards& standards) {
     const std::vector<double> before = combinations_[j];
     for (int round = 0; round < 2; ++round) subtract_explained(j, crossproducts(j + 1));
@@ -222,9 +222,9 @@ class Measurer {
   HostTeam& team_;
   std::vector<Extent> extents_;
   std::vector<double> centres_;
-  std::vector<double> factors_;  ///< of the half of what a variable spans
+  std::vector<double> factors_;  ///< of half the range of a variable
   std::vector<double> sizes_;    ///< standard deviations, times `factors_`
-  /// Row j: variable j less what is taken from it, in centred and scaled variables.
+  /// Row j: variable j minus what was subtracted from it, in centred and scaled variables.
   std::vector<std::vector<double>> combinations_;
 };
 

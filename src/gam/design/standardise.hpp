@@ -11,32 +11,32 @@
 #include <cstdint>
 #include <vector>
 
-/// Numeric columns as a fit sees them. A crossproduct of columns like northings of 5.5e6 +- 1000, or like
-/// years beside their squares, has lost the digits that tell them from the intercept and from one another; so
-/// each column is centred, made nearly orthogonal to the earlier ones and scaled in the row, before any
+/// Numeric columns as a fit uses them. A crossproduct of columns like northings of 5.5e6 +- 1000, or like
+/// years beside their squares, loses the digits that tell them from the intercept and from one another; so
+/// each column is centred, made nearly orthogonal to the earlier ones and scaled, row by row, before any
 /// product.
 namespace tessera::gam {
 
-/// The power of two that brings a number to [1, 2); 1 for what has none.
+/// The power of two that brings a number to [1, 2); 1 if there is none.
 [[nodiscard]] double power_of_two_for(double size);
 
-/// What the values of one variable over the complete rows suggest. Scales are powers of two: exact.
+/// Standardisation of one variable, from its values in the complete rows. Scales are powers of two: exact.
 struct Standard {
   double factor = 1;    ///< x * factor is at most about 1
   NumericPart centred;  ///< (x - mean) * factor has a standard deviation of about 1
-  /// What is left of the centred variable when earlier variables of the formula have explained what they can,
-  /// scaled like it; the variable itself comes first. Empty where they explain less than all but 1e-4 of its
-  /// square, or all of it.
+  /// The residual of the centred variable given earlier variables of the formula, scaled like it; the
+  /// variable itself comes first. Empty unless they explain all but 1e-4 of its square, or if they explain
+  /// all of it.
   std::vector<NumericPart> orthogonal;
 };
 
-/// By the places of the frame's variables; empty: every variable as it is.
+/// Indexed by the frame's variables; empty: no variable is standardised.
 using Standards = std::vector<Standard>;
 
 /// *Collective.* Of the numbers in the formula's parametric terms, random slopes and by variables; the same
-/// bits for any number of ranks and threads. `block`: rows whose sums are added in one order, of which a
-/// rank's part of the table begins with a whole one. Cost: three passes over those variables, and two for
-/// each that is nearly a combination of earlier ones.
+/// bits for any number of ranks and threads. `block`: rows that are summed in a fixed order; a rank's part of
+/// the table begins at a block's first row. Cost: three passes over those variables, and two for each that
+/// earlier ones nearly determine.
 [[nodiscard]] Standards standards_of(const tessera::mpi::Communicator& comm, const FormulaTerms& formula,
                                      const Frame& frame, std::int64_t block, HostTeam& team);
 

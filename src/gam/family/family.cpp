@@ -23,7 +23,7 @@
 namespace tessera::gam {
 namespace {
 
-/// Of a file of a few expressions.
+/// A file of a few expressions is much smaller.
 constexpr std::int64_t max_family_bytes = std::int64_t{1} << 20;
 
 std::string in_small_letters(std::string_view name) {
@@ -72,7 +72,7 @@ std::optional<WrittenFamily> parse_written(const std::string& text) {
     }
     return written;
   } catch (const Error&) {
-    return std::nullopt;  // what is no expression is no family
+    return std::nullopt;  // text that is no expression is no family
   }
 }
 
@@ -96,7 +96,7 @@ std::vector<Family> all_of(FamilyList<F...> /*list*/) {
   return {to_be_estimated<F>()...};
 }
 
-/// What `use` makes of each parameter of a family, by the family's type and the parameter's place.
+/// Calls `use` for each parameter of a family, with the family's type and the parameter's index.
 template <class T, class Use>
 std::vector<T> of_each_parameter(const Family& family, const Use& use) {
   return visit(family, [&](const auto& one) {
@@ -294,7 +294,7 @@ double Family::add_saturated(double sum, std::span<const double> responses, std:
       }
       return sum;
     };
-    // With one weight for all, what depends on it alone is computed once.
+    // With equal weights, what depends on the weight alone is computed once.
     return weights.empty() ? add([](std::size_t) { return 1.0; })
                            : add([&](std::size_t i) { return weights[i]; });
   });
@@ -346,7 +346,7 @@ Family chosen_family(const std::string& text) {
     try {
       return Family(parse_custom_family(toml, path));
     } catch (const Error& fault) {
-      throw Error(ErrorCode::input, fault.what());  // of a file, and not of the command line
+      throw Error(ErrorCode::input, fault.what());  // of a file, not of the command line
     }
   }
   const auto written = parse_written(text);

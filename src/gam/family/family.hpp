@@ -15,13 +15,13 @@
 
 namespace tessera::gam {
 
-/// The family of a fit: one of the list with one of its links, of which the first is mgcv's default (of the
-/// Gamma the log), or a custom one, and the values of its parameters. parts.hpp says what each part is;
-/// visit.hpp gives it as its own type.
+/// The family of a fit, with the values of its parameters: one of the list with one of its links, the first
+/// of which is mgcv's default (log for the Gamma), or a custom one. parts.hpp describes the parts; visit.hpp
+/// gives it as its own type.
 class Family {
  public:
   Family() = default;  ///< the first of the list
-  /// Parameters that are as in `family`, and fixed there.
+  /// With the parameters of `family`, fixed.
   template <BuiltInFamily F>
   // NOLINTNEXTLINE(google-explicit-constructor): it is one
   Family([[maybe_unused]] F family) : index_(index_of(F::name)) {
@@ -33,35 +33,35 @@ class Family {
 
   /// Null for a built-in family.
   [[nodiscard]] const CustomFamily* custom() const { return custom_.get(); }
-  /// In the list, where the family is built in.
+  /// Index in the list, if built in.
   [[nodiscard]] int index() const { return index_; }
 
-  /// Among its links; 0 is its own.
+  /// Index among its links; 0 is its own.
   [[nodiscard]] int link() const { return link_; }
-  /// Of a built-in family, its own first.
+  /// Of a built-in family, its own link first.
   [[nodiscard]] std::vector<std::string_view> link_names() const;
-  /// The family with the link of a name; nothing if it has none such.
+  /// The family with the named link; nothing if it lacks that link.
   [[nodiscard]] std::optional<Family> linked(std::string_view name) const;
 
   /// Empty if it has none.
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
-  /// True: the parameters are where an estimate stands or begins; false: they are given, or there are none.
+  /// True: the parameters are current or initial estimates; false: they are given, or there are none.
   [[nodiscard]] bool estimates_parameters() const { return estimated_; }
-  /// The same family at other parameters, as many as it has.
+  /// The same family with other values of its parameters.
   [[nodiscard]] Family at(std::vector<double> parameters) const;
-  /// The same with parameters that are to be estimated from here, or not. Of a family that has any.
+  /// The same family with parameters that are to be estimated, or not; it must have some.
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string_view> parameter_names() const;
-  /// Whether the values of the parameters can be ones, which `at` does not ask: a theta above 0.
+  /// Whether the values of the parameters are valid, as a theta above 0; `at` does not check.
   [[nodiscard]] bool has_such_parameters() const;
   /// The parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// Of a family with parameters: what it means if the likelihood rises towards a limit of one.
+  /// The meaning of a likelihood that rises towards a limit of a parameter.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
-  /// As `chosen_family` reads it: "poisson", "binomial(probit)", "nb(theta=3)".
+  /// In the form that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)".
   [[nodiscard]] std::string text() const;
   /// As mgcv prints it: the name, or "Negative Binomial(2.345)".
   [[nodiscard]] std::string title() const;
@@ -81,9 +81,9 @@ class Family {
   /// Why `y` cannot be a response of the family; nothing if it can.
   [[nodiscard]] std::optional<std::string_view> response_fault(double y) const;
 
-  /// aic's -2 log-likelihood part for one row at the given scale, as R's family()$aic adds it up. mgcv's
-  /// bam()$aic is the sum over the rows at `aic_scale`, plus 2 where the scale is estimated, plus twice the
-  /// total edf. 0 for a row without weight; NaN for a custom family, whose density is not known.
+  /// One row's term of -2 log likelihood at the given scale, as summed in R's family()$aic. mgcv's bam()$aic
+  /// is the sum over the rows at `aic_scale`, plus 2 where the scale is estimated, plus twice the total edf.
+  /// 0 for a row without weight; NaN for a custom family, whose density is not known.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const;
   /// Whether that is of other numbers than those of the deviance: a binomial row whose successes or trials R
   /// rounds, so that its likelihood is not the saturated model's less its deviance.
@@ -92,17 +92,17 @@ class Family {
 
   // Of many rows, in a loop of the family's own.
 
-  /// The first of these that cannot be a response; their number if all can.
+  /// The index of the first invalid response; their number if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
-  /// Adds to `sum`, row by row, what is left of minus twice the log likelihood without the deviance over the
-  /// scale: that of the saturated model. It depends on the mean only of rows whose likelihood rounds:
-  /// `predictor(i)` is asked for theirs. Without `weights` all are 1.
+  /// Adds to `sum`, row by row, minus twice the log likelihood without the deviance over the scale: that of
+  /// the saturated model. It depends on the mean only in rows whose likelihood rounds: `predictor(i)` is
+  /// called for these alone. Without `weights` all are 1.
   [[nodiscard]] double add_saturated(double sum, std::span<const double> responses,
                                      std::span<const double> weights, double scale,
                                      const std::function<double(std::size_t)>& predictor) const;
 
-  /// CUDA C++ that defines `family_of(parameters)`, an object with the parts of a `RowFamily`: the same for
-  /// all values of the parameters. It includes list.hpp.
+  /// CUDA C++ that defines `family_of(parameters)`, an object with the parts of a `RowFamily`; it does not
+  /// depend on the values of the parameters. It includes list.hpp.
   [[nodiscard]] std::string device_source() const;
 
  private:
@@ -117,13 +117,13 @@ class Family {
 
 /// The list. Parameters are to be estimated.
 [[nodiscard]] std::vector<Family> built_in_families();
-/// The built-in family of a name: R's, or that in small letters. Parameters are to be estimated.
+/// The built-in family of a name: R's, or the same in lower case. Parameters are to be estimated.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
 /// A built-in family as R's users write it, in letters of any case: "poisson", "binomial(probit)",
 /// "Gamma(link = log)", "nb(theta = 3)"; or "@FILE": a custom family. As in mgcv a theta above 0 is fixed,
-/// and one below 0 is where the estimate begins, but for its sign. Throws `Error(usage)` for another name,
-/// link or parameter, `Error(input)` if the file cannot be read or is not as `parse_custom_family` has it.
+/// and minus one below 0 is the initial estimate. Throws `Error(usage)` for another name, link or parameter,
+/// `Error(input)` if `parse_custom_family` rejects the file or it cannot be read.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace tessera::gam

@@ -19,11 +19,11 @@ struct Gamma {
 
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return log(mu); }
-  /// A mean has a unit: nothing is small for it but what is no number any more.
+  /// Bounded only by the smallest normal number, as a mean may have any unit.
   static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
   static double derivative(double eta) { return mean(eta); }
   static double variance(double mu) { return mu * mu; }
-  /// The slope is the mean, and its square may be beyond all numbers.
+  /// The slope is the mean, whose square may overflow.
   static double weight(double prior, double, double) { return prior; }
   static double deviance(double y, double mu, double prior) {
     return -2 * prior * (log(y > 0 ? y / mu : 1.0) - (y - mu) / mu);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-/// The links that a family may have beside its first one, which is in its own file: R's functions, with the
-/// bounds that R keeps to. The same source on the host and in a kernel, where the link is a constant.
+/// The links that a family may have beside its own, which is in its file: R's functions, with R's bounds. The
+/// same source on the host and in kernels, where the link is a constant.
 namespace tessera::gam {
 
 /// The logit has no function here: only the binomial has it, as its own.
@@ -32,12 +32,12 @@ inline double probit_of(double p) {
   return p < 0.5 ? x : -x;
 }
 
-/// x, but for what is outside.
+/// x, limited to the interval.
 inline double within(double low, double x, double high) {
   return x < low ? low : x > high ? high : x;
 }
 
-/// The predictor of a mean; not a number or infinite where there is none.
+/// The predictor of a mean; NaN or infinite if there is none.
 inline double link_of(Link link, double mu) {
   constexpr double pi = 3.141592653589793;
   switch (link) {
@@ -72,7 +72,7 @@ inline double mean_of(Link link, double eta) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Of the mean, by the predictor.
+/// dmu/deta, at the predictor.
 inline double derivative_of(Link link, double eta) {
   constexpr double pi = 3.141592653589793;
   constexpr double epsilon = std::numeric_limits<double>::epsilon();

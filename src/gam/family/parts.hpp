@@ -7,21 +7,21 @@
 #include <limits>
 
 /// What a family is made of. A family is one type in a file of its own, such as gaussian.hpp, whose functions
-/// are the same source on the host and in a kernel: of the library they may use what `standard_headers()`
-/// and the functions here have. One that lacks a part does not compile (`BuiltInFamily`). A family with
-/// parameters, such as nb.hpp, holds them as members, and is made of an array of them where it is used: in a
-/// kernel that is an argument.
+/// are the same source on the host and in kernels: they may use what `standard_headers()` provides of the
+/// standard library, and the functions here. A family that lacks a part does not compile (`BuiltInFamily`). A
+/// family with parameters, such as nb.hpp, holds them as members, and is constructed from an array where it
+/// is used: in a kernel, from an argument.
 namespace tessera::gam {
 
-/// The means that a fit's first step starts from.
+/// The means at which a fit's first step starts.
 enum class Start {
   response,  ///< the rows' responses
   adjusted,  ///< the responses, moved off the limits of the means
   mean,      ///< the mean of all responses, by a constant predictor
 };
 
-/// Responses that are no mean of a finite predictor, so that a likelihood can rise towards them for ever.
-/// Infinite: there is none.
+/// Responses at which the mean is the limit of an infinite predictor, so that the likelihood can increase for
+/// ever. Infinite: none.
 struct Limits {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -34,7 +34,7 @@ struct Limits {
   }
 };
 
-/// What a pass over the rows needs of a family, as an object of its type has it.
+/// The parts of a family that a pass over the rows needs.
 template <class F>
 concept RowFamily = requires(const F family, double x) {
   {+family.linear};             // bool: identity link and constant variance, so that one step is the answer
@@ -45,7 +45,7 @@ concept RowFamily = requires(const F family, double x) {
   {+family.deviance(x, x, x)};  // of one row's response, mean and prior weight
 };
 
-/// Parameters that a family has beside the mean.
+/// Number of parameters that a family has beside the mean.
 template <class F>
 constexpr int parameter_count_of() {
   if constexpr (requires { F::parameter_count; }) {
@@ -55,7 +55,7 @@ constexpr int parameter_count_of() {
   }
 }
 
-/// Numbers that `likelihood_terms` gives for so many parameters.
+/// Number of terms that `likelihood_terms` returns for so many parameters.
 constexpr int likelihood_term_count(int parameters) {
   return 1 + parameters + parameters * (parameters + 1) / 2;
 }
@@ -69,16 +69,16 @@ concept ParametricFamily = RowFamily<F> && requires(const F family, double x, co
   {+family.parameter(0)};     // the first of them
   {F::parameter_name(0)[0]};  // as R has it
   {+F::first_parameter(0)};   // where estimation begins
-  {+F::working(0, x)};        // of a value of the first; not finite for what is none
+  {+F::working(0, x)};        // of a value of the first parameter; not finite if the value is invalid
   {+F::parameter_at(0, x)};   // and back
   {F::title[0]};              // for reports, where the parameters follow in brackets
-  {F::at_limit[0]};           // what it means if the likelihood rises towards a limit of a parameter
+  {F::at_limit[0]};           // what a likelihood means that rises towards a limit of a parameter
   {family.likelihood_terms(x, x, out)};  // of y and mu, for a prior weight of 1: minus the log likelihood but
                                          // for what no parameter changes; its derivatives by the working
                                          // parameters; the second ones, upper triangle row by row
 };
 
-/// Parameters with all that they need, or none.
+/// A family with all parts of its parameters, or without parameters.
 template <class F>
 concept ParametricOrNot = (parameter_count_of<F>() == 0) || ParametricFamily<F>;
 
@@ -103,7 +103,7 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F f
 template <BuiltInFamily... F>
 struct FamilyList {};
 
-/// A family of its parameters, which are not read where it has none.
+/// A family from its parameters, which are not read if it has none.
 template <class F>
 constexpr F family_of([[maybe_unused]] const double* parameters) {
   if constexpr (parameter_count_of<F>() > 0) {
@@ -113,12 +113,12 @@ constexpr F family_of([[maybe_unused]] const double* parameters) {
   }
 }
 
-/// A family with another link than its own.
+/// A family with a link other than its own.
 template <class F>
 struct Linked : F {
   static constexpr bool linear = false;
   static constexpr Start start = F::start == Start::response && F::linear ? Start::mean : F::start;
-  /// Of proportions these are limits by any link.
+  /// Limits of proportions are limits for any link.
   static constexpr Limits limits = F::limits.has_upper() ? F::limits : Limits{};
 
   [[nodiscard]] double link(double mu) const { return link_of(which, mu); }
@@ -131,7 +131,7 @@ struct Linked : F {
   Link which;
 };
 
-/// The family at a place of the list, with one of its links.
+/// The family at an index of the list, with one of its links.
 template <int index, int link, class First, class... Rest>
 constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* parameters) {
   if constexpr (index > 0) {
@@ -159,7 +159,7 @@ inline bool is_integer(double x) {
   return fabs(x - nearbyint(x)) <= 1e-7 * (size > 1.0 ? size : 1.0);
 }
 
-/// log |gamma(x)|, for several threads: the host's lgamma writes its sign to a variable of the process.
+/// log |gamma(x)|, thread-safe: the host's lgamma writes the sign to a global variable.
 inline double log_gamma(double x) {
 #ifdef __CUDACC__
   return lgamma(x);
@@ -169,7 +169,7 @@ inline double log_gamma(double x) {
 #endif
 }
 
-/// exp(eta), but for what is too small to be a mean.
+/// exp(eta), but at least `least`.
 inline double exp_at_least(double eta, double least) {
   const double mu = exp(eta);
   return mu > least ? mu : least;

@@ -20,8 +20,8 @@ decltype(auto) visit_index(int index, int link, FamilyList<First, Rest...> /*lis
   return use(family_of<First>(parameters));
 }
 
-/// Calls `use` with the family as an object of its own type, so that the compiler makes a loop for each. What
-/// includes this is compiled anew for another list; other sources are not.
+/// Calls `use` with the family as an object of its own type, so that each family has a loop compiled for it.
+/// Sources that include this are recompiled when the list changes; others are not.
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {
   if (const CustomFamily* custom = family.custom()) return use(*custom);

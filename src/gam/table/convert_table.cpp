@@ -22,7 +22,7 @@
 namespace tessera::gam {
 namespace {
 
-// What travels to rank 0 at once.
+// Bytes of a message to rank 0.
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 
 class Converter {
@@ -51,7 +51,7 @@ class Converter {
     const auto nameless = std::erase(names, std::string());
     if (!conversion_.columns.empty()) {
       names.clear();
-      // One that is not there is refused by the reading.
+      // Reading rejects unknown names.
       for (const std::string& name : conversion_.columns) {
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
       }
@@ -84,7 +84,7 @@ class Converter {
     }
   }
 
-  /// *Collective.* As many as there is memory for, with as much again to spare; at least one.
+  /// *Collective.* As many columns as fit into half the free memory; at least one.
   [[nodiscard]] std::size_t columns_at_once(std::size_t columns) const {
     if (conversion_.columns_at_once > 0) return conversion_.columns_at_once;
     const std::int64_t rows = plan_.range_of(comm_.rank()).size();

@@ -8,7 +8,7 @@
 
 namespace tessera::gam {
 
-/// The formats of tables. The first that recognises a file opens it; CSV, the last, takes any.
+/// The formats of tables. The first that recognises a file opens it; CSV, the last, accepts any.
 using TableFormats = TableFormatList<GzipFormat, Hdf5Format, CsvFormat>;
 
 }  // namespace tessera::gam

@@ -11,7 +11,7 @@
 namespace tessera::gam {
 namespace {
 
-/// Throws once this rank was asked to stop, or has heard that another was. On the thread that calls MPI.
+/// Throws if this rank was asked to stop, or has learned that another was. On the thread that calls MPI.
 void stop_if_asked(StopRequest* stop) {
   if (stop == nullptr) return;
   stop->poll();

@@ -16,14 +16,14 @@
 
 namespace tessera::gam {
 
-/// Where a fit or a prediction has its rows from: a file, or columns in memory. It refers to what it was made
-/// of, which must stay.
+/// The source of the rows of a fit or a prediction: a file, or columns in memory. Refers to its arguments,
+/// which must outlive it.
 struct TableSource {
   std::string name;          ///< for messages
   TableOptions options;      ///< how its fields are read
-  std::optional<Plan> plan;  ///< of a table in memory, whose rows lie by it; else the caller makes one
+  std::optional<Plan> plan;  ///< distribution of a table in memory; else the caller makes one
   std::function<std::unique_ptr<TableReader>(const Workers&, const OpenOptions&)> open;
-  /// What rank 0 takes for the file, on every rank or on none: `open_source` refuses another.
+  /// The file as rank 0 knows it, on every rank or on none: `open_source` refuses any other.
   std::optional<files::FileState> expected;
 };
 
@@ -31,9 +31,8 @@ struct TableSource {
 [[nodiscard]] TableSource source_of(const Table& table);
 
 /// *Collective.* Opens a source. Throws the same `Error` on every rank, as `open_table` and `open_memory` do,
-/// and `Error(input)` for a file that came into the place of the one that is expected. A request to stop that
-/// reaches this rank, `stop` if it is not null, ends the opening and the reading by an `Error(interrupted)`:
-/// it takes the place of `options.between`.
+/// and `Error(input)` for a file that has replaced the expected one. If this rank is asked to stop (`stop`,
+/// or null), opening and reading end with an `Error(interrupted)`; this replaces `options.between`.
 [[nodiscard]] std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
                                                        StopRequest* stop, OpenOptions options = {});
 

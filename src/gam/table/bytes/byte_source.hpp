@@ -16,16 +16,16 @@ class InputFile;
 
 namespace tessera::gam {
 
-/// Called again and again while a file is read, after some MiB at most: what it throws ends the reading.
+/// Called repeatedly while a file is read, after some MiB at most; an exception ends the reading.
 using BetweenReads = std::function<void()>;
 
-/// What the reading of a table asks, tells and takes beside the table.
+/// Callbacks and limits of the opening and reading of a table.
 struct OpenOptions {
   BetweenReads between{};
-  /// Hears what a person should know while it goes on, a line for the log each, on the thread that reads.
+  /// Receives messages for the log, a line each, on the thread that reads.
   std::function<void(std::string_view line)> tell{};
-  /// What the ranks of a node may take of its memory for columns and, of a packed table, for its text;
-  /// nothing: what there is.
+  /// Memory of a node for columns and for the text of a packed table, over all its ranks; default: all free
+  /// memory.
   std::optional<std::int64_t> node_bytes{};
 };
 
@@ -33,14 +33,15 @@ struct OpenOptions {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills the buffer from where it stands; less than its size only at the end. Throws `Error(input)`.
+  /// Fills the buffer from the current position; returns less than its size only at the end. Throws
+  /// `Error(input)`.
   [[nodiscard]] virtual std::size_t read(std::span<char> buffer) = 0;
-  /// Goes to an offset of the unpacked bytes. Of a gzip stream what lies before it is unpacked, from its
-  /// beginning or from where the source stands.
+  /// Moves to an offset of the unpacked bytes. A gzip stream is unpacked up to there, from its beginning or
+  /// from the current position.
   virtual void seek(std::int64_t offset) = 0;
-  /// The same bytes for another thread, whose reads count in `bytes_read` of this source and are not
-  /// announced by `between`; null where they can be had in their order alone, as those of a gzip stream. The
-  /// source must stay.
+  /// A source of the same bytes for another thread. Its reads count in `bytes_read` of this source, and do
+  /// not call `between`. Null if the bytes can only be read in order, as those of a gzip stream. This source
+  /// must outlive it.
   [[nodiscard]] virtual std::unique_ptr<ByteSource> for_another_thread() = 0;
   /// Bytes taken from the file so far, packed if it is packed.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
@@ -48,23 +49,24 @@ class ByteSource {
   [[nodiscard]] virtual const files::InputFile& file() const = 0;
 };
 
-/// Where a member of a gzip file begins, or the last one ends.
+/// The beginning of a member of a gzip file, or the end of the last one.
 struct GzipMember {
-  std::int64_t packed = 0;    ///< the byte of the file
-  std::int64_t unpacked = 0;  ///< the byte that is unpacked first
+  std::int64_t packed = 0;    ///< offset in the file
+  std::int64_t unpacked = 0;  ///< offset in the unpacked bytes
 };
 
 /// The bytes of a packed file.
 class PackedSource : public ByteSource {
  public:
-  /// Of a file of small members that tell their sizes, as bgzip writes them, where each of them begins and
-  /// the last one ends: from there on other threads unpack it. None of any other file. Throws `Error(input)`.
+  /// The beginnings of all members, and the end of the last, in a file of small members that tell their
+  /// sizes, as bgzip writes them: other threads can then unpack from any member. Empty for any other file.
+  /// Throws `Error(input)`.
   [[nodiscard]] virtual const std::vector<GzipMember>& find_members() = 0;
-  /// What another rank has found, which has the same file open.
+  /// Sets the members that another rank found in the same file.
   virtual void set_members(std::vector<GzipMember> members) = 0;
-  /// Unpacks all of the file into `room` of so many bytes: how many they are; nothing if they are more.
-  /// Throws `Error(input)`, and what `between` throws: then a thread may still write to the room, which it
-  /// owns too. What stands behind it is to be found by `seek`.
+  /// Unpacks the whole file into `room` of so many bytes. Returns their number; nothing if `room` is too
+  /// small. Call `seek` before the next `read`. Throws `Error(input)`, and what `between` throws: a thread
+  /// may then still write to the room, which it also owns.
   [[nodiscard]] virtual std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
                                                                std::size_t room_bytes) = 0;
 };

@@ -9,10 +9,9 @@
 namespace tessera::gam {
 
 /// Unpacks deflate data that are in memory as a whole: by libdeflate, which takes half the time of zlib and
-/// knows no streams, or in a build without it by zlib. For one thread at a time.
+/// has no streams, or in a build without it by zlib. For one thread at a time.
 ///
-/// Data that are damaged or cut short, or that there is no room for, are not unpacked, and it is not said
-/// why.
+/// Damaged or truncated data, and data that do not fit, give nothing, without a reason.
 class Inflater {
  public:
   /// Throws std::bad_alloc.
@@ -25,9 +24,9 @@ class Inflater {
     std::size_t packed = 0;
     std::size_t unpacked = 0;
   };
-  /// A gzip member (RFC 1952), with which `packed` begins: the bytes that it has.
+  /// Unpacks the gzip member (RFC 1952) at the beginning of `packed`; returns its sizes.
   [[nodiscard]] std::optional<Amounts> gzip_member(std::span<const char> packed, std::span<char> room);
-  /// Zlib data (RFC 1950): the bytes that are unpacked.
+  /// Unpacks zlib data (RFC 1950); returns the number of unpacked bytes.
   [[nodiscard]] std::optional<std::size_t> zlib(std::span<const char> packed, std::span<char> room);
 
  private:

@@ -13,28 +13,28 @@
 
 namespace tessera::gam {
 
-/// Some bytes of a source in memory, whose pages are taken as they are first written to.
+/// A range of a source's bytes in memory, whose pages are allocated when they are first written to.
 class KeptText {
  public:
   KeptText() = default;
-  /// Room for them; none where the system gives no memory.
+  /// Reserves room for them; none if the system has no memory.
   explicit KeptText(Range bytes);
 
   [[nodiscard]] const std::shared_ptr<char[]>& room() const noexcept { return text_; }
-  /// Keeps what of the bytes from `offset` on there is room for. Different threads may have different bytes.
+  /// Stores those of the bytes from `offset` on that fit. Different threads may store different bytes.
   void keep(std::int64_t offset, std::span<const char> bytes) noexcept;
-  /// From now on all that there was room for is there, and does not change.
+  /// Marks all bytes that fit as stored; they no longer change.
   void finish() noexcept { finished_ = size_; }
-  /// The same of so many bytes, which are all that the source has.
+  /// The same for `size` bytes, the whole source.
   void finish_all(std::size_t size) noexcept {
     size_ = finished_ = size;
     all_ = true;
   }
   [[nodiscard]] bool is_all() const noexcept { return all_; }
-  /// The bytes that it takes.
+  /// Bytes of memory that it takes.
   [[nodiscard]] std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(size_); }
 
-  /// The bytes from `offset` on; none if they are not there, or not all there yet.
+  /// The bytes from `offset` on; empty if they are not stored, or before `finish`.
   [[nodiscard]] std::span<const char> from(std::int64_t offset) const noexcept;
 
  private:
@@ -45,7 +45,7 @@ class KeptText {
   std::shared_ptr<char[]> text_;
 };
 
-/// A packed file some of whose unpacked bytes are kept, so that what reads them again has them at once.
+/// A packed file with some of its unpacked bytes in memory, so that they are not unpacked again.
 ///
 ///     KeptSource source(open_gzip(path));
 ///     source.begin_keeping({0, size});
@@ -56,15 +56,15 @@ class KeptSource final : public ByteSource {
   explicit KeptSource(std::unique_ptr<PackedSource> packed) : packed_(std::move(packed)) {}
 
   [[nodiscard]] PackedSource& packed() noexcept { return *packed_; }
-  /// Unpacks all of the file, if that are no more than `max_bytes`: returns how many.
+  /// Unpacks the whole file into memory if it has at most `max_bytes`: returns its size.
   [[nodiscard]] std::optional<std::int64_t> keep_all(std::int64_t max_bytes);
   [[nodiscard]] bool keeps_all() const noexcept { return kept_.is_all(); }
-  /// What is kept takes so many bytes of memory.
+  /// Bytes of memory that the stored text takes.
   [[nodiscard]] std::int64_t kept_bytes() const noexcept { return kept_.bytes(); }
-  /// What is read of these bytes until `end_keeping`, all of them, is kept.
+  /// Stores these bytes, all of which are read before `end_keeping`.
   void begin_keeping(Range bytes) { kept_ = KeptText(bytes); }
   void end_keeping() noexcept { kept_.finish(); }
-  /// Gives the memory back: what was kept is unpacked again. No other thread has a source of this one.
+  /// Frees the memory: what was stored is unpacked again. No other thread may have a source of this one.
   void let_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] std::size_t read(std::span<char> buffer) override { return place_.read(buffer); }
@@ -75,10 +75,10 @@ class KeptSource final : public ByteSource {
 
  private:
   class Place;
-  /// Where a thread reads: what is kept from memory, and else from the packed file.
+  /// A thread's position: it reads stored bytes from memory, others from the packed file.
   struct Cursor {
     KeptText& kept;
-    ByteSource* packed;  ///< may be null where all is kept
+    ByteSource* packed;  ///< may be null if all bytes are stored
     std::int64_t offset = 0;
     std::int64_t packed_offset = 0;  ///< where `packed` is
 

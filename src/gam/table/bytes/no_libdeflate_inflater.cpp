@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What zlib does in a build without libdeflate.
+// The inflater of a build without libdeflate, by zlib.
 #include "gam/table/bytes/inflater.hpp"
 
 #include <zlib.h>
@@ -26,8 +26,7 @@ struct Inflater::State {
   z_stream stream{};
 };
 
-// zlib counts what it is given in 32 bits, and refuses a room that is nowhere, where nothing is to be
-// unpacked too.
+// zlib counts its input in 32 bits, and rejects a null buffer even if nothing is to be unpacked.
 std::optional<Inflater::Amounts> Inflater::State::unpack(int window, std::span<const char> packed,
                                                          std::span<char> room) {
   const auto part_of = [](std::size_t left) {

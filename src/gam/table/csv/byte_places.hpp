@@ -9,14 +9,13 @@
 #include <emmintrin.h>
 #endif
 
-/// Where bytes of one value are among 64, a bit for each, that of the first byte the lowest: what a table is
-/// taken apart by without a look at each byte (Langdale and Lemire, Parsing Gigabytes of JSON per Second,
-/// 2019).
+/// The positions of bytes of one value in a block of 64, as a bit mask, first byte lowest. Splits a table
+/// into fields without a test of each byte (Langdale and Lemire, Parsing Gigabytes of JSON per Second, 2019).
 namespace tessera::gam {
 
 inline constexpr std::size_t block_bytes = 64;
 
-/// `block_bytes` bytes at `block` can be read.
+/// `block_bytes` bytes at `block` must be readable.
 inline std::uint64_t places_of(char wanted, const char* block) noexcept {
   std::uint64_t places = 0;
 #if defined(__SSE2__)
@@ -32,7 +31,7 @@ inline std::uint64_t places_of(char wanted, const char* block) noexcept {
   constexpr std::uint64_t low_bits = 0x7F * ones;
   for (std::size_t i = 0; i < block_bytes; i += 8) {
     const std::uint64_t others = eight_bytes(block + i) ^ (static_cast<unsigned char>(wanted) * ones);
-    // The lowest bit of each byte that is nothing in `others`; the product brings them together.
+    // Set the lowest bit of each byte of `others` that is zero; the product gathers them.
     const std::uint64_t equal = ~(((others & low_bits) + low_bits) | others | low_bits) >> 7;
     places |= (equal * 0x0102040810204080 >> 56) << i;
   }
@@ -40,7 +39,7 @@ inline std::uint64_t places_of(char wanted, const char* block) noexcept {
   return places;
 }
 
-/// Each bit is the parity of those up to it.
+/// Prefix parity: each bit is the parity of all bits up to it.
 inline std::uint64_t parities(std::uint64_t bits) noexcept {
   for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;

@@ -6,7 +6,7 @@
 
 namespace tessera::gam {
 
-/// Comma-separated values: any file that is nothing else.
+/// Comma-separated values: any file of no other format.
 struct CsvFormat {
   static bool recognises(ByteSource& /*bytes*/) { return true; }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,

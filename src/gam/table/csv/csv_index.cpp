@@ -18,14 +18,15 @@
 namespace tessera::gam {
 namespace {
 
-/// Where a part begins: inside quotes or not, with a line under way or not, and what came before.
+/// State at the beginning of a part: inside quotes or not, whether its first line has content before it, and
+/// the rows and lines before.
 struct PartStart {
   bool inside = false;
   bool content = false;
   std::int64_t row = 0;
   std::int64_t line = 1;
 
-  /// True if the part's first counted row only goes on with a row of the part before.
+  /// Whether the part's first counted row is the rest of a row of the part before.
   [[nodiscard]] bool continues(bool leading_content) const { return !inside && content && leading_content; }
 
   void pass(const CsvPartSummary& part) {
@@ -37,12 +38,12 @@ struct PartStart {
   }
 };
 
-/// Appends the landmarks of a part that begins there, with their true rows and lines.
+/// Appends the landmarks of a part with this state at its beginning, with their rows and lines in the file.
 void add_landmarks(const CsvPartScanner& scanner, const PartStart& here,
                    std::vector<CsvLandmark>& landmarks) {
   const bool continues = here.continues(scanner.leading_content());
   for (CsvLandmark mark : scanner.count(here.inside ? 1 : 0).landmarks) {
-    // Where the part's first row is not one, all others move up by one place.
+    // If the part's first row is only the rest of one, the others count from one less.
     if (continues && mark.row == 0) continue;
     mark.row += here.row - (continues ? 1 : 0);
     mark.line += here.line;
@@ -50,11 +51,11 @@ void add_landmarks(const CsvPartScanner& scanner, const PartStart& here,
   }
 }
 
-// Buffers in a piece: enough that waking threads costs nothing, and few enough to share them out evenly.
+// Buffers in a piece: enough to make waking threads cheap, few enough to balance the load.
 constexpr std::int64_t buffers_of_piece = 16;
-// Pieces of a rank at most: every rank hears of all pieces of the job.
+// Maximum number of pieces of a rank, as every rank receives summaries of all pieces of the job.
 constexpr std::int64_t max_pieces = 4096;
-// Pieces for each thread between two looks at whether the job is to stop.
+// Pieces per thread between two checks for a request to stop.
 constexpr std::int64_t pieces_between = 4;
 
 /// At least one, which may be empty.
@@ -115,7 +116,7 @@ CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, b
   counts_[1].content = true;  // an open quote is content
 }
 
-// Bytes of one line, or some of them.
+// Bytes of one line, or a part of it.
 void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
   if (counts_[0].content && counts_[1].content) return;
   std::size_t blanks = 0;
@@ -137,7 +138,7 @@ void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
 
 void CsvPartScanner::newline(std::int64_t next_line) {
   ++newlines_;
-  // Outside quotes for just one of the two beginnings: there the line ends.
+  // Only one of the two assumptions is outside quotes here: there the line ends.
   Count& count = counts_[odd_quotes_ ? 1 : 0];
   count.content = false;
   count.line_begin = next_line;
@@ -195,8 +196,8 @@ CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvP
     if (i >= position && i - position < scanners.size()) add_landmarks(scanners[i - position], at, landmarks);
     at.pass(parts[i]);
   }
-  // A part that begins at a line's first byte does not know that it does: where the parts before have blank
-  // lines alone, the first row is found from the beginning.
+  // A part that begins at a line's first byte does not know that it does: if the parts before have only blank
+  // lines, the first row is found from the beginning of the file.
   if (position == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
     landmarks.insert(landmarks.begin(), {0, scanners.front().begin(), first_line});
   return {at.row, std::move(landmarks)};

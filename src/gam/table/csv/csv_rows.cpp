@@ -21,7 +21,7 @@ namespace {
 
 // A longer row is one whose quote is never closed.
 constexpr std::size_t max_row_bytes = std::size_t{64} << 20;
-// Behind what is read: blocks begin anywhere, and numbers are read eight bytes at a time.
+// Behind the bytes read: blocks begin anywhere, and numbers are read eight bytes at a time.
 constexpr std::size_t padding = block_bytes;
 static_assert(padding >= decimal_padding);
 
@@ -49,7 +49,7 @@ void CsvRowReader::go_to(std::int64_t offset, std::int64_t line, std::int64_t en
   end_of_file_ = false;
 }
 
-// Makes room behind what is not used up yet, and fills it; false at the end of the file.
+// Moves unused bytes to the front and fills the rest of the buffer; false at the end of the file.
 bool CsvRowReader::refill() {
   if (end_of_file_) return false;
   std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
@@ -85,7 +85,7 @@ bool CsvRowReader::next() {
   return false;
 }
 
-// Takes the text up to the next line end outside quotes; false if there is none left.
+// Extends the row to the next line end outside quotes; false if there is none left.
 bool CsvRowReader::cut() {
   row_line_ = line_;
   quotes_ = fields_ = 0;
@@ -125,7 +125,7 @@ bool CsvRowReader::cut() {
   return true;
 }
 
-// The next bytes of the buffer, of which there are some.
+// Scans the next block of the buffer, which is not at its end.
 void CsvRowReader::look_at_block() {
   block_.begin = block_.end;
   block_.end = std::min(filled_, block_.begin + block_bytes);
@@ -142,7 +142,7 @@ void CsvRowReader::look_at_block() {
   if (ends_.size() <= fields_ + block_bytes) ends_.resize(2 * ends_.size() + 2 * block_bytes);
 }
 
-// Counts what the row has of the block, and takes it away.
+// Counts the row's places in the block, and removes them.
 void CsvRowReader::pass_in_block(std::uint64_t places) {
   if ((block_.quotes | block_.inner_newlines) == 0) return;
   line_ += std::popcount(block_.inner_newlines & places);
@@ -152,7 +152,7 @@ void CsvRowReader::pass_in_block(std::uint64_t places) {
 }
 
 void CsvFields::take(std::size_t size) noexcept {
-  more_ = size < rest_.size();  // there is a comma
+  more_ = size < rest_.size();  // a comma follows
   rest_.remove_prefix(more_ ? size + 1 : size);
 }
 
@@ -191,7 +191,7 @@ CsvField CsvFields::quoted(std::size_t open, std::string& scratch) {
   if (behind < rest_.size() && rest_[behind] != ',')
     throw CsvFault{"text behind the closing quote of a field"};
   if (open > 0 || behind > close + 1) {
-    // As R has it: blanks outside the quotes are part of the text.
+    // As in R, blanks outside the quotes are part of the text.
     std::string whole(rest_.substr(0, open));
     whole.append(text).append(rest_.substr(close + 1, behind - close - 1));
     scratch = std::move(whole);

@@ -13,36 +13,36 @@
 
 namespace tessera::gam {
 
-/// A character that alone makes no content of a line.
+/// A character that does not count as content of a line.
 [[nodiscard]] constexpr bool is_blank(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
-/// Cuts the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
+/// Splits the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
 ///
-/// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines of nothing but
-/// blanks are no rows.
+/// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines of blanks alone are
+/// skipped.
 class CsvRowReader {
  public:
-  /// Reads on from `offset`, which is outside quotes and on line `line`.
+  /// Begins at `offset`, which is outside quotes and on line `line`.
   CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes, std::int64_t offset,
                std::int64_t line);
 
-  /// Reads on from another place, to the byte `end`, at which a row begins, or else to the file's end.
+  /// Continues at another offset, up to the byte `end`, at which a row begins, or to the end of the file.
   void go_to(std::int64_t offset, std::int64_t line, std::int64_t end);
 
   /// The next row without its end; false after the last one. Throws `Error(input)` for a quote that is
   /// never closed.
   [[nodiscard]] bool next();
 
-  /// `decimal_padding` bytes behind it can be read.
+  /// The row; `decimal_padding` bytes behind it are readable.
   [[nodiscard]] std::string_view row() const noexcept { return {buffer_.data() + row_begin_, row_size_}; }
-  /// Where its fields end, counted from its first byte: at each comma outside of quotes, and with the row.
+  /// The ends of its fields as offsets in the row: each comma outside quotes, and the end of the row.
   [[nodiscard]] std::span<const std::uint32_t> field_ends() const noexcept { return {ends_.data(), fields_}; }
   [[nodiscard]] std::size_t quotes() const noexcept { return quotes_; }
   /// The line that the row begins on, counted from 1.
   [[nodiscard]] std::int64_t line() const noexcept { return row_line_; }
-  /// Behind the row and its end: the byte, and the line.
+  /// The offset and the line behind the row and its line end.
   [[nodiscard]] std::int64_t next_offset() const noexcept { return offset_ + static_cast<std::int64_t>(at_); }
   [[nodiscard]] std::int64_t next_line() const noexcept { return line_; }
 
@@ -52,7 +52,7 @@ class CsvRowReader {
   void look_at_block();
   void pass_in_block(std::uint64_t places);
 
-  /// What is at hand of a block of the buffer: the places that are not passed yet.
+  /// The places in a block of the buffer that are not passed yet.
   struct Block {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -82,11 +82,11 @@ class CsvRowReader {
 
 /// One field of a row.
 struct CsvField {
-  std::string_view text;  ///< every character of it, blanks too, but for the quotes around it
+  std::string_view text;  ///< all characters, blanks too, without the quotes around them
   bool quoted = false;
 };
 
-/// Takes the row of a reader apart, field after field.
+/// Splits the row of a reader into fields, one after another.
 class CsvFields {
  public:
   explicit CsvFields(const CsvRowReader& reader) noexcept
@@ -94,10 +94,10 @@ class CsvFields {
 
   /// True if there is another field; an empty row has one.
   [[nodiscard]] bool more() const noexcept { return more_; }
-  /// The next field. A text with doubled quotes, or with blanks outside its quotes, is made whole in
-  /// `scratch`. Throws what is wrong with the quotes, as text for an Error.
+  /// The next field. A text with doubled quotes, or with blanks outside its quotes, is assembled in
+  /// `scratch`. Throws a `CsvFault` for misplaced quotes.
   [[nodiscard]] CsvField field(std::string& scratch);
-  /// Passes over the next field, unread.
+  /// Skips the next field.
   void skip();
 
  private:
@@ -109,7 +109,7 @@ class CsvFields {
   bool more_ = true;
 };
 
-/// What is wrong with a row, without file and line.
+/// The fault of a row, without file and line.
 struct CsvFault {
   std::string_view reason;
 };

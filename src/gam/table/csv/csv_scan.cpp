@@ -25,26 +25,26 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// True if a line of a header goes on behind a carriage return that no newline follows.
+/// Whether a line of a header has a carriage return with text after it.
 bool has_lone_returns(std::string_view row) {
   bool inside = false;
   for (std::size_t i = 0; i + 1 < row.size(); ++i) {
     if (row[i] == '"') inside = !inside;
-    // Before blanks and commas it counts for nothing, as those of a file whose newlines were made CRLF twice.
+    // Not counted before blanks and commas, as in a file whose newlines were converted to CRLF twice.
     if (row[i] == '\r' && !inside && std::string_view("\r \t,").find(row[i + 1]) == std::string_view::npos)
       return true;
   }
   return false;
 }
 
-/// A column that is wanted.
+/// A requested column.
 struct WantedField {
   std::size_t position = 0;  ///< in a row
   std::size_t column = 0;    ///< of the plan
-  bool number = false;       ///< what reads as a number is one
+  bool number = false;       ///< text that reads as a number is one
 };
 
-/// The columns that are wanted, as they come in a row.
+/// The requested columns, in their order in a row.
 std::vector<WantedField> wanted_of(const ReadPlan& plan) {
   std::vector<WantedField> wanted;
   for (std::size_t c = 0; c < plan.columns().size(); ++c) {
@@ -58,14 +58,13 @@ std::vector<WantedField> wanted_of(const ReadPlan& plan) {
   return wanted;
 }
 
-/// What one thread reads a file through.
+/// Reads rows of a file on one thread.
 class RowScanner {
  public:
   RowScanner(const CsvRows& file, ByteSource& source, const ReadPlan& plan)
       : file_(file), wanted_(wanted_of(plan)), reader_(source, file.path, file.buffer_bytes, 0, 1) {}
 
-  /// Hands over rows that begin at a landmark or behind it, and end before the byte `end` or where the file
-  /// does.
+  /// Passes rows to `part`: those from a landmark on that end before the byte `end` or the end of the file.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
     reader_.go_to(start.offset, start.line, end);
     for (std::int64_t row = start.row; row < rows.end; ++row) {
@@ -92,14 +91,14 @@ class RowScanner {
     part.end_row(reader_.line());
   }
 
-  /// The text of a field as it stands in the row.
+  /// The text of a field as in the row, with quotes.
   [[nodiscard]] std::string_view field(std::size_t position) const {
     const std::span<const std::uint32_t> ends = reader_.field_ends();
     const std::size_t begin = position == 0 ? 0 : ends[position - 1] + std::size_t{1};
     return reader_.row().substr(begin, ends[position] - begin);
   }
 
-  /// True if quotes stand around whole fields and nowhere else.
+  /// Whether quotes only surround whole fields.
   [[nodiscard]] bool is_simple() const {
     std::size_t quotes = reader_.quotes();
     for (std::size_t i = 0; quotes > 0 && i < reader_.field_ends().size(); ++i) {
@@ -111,7 +110,7 @@ class RowScanner {
     return quotes == 0;
   }
 
-  /// Returns how many there are, as the next does.
+  /// Returns the number of rows taken, as does the next.
   std::size_t take_simple_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     const bool quotes = reader_.quotes() > 0;
@@ -131,7 +130,7 @@ class RowScanner {
     std::size_t position = 0;
     CsvField field;
     for (const WantedField& wanted : wanted_) {
-      // A column may be wanted twice, by x and by factor(x).
+      // A column may be requested twice, by x and by factor(x).
       if (position <= wanted.position) {
         for (; position < wanted.position && fields.more(); ++position) fields.skip();
         if (!fields.more()) break;
@@ -147,7 +146,7 @@ class RowScanner {
     return position;
   }
 
-  // Called for each field, with the constants of a number in registers from one to the next.
+  // Inlined into the loop over fields, so that constants of the number parser stay in registers.
   [[gnu::always_inline]] void take_plain_field(const WantedField& wanted, std::string_view text,
                                                FramePart& part) const {
     double value = 0;
@@ -163,7 +162,7 @@ class RowScanner {
   std::string scratch_;
 };
 
-/// Rows from one landmark to another, by the threads of the team.
+/// Scans rows in runs from landmark to landmark, on the threads of the team.
 void scan_by_landmarks(const CsvRows& file, Range rows, FrameBuilder& builder) {
   const std::vector<CsvLandmark>& marks = file.index.landmarks;
   std::vector<Range> runs;

@@ -12,18 +12,18 @@
 #include <string>
 #include <vector>
 
-/// The header and the rows of a CSV file as one rank reads them, whatever the others do.
+/// Reads the header and rows of a CSV file on one rank, without communication.
 namespace tessera::gam {
 
-/// What the first row that is not blank tells.
+/// The header: the first row that is not blank.
 struct CsvHeader {
   std::vector<std::string> columns;
   std::int64_t data_offset = 0;  ///< of the first byte behind it
   std::int64_t data_line = 1;
 };
 
-/// Throws `Error(input)`, with the line: no such row, two columns of one name, a name that is not UTF-8, a
-/// file of another format.
+/// Throws `Error(input)`, with the line: no such row, two columns of one name, a name that is not UTF-8,
+/// another file format.
 [[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path,
                                         std::size_t buffer_bytes);
 
@@ -37,8 +37,8 @@ struct CsvRows {
   const BetweenReads& between;
 };
 
-/// Hands rows to the builder, on all threads of its team where the source can be read at any place. Throws
-/// `Error(input)`, with the line, for one that is not as the header has it, and whatever the builder throws.
+/// Passes rows to the builder, on all threads of its team if the source has random access. Throws
+/// `Error(input)`, with the line, for a row that does not match the header, and what the builder throws.
 void scan_csv(const CsvRows& file, Range rows, FrameBuilder& builder);
 
 }  // namespace tessera::gam

@@ -29,14 +29,14 @@
 namespace tessera::gam {
 namespace {
 
-/// What a text that is kept may take of the memory that is left is one of so many parts: the rest is for the
-/// columns, and for what is made of them.
+/// A text stays in memory if it takes at most one in this many parts of free memory; the rest is for the
+/// columns, and for what is computed from them.
 constexpr std::int64_t parts_of_memory = 4;
 
-/// Where the bytes of a table come from.
+/// The source of a table's bytes.
 struct CsvBytes {
   std::unique_ptr<ByteSource> source;
-  KeptSource* packed = nullptr;  ///< that is the source; null if the file is not packed
+  KeptSource* packed = nullptr;  ///< the same source if it is packed; else null
 };
 
 class CsvTable final : public TableReader {
@@ -85,24 +85,24 @@ class CsvTable final : public TableReader {
   CsvIndex index_;
 };
 
-/// What a table is known by once it is open.
+/// What is known of a table when it is open.
 struct Outline {
   std::vector<std::string> columns;
   CsvIndex index;
 };
 
-/// The bytes that a packed file has once it is unpacked, if that can be told before its end is reached.
+/// The unpacked size of a packed file, if it can be known without reading it to its end on every rank.
 std::optional<std::int64_t> find_size(KeptSource& source, int ranks, std::optional<std::int64_t> node_bytes) {
   const std::vector<GzipMember>& members = source.packed().find_members();
   if (!members.empty()) return members.back().unpacked;
-  if (ranks > 1) return std::nullopt;            // others would have nothing of what this one keeps
-  constexpr std::int64_t most_of_packed = 1032;  // deflate makes no more of a byte
+  if (ranks > 1) return std::nullopt;            // the other ranks would not have what this one stores
+  constexpr std::int64_t most_of_packed = 1032;  // bytes that deflate unpacks from one at most
   std::int64_t memory = files::memory_left();
   if (node_bytes) memory = std::min(memory, *node_bytes);
   return source.keep_all(std::min(memory / parts_of_memory, source.file().size() * most_of_packed));
 }
 
-/// *Collective.* Gives every rank the members of a packed file that rank 0 has.
+/// *Collective.* Broadcasts the members of a packed file from rank 0.
 void share_members(const mpi::Communicator& comm, PackedSource& source) {
   std::vector<GzipMember> members;
   if (comm.rank() == 0) members = source.find_members();
@@ -113,8 +113,8 @@ void share_members(const mpi::Communicator& comm, PackedSource& source) {
   source.set_members(std::move(members));
 }
 
-/// *Collective.* Lets each rank keep the bytes that it is to read, unless it has them or there is too little
-/// memory: true if they are to be kept.
+/// *Collective.* Makes each rank store the bytes that it will read, unless it has them or there is too little
+/// memory; returns whether it does.
 bool begin_keeping(const mpi::Communicator& comm, KeptSource& source, Range bytes,
                    std::optional<std::int64_t> node_bytes) {
   const std::int64_t needed = parts_of_memory * bytes.size();
@@ -150,8 +150,8 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
   const bool in_order = packed != nullptr && size == unknown;
   if (packed != nullptr && !in_order) share_members(comm, packed->packed());
 
-  // About 65,000 landmarks over all ranks at most, and no more than some steps of reading between two; of a
-  // packed file enough that what is unpacked before the first row counts for little.
+  // At most about 65,000 landmarks over all ranks, at least a buffer apart; in a packed file far enough
+  // apart that unpacking up to the first row is negligible.
   const std::int64_t least = std::int64_t{1} << (packed != nullptr && !in_order ? 20 : 18);
   const std::int64_t spacing = options.landmark_bytes > 0
                                    ? options.landmark_bytes

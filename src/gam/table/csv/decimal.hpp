@@ -9,11 +9,11 @@
 #include <cstring>
 #include <string_view>
 
-/// Numbers in plain decimal notation, which most fields of a table are: rounded correctly, as std::from_chars
-/// rounds them, in a fifth of its time.
+/// Parses plain decimal notation, in which most numbers of a table are: correctly rounded, as by
+/// std::from_chars, in a fifth of its time.
 namespace tessera::gam {
 
-/// Bytes behind a text that `read_decimal` may look at, eight at a time.
+/// Bytes behind a text that `read_decimal` may read, eight at a time.
 inline constexpr std::size_t decimal_padding = 8;
 
 /// Eight characters, the first in the lowest byte.
@@ -37,15 +37,15 @@ inline constexpr auto powers_of_ten = [] {
   return powers;
 }();
 
-/// A number without zeros in front, in 64 bits.
+/// A number shifted left until its highest bit is set.
 constexpr std::uint64_t normalised(std::uint64_t number) noexcept {
   return number << std::countl_zero(number);
 }
 
-/// Of a power of ten.
+/// The reciprocal of a power of ten.
 struct Reciprocal {
-  std::uint64_t value = 0;  ///< 2^126 over the power, normalised; cut off, and at most 2^63
-  int shift = 0;            ///< that normalises the power
+  std::uint64_t value = 0;  ///< 2^126 over the power, normalised; truncated, and at most 2^63
+  int shift = 0;            ///< normalises the power
 };
 inline constexpr auto reciprocals = [] {
   std::array<Reciprocal, max_digits + 1> all{};
@@ -55,19 +55,18 @@ inline constexpr auto reciprocals = [] {
   return all;
 }();
 
-/// Eight characters as values of digits; a byte above 9 is no digit.
+/// Eight characters as digits; a byte above 9 is no digit.
 inline std::uint64_t eight_at(const char* text) noexcept {
   return eight_bytes(text) ^ 0x3030303030303030;
 }
 
-/// The highest bit of each of eight bytes up to the first that is no digit, for which it is 1. What follows
-/// that one is undefined: a sum carries from there into the next byte.
+/// Sets the highest bit of the first of eight bytes that is no digit, and clears it in those before. Bytes
+/// after that one are undefined, as a sum carries into them.
 inline std::uint64_t no_digits(std::uint64_t eight) noexcept {
   return ((eight + 0x7676767676767676) | eight) & 0x8080808080808080;
 }
 
-/// The number that eight digits are: pairs of neighbours are joined, then pairs of pairs, then the two
-/// halves.
+/// The value of eight digits, by joining neighbours, then pairs of neighbours, then the two halves.
 inline std::uint64_t value_of(std::uint64_t eight) noexcept {
   constexpr std::uint64_t pair = 0x000000FF000000FF;
   eight = 10 * eight + (eight >> 8);
@@ -76,14 +75,14 @@ inline std::uint64_t value_of(std::uint64_t eight) noexcept {
          32;
 }
 
-/// Below 10^19, or else undefined.
+/// A decimal number; undefined from 10^19 on.
 struct Scaled {
   std::uint64_t number = 0;
-  int places = 0;  ///< behind the point
+  int places = 0;  ///< digits behind the point
 };
 
-/// Of up to eight characters, right aligned behind zeros: digits and at most one point. Those in front of the
-/// point move into its place. False for other characters.
+/// Reads up to eight characters, right aligned behind zeros: digits and at most one point, whose place the
+/// digits before it move into. False for other characters.
 inline bool read_eight(std::uint64_t eight, Scaled& read) noexcept {
   const std::uint64_t others = no_digits(eight);
   if (others == 0) {
@@ -98,28 +97,29 @@ inline bool read_eight(std::uint64_t eight, Scaled& read) noexcept {
   return (others & (others - 1)) == 0 && ((eight >> place) & 0xFF) == point;
 }
 
-/// Of more than eight characters.
+/// Reads more than eight characters.
 [[nodiscard]] bool read_long(std::string_view text, Scaled& read) noexcept;
 
-/// A quotient of 63 or 64 bits of two normalised numbers, times 2^63. What is left of it is in its lowest
-/// bit, far below the last that counts.
+/// The quotient of two normalised numbers times 2^63, 63 or 64 bits. A remainder sets its lowest bit, far
+/// below the last that affects rounding.
 [[nodiscard]] std::uint64_t quotient_of(std::uint64_t number, std::uint64_t power) noexcept;
 
 /// number / 10^places, rounded to nearest, ties to even; places from 0 to 19.
 inline double divided(std::uint64_t number, int places) noexcept {
   const auto i = static_cast<std::size_t>(places);
   const std::uint64_t power = powers_of_ten[i];
-  // One rounding of two exact numbers (Clinger, PLDI 1990): whole numbers to 2^53 are, and powers of ten to
-  // the 22nd. Those of 16 digits are not told apart by 2^53, which no processor foresees.
+  // A single rounding of two exact numbers (Clinger, PLDI 1990): integers to 2^53 and powers of ten to the
+  // 22nd are exact. Numbers of 16 digits are not compared with 2^53, a branch that is hard to predict.
   if (number < powers_of_ten[15]) return static_cast<double>(number) / static_cast<double>(power);
   const int shift = std::countl_zero(number);
   const Reciprocal& reciprocal = reciprocals[i];
-  // It is at most 3 too small: the reciprocal is less than 1 too small, which the product doubles, and the
-  // product is cut off.
+  // At most 3 too small: the reciprocal is less than 1 too small, which the product doubles, and the product
+  // is truncated.
   auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(number << shift) * reciprocal.value) >> 63);
-  // That decides unless a multiple of 2^9 is as near: halfway between two doubles lies one.
+  // That decides the rounding unless it is next to a multiple of 2^9, which may be halfway between two
+  // doubles.
   if ((quotient - 1) % 512 >= 508) quotient = quotient_of(number << shift, power << reciprocal.shift);
-  // Signed, as processors convert: its lowest bit stands for what was shifted out, too.
+  // Signed, as processors convert it: the lowest bit also stands for the bits shifted out.
   const auto half = static_cast<std::int64_t>(quotient >> 1 | (quotient & 1));
   const int exponent = 1 + reciprocal.shift - shift - 63;
   return static_cast<double>(half) * std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
@@ -127,9 +127,9 @@ inline double divided(std::uint64_t number, int places) noexcept {
 
 }  // namespace decimal
 
-/// True for a number such as -12.5, which is then `value`: digits and at most one point, without an exponent,
-/// a plus or blanks. False for any other text, and for more than 19 digits. `decimal_padding` bytes behind
-/// the text can be read.
+/// Reads a number such as -12.5 into `value`: digits and at most one point, without an exponent, a plus or
+/// blanks. False for any other text, and for more than 19 digits. `decimal_padding` bytes behind the text
+/// must be readable.
 [[nodiscard, gnu::always_inline]] inline bool read_decimal(std::string_view text, double& value) noexcept {
   const auto negative = static_cast<std::uint64_t>(*text.data() == '-');  // the padding if there is no text
   if (text.size() <= negative) return false;

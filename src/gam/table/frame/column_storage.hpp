@@ -13,8 +13,8 @@
 
 namespace tessera::gam {
 
-/// The values of a column, one a row: its own; borrowed from a table in memory, which must stay and not
-/// change; or in a scratch file, which copies of the column share.
+/// The values of a column, one a row: owned; borrowed from a table in memory, which must outlive this
+/// unchanged; or in a scratch file, which copies of the column share.
 template <class T>
 class ColumnStorage {
  public:
@@ -27,7 +27,7 @@ class ColumnStorage {
     out.elsewhere_ = values;
     return out;
   }
-  /// As many as the scratch memory holds.
+  /// As many values as the scratch memory holds.
   [[nodiscard]] static ColumnStorage in(files::ScratchMemory memory) {
     ColumnStorage out;
     out.scratch_ = std::make_shared<files::ScratchMemory>(std::move(memory));
@@ -35,7 +35,7 @@ class ColumnStorage {
     return out;
   }
 
-  /// To be written to, and to grow: values that are elsewhere are copied first.
+  /// Writable values that can grow: borrowed or scratch values are copied first.
   [[nodiscard]] std::vector<T>& own() {
     if (!elsewhere_.empty()) {
       own_.assign(elsewhere_.begin(), elsewhere_.end());
@@ -44,7 +44,7 @@ class ColumnStorage {
     }
     return own_;
   }
-  /// To be written to where they are, own or in a scratch file.
+  /// Writable values in place, owned or in a scratch file.
   [[nodiscard]] T* writable() { return scratch_ ? static_cast<T*>(scratch_->data()) : own().data(); }
 
   [[nodiscard]] const T* data() const noexcept { return all().data(); }
@@ -57,7 +57,7 @@ class ColumnStorage {
     return std::ranges::equal(a.all(), b.all());
   }
 
-  /// See `files::ScratchMemory`; rows. Nothing for values in memory.
+  /// Rows; see `files::ScratchMemory`. Does nothing for values in memory.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     if (scratch_) scratch_->prepare_to_read(begin * sizeof(T), end * sizeof(T));
   }
@@ -75,7 +75,7 @@ class ColumnStorage {
 
   std::vector<T> own_;
   std::span<const T> elsewhere_;
-  std::shared_ptr<files::ScratchMemory> scratch_;  ///< that the values are in
+  std::shared_ptr<files::ScratchMemory> scratch_;  ///< that holds the values
 };
 
 }  // namespace tessera::gam

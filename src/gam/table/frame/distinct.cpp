@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order statistics of the distinct values of a column that no rank holds as a whole.
+// Order statistics of the distinct values of a column that is distributed over ranks.
 #include "gam/table/frame/distinct.hpp"
 
 #include "base/at.hpp"
@@ -22,7 +22,8 @@
 namespace tessera::gam {
 namespace {
 
-// Keys are doubles as integers of the same order: bits of the positive, complements of the negative.
+// Keys are doubles as integers of the same order: positive ones with the sign bit set, negative ones
+// complemented.
 constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
 
 std::uint64_t key_of(double value) {
@@ -46,7 +47,7 @@ void sort_distinct(std::vector<std::uint64_t>& keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
-/// The distinct keys of the job, each on the one rank that its hash names, sorted there. Those of each rank
+/// Sends each distinct key of the job to the one rank that its hash selects, sorted there. Those of each rank
 /// are distinct and sorted.
 std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std::uint64_t> keys) {
   if (comm.size() == 1) return keys;
@@ -78,7 +79,7 @@ struct KeyRange {
   std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Adds the keys of a range that complete rows have.
+/// Adds the keys of complete rows that are in a range.
 void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range rows, KeyRange range,
               std::vector<std::uint64_t>& keys) {
   numbers.prepare_to_read(base::at(rows.begin), base::at(rows.end));
@@ -86,7 +87,7 @@ void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range ro
     if (frame.complete[i] == 0) continue;
     const std::uint64_t key = key_of(numbers[i]);
     if (key < range.first || key > range.last || (!keys.empty() && keys.back() == key)) continue;
-    // Before it grows: most of what there is may be the same few values, again and again.
+    // Remove duplicates before it grows: most values may be the same few.
     if (keys.size() == keys.capacity()) {
       sort_distinct(keys);
       keys.reserve(2 * keys.size() + 1);
@@ -95,8 +96,8 @@ void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range ro
   }
 }
 
-/// The distinct keys of a column's complete rows, sorted: those of a range, of which a rank has `expected` or
-/// so. By each thread of a share of the rows, then of two shares at a time.
+/// The distinct keys of a column's complete rows in a range, sorted; about `expected` per rank. Each thread
+/// sorts a share of the rows; then pairs of shares are merged.
 std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
                                       const ColumnStorage<double>& numbers, KeyRange range,
                                       std::int64_t expected) {
@@ -106,7 +107,7 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
   workers.team.for_each_block({0, rows}, share, [&](int /*thread*/, Range part) {
     std::vector<std::uint64_t>& keys = shares[base::at(part.begin / share)];
-    // Room for all of them; pages that runs of one value leave untouched cost nothing.
+    // Reserves for all of them; pages that are never touched cost nothing.
     keys.reserve(base::at(std::min(part.size(), expected)));
     for (std::int64_t begin = part.begin; begin < part.end; begin += rows_of_run)
       add_keys(frame, numbers, {begin, std::min(part.end, begin + rows_of_run)}, range, keys);
@@ -127,7 +128,7 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   return shares.empty() ? std::vector<std::uint64_t>() : std::move(shares.front());
 }
 
-/// The keys at the given places of the sorted order, by bisection of the 64 bits of a key, all at once.
+/// The keys at the given positions of the sorted order, by bisection of the 64 bits of all keys at once.
 std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
                                   std::span<const std::int64_t> positions) {
   std::vector<std::uint64_t> found(positions.size(), 0);
@@ -136,7 +137,7 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
     for (std::size_t t = 0; t < positions.size(); ++t)
       below[t] = std::lower_bound(keys.begin(), keys.end(), found[t] | bit) - keys.begin();
     comm.allreduce(std::span(below), mpi::Reduction::sum);
-    // At most `position` keys below: the one that is sought is not among them.
+    // At most `position` keys are below: the key sought is not among them.
     for (std::size_t t = 0; t < positions.size(); ++t) {
       if (below[t] <= positions[t]) found[t] |= bit;
     }
@@ -144,8 +145,8 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
   return found;
 }
 
-/// The distinct keys of a column, dealt out to the ranks, a range of them at a time: as many as there is room
-/// for. All members are *collective*.
+/// The distinct keys of a column, distributed over the ranks, in as many ranges as memory requires, one at a
+/// time. All members are *collective*.
 class DistinctKeys {
  public:
   DistinctKeys(const Workers& workers, const Frame& frame, const ColumnStorage<double>& numbers,
@@ -161,7 +162,7 @@ class DistinctKeys {
 
   [[nodiscard]] std::int64_t count() const { return begins_.back(); }
 
-  /// The keys at the given places of the sorted order.
+  /// The keys at the given positions of the sorted order.
   [[nodiscard]] std::vector<std::uint64_t> at(std::span<const std::int64_t> places) {
     std::vector<std::uint64_t> found(places.size());
     for (std::size_t range = 0; range < ranges_.size(); ++range) {
@@ -181,7 +182,7 @@ class DistinctKeys {
   }
 
  private:
-  /// Cuts the keys into ranges of about as many rows, by a sample of the column.
+  /// Divides the keys into ranges of about equal numbers of rows, by a sample of the column.
   void cut() {
     constexpr std::int64_t most_sampled = 4096;
     const mpi::Communicator& comm = workers_.comm;
@@ -223,13 +224,13 @@ class DistinctKeys {
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
   std::vector<KeyRange> ranges_;            ///< in order
-  std::vector<std::int64_t> begins_ = {0};  ///< places of their first keys; then their number
+  std::vector<std::int64_t> begins_ = {0};  ///< positions of their first keys; then their number
   std::optional<std::size_t> loaded_;
   std::vector<std::uint64_t> keys_;  ///< this rank's of that range
 };
 
-/// Values of a column that a rank may have at once, in three copies: as many as take a quarter of what
-/// columns may take of memory, and some in any case.
+/// Values of a column that a rank may hold at once, in three copies: a quarter of the memory for columns, and
+/// a minimum in any case.
 std::int64_t values_at_once(const RowMemory& memory) {
   constexpr std::int64_t least = std::int64_t{1} << 21;
   constexpr auto copies = static_cast<std::int64_t>(3 * sizeof(std::uint64_t));
@@ -241,7 +242,7 @@ std::int64_t values_at_once(const RowMemory& memory) {
 Distinct distinct_values(const Workers& workers, const Frame& frame, int variable, std::int64_t enough) {
   const mpi::Communicator& comm = workers.comm;
   const ColumnStorage<double>& numbers = numbers_of(frame, variable);
-  // Few are asked for, so a sorted list of those that a thread has met is quicker than a sort of the column.
+  // Few are needed: a sorted list of those found by a thread is faster than a sort of the column.
   std::vector<std::vector<double>> met(base::at(workers.team.size()));
   const Extent extent = extent_of(workers, frame, variable);
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
@@ -263,7 +264,7 @@ Distinct distinct_values(const Workers& workers, const Frame& frame, int variabl
   };
   std::int64_t count =
       comm.allreduce(std::min(static_cast<std::int64_t>(distinct(found)), enough), mpi::Reduction::max);
-  if (count < enough) {  // no rank has them all to itself
+  if (count < enough) {  // no rank has found enough alone
     std::vector<double> all = comm.allgatherv(std::span<const double>(found));
     count = distinct(all);
   }

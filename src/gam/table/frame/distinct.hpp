@@ -13,17 +13,18 @@ namespace tessera::gam {
 
 /// The distinct values of a numeric variable over the complete rows of the job.
 struct Distinct {
-  std::int64_t count = 0;  ///< at most as many as were asked for
+  std::int64_t count = 0;  ///< at most `enough`
   double min = 0;
   double max = 0;
 };
-/// *Collective.* Counts them until there are `enough`. Cost: two looks at the column, and no sort of it.
+/// *Collective.* Counts distinct values until there are `enough`. Cost: two scans of the column, without
+/// sorting.
 [[nodiscard]] Distinct distinct_values(const Workers& workers, const Frame& frame, int variable,
                                        std::int64_t enough);
 /// *Collective.* R's type-7 quantiles of the sorted distinct values (with `extra` among them) at equally
-/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks and threads. Sorts
-/// about `at_once` values on a rank at a time: nothing stands for what the frame's memory has room for. Cost:
-/// a look at the column for each time, and one more for some.
+/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks and threads. A rank
+/// sorts about `at_once` values at a time (default: as many as the frame's memory has room for). Cost: a scan
+/// of the column for each time, and one more if several.
 [[nodiscard]] std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable,
                                                      int count, std::span<const double> extra,
                                                      std::optional<std::int64_t> at_once = {});

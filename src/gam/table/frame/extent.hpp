@@ -24,14 +24,14 @@ struct Extent {
     max = std::max(max, other.max);
   }
   [[nodiscard]] bool empty() const { return min > max; }
-  /// The same but for the rounding of values as large as `size`.
+  /// Whether the values are equal up to rounding at the magnitude `size`.
   [[nodiscard]] bool constant(double size) const {
     return max - min <= 4 * std::numeric_limits<double>::epsilon() * size;
   }
   [[nodiscard]] double size() const { return std::max(std::abs(min), std::abs(max)); }
 };
 
-/// Of all of these. A comparison waits for the one before it with the same least value, so there are several.
+/// The extent of all values. Several minima and maxima, as a comparison waits for the one before it.
 [[nodiscard]] inline Extent extent_of(std::span<const double> values) {
   std::array<Extent, 4> lanes;
   std::size_t i = 0;

@@ -15,7 +15,7 @@
 
 namespace tessera::gam {
 
-/// *Collective.* Makes each the extent of the values of all ranks. A zero has no sign, whichever came first.
+/// *Collective.* Unites the extents of all ranks. Zeros are unsigned, whatever their order.
 inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
   std::vector<double> ends;
   for (const Extent& one : extents) ends.insert(ends.end(), {-one.min, one.max});
@@ -23,8 +23,8 @@ inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
   for (std::size_t i = 0; i < extents.size(); ++i) extents[i] = {0.0 - ends[2 * i], ends[2 * i + 1] + 0.0};
 }
 
-/// *Collective.* Of `count` quantities of the complete rows of the job: `measure(begin, end, extents)` adds
-/// those of a run of rows.
+/// *Collective.* The extents of `count` quantities over the complete rows of the job: `measure(begin, end,
+/// extents)` adds those of a run of rows.
 template <class Measure>
 [[nodiscard]] std::vector<Extent> extents_of_runs(const Workers& workers, const Frame& frame,
                                                   std::size_t count, const Measure& measure) {
@@ -54,8 +54,8 @@ template <class Measure>
                          });
 }
 
-/// *Collective.* Of a numeric variable. Costs no look at the rows where the reading of the table has taken
-/// it.
+/// *Collective.* The extent of a numeric variable; without a scan if it was computed while the table was
+/// read.
 [[nodiscard]] inline Extent extent_of(const Workers& workers, const Frame& frame, int variable) {
   if (const std::vector<Extent>& known = frame.extents; !known.empty()) {
     std::array<Extent, 1> extent{known[base::at(variable)]};

@@ -14,8 +14,8 @@ namespace tessera::gam {
   return base::trimmed(field, " \t\r");
 }
 
-/// A number as R reads it: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing if the text is
-/// something else. Blanks around it must be gone. What is too large is infinite, what is too small 0.
+/// A number as R reads it: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing for any other
+/// text. The text must be trimmed. Overflow gives infinity, underflow 0.
 [[nodiscard]] std::optional<double> field_number(std::string_view text);
 
 }  // namespace tessera::gam

@@ -39,26 +39,26 @@ struct Variable {
 /// How a column of the file was read, over the whole job.
 struct ColumnReading {
   std::string name;        ///< in messages
-  std::string variable{};  ///< the text of the variable that it is
+  std::string variable{};  ///< the text of the variable that reads it
   bool factor = false;
   std::int64_t missing = 0;
-  std::int64_t blank = 0;   ///< fields of a factor that are a level of nothing but blanks, or of nothing
-  std::int64_t levels = 0;  ///< of a factor
-  std::string first{};      ///< of these
-  std::int64_t unseen = 0;  ///< predicting: rows whose level the model lacks
+  std::int64_t blank = 0;                    ///< fields of a factor that are empty or blank, which are levels
+  std::int64_t levels = 0;                   ///< of a factor
+  std::string first{};                       ///< of these
+  std::int64_t unseen = 0;                   ///< predicting: rows whose level the model lacks
   std::vector<std::string> unseen_levels{};  ///< the first few of these, in byte order
-  bool more_unseen = false;                  ///< there are others
+  bool more_unseen = false;                  ///< there are more
 };
 
 /// "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'": for the log.
 [[nodiscard]] std::string to_string(const ColumnReading& column);
 
-/// Columns that are in scratch files, because memory has no room for them: of all ranks.
+/// Columns in scratch files, for lack of memory, over all ranks.
 struct SpilledColumns {
   std::int64_t bytes = 0;
   std::int64_t all_bytes = 0;  ///< with those in memory
   std::string folder;          ///< of rank 0
-  std::string limit;           ///< what leaves no room, e.g. a file that sets a limit
+  std::string limit;           ///< what limits memory, e.g. a file that sets a limit
 };
 
 /// "columns: 3 of 4 GiB are in scratch files in /var/tmp, …": for the log.
@@ -84,28 +84,28 @@ struct Frame {
   /// See `files::ScratchMemory`; local rows of all columns.
   void release_written(std::size_t begin, std::size_t end) const;
 
-  /// The place of a variable by its name. Throws `Error(input)` if there is none.
+  /// The index of a variable, by its name. Throws `Error(input)` if there is none.
   [[nodiscard]] int index_of(std::string_view name) const;
   [[nodiscard]] const Variable& at(std::string_view name) const {
     return variables[static_cast<std::size_t>(index_of(name))];
   }
 };
 
-/// Columns that a table may have. Each takes memory on every rank, whether it is used or not.
+/// Maximum number of columns of a table. Each takes memory on every rank, used or not.
 inline constexpr std::size_t max_columns = 1'000'000;
 
-/// What is wanted of a file. Variables of the same text are one variable of the frame.
+/// What to read from a file. Variables of the same text are one variable of the frame.
 struct FrameRequest {
   std::vector<Expression> variables;
-  /// Variables, by their texts, that must be numbers: a text there ends the read with an Error that names
-  /// the line, where any other column that stands alone may be a factor.
+  /// Variables, by their texts, that must be numbers: text in such a column is an Error with its line, while
+  /// any other column that is a variable by itself may become a factor.
   std::vector<std::string> numeric;
-  /// Predicting: a variable named here is a factor with these levels. A row with another one has the code
-  /// `Variable::unseen`, and is not complete but where `unseen_is_complete` names the variable.
+  /// Predicting: a variable named here is a factor with these levels. Any other level gets the code
+  /// `Variable::unseen`, and its row is complete only if `unseen_is_complete` names the variable.
   std::vector<std::pair<std::string, std::vector<std::string>>> known_levels;
   std::vector<std::string> unseen_is_complete;
   TableOptions options;
-  /// Where the columns may lie; nothing: in memory, or the read is refused.
+  /// Where columns may be stored; nothing: in memory only, or the read is refused.
   std::optional<MemoryOptions> memory;
   /// Columns are wanted, and no model of them: every row is complete, and its values may be infinite.
   bool every_row = false;

@@ -25,12 +25,12 @@ namespace {
 
 using base::at;
 
-// Rows that are looked at before the columns' types are agreed on.
+// Rows that are read before the columns' types are decided.
 constexpr std::int64_t sampled_rows = 1000;
-// Runs of rows for each thread between two looks at whether the job is to stop.
+// Runs of rows per thread between two checks for a request to stop.
 constexpr std::size_t runs_between = 16;
 
-/// Bytes of a frame for each row: the least that a rank needs for its part of the table.
+/// Bytes per row of a frame: the least that a rank needs for its part of the table.
 std::int64_t bytes_per_row(const ReadPlan& plan) {
   std::size_t bytes = sizeof(Frame{}.complete[0]);
   for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
@@ -46,8 +46,8 @@ struct Share {
   std::string limit;
 };
 
-/// True if a rank lacks memory for all of its columns. What is taken already, `spare_bytes`, the system has
-/// counted, and a limit that was given for the columns has not. *Collective.*
+/// *Collective.* Whether a rank lacks memory for its columns. Free memory already excludes `spare_bytes`; a
+/// given limit for the columns does not.
 bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
                         std::int64_t spare_bytes) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
@@ -56,8 +56,8 @@ bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Ran
   return share_memory(comm, bytes + (node_bytes ? spare_bytes : 0), node_bytes).shortage.has_value();
 }
 
-/// Divides the memory among the ranks. A table that cannot be held, and must be, is refused before the kernel
-/// ends a rank that tries. *Collective.*
+/// *Collective.* Divides the memory among the ranks. Refuses a table that must be held in memory and does not
+/// fit, before the kernel kills a rank.
 Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
   if (!plan.memory()) {
@@ -73,7 +73,7 @@ Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows)
           source.empty() ? "the limit that was given" : source};
 }
 
-/// What the ranks have spilled of so many bytes of columns. *Collective.*
+/// *Collective.* What the ranks have spilled of so many bytes of columns.
 SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std::int64_t all_bytes,
                           const std::string& limit) {
   std::array<std::int64_t, 2> bytes{frame.memory.spilled_bytes(), all_bytes};
@@ -87,7 +87,7 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
                                             plan.path(), column.name, max_levels));
 }
 
-/// Over the ranks. *Collective.*
+/// *Collective.* Sums over the ranks.
 std::vector<FieldCounts> sums_over(const mpi::Communicator& comm, std::vector<FieldCounts> counts) {
   std::vector<std::int64_t> flat;
   for (const FieldCounts& column : counts)
@@ -98,8 +98,8 @@ std::vector<FieldCounts> sums_over(const mpi::Communicator& comm, std::vector<Fi
   return counts;
 }
 
-/// Those of the variables, then that of the marks of complete rows, which are read first of all and so are
-/// the last to leave memory.
+/// Places of the variables' columns, and last that of the marks of complete rows, which are read first of all
+/// and so are the last to be spilled.
 std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
   const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
   std::vector<RowMemory::Place> places;
@@ -113,8 +113,8 @@ std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t ro
   return places;
 }
 
-/// Columns for some rows, each made by a thread of its own: the system gives memory page by page as it is
-/// first written to. Those that are in memory are borrowed.
+/// Allocates columns for some rows, each on a thread, as the system maps pages when they are first written
+/// to. Those that are in memory are borrowed.
 Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
   Frame frame;
   frame.rows = rows;
@@ -169,8 +169,8 @@ void FrameBuilder::read_run(FramePart& part, Range rows, const std::function<voi
   part.end();
 }
 
-// A thread that meets an infinite value reads on: whether an earlier row has one is known when all have
-// ended.
+// A thread that meets an infinite value continues: only after all threads is it known whether an earlier row
+// has one.
 void FrameBuilder::guard(const std::function<void()>& read_rows) {
   try {
     read_rows();
@@ -217,7 +217,7 @@ void FrameBuilder::refuse(const Infinity& infinity) const {
                           row_word_, infinity.row_number, frame_.variables[infinity.variable].name));
 }
 
-// One in front of the row whose fault ended the reading, if a fault did.
+// Refuses one in front of the row whose fault ended the reading, if one did.
 void FrameBuilder::refuse_lasting_infinity() const {
   const Infinity* const first = first_infinity();
   if (first == nullptr || !first->lasting) return;
@@ -289,14 +289,14 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
   if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
 }
 
-// The levels of the job are those of its complete rows, as R drops the levels that no row uses.
+// The levels of the job are those of complete rows, as R drops unused levels.
 void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column) {
   const UsedColumn& used = plan_.columns()[column];
   if (used.known_levels != nullptr) {
     variable.levels = *used.known_levels;
     return;
   }
-  // By the codes of each thread.
+  // For each thread, by its codes.
   std::vector<std::vector<std::string>> texts;
   for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
   const bool as_given = used.typed && !used.made_factor;
@@ -364,7 +364,7 @@ Frame FrameBuilder::finish(const mpi::Communicator& comm, std::int64_t file_rows
   return std::move(frame_);
 }
 
-// What the log and predictions tell of each column.
+// Describes each column for the log and for predictions.
 void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
   const std::vector<FieldCounts> counts = sums_over(comm, this->counts());
   for (std::size_t c = 0; c < counts.size(); ++c) {
@@ -403,7 +403,7 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
 Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
                  std::string_view row_word, const RowScan& scan, const SpareMemory& spare) {
   const mpi::Communicator& comm = workers.comm;
-  // Types by what was met: true if they are not those that the rows were read by.
+  // Types from the fields read: true if they are not those that rows were read with.
   const auto retyped = [&](std::span<const FieldCounts> counts) {
     bool changed = false;
     for (std::size_t c = 0; c < counts.size(); ++c) {
@@ -419,7 +419,7 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     return changed;
   };
   {
-    // The rank with the first rows looks at some of them.
+    // The rank with the first rows samples them.
     const std::int64_t first = comm.allreduce(
         rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows.begin, mpi::Reduction::min);
     Range sample = rows;

@@ -13,13 +13,13 @@
 #include <string_view>
 #include <vector>
 
-/// The frame of a rank, whose rows the threads of its team read side by side: see frame_part.hpp for what a
-/// field means. Levels, faults and messages are those that one thread finds which reads row after row.
+/// Builds the frame of a rank, whose rows the threads of its team read concurrently; frame_part.hpp
+/// interprets the fields. Levels, faults and messages are those of a sequential read.
 namespace tessera::gam {
 
 class FrameBuilder {
  public:
-  /// `row_word` is what messages call a row's number: "line" or "row". `memory` is what the columns may take.
+  /// `row_word`: how messages call a row's number, "line" or "row". `memory`: of the columns.
   FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
                RowMemory memory = {});
 
@@ -28,16 +28,16 @@ class FrameBuilder {
 
   /// Reads rows on this thread.
   void read(Range rows, const std::function<void(FramePart& part)>& read_rows);
-  /// Reads runs of rows, one behind the other, on the threads of the team. `between` is called on this thread
-  /// before the first, and again and again.
+  /// Reads consecutive runs of rows on the threads of the team. `between` is called on this thread before the
+  /// first, and repeatedly.
   void read(std::span<const Range> runs, const BetweenReads& between,
             const std::function<void(int thread, std::size_t run, FramePart& part)>& read_run);
 
-  /// What was met so far, a column of the plan each.
+  /// Counts of the fields read so far, for each column of the plan.
   [[nodiscard]] std::vector<FieldCounts> counts() const;
-  /// Throws `Error(input)` with the first fault of this rank's rows that was remembered, if there is one: a
-  /// text among numbers, too many levels, one that is not UTF-8, an infinite value. To be called once the
-  /// plan has the columns as the whole job has met them, whose `counts` these are.
+  /// Throws `Error(input)` with the first fault recorded in this rank's rows: a text among numbers, too many
+  /// levels, one that is not UTF-8, an infinite value. Call it once the plan has the types decided from
+  /// `counts`, those of the whole job.
   void refuse_faults(std::span<const FieldCounts> counts) const;
   /// *Collective.* The frame, with the levels of the job.
   [[nodiscard]] Frame finish(const mpi::Communicator& comm, std::int64_t file_rows);
@@ -60,25 +60,25 @@ class FrameBuilder {
   HostTeam& team_;
   std::vector<Dictionary> known_;
   Frame frame_;
-  std::deque<FramePart> parts_;  // a thread of the team each
+  std::deque<FramePart> parts_;  // one a thread of the team
 };
 
-/// Hands the fields of some rows of the file to a builder.
+/// Passes the fields of some rows of the file to a builder.
 using RowScan = std::function<void(Range rows, FrameBuilder& builder)>;
 
-/// Memory of this rank that the reading can do without: its bytes, and what gives it back.
+/// Memory of this rank that reading can do without: its bytes, and a function that frees it.
 struct SpareMemory {
   std::int64_t bytes = 0;
   std::function<void()> let_go{};
 };
 
-/// *Collective.* Reads this rank's rows. What the first rows say of a column's type is a guess; where the
-/// whole file says otherwise, the rows are read again. What is spare is given back on every rank if the
-/// columns have too little memory on one, or with it more than a limit that was given for them.
+/// *Collective.* Reads this rank's rows. The first rows suggest a column's type; if the whole file implies
+/// another, rows are read again. Spare memory is freed on every rank if the columns of one lack memory, or if
+/// they exceed a given limit with it.
 [[nodiscard]] Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
                                std::string_view row_word, const RowScan& scan, const SpareMemory& spare = {});
 
-/// Texts as one text, and back: what `broadcast_text` and `allgather_text` carry.
+/// Packs texts into one, and back: for `broadcast_text` and `allgather_text`.
 [[nodiscard]] std::string pack(std::span<const std::string> texts);
 [[nodiscard]] std::vector<std::string> unpack(std::string_view packed);
 

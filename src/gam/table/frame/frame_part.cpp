@@ -22,12 +22,12 @@ namespace {
 
 using base::at;
 
-// Rows that are looked at together, while their columns are in the first cache.
+// Rows that are processed together, while their columns are in the L1 cache.
 constexpr std::size_t rows_at_once = 1024;
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
-/// False for most texts that are no number, before they are looked at as one.
+/// False for most texts that are no number, without parsing.
 bool begins_like_number(std::string_view text) {
   return !text.empty() && std::string_view("0123456789+-.iInN").find(text[0]) != std::string_view::npos;
 }
@@ -46,9 +46,9 @@ Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::st
   return {.plain = kind_of(plan, core, number), .quoted = kind_of(plan, core, false)};
 }
 
-/// True if none of them is infinite or NaN.
+/// Whether all are finite.
 bool all_finite(std::span<const double> numbers) {
-  // An exponent of nothing but ones carries into the sign's place.
+  // An exponent of all ones carries into the sign bit.
   constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
   constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
   std::uint64_t carried = 0;
@@ -57,7 +57,7 @@ bool all_finite(std::span<const double> numbers) {
   return (carried >> 63) == 0;
 }
 
-/// True if none of them is negative.
+/// Whether none is negative.
 bool all_levels(std::span<const std::int32_t> codes) {
   std::int32_t signs = 0;
   for (const std::int32_t code : codes) signs |= code;
@@ -108,7 +108,7 @@ std::vector<Dictionary> known_levels_of(const ReadPlan& plan) {
 
 std::string excerpt(std::string_view text) {
   std::size_t most = 60;
-  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // no character is cut
+  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // do not cut a character
   std::string shown(text.substr(0, most));
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -196,7 +196,7 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
   if (known) {
     entry.code = Variable::unseen;
     found.unseen_levels.emplace(text);
-    // The job's first levels are among the first of each thread.
+    // The first levels of the job are among the first of each thread.
     if (found.unseen_levels.size() > listed_levels + 1)
       found.unseen_levels.erase(std::prev(found.unseen_levels.end()));
     return entry;
@@ -240,7 +240,7 @@ void FramePart::set_number_field(std::size_t column, double value, std::int64_t 
   set_field(column, fmt::format("{}", value), false, row_number);
 }
 
-// The first text where a column holds numbers otherwise; at once an error where it cannot hold anything else.
+// Records the first text in a column of numbers; an error at once if the column must be numeric.
 void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
   const UsedColumn& used = plan_->columns()[column];
   if (!used.numbers_for.empty())
@@ -261,7 +261,7 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   if (all_finite(numbers)) return;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (!std::isnan(numbers[i])) continue;
-    if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever its bits were
+    if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever bits it had
     --counts.numbers;
     ++counts.missing;
   }
@@ -304,7 +304,7 @@ void FramePart::stop() {
   stopped_at_ = frame_->rows.begin + static_cast<std::int64_t>(at_);
 }
 
-// Where the rows that wait have their values of a variable.
+// The values of a variable in the waiting rows.
 const double* FramePart::numbers_of(std::size_t variable) const noexcept {
   return frame_->variables[variable].numbers.data() + at_;
 }
@@ -316,7 +316,7 @@ void FramePart::evaluate(std::size_t variable, std::size_t count) {
   planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
 }
 
-// Looks at the rows that wait, a variable at a time.
+// Processes the waiting rows, a variable at a time.
 void FramePart::flush() {
   const std::size_t count = std::exchange(waiting_, 0);
   std::uint8_t* const complete = frame_->complete.writable() + at_;
@@ -357,7 +357,7 @@ void FramePart::flush() {
   }
 }
 
-// The rows are in the cache now: to look at them later is to read the table again.
+// Now, while the rows are in the cache; later it would be another read of the table.
 void FramePart::add_extents(std::size_t count, bool all_complete) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < extents_.size(); ++v) {

@@ -18,14 +18,13 @@
 #include <unordered_map>
 #include <vector>
 
-/// From fields to the columns of a frame, as one thread does it: what every file format shares. A reader
-/// hands over the fields of the columns that are wanted; types, levels, expressions and missing values are
-/// decided here.
+/// Turns fields into the columns of a frame, on one thread, for all file formats. A reader passes the fields
+/// of the requested columns; types, levels, expressions and missing values are decided here.
 ///
-/// The rule is that of R's read.csv(stringsAsFactors = TRUE), with two exceptions. Quotes tell a factor: a
-/// column is one if at least half of its fields are in quotes or are no numbers, those that are missing or
-/// blank aside. And where most fields are numbers without quotes, one that is no number is an error, for R
-/// would make a factor of the whole column because of it.
+/// The rule is that of R's read.csv(stringsAsFactors = TRUE), with two exceptions. Quotes mark a factor: a
+/// column is one if at least half of its fields, without missing or blank ones, are in quotes or not numbers.
+/// And where most fields are numbers without quotes, any other text is an error; R would make the whole
+/// column a factor.
 ///
 /// | field                                | in a column of numbers | in a factor     |
 /// | ------------------------------------ | ---------------------- | --------------- |
@@ -34,21 +33,21 @@
 /// | blanks around something              | count for nothing      | part of it      |
 /// | a number in quotes                   | that number            | the level as is |
 ///
-/// A factor whose texts are all of T, TRUE, F and FALSE has the levels FALSE and TRUE, as R has it. One that
-/// is made of numbers without quotes, by an option or factor(), has numbers as levels (levels.hpp), and what
-/// is missing among numbers is missing there.
+/// A factor whose texts are all among T, TRUE, F and FALSE has the levels FALSE and TRUE, as in R. A factor
+/// of numbers without quotes, by an option or factor(), has numbers as levels (levels.hpp), and its missing
+/// values are those of numbers.
 namespace tessera::gam {
 
-/// What a field is for the type of its column.
+/// What a field implies for the type of its column.
 enum class FieldKind : std::uint8_t {
   number,      ///< without quotes
-  text,        ///< any other that is neither missing nor blank
-  missing,     ///< whatever the column is
+  text,        ///< neither number, missing nor blank
+  missing,     ///< missing in a column of any type
   blank,       ///< nothing, or blanks
-  not_a_level  ///< missing with blanks around it: a level of a factor, which counts for nothing there
+  not_a_level  ///< missing with blanks around it: a level in a factor, though not counted for its type
 };
 
-/// What the fields of a column are.
+/// Counts of the kinds of fields in a column.
 struct FieldCounts {
   std::int64_t numbers = 0;
   std::int64_t texts = 0;
@@ -64,8 +63,8 @@ struct FieldCounts {
 struct Dictionary {
   struct Entry {
     std::int32_t code = Variable::missing;
-    FieldKind plain = FieldKind::text;   ///< what the text is without quotes
-    FieldKind quoted = FieldKind::text;  ///< and in quotes
+    FieldKind plain = FieldKind::text;   ///< kind of the text without quotes
+    FieldKind quoted = FieldKind::text;  ///< kind of the text in quotes
   };
   struct Hash {
     using is_transparent = void;
@@ -81,7 +80,7 @@ struct Dictionary {
   std::vector<std::string> texts;  ///< by code
 };
 
-/// The codes that a plan gives the levels it knows, a column of the plan each; those of others are empty.
+/// The codes of the levels that a plan knows, for each column of the plan; empty for the other columns.
 [[nodiscard]] std::vector<Dictionary> known_levels_of(const ReadPlan& plan);
 
 /// A factor has a coefficient for each level, so a column with more texts than this is not meant as one.
@@ -89,12 +88,12 @@ inline constexpr std::size_t max_levels = 100'000;
 /// Unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
 
-/// What a message shows of a text of any length.
+/// The beginning of a text, for a message.
 [[nodiscard]] std::string excerpt(std::string_view text);
 
-/// What one thread has met in a column, in the rows that it has read.
+/// Findings of one thread in a column, over the rows that it has read.
 struct ColumnFindings {
-  /// The first field that is no number, where others are.
+  /// The first text in a column of numbers.
   struct Stray {
     std::int64_t row_number = 0;  ///< 0: none
     std::string text;
@@ -102,23 +101,23 @@ struct ColumnFindings {
 
   FieldCounts counts;
   Stray stray;
-  Dictionary dictionary;         ///< of a factor whose levels are not known; codes are of this thread alone
+  Dictionary dictionary;         ///< of a factor without known levels; codes are the thread's own
   bool too_many_levels = false;  ///< more than the dictionary may have
   std::int64_t not_utf8 = 0;     ///< the number of the first row with a text that is not UTF-8; 0: none
-  std::int64_t unseen_rows = 0;  ///< with a text that is none of the known levels
+  std::int64_t unseen_rows = 0;  ///< whose text is none of the known levels
   std::set<std::string> unseen_levels;  ///< the first few of these in byte order
 };
 
-/// The first infinite value of what must be finite, in a row that has nothing missing.
+/// The first infinite value where values must be finite, in a row without missing values.
 struct Infinity {
   std::int64_t row = 0;         ///< among those of the table
   std::int64_t row_number = 0;  ///< for messages
   std::size_t variable = 0;
-  bool lasting = false;  ///< no text can make a factor of the column yet, with INF or 12e4567 as a level
+  bool lasting = false;  ///< the column cannot become a factor any more, with INF or 12e4567 as a level
 };
 
-/// What one thread reads of a rank's rows: some runs of rows, each in order and the later ones behind the
-/// earlier. It fills their part of the frame's columns, and keeps what it has met.
+/// Reads some runs of a rank's rows on one thread: rows in a run, and runs, are in ascending order. Fills
+/// their part of the frame's columns, and records its findings.
 ///
 ///     part.begin({17, 20});
 ///     part.set_number(0, 2.5);        // or set_missing, set_field: one for each column of the plan
@@ -132,25 +131,25 @@ struct Infinity {
 ///     part.end_rows(18, numbers.size());
 class FramePart {
  public:
-  /// `frame` has room for all rows of the rank. `known` is what `known_levels_of` gives; `row_word` is what
-  /// messages call a row's number: "line" or "row". All of it must stay.
+  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`; `row_word` is how messages
+  /// call a row's number: "line" or "row". All arguments must outlive this object.
   FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, std::string_view row_word);
 
   [[nodiscard]] const ReadPlan& plan() const noexcept { return *plan_; }
 
-  /// Begins a run of rows of the table, which are the rank's.
+  /// Begins a run of the rank's rows of the table.
   void begin(Range rows);
 
-  /// A number without quotes, where the plan has numbers.
+  /// A number without quotes, in a column of numbers.
   void set_number(std::size_t column, double value) noexcept {
     ++found_[column].counts.numbers;
     columns_[column].to[waiting_] = value;
   }
   void set_missing(std::size_t column) noexcept;
-  /// A field as it stands in the file. Throws `Error(input)` for one that is no number where the request
-  /// needs numbers; other faults depend on what the column turns out to be.
+  /// A field as it stands in the file. Throws `Error(input)` for text in a column that must be numeric; other
+  /// faults depend on the type that is finally chosen.
   void set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
-  /// A number as the field that it would be in a CSV file, or NaN for a missing value.
+  /// A number, treated as its field in a CSV file would be; NaN for a missing value.
   void set_number_field(std::size_t column, double value, std::int64_t row_number);
   void end_row(std::int64_t row_number) {
     row_numbers_[waiting_] = row_number;
@@ -159,10 +158,10 @@ class FramePart {
 
   /// Rows that can be set at once.
   [[nodiscard]] std::size_t room() const noexcept { return row_numbers_.size() - waiting_; }
-  /// The next rows of a column: numbers without quotes, or NaN for a missing value. They are not copied
-  /// where the plan has the column in memory: they are those.
+  /// The next rows of a column: numbers without quotes, or NaN for a missing value. Not copied if the plan
+  /// has the column in memory, where they must be.
   void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
-  /// The next rows of a factor: places among `levels`, which are fields in quotes, or negative for a missing
+  /// The next rows of a factor: indices into `levels`, which are fields in quotes, or negative for a missing
   /// value. The levels are the same in each call for a column.
   void set_levels(std::size_t column, std::span<const std::int32_t> places,
                   std::span<const std::string> levels, std::int64_t first_row_number);
@@ -171,30 +170,30 @@ class FramePart {
 
   /// Ends the run.
   void end() { flush(); }
-  /// Ends it before its end, because of a fault in the row at hand.
+  /// Ends the run early, because of a fault in the current row.
   void stop();
 
   [[nodiscard]] std::span<const Range> runs() const noexcept { return runs_; }
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
-  /// Of each variable over the complete rows, those of factors being empty.
+  /// The extent of each variable over complete rows; empty for factors.
   [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
-  /// The row whose fault ended a run; beyond all rows if there was none.
+  /// The row whose fault ended a run; beyond all rows if none did.
   [[nodiscard]] std::int64_t stopped_at() const noexcept { return stopped_at_; }
 
  private:
-  /// Where the fields of a column go, for the rows that wait: into the frame, into scratch memory that
-  /// expressions read them from, or nowhere where they are in memory.
+  /// Where the fields of waiting rows go, for each column: into the frame, into scratch memory that
+  /// expressions read, or nowhere if the column is in memory.
   struct Column {
     double* to = nullptr;
-    const double* numbers = nullptr;  // where they are then
+    const double* numbers = nullptr;  // of a column in memory
     std::int32_t* codes = nullptr;
-    double* column_to = nullptr;  // of all rows; null for scratch memory
+    double* column_to = nullptr;  // for all rows; null: to scratch memory
     const double* column_of_numbers = nullptr;
     std::int32_t* column_of_codes = nullptr;
-    std::vector<std::optional<Dictionary::Entry>> levels{};  // what `set_levels` has looked up
-    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // and `set_field`, if it is called for a factor
+    std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
+    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, once it is called for a factor
   };
 
   void set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
@@ -212,9 +211,9 @@ class FramePart {
   std::string_view row_word_;
   std::vector<Column> columns_;
   std::vector<std::vector<double>> scratch_;
-  std::vector<std::int64_t> row_numbers_;  // of the rows that wait: they are ended, but not looked at yet
+  std::vector<std::int64_t> row_numbers_;  // of waiting rows: ended, but not processed
   std::size_t waiting_ = 0;
-  std::size_t at_ = 0;  // the place in the frame of the first of them
+  std::size_t at_ = 0;  // index in the frame of the first of them
   std::vector<const double*> arguments_;
   std::vector<bool> unseen_is_complete_;
 

@@ -9,8 +9,8 @@
 
 namespace tessera::gam {
 
-/// What was looked up last of some short texts, which their bytes tell apart without a comparison of texts.
-/// Others, and those whose place another has taken, are not found.
+/// A direct-mapped cache of lookups of short texts, which are compared as integers. Longer texts, and evicted
+/// ones, are not found.
 template <class Entry>
 class LevelCache {
  public:
@@ -31,11 +31,11 @@ class LevelCache {
   static constexpr std::size_t longest = 16;
   static constexpr int log_slots = 9;
 
-  /// The bytes of a text, of which those in the midst may be in both halves.
+  /// The bytes of a text; those in the middle may be in both halves.
   struct Key {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
-    std::uint64_t size = longest + 1;  // of no text
+    std::uint64_t size = longest + 1;  // matches no text
 
     Key() = default;
     explicit Key(std::string_view text) noexcept : size(text.size()) {
@@ -50,7 +50,7 @@ class LevelCache {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  // Of sizes that a compiler knows.
+  // With sizes known at compile time.
   static void copy(const char* from, std::size_t size, std::uint64_t& to) noexcept {
     switch (size) {
       case 8: std::memcpy(&to, from, 8); break;

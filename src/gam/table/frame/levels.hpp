@@ -6,20 +6,20 @@
 #include <string_view>
 #include <vector>
 
-/// The levels of factors: which texts are one level, and their order.
+/// Levels of factors: which texts are the same level, and their order.
 namespace tessera::gam {
 
-/// Makes them distinct and sorted: numerically where all of them are numbers, as R's factor() has those of
-/// numbers, and else in byte order, which is the same in every locale.
+/// Removes duplicates and sorts: numerically if all are numbers, as R's factor() does for numbers, else in
+/// byte order, which is the same in every locale.
 void sort_levels(std::vector<std::string>& levels);
 
-/// The level of a number, of which `text` is one spelling among others: 1 for 1.0 and 01. Whole numbers above
-/// 2^53 are identifiers that a double may not tell apart, and stay as they are written.
+/// The level of a number with this spelling: 1 for 1.0 and 01. Integers above 2^53 are identifiers that
+/// doubles may not distinguish, and keep their spelling.
 [[nodiscard]] std::string number_level(std::string_view text, double number);
 /// True if each is the level of a number.
 [[nodiscard]] bool are_number_levels(std::span<const std::string> levels);
 
-/// What R takes for a logical value; `truth_value` writes one in full.
+/// Whether all texts are logical values in R; `truth_value` spells one in full.
 [[nodiscard]] bool all_truth_values(std::span<const std::string> texts);
 [[nodiscard]] std::string truth_value(std::string_view text);
 

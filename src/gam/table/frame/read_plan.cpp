@@ -27,7 +27,7 @@ constexpr std::size_t max_listed = 20;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
-  // What other programs write as CSV.
+  // Separators of files that other programs call CSV.
   const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t") != std::string::npos;
   throw Error(ErrorCode::input,
               fmt::format("{}: unknown column '{}'{}; {} has: {}{}", path, wanted,
@@ -35,7 +35,7 @@ constexpr std::size_t max_listed = 20;
                           other_separator ? " (one column, since only commas separate fields)" : ""));
 }
 
-/// Its fields are taken for numbers until a text is met. Levels that are known stay as they are.
+/// Makes the column a factor; its fields count as numbers until a text is read. Known levels are kept.
 void make_factor(UsedColumn& column) {
   column.text = column.typed = column.made_factor = true;
   if (column.known_levels == nullptr) column.number_levels = true;
@@ -96,9 +96,9 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
   apply(request.options);
 }
 
-// An option that says nothing of this table is a slip of the pen.
+// An option without effect on this table is taken for a mistake.
 void ReadPlan::apply(const TableOptions& options) {
-  // What factor(x) reads is a factor in any case.
+  // factor(x) makes a factor in any case.
   const auto for_each = [&](const std::string& name, const char* kind, const auto& work) {
     bool found = false;
     for (UsedColumn& column : columns_) {

@@ -11,65 +11,63 @@
 
 namespace tessera::gam {
 
-/// A column of the file that some variable reads. One of numbers may be read by factor(x), too: that is
-/// another used column.
+/// A column of the file that some variable reads. A column of numbers and factor(x) of it are two of these.
 struct UsedColumn {
   std::string name;
-  std::string factor_call;  ///< the variable that has its levels, "factor(x)"; empty: the column as it stands
-  int position = 0;         ///< among the columns of the file
-  bool text = false;        ///< a factor: its fields are levels
-  bool typed = false;       ///< what it is follows from the request, not from its fields
-  bool made_factor = false;  ///< because the request says so: its fields may be numbers
+  std::string factor_call;   ///< the variable whose levels it has, "factor(x)"; empty: the column itself
+  int position = 0;          ///< among the columns of the file
+  bool text = false;         ///< a factor: its fields are levels
+  bool typed = false;        ///< the request determines its type, not its fields
+  bool made_factor = false;  ///< by the request, though its fields may be numbers
   /// A factor whose levels are numbers, as R's factor() makes of them: 1, 1.0 and 01 are one, and blanks are
   /// missing.
   bool number_levels = false;
   std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
-  const std::vector<std::string>* known_levels = nullptr;  ///< the only levels that are not unseen
-  std::span<const double> in_memory;  ///< this rank's rows, of a table that has them there
+  const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
+  std::span<const double> in_memory;                       ///< this rank's rows, if the table is in memory
 
-  /// The text of the variable that is this column.
+  /// The text of the variable that reads this column.
   [[nodiscard]] std::string variable() const {
     return factor_call.empty() ? column_expression(name).text : factor_call;
   }
 };
 
-/// The variables of a request in terms of the columns of a file. It refers to the request, which must
-/// stay.
+/// The variables of a request, mapped to the columns of a file. Refers to the request, which must outlive it.
 class ReadPlan {
  public:
-  /// Throws `Error(input)` for a column that the file does not have, with the names nearest to it, and
-  /// `Error(usage)` for an option about a column that is not used, or not so.
-  /// `table_word` is what messages call the table.
+  /// Throws `Error(input)` for a column that the file lacks, with the names nearest to it, and `Error(usage)`
+  /// for an option about a column that is not used, or used otherwise. `table_word` is how messages call the
+  /// table.
   ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
            std::string_view table_word = "the file");
 
   struct PlannedVariable {
     const Expression* expression = nullptr;
-    std::vector<int> columns;  ///< places in `columns()`, as Expression::columns() has them
+    std::vector<int> columns;  ///< indices into `columns()`, in the order of Expression::columns()
   };
 
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// A column of text by itself; all else is numbers.
+  /// Whether the variable is a column of text by itself; all others are numbers.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
-  /// Where the variable is a column that is in memory: its numbers. Else empty.
+  /// The numbers of a variable that is a column in memory; else empty.
   [[nodiscard]] std::span<const double> in_memory(const PlannedVariable& variable) const;
   void set_text(std::size_t column, bool text) { columns_[column].text = text; }
   void set_number_levels(std::size_t column, bool number_levels) {
     columns_[column].number_levels = number_levels;
   }
-  /// Whose levels are as they are.
+  /// Makes a column a factor whose levels are kept as they are.
   void set_factor(std::size_t column);
-  /// The numbers of this rank's rows, which stay as they are.
+  /// Sets this rank's numbers of a column, which are borrowed.
   void set_in_memory(std::size_t column, std::span<const double> numbers) {
     columns_[column].in_memory = numbers;
   }
-  /// As the request has it.
+  /// That of the request.
   [[nodiscard]] const std::optional<MemoryOptions>& memory() const noexcept { return memory_; }
   /// True for a field that stands for a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
-  /// True if some number does: what reads as one has to be looked at as a text first.
+  /// Whether a number may stand for a missing value: fields are then compared as texts first.
   [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }
   /// Every row is complete, whatever it has.
   [[nodiscard]] bool every_row() const noexcept { return every_row_; }

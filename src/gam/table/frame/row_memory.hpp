@@ -14,16 +14,16 @@
 
 namespace tessera::gam {
 
-/// What the columns of a rank may take of memory. Columns are given room in turn; one that what is left has
-/// no room for is spilled: it is in a scratch file.
+/// Memory of a rank for its columns. Columns are placed in turn; one that does not fit into the rest is
+/// spilled to a scratch file.
 class RowMemory {
  public:
-  /// As much as they need.
+  /// Without a limit.
   RowMemory() = default;
   RowMemory(std::int64_t bytes, std::string folder)
       : bytes_(bytes), left_(bytes), folder_(std::move(folder)) {}
 
-  /// A column's place.
+  /// The place of a column.
   struct Place {
     std::size_t rows = 0;
     bool in_memory = true;
@@ -38,7 +38,7 @@ class RowMemory {
       spilled_ += bytes;
     return {rows, in_memory};
   }
-  /// Zeros there. Thread-safe.
+  /// A column of zeros at a place. Thread-safe.
   template <class T>
   [[nodiscard]] ColumnStorage<T> column(const Place& place) const {
     if (!place.in_memory) return ColumnStorage<T>::in(files::ScratchMemory(folder_, place.rows * sizeof(T)));

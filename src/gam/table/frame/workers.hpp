@@ -12,7 +12,7 @@
 
 namespace tessera::gam {
 
-/// The ranks of a job and the host threads of this one: what goes over rows outside of a pass.
+/// The ranks of a job and the host threads of this one: for scans of the rows outside a pass.
 struct Workers {
   const mpi::Communicator& comm;
   HostTeam& team;

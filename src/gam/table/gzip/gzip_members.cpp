@@ -10,8 +10,8 @@
 namespace tessera::gam {
 namespace {
 
-constexpr std::size_t header_bytes = 18;  // of a member with nothing but its size beside the data
-constexpr std::size_t size_bytes = 4;     // at the end of a member: of what is unpacked
+constexpr std::size_t header_bytes = 18;  // of a member whose only extra field is its size
+constexpr std::size_t size_bytes = 4;     // at the end of a member: its unpacked size
 constexpr std::int64_t least_bytes = 26;  // with the checksum
 constexpr std::int64_t most_unpacked = 1 << 16;
 
@@ -22,7 +22,7 @@ std::int64_t little_endian(std::span<const char> bytes) {
   return number;
 }
 
-/// The bytes of the member that begins so; nothing if it does not tell them.
+/// The size of the member with this header; nothing if it does not tell it.
 std::optional<std::int64_t> member_bytes(std::string_view header) {
   constexpr std::string_view magic("\x1f\x8b\x08\x04", 4);  // deflate, with extra fields
   constexpr std::string_view extra(
@@ -112,8 +112,7 @@ void GzipMembers::load(std::size_t member) {
   if (!inflate(begin.packed, end.packed)) refuse_damage(begin.packed);
 }
 
-/// True if the bytes of the file from `begin` to `end` are a member that unpacks to as many as there are to
-/// be.
+/// Whether the bytes of the file from `begin` to `end` are a member that unpacks to the size it tells.
 bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   packed_.resize(static_cast<std::size_t>(end - begin));
   const std::size_t got = file_.read_at(begin, packed_);
@@ -122,10 +121,10 @@ bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   return amounts && amounts->packed == packed_.size() && amounts->unpacked == text_.size();
 }
 
-// What unpacks a stream finds what is wrong with it, and where.
+// Unpacks the member as a stream, which finds and locates the damage.
 void GzipMembers::refuse_damage(std::int64_t begin) {
   GzipUnpacker unpacker(file_, bytes_read_, begin);
-  std::vector<char> text(text_.size() + 1);  // to the end of the member, and its checksum
+  std::vector<char> text(text_.size() + 1);  // to read to the end of the member, and its checksum
   static_cast<void>(unpacker.read(text));
   file_.fail("damaged gzip data (a block does not unpack to what it says)");
 }

@@ -15,22 +15,23 @@
 
 namespace tessera::gam {
 
-/// Where the members of a file begin that tell their sizes, as bgzip writes them; none of another file. Cost:
-/// 26 bytes are read of each member.
+/// The beginnings of a file's members if these tell their sizes, as bgzip writes them; else empty. Cost:
+/// reads 26 bytes of each member.
 [[nodiscard]] std::vector<GzipMember> members_of(const files::InputFile& file);
 
-/// What the last member of a file says that it unpacks to, modulo 2^32: the file unpacks to no less. 0 of a
-/// file that zeros fill up.
+/// The unpacked size of the last member, modulo 2^32, as the file tells it: a lower bound for the file. 0 for
+/// a file padded with zeros.
 [[nodiscard]] std::size_t size_of_last_member(const files::InputFile& file);
 
-/// What gzip data in memory unpack to, all members of them, and zeros behind the last: how many bytes;
-/// nothing if they are damaged or there is no room.
+/// Unpacks all members of gzip data in memory, with zeros behind the last; returns the number of bytes, or
+/// nothing if the data are damaged or do not fit.
 [[nodiscard]] std::optional<std::size_t> unpack_gzip(std::span<const char> packed, std::span<char> room);
 
-/// Unpacks a file of members that tell their sizes, each of them whole.
+/// Unpacks a file of members that tell their sizes, one whole member at a time.
 class GzipMembers {
  public:
-  /// `members`, from `members_of`. What is read of the file counts in `bytes_read`. All of it must stay.
+  /// `members`: from `members_of`. Bytes read from the file are added to `bytes_read`. All arguments must
+  /// outlive this object.
   GzipMembers(const files::InputFile& file, const std::vector<GzipMember>& members,
               std::atomic<std::int64_t>& bytes_read)
       : file_(file), members_(members), bytes_read_(bytes_read) {}
@@ -49,9 +50,9 @@ class GzipMembers {
   std::atomic<std::int64_t>& bytes_read_;
   Inflater inflater_;
   std::vector<char> packed_;
-  std::vector<char> text_;  ///< of the member at hand
-  std::size_t at_ = 0;      ///< in it
-  std::size_t next_ = 0;    ///< the member behind it
+  std::vector<char> text_;  ///< of the current member
+  std::size_t at_ = 0;      ///< position in it
+  std::size_t next_ = 0;    ///< index of the next member
 };
 
 }  // namespace tessera::gam

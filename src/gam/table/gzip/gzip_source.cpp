@@ -22,19 +22,19 @@
 namespace tessera::gam {
 namespace {
 
-/// Memory for all of a file at once, packed: of a larger one nobody is to wait for the end.
+/// Largest file that is read into memory at once, packed: a larger one would block for too long.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
-/// Bytes that are taken of it between two calls of `between`.
+/// Bytes read between two calls of `between`.
 constexpr std::size_t step_bytes = std::size_t{4} << 20;
-/// Unpacked bytes that tell how well the whole file is packed.
+/// Unpacked bytes after which the ratio of the whole file can be judged.
 constexpr std::int64_t least_to_judge_by = std::int64_t{64} << 20;
-/// Text is packed to a third or a tenth. What unpacks to more than so many times its bytes is told of, from
-/// so many unpacked bytes on.
+/// Text is packed to a third or a tenth. A file that unpacks to more than this many times its bytes is
+/// reported, from this many unpacked bytes on.
 constexpr std::int64_t many_times = 100;
 constexpr std::int64_t least_to_tell = std::int64_t{256} << 20;
 
-/// As `unpack_gzip`, on a thread of its own: nothing stops it within a member, which may be gigabytes. What
-/// `between` throws leaves the thread behind, which owns its memory.
+/// As `unpack_gzip`, on a thread of its own, as a member, which may be gigabytes, cannot be interrupted. If
+/// `between` throws, the thread is abandoned, and owns its memory.
 std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, std::size_t packed_bytes,
                                          const std::shared_ptr<char[]>& room, std::size_t room_bytes,
                                          const BetweenReads& between) {
@@ -45,7 +45,7 @@ std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, 
   auto unpacked = unpacking->get_future();
   try {
     std::thread([unpacking] { (*unpacking)(); }).detach();
-  } catch (const std::system_error&) {  // no thread is granted
+  } catch (const std::system_error&) {  // no thread available
     (*unpacking)();
   }
   constexpr std::chrono::milliseconds pause(20);
@@ -55,7 +55,7 @@ std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, 
   return unpacked.get();
 }
 
-/// Some thread's place in a file of blocks that another source has open.
+/// Another thread's position in a file of blocks that a source has open.
 class PlaceInGzip final : public ByteSource {
  public:
   PlaceInGzip(const files::InputFile& file, const std::vector<GzipMember>& members,
@@ -89,7 +89,7 @@ class GzipSource final : public PackedSource {
   }
   void seek(std::int64_t offset) override {
     if (offset < unpacker_.position()) unpacker_.restart();
-    // What is passed over is unpacked all the same.
+    // Skipped bytes are unpacked all the same.
     std::vector<char> passed(std::min(step_bytes, static_cast<std::size_t>(offset - unpacker_.position())));
     while (unpacker_.position() < offset) {
       const auto left = static_cast<std::size_t>(offset - unpacker_.position());
@@ -120,7 +120,7 @@ class GzipSource final : public PackedSource {
   }
 
  private:
-  // What unpacks to many times its bytes is left to the unpacking in order, which tells how far it is.
+  // Files with a high ratio are unpacked in order, which reports progress.
   std::optional<std::int64_t> unpack_at_once(const std::shared_ptr<char[]>& room, std::size_t room_bytes) {
     const auto size = static_cast<std::size_t>(file_.size());
     const std::shared_ptr<char[]> packed(new (std::nothrow) char[size]);
@@ -137,7 +137,7 @@ class GzipSource final : public PackedSource {
     return unpacked ? std::optional(static_cast<std::int64_t>(*unpacked)) : std::nullopt;
   }
 
-  // As a stream, which says what is wrong with damaged data.
+  // As a stream, which locates damage.
   std::optional<std::int64_t> unpack_in_order(std::span<char> room) {
     seek(0);
     for (std::size_t unpacked = 0; unpacked < room.size() && may_have_room(room.size());) {
@@ -149,7 +149,7 @@ class GzipSource final : public PackedSource {
     return std::nullopt;
   }
 
-  // Of a file that does not seem to, little is unpacked in vain.
+  // Little is unpacked in vain of a file that will probably not fit.
   [[nodiscard]] bool may_have_room(std::size_t room_bytes) const {
     if (unpacker_.position() < least_to_judge_by) return true;
     const auto of_each =

@@ -34,7 +34,7 @@ void GzipUnpacker::restart() {
   in_member_ = false;
 }
 
-// Goes to the first byte of the next member; false if there is none.
+// Moves to the first byte of the next member; false if there is none.
 bool GzipUnpacker::begin_member() {
   std::int64_t zeros = 0;
   while (stream_.avail_in > 0 || refill()) {
@@ -51,8 +51,8 @@ bool GzipUnpacker::begin_member() {
   return false;
 }
 
-// Unpacks of the member at hand what there is room for, or some of it. zlib may hold output, or a fault,
-// when it has taken the last byte of the file.
+// Unpacks bytes of the current member, as many as fit or fewer. zlib may still hold output, or an error, when
+// it has read the last byte of the file.
 std::size_t GzipUnpacker::unpack(std::span<char> buffer) {
   const auto room = static_cast<uInt>(std::min<std::size_t>(buffer.size(), std::numeric_limits<uInt>::max()));
   stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());

@@ -14,15 +14,15 @@
 
 namespace tessera::gam {
 
-/// The members of a gzip file, one after another (RFC 1952, 2.2), from any of them on.
+/// The members of a gzip file, one after another (RFC 1952, 2.2), beginning at any member.
 ///
-/// Every byte of the file must belong to a member or be a zero behind the last one, with which tapes and
-/// block devices fill up. gzip itself ignores whatever does not begin as a member does, and so takes a member
-/// whose first bytes are damaged, and all after it, for the end of the file.
+/// Every byte of the file must belong to a member or be a zero behind the last one, as tapes and block
+/// devices pad with. gzip itself ignores anything that does not begin as a member, and so ends without an
+/// error at a member whose first bytes are damaged.
 class GzipUnpacker {
  public:
-  /// From the member on that begins at a byte of the file. What is read of the file counts in `bytes_read`.
-  /// All of it must stay.
+  /// Begins at the member at this offset of the file. Bytes read are added to `bytes_read`. All arguments
+  /// must outlive this object.
   GzipUnpacker(const files::InputFile& file, std::atomic<std::int64_t>& bytes_read, std::int64_t begin = 0);
   ~GzipUnpacker() { inflateEnd(&stream_); }
   GzipUnpacker(const GzipUnpacker&) = delete;
@@ -34,7 +34,7 @@ class GzipUnpacker {
   void restart();
 
   [[nodiscard]] std::int64_t position() const noexcept { return position_; }
-  /// In the file: of the next byte that zlib is to see.
+  /// The offset in the file of the next byte for zlib.
   [[nodiscard]] std::int64_t packed_position() const noexcept { return packed_end_ - stream_.avail_in; }
 
  private:
@@ -47,7 +47,7 @@ class GzipUnpacker {
   std::atomic<std::int64_t>& bytes_read_;
   z_stream stream_{};
   std::vector<char> packed_;
-  std::int64_t packed_end_ = 0;  ///< of the bytes in `packed_`, in the file
+  std::int64_t packed_end_ = 0;  ///< end, in the file, of the bytes in `packed_`
   std::int64_t position_ = 0;    ///< in the unpacked bytes
   bool in_member_ = false;
 };

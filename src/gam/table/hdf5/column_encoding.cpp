@@ -16,8 +16,8 @@ namespace {
 
 using base::at;
 
-// Of the description of an enumeration, which HDF5 keeps in a header of 64 KiB: names are padded to eight
-// bytes, and each has a value.
+// Maximum size of the description of an enumeration, which HDF5 stores in a header of 64 KiB: names, padded
+// to eight bytes, and a value each.
 constexpr std::size_t max_member_bytes = 60'000;
 constexpr std::size_t bytes_beside_name = 8 + sizeof(std::int16_t);
 

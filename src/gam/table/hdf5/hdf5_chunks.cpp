@@ -6,8 +6,7 @@
 namespace tessera::gam {
 namespace {
 
-/// Puts the bytes of each value together, of which the first ones come first, then the second ones, and so
-/// on.
+/// Reverses the shuffle filter, which stores the first bytes of all values, then the second ones, and so on.
 template <std::size_t ValueBytes>
 void unshuffle_values(const char* from, std::size_t count, char* to) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -28,7 +27,7 @@ void unshuffle(std::span<const char> from, std::size_t value_bytes, char* to) {
   }
 }
 
-/// True if a chunk was written through a filter of its dataset.
+/// Whether a chunk was written through a filter of its dataset.
 bool has(std::optional<unsigned> filter, std::uint32_t left_out) {
   return filter && (left_out >> *filter & 1) == 0;
 }
@@ -71,14 +70,14 @@ std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes) 
 #endif
 }
 
-/// Returns the filters that the chunk was written without, a bit each.
+/// Returns the filters that the chunk was written without, as a bit mask.
 std::optional<std::uint32_t> ChunkUnpacker::load(hid_t dataset, const ChunkPacking& packing,
                                                  hsize_t first_row) {
 #if H5_VERSION_GE(1, 10, 3)
   const std::lock_guard lock(hdf5_mutex());
   hsize_t bytes = 0;
   if (H5Dget_chunk_storage_size(dataset, &first_row, &bytes) < 0 || bytes == 0) return std::nullopt;
-  // Deflate makes data that it cannot pack hardly larger.
+  // Incompressible data grow only a little by deflate.
   if (bytes > 2 * packing.rows * packing.value_bytes + 64) return std::nullopt;
   packed_.resize(static_cast<std::size_t>(bytes));
   std::uint32_t left_out = 0;

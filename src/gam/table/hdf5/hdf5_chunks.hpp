@@ -11,32 +11,32 @@
 #include <span>
 #include <vector>
 
-/// Chunks of datasets that are unpacked by any thread. HDF5, which one thread at a time may use, only gives
-/// their bytes as they lie in the file.
+/// Unpacks chunks of datasets on any thread. HDF5, which only one thread at a time may use, just reads their
+/// raw bytes.
 namespace tessera::gam {
 
-/// Held by who uses HDF5 while other threads may.
+/// To be locked while using HDF5 if other threads may use it.
 [[nodiscard]] std::mutex& hdf5_mutex();
 
-/// How the chunks of a one-dimensional dataset are packed.
+/// The filters and chunks of a one-dimensional dataset.
 struct ChunkPacking {
   std::size_t rows = 0;
   std::size_t value_bytes = 0;
-  /// The places of the filters among those of the dataset, by which a chunk names those that it was written
-  /// without; nothing: the dataset has none.
+  /// Index of the filter among those of the dataset, which is its bit in a chunk's mask of skipped filters;
+  /// nothing: not used.
   std::optional<unsigned> shuffle{};
   std::optional<unsigned> deflate{};
 };
 
-/// Nothing for a dataset whose chunks only the library unpacks: with other filters than deflate, shuffle, or
-/// that after this.
+/// Nothing if only the library can unpack the chunks: filters other than deflate, or shuffle and then
+/// deflate.
 [[nodiscard]] std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes);
 
-/// What one thread unpacks chunks with.
+/// One thread's buffers for unpacking chunks.
 class ChunkUnpacker {
  public:
-  /// The values of the chunk that begins with a row, until the next call: also those behind the last row.
-  /// Nothing if it cannot be read, or is damaged.
+  /// The values of the chunk that begins at a row, including those behind the last row; valid until the next
+  /// call. Nothing if it cannot be read, or is damaged.
   [[nodiscard]] std::optional<std::span<const char>> unpack(hid_t dataset, const ChunkPacking& packing,
                                                             hsize_t first_row);
 

@@ -22,12 +22,12 @@
 namespace tessera::gam {
 namespace {
 
-/// What the access list hands to `open_file`.
+/// The access list's argument for `open_file`.
 struct DriverInfo {
   const std::shared_ptr<int>* error;
 };
 
-/// HDF5 knows it by its first member.
+/// HDF5 identifies it by its first member.
 struct DriverFile {
   H5FD_t known{};
   base::Descriptor descriptor;
@@ -72,7 +72,7 @@ herr_t close_file(H5FD_t* known) {
   return 0;
 }
 
-// As sec2: HDF5 lays a file out by these.
+// As sec2, since HDF5 lays out a file by these.
 herr_t query_features(const H5FD_t* /*known*/, unsigned long* flags) {
   *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
            H5FD_FEAT_AGGREGATE_SMALLDATA;
@@ -90,7 +90,7 @@ haddr_t written_end(const H5FD_t* known, H5FD_mem_t /*kind*/) {
   return driver_file(known).end;
 }
 
-// What nobody wrote is zeros.
+// Bytes that were never written are zeros.
 herr_t read_bytes(H5FD_t* known, H5FD_mem_t /*kind*/, hid_t /*transfer*/, haddr_t at, std::size_t size,
                   void* buffer) {
   const DriverFile& file = driver_file(known);
@@ -122,7 +122,7 @@ H5FD_class_t driver_class() {
   H5FD_class_t driver{};
 #if H5_VERSION_GE(1, 13, 2)
   driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(512);  // of those that applications may take
+  driver.value = static_cast<H5FD_class_value_t>(512);  // in the range for applications
 #endif
   driver.name = "tessera";
   driver.maxaddr = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());

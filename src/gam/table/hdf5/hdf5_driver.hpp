@@ -7,14 +7,12 @@
 
 namespace tessera::gam {
 
-/// An access list by which HDF5 writes a file as its driver sec2 does, but for what the system does not take:
-/// that is not told to HDF5, and its first reason is in `error`; 0: all was taken. `error` must stay until a
-/// file is open.
+/// An access list with which HDF5 writes a file as its driver sec2 does, but is not told of failed writes:
+/// the first error number is in `error`; 0: all succeeded. `error` must stay until a file is open.
 ///
-/// HDF5 1.10 keeps a file open that it could not close, as where the disk is full, and crashes when it closes
-/// it at the end of the process. `H5dont_atexit` prevents that only where nobody in the process has used HDF5
-/// before, and then nobody's files are closed. Here every write succeeds as HDF5 sees it, and so does
-/// closing.
+/// HDF5 1.10 keeps a file open that it failed to close, as on a full disk, and crashes when it closes it at
+/// the end of the process. `H5dont_atexit` prevents that only if nothing in the process used HDF5 before, and
+/// then no files are closed at exit. With this list every write and close succeeds as HDF5 sees it.
 [[nodiscard]] Handle access_that_remembers(const std::shared_ptr<int>& error);
 
 }  // namespace tessera::gam

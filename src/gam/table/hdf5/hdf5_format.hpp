@@ -10,7 +10,7 @@ namespace tessera::gam {
 
 /// HDF5, with one dataset a column.
 struct Hdf5Format {
-  /// Its signature stands at 0 or, behind a user block, at 512, 1024, 2048, …
+  /// The signature is at offset 0 or, behind a user block, at 512, 1024, 2048, …
   static bool recognises(ByteSource& bytes) {
     constexpr std::int64_t max_user_block = std::int64_t{1} << 20;
     for (std::int64_t offset = 0; offset <= max_user_block; offset = offset == 0 ? 512 : 2 * offset) {

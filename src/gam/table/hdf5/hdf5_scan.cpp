@@ -39,7 +39,7 @@ Kind kind_of(hid_t type) {
   }
 }
 
-/// True if HDF5 has opened this file, and not one that came into its place.
+/// Whether HDF5 has opened this file, and not one that has replaced it.
 bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   void* handle = nullptr;
   if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
@@ -48,7 +48,7 @@ bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   return opened && opened->device == expected.device && opened->inode == expected.inode;
 }
 
-/// The order in which the links of the root were made, if the file keeps it; else that of their names.
+/// The creation order of the root's links if the file stores it; else the order of their names.
 H5_index_t order_of_links(hid_t file) {
   const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
   const Handle creation(H5Gget_create_plist(root.get()), H5Pclose);
@@ -66,7 +66,7 @@ std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
 
 constexpr const char* as_numbers_or_texts = "write it as numbers or texts";
 
-/// Why the values of a type are not read, to go on after the dataset's name; empty: they are.
+/// Why values of a type cannot be read, to follow the dataset's name; empty: they can.
 std::string problem_of_type(hid_t type) {
   if (kind_of(type) != Kind::other) return {};
   switch (H5Tget_class(type)) {
@@ -96,8 +96,7 @@ std::string problem_of_shape(hid_t space) {
                      fmt::join(extents, " x "));
 }
 
-/// Why a link of the root, which leads to `object`, is no column, and nothing else of the file; empty: it is
-/// one, of `rows` values.
+/// Why a link of the root to `object` is no column, to follow its name; empty: it is one, of `rows` values.
 std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
   switch (H5Iget_type(object)) {
     case H5I_DATASET: break;
@@ -117,7 +116,7 @@ std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
   return problem_of_storage(object, type.get(), rows, static_cast<std::int64_t>(file_bytes));
 }
 
-/// Adds what a link of the root leads to: a column, or why it is none.
+/// Adds the target of a link of the root: a column, or the reason why it is none.
 void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
   std::int64_t rows = 0;
   std::string problem = problem_of_link(file, name);
@@ -140,11 +139,11 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
                                               contents.columns.size(), base::how_to_utf8));
 }
 
-/// Chunks of more rows are unpacked by the library, one for all threads: each thread has a chunk of each
+/// Larger chunks are unpacked by the library, once for all threads: otherwise each thread has a chunk of each
 /// column in memory.
 constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
 
-/// Makes doubles of numbers as they lie in the file.
+/// Converts numbers from their form in the file to doubles.
 using ToNumbers = void (*)(const std::byte* from, std::span<double> to);
 
 template <class T>
@@ -177,7 +176,7 @@ std::int64_t rows_of_chunk(hid_t creation) {
   return static_cast<std::int64_t>(rows);
 }
 
-/// A dataset whose chunks, if the library is to unpack them, stay unpacked until all threads are behind them.
+/// A dataset. If the library unpacks its chunks, they stay cached until all threads have passed them.
 Handle open_dataset(hid_t hdf5, const std::string& name) {
   Handle dataset(H5Dopen2(hdf5, name.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
@@ -193,16 +192,16 @@ Handle open_dataset(hid_t hdf5, const std::string& name) {
   return {H5Dopen2(hdf5, name.c_str(), access.get()), H5Dclose};
 }
 
-/// What one thread reads columns with.
+/// One thread's buffers for reading columns.
 struct Scratch {
   ChunkUnpacker chunks;
   std::vector<std::byte> stored;  ///< values as they are in the file
 };
 
-/// One dataset, read some rows at a time, by any thread: without the library where values lie in the file as
-/// they are in memory, or are numbers of native types, in one piece or in chunks that this program unpacks;
-/// else by the library, which one thread of a process may use at a time. It opens the columns of all threads
-/// on one.
+/// One dataset, of which any thread reads ranges of rows. Contiguous values of the same form in memory, and
+/// numbers of native types, contiguous or in chunks that this program unpacks, are read without the library;
+/// else by the library, which one thread of a process may use at a time. One thread opens the columns for all
+/// threads.
 class Column {
  public:
   Column(hid_t hdf5, const files::InputFile& file, std::string name)
@@ -230,8 +229,8 @@ class Column {
   /// Rows that are unpacked together; 1: each alone.
   [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
 
-  /// Reads rows: `numbers` and `text` give them, counted from the first of them, until the next call.
-  /// Returns the bytes that they have in the file.
+  /// Reads rows, which `numbers` and `text` return, indexed from the first of them, until the next call.
+  /// Returns their bytes in the file.
   std::int64_t load(tessera::Range rows, Scratch& scratch) {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
@@ -270,7 +269,7 @@ class Column {
     return text;
   }
 
-  /// Of an enumeration: the places of the members that rows have, negative for a value that is none.
+  /// Of an enumeration: the index of each row's member, negative for an unknown value.
   [[nodiscard]] std::span<const std::int32_t> places() const noexcept { return places_; }
   [[nodiscard]] std::span<const std::string> members() const noexcept { return members_; }
 
@@ -279,7 +278,7 @@ class Column {
   ~Column() { release(); }
 
  private:
-  // Where its values are, and which of them belong together.
+  // Finds the offset of its values in the file, or its chunks.
   void find_values(hid_t file_type) {
     const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
     const H5D_layout_t layout = H5Pget_layout(creation.get());
@@ -371,7 +370,7 @@ class Column {
     }
   }
 
-  // Of sizes that the compiler knows.
+  // With sizes known at compile time.
   void copy_value(const std::byte* from, std::uint64_t& value) const noexcept {
     switch (value_bytes_) {
       case 1: std::memcpy(&value, from, 1); break;
@@ -381,7 +380,7 @@ class Column {
     }
   }
 
-  // Texts of variable length belong to HDF5 until they are given back.
+  // Frees texts of variable length, which HDF5 has allocated.
   void release() noexcept {
     if (!std::exchange(loaded_, false) || kind_ != Kind::variable_text) return;
     const std::lock_guard lock(hdf5_mutex());
@@ -409,12 +408,12 @@ class Column {
   std::size_t file_bytes_ = 0;   // of one value in the file
   std::size_t value_bytes_ = 0;  // of one value in memory
   bool space_padded_ = false;
-  std::int64_t place_ = -1;              // of the first value in the file, if it is read without the library
-  std::optional<ChunkPacking> packing_;  // of its chunks, if they are
-  bool as_in_memory_ = false;            // values in the file
+  std::int64_t place_ = -1;              // offset of the first value in the file, if read without the library
+  std::optional<ChunkPacking> packing_;  // of its chunks, if it has any
+  bool as_in_memory_ = false;            // values have the same form in the file
   ToNumbers to_numbers_ = nullptr;       // else, where numbers are read without the library
   std::int64_t chunk_rows_ = 1;
-  std::vector<std::string> members_;                          // of an enumeration
+  std::vector<std::string> members_;                          // names, of an enumeration
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value
   std::vector<std::int32_t> small_;                           // of small values, as most are
   std::vector<std::int32_t> places_;                          // of those that are loaded
@@ -427,8 +426,8 @@ std::int64_t room_of(const FramePart& part) {
   return static_cast<std::int64_t>(part.room());
 }
 
-/// Hands a column of rows to a part at once, counted from the first that is loaded; false if it is to be
-/// handed over field by field.
+/// Passes rows of a column to a part at once, indexed from the first loaded; false if they must be passed
+/// field by field.
 bool set_column(const Column& column, std::size_t c, std::size_t begin, std::size_t count,
                 std::int64_t first_row_number, FramePart& part) {
   const bool text = part.plan().columns()[c].text;
@@ -438,14 +437,14 @@ bool set_column(const Column& column, std::size_t c, std::size_t begin, std::siz
   }
   if (column.kind() != Kind::enumeration || !text) return false;
   const std::span<const std::int32_t> places = column.places().subspan(begin, count);
-  // Of several faults the first row's is told, whatever column it is in.
+  // The first faulty row is reported, whatever its column.
   if (std::any_of(places.begin(), places.end(), [](std::int32_t place) { return place < 0; })) return false;
   part.set_levels(c, places, column.members(), first_row_number);
   return true;
 }
 
-/// Hands rows that are loaded, from `first` on, to a part: a column at a time, and what may be refused row by
-/// row. Returns how many they are.
+/// Passes loaded rows, from `first` on, to a part: by columns, and by rows where a value may be refused.
+/// Returns their number.
 std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Range rows, FramePart& part) {
   const auto begin = static_cast<std::size_t>(rows.begin - first);
   const auto count = static_cast<std::size_t>(rows.size());
@@ -479,7 +478,7 @@ class Columns {
 
   [[nodiscard]] const std::deque<Column>& all() const noexcept { return columns_; }
 
-  /// Reads rows and hands them over. Returns the bytes that they have in the file.
+  /// Reads rows and passes them on. Returns their bytes in the file.
   std::int64_t read(Range rows, FramePart& part) {
     std::int64_t bytes = 0;
     for (Column& column : columns_) bytes += column.load(rows, scratch_);
@@ -493,8 +492,8 @@ class Columns {
   Scratch scratch_;
 };
 
-/// Rows that are read at a time, so that what is loaded of each column has few bytes; of packed columns whole
-/// chunks, as each is unpacked whole, unless they are large.
+/// Rows read at a time: few enough that the loaded values are few bytes; in packed columns whole chunks,
+/// which are unpacked whole, unless they are large.
 std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -503,13 +502,13 @@ std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_
     most = std::min(most, static_cast<std::int64_t>(max_text_bytes / column.value_bytes()));
   }
   for (const Column& column : columns) {
-    // Where columns have chunks of different sizes, as few have, some are unpacked twice.
+    // Columns rarely have chunks of different sizes; some are then unpacked twice.
     if (column.chunk_rows() <= at_once) at_once -= at_once % column.chunk_rows();
   }
   return std::max<std::int64_t>(1, std::min(at_once, most));
 }
 
-/// Rows from one multiple of `size` to the next, as they are among those of the file.
+/// The runs of rows between multiples of `size` in the file.
 std::vector<Range> runs_of(Range rows, std::int64_t size) {
   std::vector<Range> runs;
   for (std::int64_t begin = rows.begin; begin < rows.end; begin = runs.back().end)
@@ -522,9 +521,9 @@ std::vector<Range> runs_of(Range rows, std::int64_t size) {
 Handle open_hdf5_file(const files::InputFile& opened) {
   const std::string& path = opened.path();
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_sec2(access.get());  // whose handle is a descriptor, whatever the environment chooses
+  H5Pset_fapl_sec2(access.get());  // whose handle is a descriptor, whatever driver the environment selects
 #if H5_VERSION_GE(1, 10, 7)
-  // Shared file systems often have no locks; a reader needs none.
+  // Shared file systems often have no locks, and a reader needs none.
   H5Pset_file_locking(access.get(), false, true);
 #endif
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);

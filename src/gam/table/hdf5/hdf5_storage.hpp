@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-/// What an HDF5 file says of its datasets is held against the bytes that are there.
+/// Checks what an HDF5 file says of its datasets against the bytes in it.
 namespace tessera::gam {
 
 /// An HDF5 identifier that is closed with its owner.
@@ -39,7 +39,7 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Keeps HDF5 from printing its error stack: failures are told by this program's own messages.
+/// Keeps HDF5 from printing its error stack: this program reports failures itself.
 class QuietHdf5 {
  public:
   QuietHdf5() {
@@ -58,16 +58,16 @@ class QuietHdf5 {
 /// A text of a column is no longer than a row of a CSV file.
 inline constexpr std::size_t max_text_bytes = std::size_t{64} << 20;
 
-/// Why a link of the root is not followed, to go on after its name; empty: it is a hard link, and leads to an
-/// object of this file. Others can lead to any file that the user may read.
+/// Why a link of the root is not followed, to follow its name; empty: it is a hard link to an object of this
+/// file. Other links can lead to any file that the user may read.
 [[nodiscard]] std::string problem_of_link(hid_t file, const std::string& name);
 
-/// Why a dataset of `rows` values is not read, to go on after its name; empty: its values are all in this
-/// file, which has so many bytes, and there is memory for its chunks.
+/// Why a dataset of `rows` values cannot be read, to follow its name; empty: all its values are in this file,
+/// of `file_bytes` bytes, and there is memory for its chunks.
 ///
-/// The extent of a dataset is a number in its header. Its storage tells what was written: the bytes of a
-/// contiguous dataset lie in the file, and a chunked one has all its chunks. Values that nobody wrote would
-/// be read as zeros.
+/// The extent of a dataset is only a number in its header. Its storage shows what was written: the bytes of a
+/// contiguous dataset must be in the file, and all chunks of a chunked one. Missing values would be read as
+/// zeros.
 [[nodiscard]] std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows,
                                              std::int64_t file_bytes);
 

@@ -40,7 +40,7 @@ class Hdf5Table final : public TableReader {
     const QuietHdf5 quiet;
     for (const Expression& variable : request.variables) {
       for (const std::string& column : variable.columns()) {
-        // Of a path into a group, the group tells what to do.
+        // For a path into a group, report what is wrong with the group.
         const auto found = contents_.unusable.find(column.substr(0, column.find('/')));
         if (found != contents_.unusable.end())
           throw Error(ErrorCode::input, fmt::format("{}: '{}' {}", path_, found->first, found->second));
@@ -56,7 +56,7 @@ class Hdf5Table final : public TableReader {
   }
 
  private:
-  std::unique_ptr<files::InputFile> opened_;  // the file that HDF5 has open, too
+  std::unique_ptr<files::InputFile> opened_;  // the same file that HDF5 has open
   SharedTable shared_;                        // refers to it
   std::string path_;
   Hdf5Options options_;

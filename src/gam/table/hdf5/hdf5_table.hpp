@@ -19,11 +19,10 @@ struct Hdf5Options {
 /// *Collective.* A table in an HDF5 file: every one-dimensional dataset at the root is a column.
 ///
 /// Integers and floating-point numbers of any size are fields without quotes, NaN missing; texts of fixed or
-/// variable length, and enumerations by the names of their members, are fields in quotes: what they mean is
-/// for frame_builder.hpp to say. What is no such dataset is in `left_out` with the reason, and refused if it
-/// is asked for: other shapes and types, groups, links, and datasets whose values are in other files, or not
-/// there (see hdf5_storage.hpp). Attributes are not read. Each rank reads its own
-/// rows of each column that is wanted.
+/// variable length, and enumerations by the names of their members, are fields in quotes, interpreted by
+/// frame_part.hpp. Everything else is in `left_out` with the reason, and refused if requested: other shapes
+/// and types, groups, links, and datasets whose values are in other files, or missing (see hdf5_storage.hpp).
+/// Attributes are not read. Each rank reads its own rows of each requested column.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no column, columns of different
 /// lengths or without a row; any file, in a build without HDF5.

@@ -14,7 +14,7 @@
 namespace tessera::gam {
 namespace {
 
-/// A file that HDF5 has open, to be written. What cannot be written is found when it is closed.
+/// A file that HDF5 has open for writing. Failed writes are found when it is closed.
 class Hdf5Output {
  public:
   /// `open` opens it with an access list.
@@ -30,7 +30,7 @@ class Hdf5Output {
     if (!handle.valid()) fail();
     return handle;
   }
-  /// HDF5 writes what it holds when a file is closed.
+  /// HDF5 writes its buffers when a file is closed.
   void close() {
     if (H5Fclose(hdf5_.release()) < 0 || *error_ != 0) fail();
   }
@@ -74,8 +74,8 @@ bool has_hdf5() noexcept {
 }
 
 void begin_hdf5(files::OutputFile& file) {
-  // Where memory fails HDF5 may keep a file open, which it is not to close at the end of the process. It
-  // refuses if it was used before, and then as before.
+  // After a failed allocation HDF5 may keep a file open, which it must not close at the end of the process.
+  // The call fails if HDF5 was used before; then the earlier setting holds.
   static_cast<void>(H5dont_atexit());
   const QuietHdf5 quiet;
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
@@ -94,12 +94,12 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle link(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_char_encoding(link.get(), H5T_CSET_UTF8);
-  // The values have a place at once, where nothing is written before they are.
+  // Allocates the storage of the values at once, without writing them.
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_layout(creation.get(), H5D_CONTIGUOUS);
   H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
-  H5Pset_obj_track_times(creation.get(), false);  // the same table is the same file
+  H5Pset_obj_track_times(creation.get(), false);  // so that the same table gives the same file
   std::vector<std::int64_t> places;
   for (const NewColumn& column : columns) {
     const Handle type = hdf5.valid(type_of(column.encoding));

@@ -10,8 +10,8 @@
 
 #include "files/output_file.hpp"
 
-/// Tables in HDF5 as hdf5_table.hpp reads them: the library describes the columns, and their values are bytes
-/// that are written to where it says, by anyone and in any order.
+/// Writes tables in HDF5 as hdf5_table.hpp reads them: the library writes the descriptions of the columns,
+/// and any rank writes the bytes of their values, in any order, at offsets that it returns.
 namespace tessera::gam {
 
 struct NewColumn {
@@ -22,17 +22,17 @@ struct NewColumn {
 /// False in a build without HDF5.
 [[nodiscard]] bool has_hdf5() noexcept;
 
-/// Makes a file without columns, which keeps the order of those that are added. It and the next throw
-/// `Error(input)` if the file cannot be written, or in a build without HDF5.
+/// Creates a file without columns, which stores the order in which columns are added. Throws `Error(input)`,
+/// as the next does, if the file cannot be written, or in a build without HDF5.
 void begin_hdf5(files::OutputFile& file);
 
-/// Adds a dataset of `rows` values for each column. Returns the bytes of the file at which the values of each
-/// are to be written, one behind the other.
+/// Adds a dataset of `rows` values for each column. Returns the offset in the file at which the values of
+/// each are to be written, contiguously.
 [[nodiscard]] std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file,
                                                          std::span<const NewColumn> columns,
                                                          std::int64_t rows);
 
-/// Why a column of this name cannot be in the file, to go on after the name; empty: it can.
+/// Why the file cannot have a column of this name, to follow the name; empty: it can.
 [[nodiscard]] std::string problem_of_hdf5_name(const std::string& name);
 
 }  // namespace tessera::gam

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables in HDF5 of a build without it: each is refused.
+// HDF5 tables in a build without HDF5: all are refused.
 #include "gam/table/hdf5/hdf5_table.hpp"
 #include "gam/table/reader/table_reader.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that a build without HDF5 writes: none.
+// The HDF5 writer of a build without HDF5: it throws.
 #include "gam/table/hdf5/hdf5_writer.hpp"
 
 #include <tessera/error.hpp>

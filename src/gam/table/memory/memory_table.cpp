@@ -35,7 +35,7 @@ const Factor* factor_of(const Table::Column& column) {
   return std::get_if<Factor>(&column.values);
 }
 
-/// What is wrong with a column whatever the other ranks have.
+/// Checks a column on this rank alone.
 void check_column(HostTeam& team, const Table::Column& column, std::int64_t rows) {
   const Factor* factor = factor_of(column);
   const auto size = factor != nullptr ? std::ssize(factor->codes)
@@ -60,7 +60,7 @@ void check_column(HostTeam& team, const Table::Column& column, std::int64_t rows
   });
 }
 
-/// Names and levels of the columns, a text each.
+/// Names and levels of the columns, packed one text each.
 std::vector<std::string> outline_of(const Table& table) {
   std::vector<std::string> outline;
   for (const Table::Column& column : table.columns) {
@@ -88,7 +88,7 @@ void check_outline(const std::vector<std::string>& mine, const std::vector<std::
   }
 }
 
-/// *Collective.*
+/// *Collective.* Throws unless the columns are valid and the same on every rank.
 void check_table(const Workers& workers, const Table& table) {
   const mpi::Communicator& comm = workers.comm;
   together(comm, [&] {
@@ -135,7 +135,7 @@ class MemoryTable final : public TableReader {
     return table_.columns[static_cast<std::size_t>(used.position)];
   }
 
-  /// Numbers and levels are what they are, whatever their texts; numbers stay where they are.
+  /// Numbers and levels have their types, whatever their texts; numbers are not copied.
   void set_type(ReadPlan& plan, std::size_t c) const {
     const UsedColumn& used = plan.columns()[c];
     const bool factor = factor_of(column_of(used)) != nullptr;
@@ -162,12 +162,12 @@ class MemoryTable final : public TableReader {
     bytes_read_ += rows.size() * std::ssize(builder.plan().columns()) * std::int64_t{sizeof(double)};
   }
 
-  /// Returns how many they are.
+  /// Returns the number of rows.
   std::int64_t set_rows(FramePart& part, Range rows) const {
     const std::vector<UsedColumn>& used = part.plan().columns();
     const auto first = static_cast<std::size_t>(rows.begin - first_);
     const auto count = static_cast<std::size_t>(rows.size());
-    std::vector<std::size_t> fields;  // columns of numbers whose levels are wanted
+    std::vector<std::size_t> fields;  // columns of numbers that are requested as factors
     for (std::size_t c = 0; c < used.size(); ++c) {
       const Table::Column& column = column_of(used[c]);
       if (const Factor* factor = factor_of(column))
@@ -196,7 +196,7 @@ class MemoryTable final : public TableReader {
   std::int64_t bytes_read_ = 0;
 };
 
-/// A sum, so that rows may be added in any order.
+/// A sum over rows, so that their order does not matter.
 std::uint64_t hash_of_column(HostTeam& team, const Table::Column& column, Range rows) {
   const std::uint64_t name = base::fnv1a(column.name);
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(team.size()));

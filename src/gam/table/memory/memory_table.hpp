@@ -15,14 +15,14 @@ namespace tessera::gam {
 /// What messages call a table in memory.
 inline constexpr const char* memory_name = "the table in memory";
 
-/// *Collective.* A table in memory, which must stay, as readers of files have theirs: numbers are fields
+/// *Collective.* Opens a table in memory, which must outlive the reader. As in files, numbers are fields
 /// without quotes, NaN missing, and levels are fields of a factor. Throws the same `Error` on every rank for
-/// one that is not as `Table` says.
+/// one that violates the rules of `Table`.
 [[nodiscard]] std::unique_ptr<TableReader> open_memory(const Workers& workers, const Table& table,
                                                        const BetweenReads& between = {});
 
-/// *Collective.* A number that differs, most probably, for other columns and values; the same however the
-/// rows are dealt out to ranks. Throws as `open_memory` does. Cost: one look at each value.
+/// *Collective.* A hash of the columns and values, independent of the distribution of the rows over ranks.
+/// Throws as `open_memory` does. Cost: one scan of the values.
 [[nodiscard]] std::uint64_t hash_of(const Workers& workers, const Table& table);
 
 }  // namespace tessera::gam

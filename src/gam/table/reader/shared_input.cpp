@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
 
-/// As long as Linux has them, and the zero.
+/// The longest name in Linux, with its terminating zero.
 using HostName = std::array<char, 65>;
 
 HostName host_name() {
@@ -30,15 +30,15 @@ HostName host_name() {
   return name;
 }
 
-/// What a rank has opened.
+/// A rank's open file.
 struct OpenedFile {
   files::FileState file;
   HostName host{};
 };
 
-/// The nodes of a shared file system may have different device numbers for it, as those of NFS have, so that
-/// between nodes a device says nothing: inode, size and the time of the last write to the nanosecond do.
-/// Copies of one table that happen to have all three in common were made by the same writing.
+/// Nodes may have different device numbers for a shared file system, as for NFS, so that the device is only
+/// compared within a node; between nodes inode, size and time of the last write in nanoseconds are. Copies of
+/// one table that agree in all three were made by the same write.
 bool same_file(const OpenedFile& a, const OpenedFile& b) {
   return a.file.inode == b.file.inode && a.file.size == b.file.size &&
          a.file.written_ns == b.file.written_ns && (a.file.device == b.file.device || a.host != b.host);
@@ -69,7 +69,7 @@ std::uint32_t crc_of(const files::InputFile& file, const tessera::mpi::Communica
   auto crc = static_cast<std::uint32_t>(::crc32_z(0, nullptr, 0));
   std::size_t got = buffer.size();
   for (std::int64_t at = 0; got == buffer.size(); at += static_cast<std::int64_t>(got)) {
-    comm.alive();  // the others wait as long as a whole table takes
+    comm.alive();  // the others wait as long as reading a whole table takes
     if (between) between();
     got = file.read_at(at, buffer);
     crc = static_cast<std::uint32_t>(::crc32_z(crc, reinterpret_cast<const Bytef*>(buffer.data()), got));

@@ -11,35 +11,37 @@
 
 #include "files/input_file.hpp"
 
-/// Every rank opens the files of the command line for itself, and none of them may be another's: a path can
-/// lead to a new file from one moment to the next, and to one of its own on each node.
+/// Checks that all ranks read the same files: each rank opens the files of the command line itself, and a
+/// path can lead to a new file at any moment, and to a different file on each node.
 namespace tessera::gam {
 
-/// *Collective.* Throws the same `Error(input)` on every rank, with two ranks and their nodes, unless all of
-/// them have read the same content from `path`, by its checksum.
+/// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, unless all
+/// have read the same content from `path`, by its checksum.
 void require_same_content(const tessera::mpi::Communicator& comm, const std::string& path,
                           std::string_view checksum);
 
-/// The table of a job: one content, which all ranks have open, and which stays as it is while they read it.
+/// The table of a job: all ranks have the same content open, and it does not change while they read it.
 ///
 ///     files::InputFile file(path);                       // on every rank
 ///     const SharedTable shared(comm, file);             // one table?
 ///     Frame frame = shared.read(comm, [&] { ... });     // and still the same at the end?
 ///
-/// What is compared are the open files, and not what the path leads to by now: a table that is replaced by a
-/// rename stays, for those who have it open, what it was.
+/// The open files are compared, not those that the path leads to now: a table replaced by a rename is
+/// unchanged for ranks that have it open.
 class SharedTable {
  public:
-  /// *Collective.* Throws the same `Error(input)` on every rank, with two ranks and their nodes, if they have
-  /// opened different tables. `file` must stay. `between` is called while a copy is read, if one has to be.
+  /// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, if they
+  /// have opened different tables. `file` must outlive this. `between` is called while copies, if any, are
+  /// read.
   ///
-  /// Cost: an allgather of 100 bytes. Where nodes have copies of their own, one rank for each copy reads all
-  /// of it once more, for its CRC-32 (about 1 GB/s beside the reading itself).
+  /// Cost: an allgather of 100 bytes. If nodes have copies of their own, one rank per copy reads all of it
+  /// once more, for its CRC-32 (about 1 GB/s beside the reading itself).
   SharedTable(const tessera::mpi::Communicator& comm, const files::InputFile& file,
               const BetweenReads& between = {});
 
-  /// *Collective.* What `work` returns, a collective reading of the table. Throws the same `Error(input)` on
-  /// every rank if the table was written to since it was opened, whatever else it seemed to be then.
+  /// *Collective.* Runs `work`, a collective reading of the table, and returns its result. Throws the same
+  /// `Error(input)` on every rank if the table was written to since it was opened, in place of any other
+  /// input error.
   template <class Work>
   [[nodiscard]] auto read(const tessera::mpi::Communicator& comm, Work work) const {
     auto result = [&] {
@@ -48,7 +50,7 @@ class SharedTable {
       } catch (const tessera::mpi::Failure&) {
         throw;
       } catch (const Error& error) {
-        // Half of one table and half of another has faults that neither has.
+        // A mixture of two tables has faults that neither has.
         if (error.code() == ErrorCode::input) require_unchanged(comm);
         throw;
       }

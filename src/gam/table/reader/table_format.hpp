@@ -8,14 +8,14 @@
 #include <string>
 #include <string_view>
 
-/// What a format of tables is made of. A format is one type in a file of its own, such as hdf5_format.hpp;
-/// one that lacks a part does not compile (`TableFormat`).
+/// The parts of a table format. A format is one type in a file of its own, such as hdf5_format.hpp; one that
+/// lacks a part does not compile (`TableFormat`).
 namespace tessera::gam {
 
 template <class F>
 concept TableFormat = requires(ByteSource& bytes, const Workers& workers, const std::string& path,
                                const OpenOptions& options) {
-  // bool: whether a file that is not empty is of this format, by its bytes as they lie in it
+  // bool: whether a file, which is not empty, has this format, by its raw bytes
   {+F::recognises(bytes)};
   // *Collective.* Its reader; throws the same `Error(input)` on every rank
   {std::unique_ptr<TableReader>(F::open(workers, path, options))};

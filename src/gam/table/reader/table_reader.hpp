@@ -28,25 +28,25 @@ class TableReader {
   /// Data rows of the file, the same on every rank.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
-  /// What else the file has by name, and why that is no column and what to do, to go on after the name.
+  /// All other names in the file; for each, why it is no column and what to do, to follow the name.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
-  /// malformed line (with its number), text in an expression that needs numbers, rows for which the ranks
-  /// of a node have not the memory, a table that was written to since it was opened.
+  /// malformed line (with its number), text in an expression that needs numbers, too little memory on a node
+  /// for its rows, a table that was written to since it was opened.
   [[nodiscard]] virtual Frame read(const Workers& workers, const FrameRequest& request, Range rows) = 0;
   /// The file as this rank has opened it.
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
-  /// Memory that this rank keeps the text of a packed file in, which `read` gives back if its columns lack
-  /// it.
+  /// Bytes of memory in which this rank stores the text of a packed file; `read` frees them if its columns
+  /// need them.
   [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
 };
 
-/// *Collective.* Throws the same `Error(input)` on every rank: a missing or empty file, one that is neither,
-/// or another on one rank than on another (see shared_input.hpp).
-/// `options.between` is called while the file is opened and while it is read, on the calling thread; an
-/// `Error` that it throws on one rank is thrown on every rank.
+/// *Collective.* Throws the same `Error(input)` on every rank: a missing or empty file, a file of neither
+/// format, or different files on different ranks (see shared_input.hpp). `options.between` is called while
+/// the file is opened and while it is read, on the calling thread; an `Error` that it throws on one rank is
+/// thrown on every rank.
 [[nodiscard]] std::unique_ptr<TableReader> open_table(const Workers& workers, const std::string& path,
                                                       const OpenOptions& options = {});
 

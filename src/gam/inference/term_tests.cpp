@@ -29,7 +29,7 @@ struct Outcome {
   double p_value = 1;
 };
 
-/// Without the columns of which rounding of the largest has left nothing; nothing if there is no such column.
+/// The matrix with zeros for columns that are rounding relative to the largest; nothing if none is.
 std::optional<Matrix> without_lost(Matrix a) {
   const int n = a.rows();
   double largest = 0;
@@ -50,8 +50,8 @@ Matrix robust_cholesky(const Matrix& given) {
   const int n = a.rows();
   const std::vector<double> scale = diagonal_roots(a);
   unscale(a, scale);
-  // A column that the data do not determine needs a ridge at the level of rounding, which is large where
-  // columns are nearly dependent.
+  // A column that the data do not determine needs a ridge of the size of rounding, which is large for nearly
+  // dependent columns.
   for (double ridge = 0;; ridge = ridge == 0 ? 16 * machine_epsilon : 16 * ridge) {
     Matrix shifted = a;
     for (int i = 0; i < n; ++i) shifted(i, i) += ridge;
@@ -73,10 +73,10 @@ Matrix inverse_of(const Matrix& a) {
   return cholesky_inverse(robust_cholesky(a));
 }
 
-/// Probability of a mixture above `statistic`; with an estimated scale, of an F-like ratio.
+/// P(mixture > statistic); of an F-like ratio if the scale is estimated.
 double mixture_p_value(double statistic, const std::vector<double>& weights, bool scale_estimated,
                        double residual_df) {
-  // Beyond all doubt, and its powers might be no numbers.
+  // Practically 0; powers of it might overflow.
   if (statistic > 1e50) return 0;
   std::vector<ChiSquaredTerm> terms;
   terms.reserve(weights.size());
@@ -116,7 +116,7 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   if (used == 0) return {0, rank, 1};
 
   double first = 0;   // statistic
-  double second = 0;  // the same with the other sign of the last eigenvector
+  double second = 0;  // with the last eigenvector negated
   std::vector<double> weights(at(used), 1.0);
   if (part > 0 && whole > 0) {
     for (int i = 0; i + 1 < whole; ++i) first += component(i) * component(i) / variance(i);
@@ -149,8 +149,8 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   return out;
 }
 
-/// Tests of terms that their penalty takes to zero: a zero variance component against its prediction. Those
-/// of the core alone.
+/// Tests terms that their penalty can take to zero: a zero variance component against its prediction. For
+/// terms of the core only.
 class RandomEffectTest {
  public:
   RandomEffectTest(const Design& design, const RemlFit& fit, const PartedMatrix& gram)
@@ -170,8 +170,8 @@ class RandomEffectTest {
     for (const Smooth& smooth : smooths_) {
       if (is_random_effect(smooth.block->kind) && smooth.block != &block) others.push_back(&smooth);
     }
-    // R'R of the block after all that is not random has been projected out, penalised: the inverse of the
-    // block of the inverse.
+    // R'R of the block, penalised, after projecting out all but random effects: the inverse of the block of
+    // the inverse.
     const Matrix given = others.empty() ? fit_.inverse.block(block.coef_begin, block.coef_size)
                                         : projected_inverse(block, others);
     const Matrix lower = robust_cholesky(inverse_of(given));
@@ -199,7 +199,7 @@ class RandomEffectTest {
     std::vector<double> lambda;  ///< of each penalty
 
     [[nodiscard]] double ridge() const { return lambda[0] * block->penalty->ridge; }
-    /// sum_j lambda_j S_j, of what has matrices.
+    /// sum_j lambda_j S_j, for penalties with matrices.
     [[nodiscard]] Matrix penalty() const {
       Matrix sum(block->coef_size, block->coef_size);
       for (std::size_t j = 0; j < lambda.size(); ++j)
@@ -209,14 +209,15 @@ class RandomEffectTest {
   };
 
   // The other random effects are part of the noise. mgcv weights the rows by I + Z S^- Z', the covariance of
-  // that noise, not by its inverse; the same is done here for the same p-values. So the crossproduct with
-  // that noise is N = G + sum G S^- G, G = X'WX with the columns and rows of an effect where its S^- stands.
+  // that noise, rather than by its inverse; so does this test, to give the same p-values. The crossproduct
+  // with that noise is N = G + sum G S^- G, where G = X'WX is restricted to an effect's columns and rows
+  // beside its S^-.
 
   [[nodiscard]] bool is_parted(const Smooth& smooth) const {
     return gram_.part().has(smooth.block->coef_begin);
   }
 
-  /// The rows of an effect among those of the part.
+  /// The rows of an effect within the part.
   [[nodiscard]] Matrix rows_of(const Smooth& smooth, const Matrix& of_part) const {
     return submatrix(of_part, gram_.part().in_part(smooth.block->coef_begin), smooth.block->coef_size, 0,
                      of_part.cols());
@@ -236,7 +237,7 @@ class RandomEffectTest {
     return multiply(columns(), multiply_nt(inverse_of(smooth.penalty()), columns()));
   }
 
-  /// The block of the inverse of N + S over the coefficients that are not of the others.
+  /// The block of the inverse of N + S, after dropping the coefficients of the others.
   [[nodiscard]] Matrix projected_inverse(const CoefBlock& block,
                                          std::span<const Smooth* const> others) const {
     Matrix sum = gram_.core;
@@ -313,7 +314,7 @@ class RandomEffectTest {
   std::vector<Smooth> smooths_;
 };
 
-/// What its penalty can take to zero.
+/// Whether the penalty can take the block to zero.
 bool has_random_effect_test(const CoefBlock& block) {
   return block.penalty && block.penalty->rank() == block.coef_size && block.determined == 0;
 }

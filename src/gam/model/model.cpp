@@ -38,10 +38,10 @@ constexpr int version_beside = 3;
 constexpr int version_parted = 4;
 constexpr int newest_version = 5;
 
-/// Of a version 2.
+/// Suffix in version 2.
 constexpr std::string_view plain_suffix = ".cov";
 
-/// Of a covariance: far more than dense algebra can serve, and their square is a 64-bit integer.
+/// Limit for a covariance: far beyond dense algebra, and its square fits a 64-bit integer.
 constexpr std::size_t max_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
@@ -95,7 +95,7 @@ Json columns_json(const Matrix& matrix) {
   return columns;
 }
 
-/// The columns of the covariance are with the covariance itself.
+/// The columns of the covariance are stored with the covariance itself.
 Json centring_json(const FittedModel& model) {
   Json components = Json::array();
   for (const Centring::CentredComponent& one : model.centring.components) {
@@ -206,12 +206,12 @@ DataOutline outline_from(const JsonField& field) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
 }
 
-/// Ties the file of a covariance to its model: the one file may be of another fit than the other.
+/// Identifies the covariance file of a model, as the file beside it may be of another fit.
 std::string checksum(const void* bytes, std::size_t count) {
   return files::checksum_of({static_cast<const char*>(bytes), count});
 }
 
-/// What the covariance of a model has: a row for each coefficient, and columns for them and the centred ones.
+/// Sizes of a model's covariance: a row for each coefficient, and columns for these and the centred ones.
 struct CovarianceSize {
   std::size_t coefficients = 0;
   std::size_t centred = 0;
@@ -219,11 +219,11 @@ struct CovarianceSize {
   std::uint64_t pairs = 0;  ///< of levels, of several effects of a part
 
   [[nodiscard]] std::size_t columns() const { return coefficients + centred; }
-  /// Of the pattern of a part, as numbers.
+  /// Numbers of the part's pattern.
   [[nodiscard]] std::uint64_t pattern_numbers() const {
     return part.runs().size() < 2 ? 0 : pairs + static_cast<std::uint64_t>(part.size()) + 1;
   }
-  /// Of the arrays of a parted matrix, of the centred columns, and of the pattern.
+  /// Numbers of the arrays of a parted matrix, of the centred columns, and of the pattern.
   [[nodiscard]] std::uint64_t numbers() const {
     const auto own = static_cast<std::uint64_t>(part.size());
     const std::uint64_t core = coefficients - own;
@@ -231,14 +231,14 @@ struct CovarianceSize {
   }
 };
 
-/// The pattern of a part as the file has it: the rows, then where each column's begin.
+/// The pattern of a part as stored: the rows, then the beginning of each column's.
 std::vector<double> numbers_of(const SparsePattern& pattern) {
   std::vector<double> numbers(pattern.rows.begin(), pattern.rows.end());
   numbers.insert(numbers.end(), pattern.begins.begin(), pattern.begins.end());
   return numbers;
 }
 
-/// Null if numbers are not such a pattern.
+/// Null if the numbers are no valid pattern.
 std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> numbers, int size) {
   const std::size_t pairs = numbers.size() - static_cast<std::size_t>(size) - 1;
   const auto is_whole = [&](double v) {
@@ -261,11 +261,11 @@ std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> number
   return std::make_shared<const SparsePattern>(std::move(pattern));
 }
 
-/// The file of a covariance, whose size is what a fit would have written. The numbers are read later.
+/// A covariance file, whose size must be that which a fit writes. The numbers are read later.
 class CovarianceFile {
  public:
   CovarianceFile(const std::string& model, const std::string& suffix, CovarianceSize size)
-      : file_(std::filesystem::canonical(model).string() + suffix),  // beside the model, and no link to it
+      : file_(std::filesystem::canonical(model).string() + suffix),  // beside the model, not a link to it
         size_(size) {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
     const std::uint64_t numbers = size.numbers();
@@ -293,14 +293,14 @@ class CovarianceFile {
   CovarianceSize size_;
 };
 
-/// Where the covariance is: in the file itself or in one beside it. Its numbers are there, and as many as
-/// there must be, before anything else of the model takes memory.
+/// The location of the covariance: in the model file or in one beside it. The presence and the number of its
+/// values are checked before anything else of the model takes memory.
 class StoredCovariance {
  public:
   StoredCovariance(const JsonField& field, CovarianceSize size, const std::string& path)
       : field_(field), size_(size) {
     if (const auto suffix = field.find("suffix")) {
-      // Any other would lead to any file.
+      // Any other name could lead to any file.
       if (!is_covariance_suffix(suffix->text())) suffix->refuse("is not as a fit names its covariance");
       if (const auto part = field.find("part")) read_part(*part);
       file_.emplace(path, suffix->text(), size_);
@@ -432,7 +432,8 @@ Family family_from(const JsonField& json, const std::string& path) {
   return at_values;
 }
 
-/// The design's variables are those that a prediction reads for the formula; an offset is a number.
+/// Checks that the design's variables are those that a prediction reads for the formula, and that an offset
+/// is numeric.
 void check_formula(const JsonField& json, const FittedModel& model) {
   const JsonField field = json.at("formula");
   FormulaTerms formula;
@@ -589,11 +590,11 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
   file.write(text);
-  // A disk that is full is found before anything has taken its place.
+  // Detects a full disk before any file is replaced.
   if (beside) beside->flush();
   file.flush();
   if (beside) {
-    // After a power failure the new model could be there without its covariance.
+    // Otherwise a power failure could leave the new model without its covariance.
     if (const std::string problem = beside->commit(); !problem.empty())
       throw Error(ErrorCode::input, fmt::format("{}: is left as it was: {}", path, problem));
   }
@@ -605,7 +606,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
         return is_covariance_suffix(rest) && rest != suffix;
       },
       [](std::string_view name, const base::Descriptor& other) {
-        // Of no byte the CRC-32 is 00000000, and no covariance is so small.
+        // 00000000 is the CRC-32 of no bytes, and no covariance is that small.
         const auto status = other.status();
         if (!status || status->st_size == 0) return false;
         const auto crc = files::checksum_of(other);

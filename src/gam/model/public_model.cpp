@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of a model.
+// The public interface of a model.
 #include "gam/model/model.hpp"
 
 #include <tessera/error.hpp>

@@ -24,7 +24,7 @@ struct Nonzero {
   double value;
 };
 
-/// A component of the values that it is given, of its place among these.
+/// Components that read their values by their index among these.
 std::vector<Component> at_places(std::span<const Component> components) {
   std::vector<Component> own(components.begin(), components.end());
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -34,7 +34,7 @@ std::vector<Component> at_places(std::span<const Component> components) {
   return own;
 }
 
-/// One block of coefficients, at any values of its components.
+/// One block of coefficients, evaluated at any values of its components.
 class Term {
  public:
   Term(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
@@ -60,7 +60,7 @@ class Term {
   }
 
  private:
-  /// M'r of the block's coefficients, but for zeros: a row of a map may have one number of many.
+  /// The nonzeros of M'r for the block's coefficients; a row of a map may have only one.
   [[nodiscard]] std::vector<Nonzero> coefficients_of(std::span<const Nonzero> raw) const {
     std::vector<Nonzero> x;
     if (block_.has_identity_map()) {
@@ -118,7 +118,7 @@ std::vector<double> grid(const FittedModel& model, const Component& component, i
   return sequence(low, high, points);
 }
 
-/// mgcv's label of an axis: the edf goes before the first closing parenthesis.
+/// mgcv's axis label: the edf is inserted before the first closing parenthesis.
 std::string title_of(const CoefBlock& block, double edf) {
   std::string title = block.label;
   const std::size_t end = title.find(')');
@@ -126,8 +126,8 @@ std::string title_of(const CoefBlock& block, double edf) {
   return title;
 }
 
-/// The combinations of the levels of a parametric term, or of a random effect. Components are in the order of
-/// raw columns; names are in the order of the formula, which for parametric terms is the other one.
+/// The combinations of levels of a parametric term or a random effect. Components are in the order of raw
+/// columns; names are in the order of the formula, which is the reverse for parametric terms.
 Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> components,
                  bool random) {
   Term term(model, block, components);

@@ -22,11 +22,11 @@
 namespace tessera::gam {
 namespace {
 
-/// Pictures of terms on one page, and rows of one table: more make a page that no browser likes.
+/// Maximum number of pictures of terms on a page, and rows of a table: browsers struggle with more.
 constexpr std::size_t max_pictures = 200;
 constexpr std::size_t max_table_rows = 500;
 
-/// One page in the making.
+/// Builds a page.
 class Page {
  public:
   Page(const FittedModel& model, const PageOptions& options)
@@ -130,7 +130,7 @@ class Page {
     add("</figure>\n");
   }
 
-  /// One axis for all curves, if that is wanted.
+  /// The common axis of all curves, if requested.
   [[nodiscard]] std::optional<Interval> common_axis() const {
     if (!options_.same_y_scale) return std::nullopt;
     Interval all = no_interval;

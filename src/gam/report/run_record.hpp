@@ -7,7 +7,7 @@
 
 namespace tessera::gam {
 
-/// What a report shows of a run, read from the file that `--run-report` wrote.
+/// The record of a run that a report shows, read from the file that `--run-report` wrote.
 struct RunRecord {
   /// Rows that one device, or one rank on its CPU, computed.
   struct Part {
@@ -35,13 +35,13 @@ struct RunRecord {
   std::vector<Phase> phases;
 };
 
-/// Reads a run report, which anyone may have written: every rank, device and row is one that there is. Throws
-/// `Error(input)`, with the field: no such file, not a run report, another format, a damaged one.
+/// Reads a run report and validates it, as anyone may have written it: ranks, devices and rows must exist.
+/// Throws `Error(input)`, with the field: no such file, not a run report, another format, a damaged one.
 [[nodiscard]] RunRecord load_run_record(const std::string& path);
 
 /// Who computed which rows, as a strip from the first row to the last.
 [[nodiscard]] std::string plan_svg(const RunRecord& run);
-/// Phases one after the other on one axis of time. A phase of several passes is drawn once, as long as all.
+/// Phases in sequence on one time axis. A phase of several passes is drawn once, with their total length.
 [[nodiscard]] std::string timeline_svg(const RunRecord& run);
 
 }  // namespace tessera::gam

@@ -31,13 +31,13 @@ std::string p_text(double p) {
   return p < 2.2e-16 ? "<2e-16" : fmt::format("{:.3g}", p);
 }
 
-/// What was not tested has no number.
+/// NaN, for a term that was not tested, is printed as NA.
 std::string statistic_text(double value) {
   return std::isnan(value) ? "NA" : fmt::format("{:.3f}", value);
 }
 
-/// Decimals for estimates and standard errors alike, as R's printCoefmat has them: the least number has four
-/// significant digits, and no column ends in zeros. Nothing where they are too far apart for one layout.
+/// Decimals shared by estimates and standard errors, as in R's printCoefmat: the least number has four
+/// significant digits, and no column ends in zeros. Nothing if they are too far apart for one layout.
 std::optional<int> shared_decimals(const FittedModel& model) {
   constexpr int digits = 4;
   constexpr int most = 9;
@@ -48,7 +48,7 @@ std::optional<int> shared_decimals(const FittedModel& model) {
       if (value == 0) continue;
       if (!std::isfinite(value)) return std::nullopt;
       largest = std::max(largest, std::abs(value));
-      // "-1.500e-03": of its four digits those that are not zeros at the end.
+      // "-1.500e-03": its four digits without trailing zeros.
       std::string text = fmt::format("{:.{}e}", value, digits - 1);
       const std::size_t mark = text.find('e');
       const int exponent = base::decimal_exponent(text);
@@ -62,7 +62,7 @@ std::optional<int> shared_decimals(const FittedModel& model) {
   return needed;
 }
 
-/// A share of a response that does not vary is none.
+/// NaN, the share for a constant response, is printed as NA.
 std::string share_text(double value, const char* unit) {
   return std::isfinite(value) ? fmt::format("{:.3g}{}", value, unit) : "NA";
 }

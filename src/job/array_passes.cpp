@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes do with arrays that stay on the devices.
+// Arrays that stay on the devices, in passes.
 #include "base/huge_pages.hpp"
 #include "device/context_access.hpp"
 #include "job/array_state.hpp"
@@ -18,10 +18,10 @@ using detail::ArrayAccess;
 using detail::ArrayState;
 using detail::ArrayUse;
 
-/// More threads do not fill the bus any better.
+/// More threads do not raise the bandwidth of the bus.
 constexpr int most_copy_threads = 8;
 
-/// "write" and "read" of one array go together, and nothing else of what writes.
+/// Only "write" and "read" of one array go together.
 bool is_written_twice(std::span<const ArrayAccess> arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     for (std::size_t j = 0; j < arrays.size(); ++j) {
@@ -120,7 +120,7 @@ void Job::State::load_arrays(const Pass& work, Range units, int worker, const De
     const std::size_t bytes = array.bytes_of(units);
     const bool modifies_upload = access.use == ArrayUse::modify && streams_arrays;
     if (copy.version != array.version) {
-      // Where the host lags behind, every device has the last version.
+      // Where the host's version is stale, every device has the last one.
       staging_of(worker, context)
           .upload((modifies_upload ? copy.next : copy.current).data(), array.on_host(array.host, units),
                   bytes, stream_of(worker, context));
@@ -195,7 +195,7 @@ void Job::State::commit_arrays(const Pass& work, bool on_devices) {
     std::swap(array.held.current, array.held.next);
     for (ArrayState::DeviceCopy& copy : array.devices) {
       if (!copy.written) {
-        copy = {};  // it has no units any more
+        copy = {};  // its units are elsewhere now
         continue;
       }
       std::swap(copy.current, copy.next);
@@ -243,7 +243,7 @@ std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* con
                                                        Attempt& attempt) {
   std::vector<ArrayState*> stale;
   std::ranges::copy_if(wanted, std::back_inserter(stale), &ArrayState::is_stale_on_host);
-  // One that a pass reads and writes is wanted twice.
+  // An array that a pass reads and writes is listed twice.
   std::ranges::sort(stale, {}, &ArrayState::number);
   stale.erase(std::unique(stale.begin(), stale.end()), stale.end());  // Clang 14 cannot read ranges::unique
   std::int64_t signature = 0;

@@ -12,7 +12,7 @@ using detail::ArrayAccess;
 using detail::ArrayState;
 using detail::ArrayUse;
 
-/// The bytes of a unit that the memory budget of each device holds for its whole tile.
+/// The largest size of a unit for which each device's memory budget holds its whole tile.
 double unit_room_of(const Plan& plan, const Inventory& inventory) {
   double room = std::numeric_limits<double>::infinity();
   for (const PlannedTile& tile : plan.tiles()) {
@@ -29,7 +29,7 @@ bool is_used(std::span<const ArrayAccess> used, const ArrayState* array) {
 
 }  // namespace
 
-// Every rank computes the same from what all ranks know: plans, budgets, and which arrays exist.
+// All ranks compute the same from common knowledge: plans, budgets, and the existing arrays.
 
 double Job::State::share_of(ArrayState& array, int copies) const {
   if (copies == 0) return 0;

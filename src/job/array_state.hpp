@@ -16,16 +16,16 @@ namespace TESSERA_NAMESPACE::detail {
 /// reads the rest.
 class ArrayState {
  public:
-  /// What one device has: of its tile, or, while a pass streams the array, what a lane has of its part.
+  /// The copy of one device: of its tile or, while a pass streams the array, of a lane's part.
   struct DeviceCopy {
     Range units;
     MemoryLease current;
-    MemoryLease next;                   ///< what a pass writes
+    MemoryLease next;                   ///< written by the pass
     std::int64_t version = no_version;  ///< of `current`
-    bool written = false;               ///< `next`, by the pass that runs
+    bool written = false;               ///< the running pass writes `next`
   };
   static constexpr std::int64_t no_version = -1;
-  /// Which memory the array has on each device of its plan: the same on every rank, whatever its tiles.
+  /// The memory of the array on each device of its plan: the same on every rank, whatever its tiles.
   struct Held {
     bool current = false;
     bool next = false;
@@ -41,11 +41,11 @@ class ArrayState {
   [[nodiscard]] std::size_t bytes_of(Range units) const noexcept {
     return static_cast<std::size_t>(units.size()) * unit_bytes;
   }
-  /// Where the host has `units`, in memory of this rank's.
+  /// The address of `units` in this rank's `memory`.
   [[nodiscard]] std::byte* on_host(std::vector<std::byte>& memory, Range units) const;
-  /// Only devices have the last version.
+  /// Whether only devices have the last version.
   [[nodiscard]] bool is_stale_on_host() const noexcept { return host_version != version; }
-  /// Takes what was written to `next_host` as the host's version `of`.
+  /// Makes `next_host` the host's version `of`.
   void take_next_host(std::int64_t of);
   /// Returns all memory on devices.
   void forget_devices() noexcept {
@@ -53,7 +53,7 @@ class ArrayState {
     held = {};
     unit_room.reset();
   }
-  /// Returns the memory that a pass took which has failed.
+  /// Returns the memory taken by a pass that failed.
   void return_uncommitted() noexcept;
 
   Job::State& job;
@@ -63,13 +63,13 @@ class ArrayState {
   std::int64_t version = 0;
   std::int64_t host_version = 0;
   std::vector<std::byte> host;       ///< this rank's units
-  std::vector<std::byte> next_host;  ///< what replaces it; empty in between
+  std::vector<std::byte> next_host;  ///< replaces it when complete; empty in between
   /// By index among the claimed devices, or, while a pass streams the array, by worker; empty on the CPU.
   std::vector<DeviceCopy> devices;
-  Held held;                   ///< as of the last verdict
-  Held wanted;                 ///< as of the next one
+  Held held;                   ///< since the last verdict
+  Held wanted;                 ///< from the next verdict on
   std::int64_t last_pass = 0;  ///< on devices
-  /// The bytes of a unit that the memory budget of each device would hold for its whole tile; once asked for.
+  /// The largest size of a unit for which each device's budget holds its whole tile; computed on first use.
   std::optional<double> unit_room;
   std::atomic<std::int64_t> uploads = 0;
   std::atomic<std::int64_t> uploaded_bytes = 0;

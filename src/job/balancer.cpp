@@ -26,7 +26,7 @@ Speeds speeds_of(const Inventory& inventory, bool on_devices, const std::vector<
           .threads = threads};
 }
 
-/// Tells that the times differ, and cannot be made equal.
+/// Reports that the times differ, and cannot be made equal.
 void say_coarse(const CoarsePart& part, const Speeds& speeds, std::int64_t block) {
   std::string who = "rank " + std::to_string(part.device);
   if (speeds.on_devices) {
@@ -54,7 +54,7 @@ struct Balancer::State {
   WorkEstimate work{};
   std::vector<double> shortest{};  ///< of this rank's parts, over the iterations that the schedule counts
   bool on_devices = false;         ///< where they were computed
-  bool said = false;               ///< that blocks are too few
+  bool said = false;               ///< reported that blocks are too few
 
   void watch() {
     times = std::make_shared<PassTimes>();
@@ -72,7 +72,7 @@ struct Balancer::State {
 
   [[nodiscard]] Speeds speeds() const { return speeds_of(job.inventory, on_devices, job.threads_of_ranks); }
 
-  /// Takes the times of an iteration. False if it had no pass, or the plan is not to be judged by now.
+  /// Records the times of an iteration. False if it had no pass, or the plan is not to be judged yet.
   bool take_iteration() {
     if (std::exchange(times->passes, 0) == 0) return false;
     if (std::exchange(on_devices, times->on_devices) != times->on_devices) {

@@ -8,8 +8,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Calls a function of the application. A collective call that it has made, and that was refused, ends it as
-/// if the function had let the error pass, also where it has not: C programs may ignore a status.
+/// Calls a function of the application. If it made a collective call, which is refused there, the call ends
+/// with that error even if the function ignored it, as C programs may ignore a status.
 template <class Function>
 void checked_call(Function&& function) {
   const int before = mpi::detail::wrong_calls();
@@ -19,7 +19,7 @@ void checked_call(Function&& function) {
   try {
     std::forward<Function>(function)();
   } catch (...) {
-    if (std::current_exception()) throw_if_wrong();  // there is none if the thread is being cancelled
+    if (std::current_exception()) throw_if_wrong();  // no exception: the thread is being cancelled
     throw;
   }
   throw_if_wrong();

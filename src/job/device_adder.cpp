@@ -19,14 +19,14 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Columns of a tile: what neighbouring threads read is consecutive memory all the same.
+/// Maximum number of columns of a tile: neighbouring threads still read consecutive memory.
 constexpr std::int64_t most_columns = 32;
-/// Of one thread: fewer are not worth another block.
+/// Minimum number of summands of a thread: fewer are not worth another block.
 constexpr std::int64_t least_summands = 4;
-/// Enough to keep any device busy with reading.
+/// Enough blocks to saturate the memory bandwidth of any device.
 constexpr std::int64_t most_blocks = 1024;
 
-/// Both compilers must see the same structures, which are copied byte by byte.
+/// Host and device compilers must agree on the layout of structures that are copied as bytes.
 static_assert(sizeof(SumElement) == 40 && alignof(SumElement) == 8);
 static_assert(sizeof(AdderStep) == 32 && alignof(AdderStep) == 8);
 
@@ -48,7 +48,7 @@ struct AdderKernels {
   KernelView merge;
 };
 
-/// Empty where they cannot be compiled.
+/// Empty if they cannot be compiled.
 std::optional<AdderKernels> load_kernels(const BackendContext& context) {
   const ModuleSource source = adder_source();
   if (std::holds_alternative<CompileFailure>(context.modules->compile(source, context.capability))) return {};

@@ -15,11 +15,11 @@ namespace TESSERA_NAMESPACE {
 /// The kernels `tessera_add` and `tessera_merge`.
 [[nodiscard]] ModuleSource adder_source();
 
-/// The steps in which `count` vectors of `width` doubles are added: the first adds doubles, each other one
-/// merges the sums of the one before, and the last leaves one vector.
+/// The steps that add `count` vectors of `width` doubles: the first adds doubles, each later one merges the
+/// sums of the one before, and the last leaves one vector.
 [[nodiscard]] std::vector<AdderStep> adder_steps(std::int64_t count, std::int64_t width);
 
-/// Of a step, one after another.
+/// Number of tiles of a step.
 [[nodiscard]] constexpr std::int64_t adder_tiles(const AdderStep& step) {
   return (step.width + step.columns - 1) / step.columns;
 }

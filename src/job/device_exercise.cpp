@@ -19,11 +19,11 @@ namespace {
 /// Far more than a device caches.
 constexpr std::int64_t bytes_on_device = std::int64_t{128} << 20;
 constexpr std::size_t numbers_on_host = 1024;
-/// Prime, so that no stride of the hardware meets the same numbers.
+/// Prime, so that no stride of the hardware repeats the same numbers.
 constexpr std::size_t distinct_numbers = 1021;
 constexpr int rounds = 1024;
 constexpr double parameter = 1.9;
-/// Copies within a device are so fast that the time of one is mostly that of waiting for it.
+/// Copies within a device are so fast that one would mostly measure the wait for it.
 constexpr int copies_within = 16;
 constexpr int timed_runs = 3;
 
@@ -31,13 +31,13 @@ double starting_number(std::size_t i) {
   return static_cast<double>(i % distinct_numbers + 1) / (distinct_numbers + 1);
 }
 
-/// The host's twin of the kernel.
+/// The host's version of the kernel.
 double iterated(double x) {
   for (int k = 0; k < rounds; ++k) x = std::fma(-x, x, parameter);
   return x;
 }
 
-/// Bytes per second of a memory that transfers twice in a clock.
+/// Bytes per second of double-data-rate memory.
 double specified_bandwidth(const DeviceInfo& device) {
   return 2e6 * device.memory_clock_mhz * device.memory_bus_bits / 8;
 }

@@ -17,10 +17,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The kernel of an exercise: a chaotic map, iterated on numbers of which no two are alike, so that one wrong
-/// bit on the way spoils the result.
+/// The kernel of an exercise: iterates a chaotic map on distinct numbers, so that a single wrong bit changes
+/// the result.
 [[nodiscard]] ModuleSource exercise_source();
-/// What it makes of each of the numbers.
+/// The kernel's result for each number.
 [[nodiscard]] std::vector<double> exercise_results();
 
 /// The exercise of one device. Memory is allocated by `open` and freed with this object.
@@ -51,7 +51,7 @@ class ExercisedDevice {
  private:
   /// Copies to the device, within it and back, and the kernel in between.
   void run(DeviceExercise& found);
-  /// Waits for what `submit` submits, and keeps the rate if it is the best.
+  /// Times the work that `submit` submits, up to its completion, and keeps the best rate.
   void time(ExerciseRate& rate, double amount, FunctionRef<void()> submit);
   void compute();
   /// Throws unless each of the first `count` elements i on the host is `right(i)`.

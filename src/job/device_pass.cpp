@@ -87,8 +87,8 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       cut_short = cut_short || end.cut_short;
     }
     if (cut_short) attempt.cut_short();
-  } catch (...) {  // no more threads or memory: no tile was started
-    // As on the CPU, where the rank has nothing that could be left out.
+  } catch (...) {  // too few threads or memory: no tile was started
+    // As on the CPU, where no device of the rank can be left out.
     const auto is_of_gpu = [&](const PlannedTile& tile) { return !known_device(tile.device).host; };
     if (std::ranges::none_of(tiles, is_of_gpu)) return attempt.fatal(std::current_exception());
     Verdict::Failure failure;  // without a UUID: of the rank

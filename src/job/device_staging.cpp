@@ -10,12 +10,12 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// So large that what a copy on the bus costs beside its bytes is little, and so small that those of all
-/// threads stay in the host's cache: the bus takes them from there.
+/// Bytes of a piece: large enough that a copy's overhead is small, small enough that those of all threads
+/// stay in the host's cache, from where the bus reads them.
 constexpr std::size_t piece_bytes = std::size_t{4} << 20;
-/// As many are on the bus or being filled, however few threads there are.
+/// Minimum number of pieces that are on the bus or being filled, however few threads there are.
 constexpr std::size_t least_pieces = 8;
-/// Copies of less do not pay for making pieces and threads.
+/// Smaller copies are not worth making pieces and threads.
 constexpr std::size_t least_bytes = std::size_t{4} << 20;
 
 }  // namespace
@@ -53,7 +53,7 @@ void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, St
     std::memcpy(device, host, bytes);
     return;
   }
-  // Where there are pieces they are better: a copy of pageable memory waits for the stream.
+  // Pieces are better where they exist: a copy of pageable memory waits for the stream.
   if (bytes < least_bytes && !team_) {
     cuda::copy(device, host, bytes, stream);
     return;

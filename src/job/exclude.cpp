@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Without a UUID it is a failure of the rank, which has none of its GPUs any more.
+/// Without a UUID it is a failure of the rank, which then has no GPU any more.
 bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
   return !device.host && device.rank == failure.rank &&
          (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
@@ -48,7 +48,7 @@ bool Job::State::exclude(const Attempt& attempt) {
   }
   if (collectives) collectives->exclude();
   leave_out_of_pool();
-  for (detail::ArrayState* array : arrays) array->forget_devices();  // tiles are cut anew
+  for (detail::ArrayState* array : arrays) array->forget_devices();  // tiles are divided again
   return true;
 }
 

@@ -35,7 +35,7 @@ constexpr std::size_t rank_sum_count = std::size_t{1} << 19;
 constexpr std::array rates = {&DeviceExercise::to_device, &DeviceExercise::from_device,
                               &DeviceExercise::memory, &DeviceExercise::arithmetic};
 
-/// Seconds of `work` on the slowest rank, all of which start together.
+/// Seconds of `work` on the slowest rank; all ranks start together.
 double seconds_on_slowest(const mpi::Communicator& comm, FunctionRef<void()> work) {
   comm.barrier();
   const auto start = std::chrono::steady_clock::now();
@@ -43,8 +43,8 @@ double seconds_on_slowest(const mpi::Communicator& comm, FunctionRef<void()> wor
   return comm.allreduce(seconds_since(start), mpi::Reduction::max);
 }
 
-/// Runs `work` for each device of this rank, on a thread that is none of MPI's: the context that is current
-/// on the calling thread stays.
+/// Runs `work` for each device of this rank, on threads that do not call MPI, so that the calling thread's
+/// current context is unchanged.
 void for_each_sound(Job& job, Devices& devices, FunctionRef<void(ExercisedDevice&)> work) {
   job.run_alive([&] {
     for (ExercisedDevice& device : devices) {
@@ -66,7 +66,7 @@ bool all_sound(const mpi::Communicator& comm, const Devices& devices) {
 
 void work_on_devices(Job& job, Devices& devices) {
   const bool any_cuda = !std::ranges::all_of(job.inventory().devices(), &InventoryDevice::has_host_memory);
-  if (any_cuda) (void)job.compile(exercise_source());  // a failure is told where the kernel is loaded
+  if (any_cuda) (void)job.compile(exercise_source());  // failures are reported where the kernel is loaded
   const Thrown thrown = run_timed(
       job.comm(), devices.size(), [&](std::size_t i) { devices[i].open(); },
       [&](std::size_t i) { devices[i].measure(); }, [&] { job.comm().alive(); });
@@ -74,7 +74,7 @@ void work_on_devices(Job& job, Devices& devices) {
     if (thrown[i]) devices[i].failed(thrown[i]);
 }
 
-/// Sums (i + 1) d over the devices, of numbers d from 1; then that sum over the devices, and so on.
+/// Sums (i + 1) d over the devices, numbered d from 1; then sums that sum over the devices, and so on.
 ExercisedSum sum_over_devices(Job& job, Devices& devices) {
   ExercisedSum sum;
   const auto all = job.inventory().devices();
@@ -109,7 +109,7 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
                                job.collectives().sum(std::span<std::int64_t* const>(arrays), count);
                              }));
   } catch (const mpi::Failure&) {
-    throw;  // of this rank alone
+    throw;  // a failure of this rank alone
   } catch (const Error& error) {
     if (error.code() != ErrorCode::job_fault) throw;
     sum.failure = error.what();
@@ -157,7 +157,7 @@ std::unique_ptr<detail::XidWatch> watch_of(const DevicePool& pool) {
   return std::make_unique<detail::XidWatch>(infos);
 }
 
-/// A device of which the driver logs an error is broken, even if its results are right.
+/// A device with an error in the driver's log is broken, even if its results are right.
 void record_xids(detail::XidWatch& watch, Devices& devices) {
   const auto numbers = watch.take();
   for (std::size_t i = 0; i < devices.size(); ++i)
@@ -165,7 +165,7 @@ void record_xids(detail::XidWatch& watch, Devices& devices) {
       devices[i].failed("the driver logs Xid " + std::to_string(number));
 }
 
-/// The devices that were left out of the job and are not in its inventory.
+/// The devices that were left out of the job, and so are not in its inventory.
 std::vector<Verdict::Failure> left_out_of(const Job& job) {
   std::vector<Verdict::Failure> failures = job.last_verdict().excluded;
   std::erase_if(failures, [&](const Verdict::Failure& failure) {
@@ -176,7 +176,7 @@ std::vector<Verdict::Failure> left_out_of(const Job& job) {
   return failures;
 }
 
-/// What all ranks have found, in the order of the inventory.
+/// The findings of all ranks, in the order of the inventory.
 std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Devices& devices) {
   constexpr std::size_t numbers = rates.size() + 1;
   std::vector<double> mine;
@@ -200,7 +200,7 @@ std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Device
   return found;
 }
 
-/// Sets the medians over the devices of each name and number of sharers. Of two rates it is the higher.
+/// Sets the medians over the devices of the same name and number of sharers; of two middle rates, the higher.
 void compare_with_peers(const Inventory& inventory, std::vector<DeviceExercise>& found) {
   std::map<std::pair<std::string, int>, std::vector<DeviceExercise*>> kinds;
   for (std::size_t i = 0; i < found.size(); ++i) {

@@ -11,13 +11,13 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// What the C interface does with a job, passes over units whose size is known only at run time, and what
-/// tests do.
+/// Access to a job for the C interface, for passes over units whose size is known only at run time, and for
+/// tests.
 struct JobAccess {
   using Call = Job::Call;
   using Pass = Job::Pass;
 
-  /// A call with units, or with units and results, of these sizes.
+  /// The arguments for a call with units, or with units and results, of these sizes.
   template <class... Sizes>
   [[nodiscard]] static Call call_of(const char* verb, Sizes... unit_bytes) {
     return Job::call_of(verb, {((void)unit_bytes, &typeid(std::byte))...}, {unit_bytes...});

@@ -34,7 +34,7 @@ void delay_vote(std::chrono::milliseconds timeout) {
   std::this_thread::sleep_for(lateness);
 }
 
-/// The lines that tell how a pass uses arrays.
+/// Lines that describe the use of arrays in a pass.
 std::string described(std::span<const detail::ArrayAccess> arrays) {
   std::string text;
   for (const detail::ArrayAccess& access : arrays) {
@@ -217,7 +217,7 @@ Verdict Job::State::no_verdict(std::string reason) {
 }
 
 void Job::State::record_times(const Plan& plan, bool on_devices) {
-  if (on_devices != runs_on_devices(plan)) return;  // on hosts alone, by the caller's wish
+  if (on_devices != runs_on_devices(plan)) return;  // the caller wants hosts alone
   std::erase_if(watched, [](const auto& times) { return times.expired(); });
   for (const auto& watcher : watched) {
     const auto times = watcher.lock();
@@ -240,7 +240,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
         end_pass(attempt, ready);
       if (work.arrays.empty()) {
         work.bring(*other);
-      } else {  // for good, with the other arrays of the plan, of which `plan` is the one
+      } else {  // for good, with all arrays of `plan`, which refers to theirs and so changes
         move_arrays(arrays_of(plan), *other);
         other.reset();
         moves = false;
@@ -284,7 +284,7 @@ void Job::run_alive(FunctionRef<void()> work) {
   State& its = state();
   its.require_thread();
   if (!work) refuse("Job::run_alive was given no function");
-  // `work` may end before the first progress callback: see a request that exists already.
+  // `work` may end before the first progress callback: poll for a request made before.
   if (its.options.stop != nullptr) its.options.stop->poll();
   its.team().for_each_block({0, 1}, 1, [&](int, Range) { checked_call(work); });
 }

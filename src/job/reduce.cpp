@@ -47,10 +47,10 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   const int lanes = state().most_lanes(device_bytes_per_unit, arrays);
   const int threads_of_tiles = state().pass_threads.all(lanes);
   std::vector<ReproducibleSum> sums;          // one for each lane of a GPU, or host thread, of this rank
-  std::vector<std::vector<double>> partials;  // of the block that each host thread works on
+  std::vector<std::vector<double>> partials;  // of each host thread's current block
   const auto begin = [&](int workers) {
-    // At least one: the sum over ranks needs it on a rank without a tile too. Each is made in its place: of a
-    // large width another one, to copy, would take longer than the pass.
+    // At least one, as the sum over ranks needs it on a rank without a tile too. Constructed in place:
+    // copying one of a large width would take longer than the pass.
     const auto count = static_cast<std::size_t>(std::max(workers, 1));
     tell_no_memory(width, [&] {
       sums.clear();
@@ -82,7 +82,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                  [&] { begin(on_device != nullptr && runs_on_devices(plan) ? threads_of_tiles : threads()); },
              .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
              .on_host = add_blocks,
-             // For the devices that are left, or for the host threads.
+             // For the remaining devices, or for the host threads.
              .restore = [&] { begin(std::max(threads_of_tiles, threads())); },
              .finish =
                  [&] {

@@ -73,7 +73,7 @@ Absence record_failure(Attempt& attempt, const char* stage, int device, std::str
   return absence;
 }
 
-/// The number that TESSERA_SIMULATE knows a process by: the devices of it are the same in every communicator.
+/// The number by which TESSERA_SIMULATE identifies a process: its devices are the same in every communicator.
 int rank_in_world() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -152,7 +152,7 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
   return entries;
 }
 
-/// Whether hosts compute beside the GPUs of a job, which has some. *Collective.*
+/// *Collective.* Whether hosts compute beside the GPUs of a job that has some.
 bool hosts_take_part(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options) {
   const bool wanted = options.hosts && options.policy != Policy::cpu && measures_on_host(options);
   // Only the vote checks that all ranks have the same options.
@@ -161,10 +161,10 @@ bool hosts_take_part(const mpi::Communicator& comm, const Claim& mine, const Job
   return found[0] == 0 && found[1] != 0;
 }
 
-/// Adds the host to the devices of this rank. Returns the threads of passes. *Collective.*
+/// *Collective.* Adds the host to the devices of this rank. Returns the threads of passes.
 PassThreads add_host(const mpi::Communicator& comm, const Probe& here, const JobOptions& options, Claim& mine,
                      std::vector<DevicePool::Entry>& entries) {
-  constexpr std::int64_t all_memory = std::int64_t{1} << 50;  // of a node, and more
+  constexpr std::int64_t all_memory = std::int64_t{1} << 50;  // more than any node has
   const std::vector<std::uint64_t> no_scores(mine.devices.size());
   const Inventory gpus = share_inventory(comm, here, mine, no_scores);
   const int host_threads =
@@ -182,7 +182,7 @@ PassThreads add_host(const mpi::Communicator& comm, const Probe& here, const Job
   return PassThreads::beside_gpus(entries.back().claim_index, host_threads);
 }
 
-/// A score for each claimed device. *Collective.*
+/// *Collective.* A score for each claimed device.
 std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Claim& mine,
                                          PassThreads threads, const JobOptions& options,
                                          const fault::Faults& faults, Attempt& attempt,
@@ -198,7 +198,7 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
           "simulated and go by their figures: give JobOptions::measure_on_host, which times those, too");
     });
   if (options.score_model == ScoreModel::measured) return scores;
-  try {  // also after a failure of another device, without which the job may go on
+  try {  // also after a failure of another device, without which the job may continue
     std::ranges::transform(mine.devices, scores.begin(), [&](const ClaimedDevice& device) {
       return score(device.info, options.score_model);
     });

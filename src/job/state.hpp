@@ -31,10 +31,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A lane of a claimed device: one of the threads that compute parts of its tiles, with what it keeps from
-/// pass to pass. Only that thread accesses it.
+/// A lane of a claimed device: one of the threads that compute parts of its tiles, with its state between
+/// passes. Only that thread accesses it.
 struct DeviceLane {
-  int number = 0;               ///< among those of the device
+  int number = 0;               ///< among the lanes of the device
   bool thread_is_near = false;  ///< the thread is bound near the device
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;
@@ -46,19 +46,19 @@ struct DeviceLane {
                                BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };
 
-/// The outcome of a tile's work, or of that of one lane. Success: no failure, not cut short, nothing fatal.
+/// The outcome of a tile's work, or of one lane's. Success: no failure, not cut short, nothing fatal.
 struct TileOutcome {
   std::optional<Verdict::Failure> failure;
   bool cut_short = false;      ///< a stop was requested
-  std::exception_ptr fatal{};  ///< of the program, or of the host's tile: no fallback
+  std::exception_ptr fatal{};  ///< of the program, or of the host's tile: prevents a fallback
   double seconds = 0;
 
   [[nodiscard]] bool is_success() const noexcept { return !failure && !cut_short && !fatal; }
-  /// That of the tile, of those of two lanes.
+  /// Combines the outcomes of two lanes into that of the tile.
   void add(TileOutcome&& other);
 };
 
-/// A tile of the pass that runs, whose parts the lanes of its device take in turn.
+/// A tile of the running pass, whose parts the lanes of its device take in turn.
 class SharedTile {
  public:
   SharedTile(const PlannedTile& planned, const TileCut& cut)
@@ -68,7 +68,7 @@ class SharedTile {
   [[nodiscard]] const TileCut& cut() const noexcept { return cut_; }
   /// The next part; none once all are taken.
   [[nodiscard]] std::optional<Range> take_part() noexcept;
-  /// Parts that are not taken yet are not computed.
+  /// Drops the parts that are not taken yet.
   void give_up() noexcept { next_unit_ = planned_.units.end; }
 
  private:
@@ -77,20 +77,20 @@ class SharedTile {
   std::atomic<std::int64_t> next_unit_;  ///< the first of the next part
 };
 
-/// Since `start`.
+/// Seconds since `start`.
 [[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// How many units of the rank `of` by the plan `from` belong to each rank by `to`.
+/// For the units of the rank `of` in the plan `from`, the number that each rank gets in `to`.
 [[nodiscard]] std::vector<std::size_t> counts_between(const Plan& from, const Plan& to, int of);
 
-/// The times of passes over one plan, for a `Balancer`: of those that it was made for, on devices, or on
-/// hosts if the job has none.
+/// The times of passes over one plan, for a `Balancer`: on the devices of the plan, or on hosts if the job
+/// has none.
 struct PassTimes {
   std::uint64_t plan = 0;         ///< its fingerprint
-  int passes = 0;                 ///< since they were last taken
-  bool on_devices = false;        ///< where these were computed
+  int passes = 0;                 ///< since the times were last read
+  bool on_devices = false;        ///< where the times were measured
   std::vector<double> seconds{};  ///< of this rank's tiles, or of its units on the host
 };
 
@@ -111,7 +111,7 @@ struct Job::State {
   std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
-  std::optional<Inventory> planned;  ///< after the loss of all devices: with those that plans were last over
+  std::optional<Inventory> planned;  ///< after the loss of all devices: as plans were last made for
   std::optional<detail::CudaVisibility> visibility;
   std::shared_ptr<const void> device_locks;  ///< `Claim::locks`; outlives the contexts of the devices
   DevicePool pool;
@@ -129,14 +129,14 @@ struct Job::State {
   int pass = 0;                                    ///< from 1; 0 during the set-up
   std::string absence;                             ///< why the job uses no device; empty if it does
   std::optional<Verdict::Failure> fallback_cause;  ///< the failure after which the job stays on the CPU
-  std::vector<Verdict::Failure> excluded;          ///< those of devices that were left out
-  detail::RemainingDevices remaining;              ///< of the inventory; meaningful once some were left out
+  std::vector<Verdict::Failure> excluded;          ///< failures of the devices that were left out
+  detail::RemainingDevices remaining;              ///< of the inventory; valid once devices were left out
   Verdict verdict;
-  std::vector<double> seconds;                    ///< of the parts of this rank in the pass
-  std::vector<std::weak_ptr<PassTimes>> watched;  ///< by the balancers that exist
-  std::vector<detail::ArrayState*> arrays;        ///< that exist, in the order in which they were made
+  std::vector<double> seconds;                    ///< of this rank's parts in the pass
+  std::vector<std::weak_ptr<PassTimes>> watched;  ///< those of existing balancers
+  std::vector<detail::ArrayState*> arrays;        ///< existing arrays, in the order of their construction
   int arrays_made = 0;
-  bool streams_arrays = false;  ///< the pass that runs: no device has memory for its whole tile of them all
+  bool streams_arrays = false;  ///< in this pass: some device lacks memory for its tile of all arrays
   std::optional<DeviceCollectives::State> collectives;  ///< created at first use; destroyed before `pool`
 
   /// Probe, claim, inventory, and a first vote. *Collective.*
@@ -153,8 +153,8 @@ struct Job::State {
   /// Throws `Error(usage)` if `plan` does not fit this job, or `work` this rank's part of the plan.
   void check_call(const Plan& plan, const Pass& work, bool on_devices) const;
 
-  /// Computes a pass on devices, and again without those that fail, if the options say so. False if the job
-  /// has fallen back: then the input is restored, and `attempt` is that of the host. *Collective.*
+  /// *Collective.* Computes a pass on devices, and again without those that fail, if the options allow it.
+  /// False if the job has fallen back: the input is then restored, and `attempt` is that of the host.
   [[nodiscard]] bool run_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
   /// Computes this rank's tiles, each on its device and by the threads of its lanes.
   void compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
@@ -166,8 +166,8 @@ struct Job::State {
   [[nodiscard]] int lanes_of(const Pass& work) const {
     return most_lanes(work.device_bytes_per_unit, work.arrays);
   }
-  /// True if the pass streams its arrays and `device` is the host: its functions have them where the host
-  /// has.
+  /// Whether the pass streams its arrays and `device` is the host, whose functions access them in host
+  /// memory.
   [[nodiscard]] bool streams_on_host(int device) const {
     return streams_arrays && device == pass_threads.gpus;
   }
@@ -178,45 +178,44 @@ struct Job::State {
 
   /// Throws `Error(usage)` unless all arrays are of this job and of `plan`, and none is written twice.
   void check_arrays(const Plan& plan, std::span<const detail::ArrayAccess> used) const;
-  /// A hash of them, their use and their versions.
+  /// A hash of the arrays, their use and their versions.
   [[nodiscard]] static std::int64_t signature_of_arrays(std::span<const detail::ArrayAccess> used);
-  /// Before the functions of a pass.
+  /// Prepares arrays before the functions of a pass.
   void begin_arrays(const Pass& work, bool on_devices) const;
-  /// After the verdict: what the pass wrote becomes the last version.
+  /// After the verdict: makes what the pass wrote the last version.
   void commit_arrays(const Pass& work, bool on_devices);
-  /// Copies the last versions to the hosts, where they lag behind: those of all arrays on all ranks, or, if a
-  /// device fails, of none: returns the first failure, and adds those of this rank to `attempt`.
-  /// *Collective.*
+  /// *Collective.* Copies the last versions to hosts with stale ones: of all arrays on all ranks or, if a
+  /// device fails, of none: then returns the first failure, and adds this rank's failures to `attempt`.
   [[nodiscard]] std::optional<Verdict::Failure> bring_home(std::span<detail::ArrayState* const> wanted,
                                                            Attempt& attempt);
-  /// The same; if a device fails, the job falls back or goes on without it, and `Error(rolled_back)` is
+  /// The same; if a device fails, the job falls back or continues without it, and `Error(rolled_back)` is
   /// thrown.
   void bring_home_or_throw(std::span<detail::ArrayState* const> wanted);
   /// The same between the beginning of a pass and its vote.
   void bring_home_in_pass(std::span<detail::ArrayState* const> wanted, const Plan& plan, const Pass& work,
                           const Attempt& attempt);
-  /// Before a pass on hosts alone: brings home what it uses. *Collective.*
+  /// *Collective.* Before a pass on hosts alone: copies the arrays that it uses to the hosts.
   void bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt);
-  /// Before a pass on devices: sees to it that their memory budgets hold its arrays, or a part of these:
-  /// other arrays leave the devices, those first that were not used for the longest time. *Collective* if any
-  /// do.
+  /// Before a pass on devices: makes its arrays, or parts of them, fit the memory budgets. Other arrays are
+  /// evicted from the devices, least recently used first. *Collective* if any are.
   void make_room(const Plan& plan, const Pass& work, const Attempt& attempt);
   /// The arrays that are distributed by `plan`.
   [[nodiscard]] std::vector<detail::ArrayState*> arrays_of(const Plan& plan) const;
-  /// Downloads them by the devices' threads.
+  /// Downloads the arrays on the devices' threads.
   void download(std::span<detail::ArrayState* const> stale, Attempt& attempt);
-  /// Back to the versions of the hosts.
+  /// Returns to the versions of the hosts.
   void roll_back_arrays();
   [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
   /// `counts_between` plans for units of this rank, once all ranks have agreed on the plans and the size of a
   /// unit. Throws `Error(usage)` if they do not, or if `units` are not those of the rank. *Collective.*
   [[nodiscard]] std::vector<std::size_t> agreed_counts(std::int64_t units, std::size_t unit_bytes,
                                                        const Plan& from, const Plan& to) const;
-  /// The units of this rank by `to`, of `count` of them by `from`. Throws as `agreed_counts`. *Collective.*
+  /// *Collective.* The units of this rank in `to`, from its `count` units in `from`. Throws as
+  /// `agreed_counts`.
   [[nodiscard]] std::vector<std::byte> moved_units(const std::byte* units, std::int64_t count,
                                                    std::size_t unit_bytes, const Plan& from,
                                                    const Plan& to) const;
-  /// Distributes arrays by `to`, whose last versions the hosts have. *Collective.*
+  /// *Collective.* Redistributes arrays, whose last versions the hosts have, by `to`.
   void move_arrays(std::span<detail::ArrayState* const> moved, const Plan& to) const;
 
   /// The vote of this pass. *Collective.*
@@ -232,19 +231,19 @@ struct Job::State {
   void fall_back(const Verdict::Failure& first);
   void refuse_if_gpu_is_required() const;
   [[nodiscard]] bool on_host() const { return fallback_cause || inventory.devices().empty(); }
-  /// True if a pass over `plan` that is not for hosts alone begins on devices.
+  /// Whether a pass over `plan` that is not for hosts alone begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
   /// Gives the times of a pass to balancers of its plan.
   void record_times(const Plan& plan, bool on_devices);
-  /// Leaves the devices out that failed on any rank. False if none would be left, or the options do not say
-  /// so. *Collective.*
+  /// *Collective.* Leaves out the devices that failed on any rank. False if none would remain, or the options
+  /// forbid it.
   [[nodiscard]] bool exclude(const Attempt& attempt);
   /// Tells the pool which devices were left out.
   void leave_out_of_pool() noexcept;
   /// True if `plan` has a tile on a device that was left out.
   [[nodiscard]] bool is_outdated(const Plan& plan) const;
 
-  /// The verdict of a pass that these have computed.
+  /// The verdict of a pass that this many GPUs and hosts computed.
   [[nodiscard]] Verdict verdict_of_devices(int gpus, int hosts) const;
   [[nodiscard]] Verdict verdict_of_tiles(std::span<const PlannedTile> tiles) const;
   [[nodiscard]] Verdict verdict_of_host() const;
@@ -258,35 +257,37 @@ struct Job::State {
   }
 
  private:
-  /// The plan by which a pass over `plan` is computed without the devices that were left out; none if it
-  /// needs none of these. Throws `Error(outdated_plan)` if data that cannot move would have to.
+  /// The plan for a pass over `plan` without the devices that were left out; none if `plan` does not use
+  /// these. Throws `Error(outdated_plan)` if data that cannot move would have to.
   [[nodiscard]] std::optional<Plan> substitute_for(const Plan& plan, const Pass& work) const;
 
-  /// The bytes of a unit of which the memory budget must hold a part, at least a block; 0: a whole tile.
+  /// The bytes of a unit if the memory budget must hold only a part of a tile, at least a block; 0: whole
+  /// tiles.
   [[nodiscard]] std::int64_t device_bytes_per_unit(const Pass& work) const;
-  /// On the thread of a worker: takes memory for `units` of the arrays of a pass, and fills it. `stage` is
+  /// On a worker's thread: allocates memory for `units` of the arrays of a pass, and fills it. `stage` is
   /// that of a failure.
   void bring_arrays(const Pass& work, Range units, int worker, const DeviceContext& context,
                     std::string& stage);
   void allocate_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
   void load_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
-  /// There, of a pass that streams its arrays: copies what it wrote of a part to `ArrayState::next_host`.
+  /// On that thread, in a pass that streams its arrays: copies what it wrote of a part to
+  /// `ArrayState::next_host`.
   void store_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
-  /// There, after the last part of such a pass.
+  /// On that thread, after the last part of such a pass.
   static void return_parts(const Pass& work, int worker);
-  /// Begins the next versions of arrays that a pass modifies on the host, as the last ones.
+  /// Initialises the next versions of arrays that a pass modifies on the host with the last ones.
   static void start_next_on_host(const Pass& work, Range units);
-  /// On the thread of a device: copies what it has of the last versions to `ArrayState::next_host`.
+  /// On a device's thread: copies its part of the last versions to `ArrayState::next_host`.
   void download_copies(std::span<detail::ArrayState* const> stale, int device);
   [[nodiscard]] StreamView stream_of(int worker, const DeviceContext& context) const;
   [[nodiscard]] DeviceStaging& staging_of(int worker, const DeviceContext& context);
-  /// The part of the memory budgets that an array takes with so many copies, on the device with the least
+  /// The fraction of the memory budgets that this many copies of an array take, on the device with the least
   /// room.
   [[nodiscard]] double share_of(detail::ArrayState& array, int copies) const;
   /// Decides which arrays have memory on devices in a pass over these: `ArrayState::wanted`, and
   /// `streams_arrays`.
   void place_arrays(std::span<const detail::ArrayAccess> used);
-  /// After the verdict.
+  /// Applies them, after the verdict.
   void commit_places(std::span<const detail::ArrayAccess> used) const;
 
   /// The outcome of one part of a tile that did not throw.

@@ -7,16 +7,15 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// How a tile is computed in parts that the memory budget of its device holds.
+/// The division of a tile into parts that fit the memory budget of its device.
 struct TileCut {
   std::int64_t part_units = 0;    ///< of each part but the last: whole blocks; 0 if no block fits
-  int lanes = 1;                  ///< parts that are computed at a time, and fit the budget together
+  int lanes = 1;                  ///< parts that are computed concurrently, and fit the budget together
   std::int64_t budget_bytes = 0;  ///< of one part
 };
 
-/// The cut of a tile of so many units, each of which takes `bytes_per_unit` bytes: the fewest parts that are
-/// divided evenly among `most_lanes` lanes, or among fewer where no block fits the budget of one. The whole
-/// tile, if that fits.
+/// The cut of a tile of `units` units of `bytes_per_unit` bytes: the fewest parts that divide evenly among
+/// `most_lanes` lanes, or among fewer if no block fits the budget of one. The whole tile, if that fits.
 [[nodiscard]] TileCut cut_of_tile(std::int64_t units, std::int64_t block, std::int64_t bytes_per_unit,
                                   std::int64_t budget_bytes, int most_lanes) noexcept;
 

@@ -11,24 +11,23 @@ namespace TESSERA_NAMESPACE {
 
 /// When a plan is judged, and what another one must gain to replace it. The same on every rank.
 ///
-/// A plan is judged once all iterations of the options are measured, and a plan that has not passed such a
-/// judgement also before: as long as speeds are not known, gains are large, and waiting costs more than
-/// noise.
+/// A plan is judged once all iterations of the options are measured, and earlier until it has passed such a
+/// judgement: while speeds are unknown, gains are large, and waiting costs more than noise.
 class JudgementSchedule {
  public:
-  /// Those of `BalancerOptions`.
+  /// Arguments as in `BalancerOptions`.
   JudgementSchedule(int iterations, double gain) : iterations_(iterations), gain_(gain) {}
 
-  /// Another plan begins.
+  /// Starts the measurement of another plan.
   void begin_next() {
     measured_ = 0;
     settled_ = false;
     first_ = false;
   }
-  /// An iteration was measured. True if the plan is to be judged now.
+  /// Counts a measured iteration. True if the plan is to be judged now.
   [[nodiscard]] bool take_iteration() {
     ++measured_;
-    // The first iteration of all has the start of the devices.
+    // The first iteration of all includes the start of the devices.
     return is_full() || (!settled_ && measured_ >= (first_ ? 2 : 1));
   }
   /// The iterations that count; 0 if the measurements begin again.

@@ -15,23 +15,23 @@ namespace {
 /// A clock may not have advanced during a short part.
 constexpr double least_seconds = 1e-9;
 
-/// Plans whose times are kept.
+/// Plans whose times are remembered.
 constexpr std::size_t most_plans = 8;
 
-/// Times differ by this factor for no reason.
+/// Ratio of two times that noise explains.
 constexpr double noisy = 1.03;
 
-/// Times that differ by less in proportion to their sum are those of before.
+/// Times whose shares of their sum differ by less than this factor repeat the last ones.
 constexpr double repeated = 1.01;
 
-/// The work has changed if the share of a device does by this factor under one plan.
+/// The work has changed if a device's share changes by this factor under one plan.
 constexpr double changed = 1.25;
 
 double longest(std::span<const double> seconds) {
   return std::max(*std::ranges::max_element(seconds), least_seconds);
 }
 
-/// The longest of the times of all devices, also of those without a part, by their mean.
+/// The longest time of all devices, including those without a part, divided by their mean.
 double imbalance_of(std::span<const double> seconds, const Speeds& speeds) {
   const auto devices = std::ranges::count_if(speeds.declared(), [](double speed) { return speed > 0; });
   const double sum = std::max(std::reduce(seconds.begin(), seconds.end()), least_seconds);
@@ -53,7 +53,7 @@ bool differs(const MeasuredPlan& before, const MeasuredPlan& now, double factor)
   return false;
 }
 
-/// Speeds in proportion to those given, as integers up to `largest`; only zeros remain zero.
+/// Speeds proportional to those given, as integers up to `largest`; only zeros become zero.
 template <class Integer>
 std::vector<Integer> integers(const std::vector<double>& speeds, Integer largest) {
   const double scale = static_cast<double>(largest) / *std::ranges::max_element(speeds);
@@ -89,8 +89,7 @@ std::vector<PlanPart> parts_of(const Plan& plan, const Speeds& speeds) {
   return parts;
 }
 
-/// False if the times are those of the last plan again. If the work has changed, those of other plans are
-/// worthless.
+/// False if the times repeat those of the last plan. Drops the times of other plans if the work has changed.
 bool WorkEstimate::take(const Plan& plan, const Speeds& speeds, std::span<const double> seconds) {
   Measured now{plan.fingerprint(), {}};
   const std::vector<double> declared = speeds.declared();
@@ -120,8 +119,8 @@ double WorkEstimate::work_of(Range units) const {
   return work;
 }
 
-/// If each is as much work as any unit as near to them as they are many: where work changes is known no
-/// better.
+/// An upper bound of the units' work: each costs as much as any unit within as many units of them, as the
+/// work of units is known no more precisely.
 double WorkEstimate::most_work_of(Range units) const {
   if (units.empty()) return 0;
   const Range near{units.begin - units.size(), units.end + units.size()};
@@ -132,7 +131,7 @@ double WorkEstimate::most_work_of(Range units) const {
   return most * static_cast<double>(units.size());
 }
 
-/// The times of the parts of `plan`.
+/// The predicted times of the parts of `plan`.
 std::vector<double> WorkEstimate::expected(const Plan& plan, const Speeds& speeds) const {
   std::vector<double> seconds;
   const std::vector<double> declared = speeds.declared();
@@ -168,7 +167,8 @@ std::optional<Plan> WorkEstimate::plan_over(const Speeds& speeds, const Plan& pl
   if (!speeds.on_devices)
     return detail::PlanAccess::over_hosts(plan.units(), plan.block(),
                                           integers(learned, std::numeric_limits<int>::max()), weights);
-  // Their sum has 64 bits. Devices stay in the order of their scores, lest close ones exchange their units.
+  // Their sum has 64 bits. Devices keep the order of their scores, so that close ones do not swap their
+  // units.
   const int bits = std::min(40, 62 - static_cast<int>(std::bit_width(learned.size())));
   return detail::PlanAccess::over_devices(plan.units(), plan.block(),
                                           integers(learned, std::uint64_t{1} << bits), speeds.rank_offsets,

@@ -22,11 +22,11 @@ struct Speeds {
   std::vector<std::int64_t> rank_offsets;  ///< of each rank's devices, as `Plan::over_devices` takes them
   std::vector<int> threads;                ///< of each rank's host
 
-  /// Those of all devices, or of all hosts; ones if all are 0.
+  /// The declared speeds of all devices, or of all hosts; ones if all are 0.
   [[nodiscard]] std::vector<double> declared() const;
 };
 
-/// What a plan gives to one device or host.
+/// The part of a plan on one device or host.
 struct PlanPart {
   Range units;
   std::size_t device = 0;  ///< its index in `Speeds`
@@ -37,40 +37,39 @@ struct PlanPart {
 /// The parts of `plan` that are not empty, in the order of their units.
 [[nodiscard]] std::vector<PlanPart> parts_of(const Plan& plan, const Speeds& speeds);
 
-/// A plan by measured times, and what is expected of it.
+/// A plan balanced by measured times, and the gain expected of it.
 struct BalancedPlan {
   Plan plan;
-  /// The factor by which the slowest part is expected to be faster, or faster in proportion to the mean of
-  /// all devices, whichever is larger.
+  /// Expected speedup of the slowest part, absolute or relative to the mean of all devices, whichever is
+  /// larger.
   double gain = 1;
-  /// No part takes longer than the slowest does now, even if the units that a device gains are as much work
-  /// as any near them.
+  /// True: no part will take longer than the slowest does now, even if the units that a device gains cost as
+  /// much as any near them.
   bool certain = true;
 };
 
-/// A device that has too few blocks for its part to be cut well.
+/// A device with too few blocks for an even division.
 struct CoarsePart {
   std::size_t device = 0;
   std::int64_t blocks = 0;
-  double imbalance = 1;  ///< the longest time of a device by the mean of all
+  double imbalance = 1;  ///< the longest time of a device divided by the mean of all
 };
 
-/// The work of units and the speeds of devices, as the times of parts under several plans have shown them.
+/// Estimates the work of units and the speeds of devices from the times of parts under several plans.
 class WorkEstimate {
  public:
-  /// Blocks by which a part is cut to a quarter of a per cent.
+  /// Blocks with which a part is divided to a quarter of a per cent.
   static constexpr std::int64_t enough_blocks = 200;
 
-  /// A plan of `plan`'s units that gives every device the same time. `seconds` are the times of
+  /// A plan of `plan`'s units with equal predicted times on all devices. `seconds` are the times of
   /// `parts_of(plan, speeds)`. Cost: O(devices), some milliseconds for ten (`fit_work`).
   [[nodiscard]] BalancedPlan balance(const Plan& plan, const Speeds& speeds, std::span<const double> seconds);
 
-  /// A plan of `plan`'s units over devices of `speeds` by what is known, as after the exclusion of some; none
-  /// if nothing is.
+  /// A plan of `plan`'s units over devices of `speeds` by the estimates, as after the exclusion of some; none
+  /// without estimates.
   [[nodiscard]] std::optional<Plan> plan_over(const Speeds& speeds, const Plan& plan) const;
 
-  /// The device with the fewest blocks, if these are not enough and the times differ by more than
-  /// `tolerated`.
+  /// The device with the fewest blocks, if these are too few and the imbalance exceeds `tolerated`.
   [[nodiscard]] static std::optional<CoarsePart> coarse_part(const Plan& plan, const Speeds& speeds,
                                                              std::span<const double> seconds,
                                                              double tolerated);
@@ -86,7 +85,7 @@ class WorkEstimate {
     std::uint64_t plan = 0;  ///< its fingerprint
     MeasuredPlan parts;
   };
-  std::deque<Measured> measured_;  ///< the last plans, each with its last times; the newest last
+  std::deque<Measured> measured_;  ///< the last plans with their latest times, newest last
   WorkModel model_;
   std::optional<BalancedPlan> last_;  ///< by these
 };

@@ -8,10 +8,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// Standard deviations, of natural logarithms. By simulation: `work_estimate_test.cpp` has the cases.
+// Standard deviations, of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
 constexpr double noise = 0.02;        ///< of a time
-constexpr double spread = 2;          ///< of the factors of devices: one of ten is 1.15 of these
-constexpr double step_of_work = 0.1;  ///< of the work of units that are a mean tile apart: the Cauchy scale
+constexpr double spread = 2;          ///< of the factors of devices: a factor of ten is 1.15 of these
+constexpr double step_of_work = 0.1;  ///< of the work of units a mean tile apart: the Cauchy scale
 
 constexpr int most_steps = 30;
 constexpr double largest_step = 2;  ///< of any logarithm in one Gauss-Newton step
@@ -19,7 +19,7 @@ constexpr double least_step = 1e-4;
 constexpr int most_multiplications = 200;  ///< in each
 constexpr double residual_left = 1e-5;     ///< by conjugate gradients, of the norm of the gradient
 
-/// The natural logarithm of a positive number to 1e-9. That of the C library has other last bits on other
+/// The natural logarithm of a positive number to 1e-9. The last bits of the C library's log differ between
 /// CPUs of one job.
 double log_of(double x) {
   int exponent = 0;
@@ -31,14 +31,15 @@ double log_of(double x) {
   return (exponent - 0.5) * std::numbers::ln2 + 2 * z * series;
 }
 
-/// The exponential function of a step, nearly: a Padé approximant.
+/// An approximation of exp for a step: a Padé approximant.
 double exp_of(double x) {
   const double even = 1 + x * x / 12;
   return (even + x / 2) / (even - x / 2);
 }
 
-/// First units of runs and the end of all: where a plan cuts, and in between, in lengths that double with the
-/// distance from a short run. A cut that moves on finds units like those that it has passed.
+/// Knots: the first unit of each run, and the end. Runs end where a plan cuts; between cuts their lengths
+/// double with the distance from a short run, so that a cut that moves finds units like those that it has
+/// passed.
 std::vector<std::int64_t> knots_of(std::span<const MeasuredPlan> plans, std::int64_t block) {
   std::vector<std::int64_t> cuts{0};
   for (const MeasuredPlan& plan : plans)
@@ -61,7 +62,7 @@ std::vector<std::int64_t> knots_of(std::span<const MeasuredPlan> plans, std::int
         knots.push_back(left.begin += shorter);
         first = 2 * shorter;
       } else {
-        // Knots are whole blocks from the first unit: the last block of all may be short.
+        // Knots are multiples of blocks from the first unit, as the last block may be short.
         from_end.push_back(left.end = (left.end - shorter) / block * block);
         last = 2 * shorter;
       }
@@ -115,7 +116,7 @@ class Fit {
     std::size_t end;
     std::size_t device;
     double work;
-    double sum = 0;  ///< of the work of its units by the model
+    double sum = 0;  ///< predicted work of its units
   };
 
   /// The logarithms of the factors, then those of `each_`, or steps of these.
@@ -123,14 +124,14 @@ class Fit {
 
   [[nodiscard]] std::size_t size() const { return factors_.size() + runs_; }
 
-  /// `sums_[run]` becomes the sum of `values` before it.
+  /// Sets `sums_[run]` to the sum of `values` before it.
   template <class Values>
   void sum_up(const Values& value_of) {
     for (std::size_t run = 0; run < runs_; ++run) sums_[run + 1] = sums_[run] + value_of(run);
   }
 
-  /// The right side of the normal equations, the stiffness of the prior, and their preconditioner: the
-  /// diagonal of the factors, and the tridiagonal part of the runs.
+  /// Computes the right side of the normal equations, the stiffness of the prior, and the preconditioner: the
+  /// diagonal for the factors, the tridiagonal part for the runs.
   void linearise() {
     const std::size_t devices = factors_.size();
     for (std::size_t run = 0; run < runs_; ++run)
@@ -165,7 +166,7 @@ class Fit {
       diagonal_[devices + run] -= stiffness_[run - 1] * stiffness_[run - 1] / diagonal_[devices + run - 1];
   }
 
-  /// The normal equations by `x`. Sums over runs are differences of `sums_`.
+  /// Multiplies the normal equations by `x`. Sums over runs are differences of `sums_`.
   void multiply(const Vector& x, Vector& product) {
     const std::size_t devices = factors_.size();
     for (std::size_t device = 0; device < devices; ++device) product[device] = x[device] / (spread * spread);
@@ -231,7 +232,7 @@ class Fit {
     return x;
   }
 
-  /// Takes a step, or the part of it that is not too long. Returns its largest component.
+  /// Takes a step, shortened if it is too long. Returns its largest component.
   double take(const Vector& step) {
     double largest = 0;
     for (const double component : step) largest = std::max(largest, std::abs(component));

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// What a device did under one plan.
+/// A device's measurement under one plan.
 struct MeasuredPart {
   Range units;
   std::size_t device = 0;
@@ -21,7 +21,7 @@ struct MeasuredPart {
 /// The parts of a plan in the order of their units, which they cover.
 using MeasuredPlan = std::vector<MeasuredPart>;
 
-/// Units of the work `each`: seconds times speed.
+/// Units with the work `each`: seconds times speed.
 struct WorkRun {
   Range units;
   double each = 0;
@@ -30,24 +30,24 @@ struct WorkRun {
 /// The work of units, and the speeds of devices.
 struct WorkModel {
   std::vector<WorkRun> runs;    ///< over all units, in their order
-  std::vector<double> factors;  ///< of each device: its speed by the declared one
+  std::vector<double> factors;  ///< of each device: its actual speed relative to the declared one
 };
 
 /// The model that explains the times of `plans`, the oldest first, over the same units in blocks of `block`.
 ///
 ///     work of a part * factor of its device = sum of `each` over its units
 ///
-/// One plan determines only products: a slow device is not told from heavy units. Blocks that changed devices
-/// tell them apart. What is not told apart is decided by a prior: the work of neighbouring units differs
-/// little, but for a few jumps, while the factor of a device may be anything within some ten times. So what
-/// the first plan shows is put down to the devices, and if that is wrong, the second plan shows it.
+/// One plan identifies only products: a slow device looks like heavy units. Blocks that change devices
+/// separate them. A prior decides the rest: the work of neighbouring units differs little, except for a few
+/// jumps, while the factor of a device may be off by some ten times. So differences under the first plan are
+/// attributed to the devices, and if that is wrong, the second plan shows it.
 ///
-/// The maximum of the posterior density: residuals of logarithms are normal, so are the logarithms of
-/// factors, and the logarithms of `each` are a random walk with Cauchy steps. Gauss-Newton steps with
+/// Returns the maximum of the posterior density: residuals of logarithms and the logarithms of factors are
+/// normal, and the logarithms of `each` are a random walk with Cauchy steps. Gauss-Newton steps with
 /// reweighting, by conjugate gradients (Nocedal and Wright, Numerical Optimization, 2006, 7.1 and 10.3).
 /// Cost: O(parts) for each of some hundred to some thousand multiplications.
 ///
-/// The same bits on every rank: of floating-point functions only those are used that IEEE 754 rounds.
+/// The same bits on every rank: only floating-point operations that IEEE 754 defines exactly are used.
 [[nodiscard]] WorkModel fit_work(std::span<const MeasuredPlan> plans, std::size_t devices,
                                  std::int64_t block);
 

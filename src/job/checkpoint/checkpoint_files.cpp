@@ -42,10 +42,10 @@ base::Descriptor opened(const std::string& path, int flags) {
   return base::Descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0666));
 }
 
-/// What a start says of itself in the file of its generation: this, "HOST, process N", and its token.
+/// The content of a generation's file: this, "HOST, process N", and the token of the start.
 constexpr std::string_view holder_magic = "tessera generation; ";
 constexpr std::string_view holder_separator = "; ";
-/// More than that takes.
+/// More than the content takes.
 constexpr std::size_t max_holder_bytes = 512;
 
 struct Holder {
@@ -58,13 +58,13 @@ std::string this_holder(const std::string& token) {
          std::string(holder_separator) + token;
 }
 
-/// Digits that tell one start from others: 16 in programs up to 0.2.
+/// Whether a text is the token of a start: 16 digits in programs up to 0.2.
 bool is_token(std::string_view text) {
   return (text.size() == base::random_digits || text.size() == 2 * base::random_digits) &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Nothing for a text that no start has written. Programs up to 0.2 wrote "HOST, process N\nTOKEN\n".
+/// Nothing for a text that no start writes. Programs up to 0.2 wrote "HOST, process N\nTOKEN\n".
 std::optional<Holder> holder_of(std::string_view text) {
   std::string_view separator = holder_separator;
   if (text.starts_with(holder_magic)) {
@@ -85,8 +85,8 @@ std::optional<Holder> holder_of(std::string_view text) {
   return Holder{std::string(who), std::string(token)};
 }
 
-/// The first bytes of a file; nothing for what no writer of a checkpoint makes: a folder, a link, a file that
-/// this user may not read. Throws `std::system_error` if it cannot be read for another reason.
+/// The first bytes of a file; nothing for what no checkpoint creates: a folder, a link, a file that this user
+/// may not read. Throws `std::system_error` if it cannot be read for another reason.
 std::optional<std::string> beginning_of(const std::string& path, std::size_t bytes) {
   const base::Descriptor file = opened(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (!file.is_open()) {
@@ -102,13 +102,13 @@ std::optional<std::string> beginning_of(const std::string& path, std::size_t byt
   return text;
 }
 
-/// Who has taken the generation of this file; nothing if no start has written it, or it is gone.
+/// The start that took the generation of this file; nothing if no start wrote it, or it is gone.
 std::optional<Holder> holder_in(const std::string& path) {
   std::array<char, max_holder_bytes> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   if (size >= 0) return holder_of({target.data(), static_cast<std::size_t>(size)});
   if (errno == ENOENT) return std::nullopt;
-  // It is no link: older programs wrote a file, and others do where the file system has no links.
+  // It is not a link: older programs wrote a file, as others do on file systems without links.
   if (errno != EINVAL) fail(path, "cannot be read");
   const auto text = beginning_of(path, max_holder_bytes);
   return text ? holder_of(*text) : std::nullopt;
@@ -258,7 +258,7 @@ bool CheckpointFiles::create_own_file() const {
 
 void CheckpointFiles::take_generation(std::int64_t at_least) {
   try {
-    // Of all files that have such a name: no other can be created under it.
+    // Over all files with such a name, as no other can be created under it.
     const auto newest = [this] {
       std::int64_t found = 0;
       for (const Entry& entry : entries())
@@ -302,7 +302,7 @@ std::string CheckpointFiles::overrun() const {
     try {
       if (auto holder = holder_in(entry.path)) who = std::move(holder->who);
     } catch (const std::system_error&) {
-      // It has taken over, whoever it is.
+      // It has taken over, even if its name is unknown.
     }
     return "a later start of the job has taken over " + path_ + " (" + who + ')';
   }
@@ -340,7 +340,7 @@ void CheckpointFiles::put_in_place(bool keep_previous, int save) {
       step();
       const bool moved = ::rename(aside.c_str(), previous_path().c_str()) == 0;
       const int reason = errno;
-      unlink(aside);  // a rename of one file onto itself leaves both names
+      unlink(aside);  // a rename between two links to one file leaves both names
       errno = reason;
       if (!moved) fail(previous_path(), "cannot be written");
     } else if (errno != ENOENT && ::rename(path_.c_str(), previous_path().c_str()) != 0 && errno != ENOENT) {
@@ -378,7 +378,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
     try {
       newer = overrun();
     } catch (const std::exception&) {
-      // An error of the file system: `problem` has it.
+      // `problem` has the error of the file system.
     }
   }
   if (!newer.empty()) throw Error(ErrorCode::job_fault, newer + ": this one ends, and has replaced nothing");
@@ -395,7 +395,7 @@ void CheckpointFiles::remove() noexcept {
     remove_own(generation_, false);
     generation_ = 0;
   } catch (const std::exception&) {
-    // Files that cannot be listed stay.
+    // If files cannot be listed, they stay.
   }
 }
 

@@ -77,9 +77,9 @@ class CheckpointFiles {
 
     [[nodiscard]] bool temporary() const noexcept { return !token.empty(); }
   };
-  /// What has the name of a generation or temporary file. Throws `std::system_error`.
+  /// All files with the name of a generation or temporary file. Throws `std::system_error`.
   [[nodiscard]] std::vector<Entry> entries() const;
-  /// Whether it is known to have been written by a checkpoint. Throws `std::system_error`.
+  /// Whether the file is known to have been written by a checkpoint. Throws `std::system_error`.
   [[nodiscard]] static bool is_own(const Entry& entry);
   /// Removes those that are, up to a generation. Throws `std::system_error`.
   void remove_own(std::int64_t last, bool temporary) const;

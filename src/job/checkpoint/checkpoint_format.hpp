@@ -34,7 +34,7 @@ struct CheckpointRefusal {
 /// the rest, then length-prefixed texts.
 [[nodiscard]] std::string pack_checkpoint(const StoredState& stored, const Fingerprint& fingerprint);
 
-/// What every file of a state begins with, of any version.
+/// The beginning of every state file, in any version.
 inline constexpr std::string_view checkpoint_magic = "tessera checkpoint ";
 
 [[nodiscard]] std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view bytes,

@@ -12,9 +12,9 @@ namespace TESSERA_NAMESPACE {
 
 inline constexpr int adder_threads = 256;  ///< of a block
 
-/// How the blocks of one step divide vectors of `width` elements. Each block adds the elements of one tile of
-/// columns, of every vector that is its own: first each thread those of one column, of every `rows`-th
-/// vector of the block, then the rows in a tree.
+/// How the blocks of one step divide vectors of `width` elements. Each block adds one tile of columns over
+/// its own vectors: first each thread adds one column over every `rows`-th vector of the block, then the rows
+/// are added in a tree.
 struct AdderStep {
   std::int64_t count = 0;   ///< of vectors to add
   std::int64_t width = 0;   ///< of elements of a vector
@@ -30,7 +30,8 @@ constexpr void add_one(SumElement& sum, const SumElement& summand) {
   merge_into(sum, summand);
 }
 
-/// What one thread adds of the vectors `summands`: neighbours read neighbours.
+/// The sum of one thread's elements of the vectors `summands`: neighbouring threads read neighbouring
+/// elements.
 template <class Summand>
 constexpr SumElement strided_sum(const AdderStep& step, const Summand* summands, std::int64_t tile,
                                  std::int64_t block, std::int32_t thread) {
@@ -43,12 +44,12 @@ constexpr SumElement strided_sum(const AdderStep& step, const Summand* summands,
   return sum;
 }
 
-/// The upper half of `2 * rows` rows of sums is added to the lower half.
+/// Adds the upper half of `2 * rows` rows of sums to the lower half.
 constexpr void fold_rows(const AdderStep& step, SumElement* sums, std::int32_t rows, std::int32_t thread) {
   if (thread < rows * step.columns) merge_into(sums[thread], sums[thread + rows * step.columns]);
 }
 
-/// The first row is a part of the block's vector.
+/// Stores the first row, which is a part of the block's vector.
 constexpr void store_row(const AdderStep& step, const SumElement* sums, std::int64_t tile, std::int64_t block,
                          std::int32_t thread, SumElement* results) {
   const std::int64_t column = tile * step.columns + thread;

@@ -13,10 +13,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// How the thread that has called others waits for them.
+/// Lets the thread that has called others wait for them.
 class Completion {
  public:
-  /// By a thread that has made `is_done()` true.
+  /// Called by a thread that has made `is_done()` true.
   void notify() {
     const std::lock_guard lock(mutex_);
     done_.notify_one();

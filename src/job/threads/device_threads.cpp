@@ -54,7 +54,7 @@ void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(st
           }
         },
         progress);
-  } catch (...) {  // the system grants no more threads
+  } catch (...) {  // too few threads granted by the system
     std::ranges::fill(thrown, std::current_exception());
   }
 }

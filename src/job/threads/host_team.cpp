@@ -17,11 +17,11 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Counts the threads that are in a piece of work, and lets no more in when it has run out. So nobody waits
-/// for a thread that the kernel schedules too late: it finds the gate closed.
+/// Counts the threads that are in a piece of work, and admits no more when it has run out, so that nobody
+/// waits for a thread that the kernel schedules too late: it finds the gate closed.
 class Gate {
  public:
-  /// While it is closed and nobody is inside. `inside`: threads that do not have to enter.
+  /// Call while it is closed and empty. `inside`: threads that need not enter.
   void open(std::uint32_t inside) noexcept { state_.store(is_open | inside, std::memory_order_release); }
 
   [[nodiscard]] bool enter() noexcept {
@@ -32,7 +32,7 @@ class Gate {
     return false;
   }
 
-  /// Closes it too, as who leaves has found no more work. True if nobody is inside any more.
+  /// Also closes it, as a thread that leaves has found no more work. True if it is empty then.
   bool leave() noexcept {
     state_.fetch_and(~is_open, std::memory_order_relaxed);
     return state_.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -59,8 +59,8 @@ struct HostTeam::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// Calls `take_blocks(thread)` on threads that are awake, up to as many as there are blocks, until one
-  /// call has returned, and waits for the others.
+  /// Calls `take_blocks(thread)` on awake threads, up to as many as there are blocks, until one call has
+  /// returned, and waits for the others.
   void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {
     if (caller_works && (blocks == 1 || threads.empty())) return take_blocks(0);
     invited = start_first(static_cast<std::size_t>(
@@ -162,7 +162,7 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
       const std::int64_t taken = next.fetch_add(1, std::memory_order_relaxed);
       if (taken >= blocks) return;
       const std::int64_t begin = range.begin + taken * block;
-      // Without a sum beyond the end of the range, which may be near 2^63.
+      // Avoids a sum beyond the end of the range, which may be near 2^63.
       const std::int64_t end = range.end - begin > block ? begin + block : range.end;
       try {
         work(thread, {begin, end});

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Waits for `is_over()`, for `patience` at most, yielding the core. Returns what it is then.
+/// Waits for `is_over()`, for `patience` at most, yielding the core. Returns its last value.
 template <class IsOver>
 bool is_over_within(std::chrono::microseconds patience, const IsOver& is_over) {
   const auto end = std::chrono::steady_clock::now() + patience;
@@ -26,7 +26,7 @@ bool is_over_within(std::chrono::microseconds patience, const IsOver& is_over) {
 /// and binding one (30 to 60 us), and a call soon after another finds it awake.
 class ParkedThread {
  public:
-  /// How long a thread that waits yields its core before it sleeps: to be woken takes 5 to 50 us, more in a
+  /// How long a waiting thread yields its core before it sleeps: waking it takes 5 to 50 us, more in a
   /// virtual machine.
   static constexpr std::chrono::microseconds host_patience{20};  ///< threads that compute need the cores
   static constexpr std::chrono::microseconds device_patience{2000};
@@ -42,7 +42,7 @@ class ParkedThread {
   /// Has the thread call its function, once for all calls that are made before it awakes. What the calling
   /// thread has written is visible there. Thread-safe; does not wait.
   void call() noexcept;
-  /// Has the thread end, after a call in progress, without waiting for it: before several are destroyed one
+  /// Makes the thread end, after a call in progress, without waiting for it: before several are destroyed one
   /// by one. It must not be called again.
   void end() noexcept;
 

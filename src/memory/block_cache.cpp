@@ -175,7 +175,7 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
     run_out(requested, cached_before, "the pool's limit does not allow it");
   if (spare_blocks_.empty()) {
     blocks_.emplace_back().cache = this;
-    spare_blocks_.reserve(blocks_.size());  // so that returns do not allocate
+    spare_blocks_.reserve(blocks_.size());  // so that returning a block does not allocate
     spare_blocks_.push_back(&blocks_.back());
   }
   make_room(size.bytes);
@@ -191,8 +191,8 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   return block;
 }
 
-/// Memory after the device has refused it: the oldest cached blocks are freed for it, and if that does not
-/// help, all of them, and their work is waited for. Null if there is not enough.
+/// Memory after the device has refused it: frees the oldest cached blocks or, if that is not enough, waits
+/// for the work of all of them and frees them. Null if there still is too little.
 void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
   known_to_fit_ = statistics_.reserved_bytes();
   make_room(bytes);
@@ -300,7 +300,7 @@ void BlockCache::forget_guests(Block& block) noexcept {
 }
 
 void BlockCache::release_stream(StreamView stream) {
-  if (stream.native() == nullptr) return;  // that of a simulated device, which all its streams share
+  if (stream.native() == nullptr) return;  // a simulated device, whose streams share the null stream
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find(queues_, stream, [](const auto& queue) { return queue->stream; });
   if (known != queues_.end() && (*known)->leases > 0)

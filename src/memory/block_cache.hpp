@@ -67,7 +67,7 @@ struct alignas(apart_bytes) Block {
   void* data = nullptr;
   SizeClass size;
   BlockCache* cache = nullptr;
-  StreamQueue* queue = nullptr;  ///< of the stream that it is, or was last, leased to; null: no memory
+  StreamQueue* queue = nullptr;  ///< of the stream it is, or was last, leased to; null: no memory
   bool leased = false;
   std::uint64_t returned = 0;  ///< number of its last return among those of its stream
   std::vector<Guest> guests;
@@ -150,8 +150,8 @@ class alignas(apart_bytes) BlockCache {
   std::vector<std::size_t> kept_;  ///< cached blocks by size class
   std::size_t leases_ = 0;
   std::size_t mark_bytes_ = 0;  ///< maximum of bytes in use since the cache was last emptied
-  /// What the device could hold when it last refused, and a little more with each allocation since: beyond it
-  /// cached blocks are freed first, since a refusal costs milliseconds.
+  /// Estimated capacity: the bytes reserved when the device last refused memory, growing with each allocation
+  /// since. Beyond it cached blocks are freed first, as a refusal costs milliseconds.
   std::size_t known_to_fit_ = std::numeric_limits<std::size_t>::max();
   bool closed_ = false;
   std::vector<std::unique_ptr<StreamQueue>> queues_;

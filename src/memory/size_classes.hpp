@@ -19,9 +19,8 @@ using ClassOf = SizeClass (*)(std::size_t bytes) noexcept;
 /// The largest request that has a class: 1 TiB.
 inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
 
-/// Multiples of 512 to 4 KiB, then 8 steps a power of two, from 1 MiB on 16, and from 64 MiB on 64,
-/// where rounding up would fill a device with nothing.
-/// `bytes` is 1 to `largest_class_bytes`.
+/// Multiples of 512 to 4 KiB, then 8 steps per power of two, from 1 MiB on 16, and from 64 MiB on 64, where
+/// coarse rounding would waste device memory. `bytes` is 1 to `largest_class_bytes`.
 [[nodiscard]] constexpr SizeClass fine_class(std::size_t bytes) noexcept {
   const std::size_t last = bytes - 1;
   if (last < 4096) {

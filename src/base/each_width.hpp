@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Includes TESSERA_TEXT for each width of registers, in a namespace of its own (see base/vectors.hpp). All
-// functions of the text have TESSERA_TARGET before them: what is inlined from elsewhere is without vectors,
-// since GCC takes these apart as long as it does not know the width.
+// Includes TESSERA_TEXT for each register width, in a namespace of its own (see base/vectors.hpp). All
+// functions of the text are marked TESSERA_TARGET; functions inlined from elsewhere must not use vectors,
+// which GCC lowers to scalars before it knows the width.
 namespace lanes_2 {
 using Wide = base::Vectors<2>;
 using UpToFour = base::Vectors<2>;

@@ -10,16 +10,16 @@
 
 namespace tessera::base {
 
-/// R's random numbers after `set.seed(seed)` with the generators that R has by default since 3.6: Mersenne
-/// Twister (Matsumoto and Nishimura, ACM TOMACS 8, 1998), and indices by rejection.
+/// R's random numbers after `set.seed(seed)` with its default generators since 3.6: Mersenne Twister
+/// (Matsumoto and Nishimura, ACM TOMACS 8, 1998), and indices by rejection.
 class RRandom {
  public:
   explicit RRandom(std::uint32_t seed) noexcept;
 
-  /// One of 0 … n - 1, all as likely; n > 0.
+  /// A uniform index among 0 … n - 1; n > 0.
   [[nodiscard]] std::int64_t index(std::int64_t n);
-  /// `sample(1:n, count) - 1`: different indices, in the order in which they are drawn. So that R itself
-  /// draws so, n is at most 1e7 or `count` more than n / 2. Cost: O(n).
+  /// `sample(1:n, count) - 1`: distinct indices, in the order in which they are drawn. R uses this algorithm
+  /// if n is at most 1e7 or `count` exceeds n / 2. Cost: O(n).
   [[nodiscard]] std::vector<std::int32_t> sample(std::int32_t n, std::int32_t count);
 
  private:
@@ -31,7 +31,7 @@ class RRandom {
 };
 
 inline RRandom::RRandom(std::uint32_t seed) noexcept {
-  // R scrambles a seed before it fills the state; the first number is the place in it.
+  // R scrambles a seed before it fills the state; its first number is the position in the state.
   const auto congruential = [](std::uint32_t x) { return 69069 * x + 1; };
   for (int i = 0; i < 50; ++i) seed = congruential(seed);
   seed = congruential(seed);
@@ -62,7 +62,7 @@ inline std::int64_t RRandom::index(std::int64_t n) {
   std::int64_t value = 0;
   do {
     std::uint64_t drawn = 0;
-    // The 16 first bits of each number.
+    // The top 16 bits of each number.
     for (int taken = 0; taken <= bits; taken += 16) drawn = (drawn << 16) | (next() >> 16);
     value = static_cast<std::int64_t>(drawn & ((std::uint64_t{1} << bits) - 1));
   } while (value >= n);

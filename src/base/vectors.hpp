@@ -2,16 +2,16 @@
 #pragma once
 
 /// Loops over registers of 2, 4 or 8 doubles, by the compiler's vector types: SSE2, AVX2 and AVX-512 on
-/// x86-64, two doubles elsewhere. One text, a header that base/each_width.hpp includes for each width, and
-/// TESSERA_AT_WIDTH(function(arguments)) calls what was made of it for this processor. Each product and each
-/// sum is rounded by itself: the bits are the same.
+/// x86-64, two doubles elsewhere. base/each_width.hpp includes one header for each width, and
+/// TESSERA_AT_WIDTH(function(arguments)) calls the version for this processor. Products and sums are rounded
+/// separately, so that bits do not depend on the width.
 namespace tessera::base {
 
-/// `n` neighbouring numbers as one value, wherever they lie.
+/// `n` neighbouring numbers as one value, without alignment.
 template <int n>
 struct Vectors;
 
-// The compilers drop these attributes where the size depends on a parameter.
+// Compilers drop these attributes if the size depends on a template parameter.
 #define TESSERA_VECTORS(n)                                                                             \
   template <>                                                                                          \
   struct Vectors<n> {                                                                                  \
@@ -22,7 +22,7 @@ struct Vectors;
     static const Doubles& at(const double* first) { return *reinterpret_cast<const Doubles*>(first); } \
     static Ints& at(int* first) { return *reinterpret_cast<Ints*>(first); }                            \
   }
-// NOLINTBEGIN(readability-non-const-parameter): what is returned is written to
+// the result is written to
 TESSERA_VECTORS(2);
 TESSERA_VECTORS(4);
 TESSERA_VECTORS(8);

@@ -30,7 +30,7 @@ ArrayAccess access_of(const tessera_array_use& used, const char* function) {
   }
 }
 
-/// The arrays of a pass, which `function` of the C interface was given.
+/// The arrays of a pass, as given to `function` of the C interface.
 std::vector<ArrayAccess> accesses_of(const tessera_array_use* arrays, std::int32_t count,
                                      const char* function) {
   require_some(arrays, count, function);

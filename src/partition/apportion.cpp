@@ -18,8 +18,7 @@ void split_evenly(std::int64_t units, std::span<std::int64_t> shares) {
   for (auto& share : shares.first(static_cast<std::size_t>(units % count))) ++share;
 }
 
-/// One unit more to each of the `left` largest remainders, ties to the higher score and then the lower
-/// index.
+/// Adds one unit to each of the `left` largest remainders, ties to the higher score and then the lower index.
 void give_to_largest_remainders(std::size_t left, std::span<const std::uint64_t> scores,
                                 std::span<std::int64_t> shares, ApportionWorkspace& workspace) {
   const auto& remainders = workspace.remainders;

@@ -22,11 +22,11 @@ struct CostRun {
   std::int64_t blocks = 0;
 };
 
-/// The weights of a plan's blocks: integers without a common divisor, whose total is below 2^63. They keep
-/// as many bits of the given costs as that leaves to each, so that integers up to some 2^60 / units are
-/// exact. Where all costs are zero, and where there are none, every block weighs 1.
+/// The weights of a plan's blocks: integers without a common divisor, whose total is below 2^63. They keep as
+/// many bits of the given costs as fit, so that integers up to some 2^60 / units are exact. If all costs are
+/// zero, or none are given, every block weighs 1.
 ///
-/// Nothing is stored: functions and ranges of the options are read again where a weight is wanted.
+/// Weights are not stored: functions and ranges of the options are evaluated again for each use.
 class BlockWeights {
  public:
   /// Throws `Error(usage)` for a cost that is negative or not finite, a range of another size, or costs of
@@ -51,7 +51,7 @@ class BlockWeights {
 /// Cuts blocks by weight, in one walk over them.
 class WeightWalk {
  public:
-  /// Where blocks are cut, and what those before it weigh.
+  /// A cut between blocks, and the weight of those before it.
   struct Cut {
     std::int64_t block = 0;
     std::uint64_t before = 0;

@@ -27,7 +27,7 @@ class Blocks {
   }
 
  private:
-  /// Of the block, or the end of all. The product is below `units`, so it cannot overflow.
+  /// First unit of the block, or the end of all. The product is below `units`, so it cannot overflow.
   [[nodiscard]] std::int64_t first_unit(std::int64_t block) const noexcept {
     return block == count_ ? units_ : block * block_;
   }

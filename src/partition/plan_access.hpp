@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::detail {
 
 struct RemainingDevices;
 
-/// Plans by weights that the library has as runs, by speeds that differ from the scores, and by other plans.
+/// Plans by weights given as runs, by speeds that differ from the scores, and by other plans.
 struct PlanAccess {
   template <class... With>
   [[nodiscard]] static Plan over_devices(With&&... with) {
@@ -22,7 +22,7 @@ struct PlanAccess {
   [[nodiscard]] static Plan over_hosts(With&&... with) {
     return Plan::over_hosts(std::forward<With>(with)...);
   }
-  /// As `replan.hpp` has them.
+  /// See replan.hpp.
   [[nodiscard]] static Plan recut(const Plan& plan, const RemainingDevices& devices);
   [[nodiscard]] static Plan replanned(const Plan& plan, const RemainingDevices& devices);
 };

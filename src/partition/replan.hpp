@@ -25,8 +25,8 @@ struct RemainingDevices {
   }
 };
 
-/// Scores by which plans give nothing to excluded devices: zeros for these. If all others have zeros too,
-/// they get ones.
+/// Scores that give nothing to excluded devices: zeros for these. If all others are zero too, they become
+/// ones.
 [[nodiscard]] std::vector<std::uint64_t> remaining_scores(std::span<const std::uint64_t> scores,
                                                           const std::vector<bool>& excluded);
 
@@ -43,8 +43,8 @@ struct RemainingDevices {
 /// The same units and blocks over all devices that are left, of which there is one at least: units change
 /// ranks.
 ///
-/// In both, blocks of one weight have one again. Other weights are not known any more: each tile of `plan` is
-/// taken to be as much work as its device's score, in equal parts by its blocks.
+/// In both, blocks of equal weight stay so. Other weights are not known any more: the work of each tile of
+/// `plan` is assumed to be its device's score, divided equally among its blocks.
 [[nodiscard]] inline Plan replanned(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::replanned(plan, devices);
 }
